@@ -17,7 +17,7 @@ interface Checked {
   readonly problem: string | null;
 }
 
-/** Checks a provider's credential by a real request. The credential stays in the field and in the service's memory. */
+/** Checks a provider's credential by a real request. The credential stays in the field until it is accepted. */
 export function ProviderForm({ provider }: { readonly provider: Provider }) {
   const [baseUrl, setBaseUrl] = useState(provider.baseUrl);
   const [credential, setCredential] = useState("");
@@ -28,6 +28,8 @@ export function ProviderForm({ provider }: { readonly provider: Provider }) {
       const input = { dialect: provider.dialect, baseUrl, credential: credential === "" ? null : credential };
       const { models, problem } = await client.operator.providers.check.mutate(input);
       setChecked({ baseUrl, models, problem });
+      // It is not needed any more.
+      if (problem === null) setCredential("");
     },
   });
   const submit = (event: SubmitEvent) => {
