@@ -1,5 +1,5 @@
-// Builds everything that ships: sdk/dist, dashboard-ui/dist and server/dist. With --if-stale, only what was built from
-// other sources than those that are here, so that `npm start` and `npm test` never run yesterday's code and cost nothing
+// Builds everything that ships: sdk/dist, dashboard-ui/dist and server/dist, which contains the packed SDK. With --if-stale, only
+// what was built from other sources than those that are here, so that `npm start` and `npm test` never run yesterday's code and cost nothing
 // otherwise. Sources are compared by content: a checkout, or a copy into a container, gives every file a new time.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -20,8 +20,6 @@ const steps = [
     made: "index.js",
     sources: ["sdk/src", "sdk/build.mjs", "sdk/package.json", "sdk/tsconfig.json"],
     tools: ["esbuild", "typescript", "commander"],
-    // For other projects and for tests: the service has what it needs of it in its own bundle.
-    isNeededToStart: false,
   },
   {
     folder: "dashboard-ui",
@@ -36,7 +34,6 @@ const steps = [
       "sdk/src",
     ],
     tools: ["vite", "@vitejs/plugin-react"],
-    isNeededToStart: true,
   },
   {
     folder: "server",
@@ -47,16 +44,19 @@ const steps = [
       "server/package.json",
       "packages/embedded-postgres",
       "sdk/src",
+      "sdk/build.mjs",
+      "sdk/package.json",
+      "sdk/README.md",
+      "sdk/CHANGELOG.md",
     ],
     tools: ["esbuild", "@ostiary/embedded-postgres"],
-    isNeededToStart: true,
   },
 ];
 
 for (const step of steps) build(step);
 
 function build(step) {
-  const { folder, made, sources, tools, isNeededToStart } = step;
+  const { folder, made, sources, tools } = step;
   const isBuilt = existsSync(join(root, folder, "dist", made));
   // An image may hold what was built and nothing to build it from.
   if (isBuilt && !existsSync(join(root, folder, "src"))) return;
@@ -68,10 +68,6 @@ function build(step) {
   const missing = tools.filter((tool) => !isInstalled(tool, folder));
   if (missing.length > 0) {
     const packages = missing.join(", ");
-    if (!isNeededToStart) {
-      process.stderr.write(`${folder} is not built, because ${packages} is not installed.\n`);
-      return;
-    }
     const why = isBuilt ? "was built from other sources than those that are here" : "does not exist";
     process.stderr.write(
       `${folder}/dist ${why}, and building it takes ${packages}, which is not installed.\n` +

@@ -4,7 +4,9 @@
 //
 // The bundle is not published: it is made where it runs, beside the packages and their licences in node_modules. Whoever
 // hands out a bundle without them has to add their notices.
-import { cpSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -40,3 +42,22 @@ await build({
   logLevel: "warning",
 });
 cpSync(`${here}/src/database/migrations`, `${here}/dist/database/migrations`, { recursive: true });
+packSdk();
+
+/** Packs the built SDK into dist/site/sdk, where clients install it from: under its version, and as the newest. */
+function packSdk() {
+  const sdk = fileURLToPath(new URL("../sdk/", import.meta.url));
+  const folder = `${here}dist/site/sdk`;
+  mkdirSync(folder, { recursive: true });
+  const { status } = spawnSync(
+    "npm",
+    ["pack", "--silent", "--ignore-scripts", `--pack-destination=${folder}`],
+    {
+      cwd: sdk,
+      stdio: ["ignore", "ignore", "inherit"],
+    },
+  );
+  if (status !== 0) process.exit(status ?? 1);
+  const { version } = JSON.parse(readFileSync(`${sdk}package.json`, "utf8"));
+  copyFileSync(`${folder}/ostiary-${version}.tgz`, `${folder}/ostiary.tgz`);
+}

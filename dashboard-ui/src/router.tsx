@@ -14,6 +14,7 @@ import { ownPath } from "./door/own-path.ts";
 import { load, requireSession } from "./load.ts";
 import { changesQuery } from "./pages/account/changes-query.ts";
 import { readAuditSearch } from "./pages/audit/search.ts";
+import { connectKeysQuery } from "./pages/connect/keys-query.ts";
 import { readConnectSearch } from "./pages/connect/search.ts";
 import { ledgerQuery } from "./pages/credits/ledger-query.ts";
 import { readKeysSearch } from "./pages/keys/search.ts";
@@ -80,6 +81,7 @@ const overview = createRoute({
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) =>
     load(
+      api.account.firstSteps.queryOptions(),
       api.keys.count.queryOptions(),
       api.account.get.queryOptions(),
       api.account.limits.queryOptions(),
@@ -106,7 +108,7 @@ const connect = createRoute({
   getParentRoute: () => account,
   path: "/connect",
   validateSearch: readConnectSearch,
-  loader: () => load(api.models.list.queryOptions(), api.service.info.queryOptions()),
+  loader: () => load(api.models.list.queryOptions(), api.service.info.queryOptions(), connectKeysQuery()),
   component: lazyPage(() => import("./pages/connect/Connect.tsx"), "Connect"),
 });
 const audit = createRoute({
@@ -202,6 +204,11 @@ const operatorCatalog = createRoute({
   loader: () => load(api.operator.catalog.queryOptions()),
   component: lazyConsole("CatalogPage"),
 });
+const operatorConnect = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/connect",
+  component: lazyConsole("ConnectProvider"),
+});
 const operatorSecurity = createRoute({
   getParentRoute: () => operator,
   path: "/operator/security",
@@ -236,6 +243,7 @@ export const router = createRouter({
         operatorUsage,
         operatorUpstreams,
         operatorCatalog,
+        operatorConnect,
         operatorSecurity,
         operatorTrail,
         security,

@@ -27,14 +27,18 @@ async function start(startup: Startup): Promise<void> {
   let publicUrl = config.publicUrl;
   let isStarted = false;
   const opened = await openModels(startup);
-  const { catalog } = opened;
+  const { catalog, transport } = opened;
   const node = await openNode(startup);
   const responses = await openResponses(startup, node);
   const records = await openRecords(startup, node, { catalog, sealer: responses.sealer });
   const access = await openAccess(startup, node, records);
   const gateway = openGateway(startup, opened, records.securityLog);
-  const parts = { node, records, responses, access, catalog, gateway };
-  const procedures = openProcedures(startup, { ...parts, publicUrl: () => publicUrl });
+  const parts = { node, records, responses, access, catalog, gateway, transport };
+  const procedures = openProcedures(startup, {
+    ...parts,
+    transport: opened.transport,
+    publicUrl: () => publicUrl,
+  });
   const requests = await openRequests(startup, {
     ...parts,
     responses,
@@ -60,6 +64,7 @@ async function start(startup: Startup): Promise<void> {
 const FOLDERS = {
   migrations: new URL("./database/migrations/", import.meta.url),
   dashboard: new URL("../../dashboard-ui/dist/", import.meta.url),
+  site: new URL("../dist/site/", import.meta.url),
 };
 
 async function main(): Promise<void> {

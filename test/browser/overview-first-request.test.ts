@@ -1,20 +1,18 @@
-import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
-import { ROOT } from "../fixtures/service.ts";
-import { signUp, signUpWithKey } from "../fixtures/user.ts";
+import { runInShell, runModule } from "../fixtures/run-code.ts";
+import { PASSWORD, signUp, signUpWithKey } from "../fixtures/user.ts";
 import { countsOf, openOverviewSite } from "./overview-site.ts";
 
-const run = promisify(execFile);
 const overview = openOverviewSite();
+
+/** The clients whose programs run in Node, and curl. Those in Python are run by test/clients/connect.test.ts. */
+const CLIENTS = ["curl", "TypeScript", "Ostiary SDK", "AI SDK"];
 
 describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
   it.each(
-    ["curl", "SDK", "openai"].flatMap((client) => [
+    CLIENTS.flatMap((client) => [
       { client, variable: "OSTIARY_API_KEY", at: () => overview.site.service },
       { client, variable: "ACME_AI_API_KEY", at: () => overview.named },
     ]),
@@ -24,48 +22,146 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
       const owner = await signUpWithKey(at().baseUrl);
       const { page, complaints } = await overview.pageOf(owner, "/");
       await page.getByText("Waiting for the first request…").waitFor();
-      await page.getByText(`export ${variable}=`).waitFor();
+      await page.getByText(`Set ${variable} to your key first.`).waitFor();
       await page.getByRole("button", { name: client, exact: true }).click();
-      await page.getByRole("button", { name: "Copy code" }).click();
-      await page.getByRole("button", { name: "Copied" }).waitFor();
-      const code = await page.evaluate(() => navigator.clipboard.readText());
+      const code = await copied(page, client === "curl" ? "command" : "code");
 
-      expect(await outputOf(client, code, { [variable]: owner.key })).toContain("Hello!");
+      expect(await outputOf(client, code, { [variable]: owner.key })).toContain("Say hello.");
       await page.getByText("The first request has arrived.").waitFor();
       await expect.poll(() => countsOf(page)).toEqual([["sandbox/echo", "1", "0"]]);
       expect(complaints).toEqual([]);
     },
   );
 
-  it("is led to a key first when it has none", async () => {
+  it("needs four clicks from signing up to the first request, with a key of its own", async () => {
+    const { page, complaints } = await overview.site.page();
+    await page.goto("/sign-up");
+    await countClicks(page);
+    await page.getByLabel("Account name").fill("Acme");
+    await page.getByLabel("E-mail").fill(`${crypto.randomUUID()}@example.com`);
+    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
+    const key = (await page.getByTestId("key-string").textContent()) ?? "";
+    const command = await copied(page, "command");
+    expect(command).toContain(key);
+    expect(await outputOf("curl", command, {})).toContain("Say hello.");
+    await page.getByText("Store the key to continue.").waitFor();
+    await page.getByLabel("I have stored it").click();
+    await page.getByText("The first request has arrived.").waitFor();
+    await page.getByRole("heading", { name: "Usage" }).waitFor();
+
+    expect(await clicksOf(page)).toBeLessThanOrEqual(4);
+    expect(await page.content()).not.toContain(key);
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+    expect(kept).not.toContain(key);
+    expect(complaints).toEqual([]);
+  });
+
+  it("can't lose the key that it has just created by leaving the page", async () => {
     const { page, complaints } = await overview.pageOf(await signUp(overview.site.service.baseUrl));
-    await page.getByRole("link", { name: "Create a key" }).click();
-    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    await page.getByRole("button", { name: "Create key" }).click();
+    const key = (await page.getByTestId("key-string").textContent()) ?? "";
+    const models = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Models" });
+    await models.click();
+    await page.getByText("Store the key before you leave").waitFor();
+    await page.getByRole("button", { name: "Stay on this page" }).click();
+    await page.getByText("Store the key before you leave").waitFor({ state: "detached" });
+    expect(await page.getByTestId("key-string").textContent()).toBe(key);
+
+    await page.getByLabel("I have stored it").click();
+    await page.getByTestId("key-string").waitFor({ state: "detached" });
+    // The commands keep it until the page is left.
+    expect(await page.getByRole("region", { name: /Chat Completions/ }).textContent()).toContain(key);
+    await models.click();
+    await page.getByRole("heading", { level: 1, name: "Models" }).waitFor();
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.getByText("Create another one if you lost it.").waitFor();
+    expect(await page.content()).not.toContain(key);
     expect(complaints).toEqual([]);
   });
 
   it("keeps the place of a keyboard when the instructions go", async () => {
     const owner = await signUpWithKey(overview.site.service.baseUrl);
     const { page } = await overview.pageOf(owner);
-    await page.getByRole("button", { name: "Copy code" }).focus();
+    await page.getByRole("button", { name: "Copy command" }).focus();
     await overview.chat(owner.key, "sandbox/echo");
     await page.getByRole("heading", { name: "Usage" }).waitFor();
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("main");
   });
 });
 
+describe.skipIf(!hasBrowser)("the checklist", () => {
+  const doneOf = (page: Page) => page.getByRole("listitem").filter({ has: page.getByLabel("Done:") });
+
+  it("follows what the account does, and stays until it is dismissed, for this user in this browser", async () => {
+    const owner = await signUp(overview.site.service.baseUrl);
+    const { page, complaints } = await overview.pageOf(owner);
+    await page.getByRole("heading", { name: "Get started 0 of 5" }).waitFor();
+    const first = await owner.trpc.keys.create.mutate({ name: "first" });
+    await overview.chat(first.key, "sandbox/echo");
+    await page.reload();
+    await page.getByRole("heading", { name: "Get started 2 of 5" }).waitFor();
+    await expect
+      .poll(() => doneOf(page).getByRole("link").allTextContents())
+      .toEqual(["Create a key", "Call from your code"]);
+
+    await owner.trpc.keys.rotate.mutate({ id: first.id });
+    await owner.trpc.keys.create.mutate({ name: "second" });
+    await page.reload();
+    await page.getByRole("heading", { name: "Get started 4 of 5" }).waitFor();
+
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await page.getByRole("heading", { name: /Get started/ }).waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByRole("heading", { name: "Usage" }).waitFor();
+    expect(await page.getByRole("heading", { name: /Get started/ }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it("counts no request of the playground as one of the account's own code", async () => {
+    const owner = await signUpWithKey(overview.site.service.baseUrl);
+    const { page } = await overview.pageOf(owner);
+    await page.getByRole("link", { name: "Playground" }).click();
+    const message = page.getByRole("textbox", { name: "Message", exact: true });
+    await message.fill("from the playground");
+    await message.press("Enter");
+    await page.getByText("from the playground").nth(1).waitFor();
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.getByRole("heading", { name: "Usage" }).waitFor();
+    await page.getByRole("heading", { name: "Get started 1 of 5" }).waitFor();
+  });
+});
+
+/** What a copy button puts into the clipboard. */
+async function copied(page: Page, what: string): Promise<string> {
+  await page.getByRole("button", { name: `Copy ${what}`, exact: true }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
+/** Counts the clicks of the page from now on. */
+async function countClicks(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    document.addEventListener(
+      "click",
+      (event) => {
+        // The browser adds a click of its own: on a field whose label was clicked, and on a button when Enter is pressed.
+        if (event.isTrusted && event.detail > 0)
+          document.body.dataset.clicks = String(Number(document.body.dataset.clicks ?? 0) + 1);
+      },
+      { capture: true },
+    );
+  });
+}
+
+async function clicksOf(page: Page): Promise<number> {
+  return Number(await page.evaluate(() => document.body.dataset.clicks));
+}
+
 /** What copied code prints, run as its reader would. */
 async function outputOf(client: string, code: string, variables: Record<string, string>): Promise<string> {
-  const env = { PATH: process.env.PATH, ...variables };
-  if (client === "curl") return (await run("bash", ["-c", code], { env })).stdout;
-  const folder = await mkdtemp(join(tmpdir(), "ostiary-snippet-"));
-  try {
-    await mkdir(join(folder, "node_modules"));
-    await symlink(join(ROOT, "sdk"), join(folder, "node_modules/ostiary"));
-    await symlink(join(ROOT, "node_modules/openai"), join(folder, "node_modules/openai"));
-    await writeFile(join(folder, "first.mjs"), code);
-    return (await run(process.execPath, ["first.mjs"], { cwd: folder, env })).stdout;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const ran = client === "curl" ? await runInShell(code, variables) : await runModule(code, variables);
+  expect(ran, ran.stderr).toMatchObject({ code: 0 });
+  return ran.stdout;
 }

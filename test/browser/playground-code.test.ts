@@ -32,7 +32,7 @@ describe.skipIf(!hasBrowser)("the request as code", () => {
 
     const streamed = await runInShell(await codeOf("curl"), variables);
     expect(saidIn(streamed.stdout)).toBe(text);
-    for (const client of ["SDK", "openai"]) {
+    for (const client of ["Ostiary SDK", "openai"]) {
       const ran = await runModule(await codeOf(client), variables);
       expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: text });
     }
@@ -40,7 +40,7 @@ describe.skipIf(!hasBrowser)("the request as code", () => {
     await page.getByLabel("Stream the answer").uncheck();
     const whole = await runInShell(await codeOf("curl"), variables);
     expect(JSON.parse(whole.stdout).choices[0].message.content).toBe(text);
-    for (const client of ["SDK", "openai"]) {
+    for (const client of ["Ostiary SDK", "openai"]) {
       const ran = await runModule(await codeOf(client), variables);
       expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: `${text}\n` });
     }

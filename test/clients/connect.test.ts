@@ -1,16 +1,22 @@
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Setup, type SetupId, setupsFor } from "../../dashboard-ui/src/pages/connect/setups.ts";
+import {
+  FIRST_SETUPS,
+  type Setup,
+  type SetupId,
+  setupsFor,
+} from "../../dashboard-ui/src/pages/connect/setups.ts";
 import { runInShell, runModule, type Variables } from "../fixtures/run-code.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { INSTALL_TIMEOUT_MS, installPrograms } from "./programs/install.ts";
+import { installPython } from "./programs/install-python.ts";
 
-// What the dashboard's page "Connect a client" and the guide docs/how-to/connect-clients.md tell people to run.
+// What the dashboard's page "Quickstart" and the guide docs/how-to/connect-clients.md tell people to run.
 const MODEL = "sandbox/echo";
 const SAID = "Say hello.";
 
@@ -32,6 +38,10 @@ function codeOf(id: SetupId): readonly string[] {
   return setups.get(id)?.steps.map(({ code }) => code) ?? [];
 }
 
+function fileOf(id: SetupId): string {
+  return setups.get(id)?.steps.find(({ kind }) => kind === "file")?.code ?? "";
+}
+
 describe("the set-up of", () => {
   it("curl works for each format", async () => {
     const codes = codeOf("curl");
@@ -44,9 +54,43 @@ describe("the set-up of", () => {
   });
 
   it.each(["ostiary", "openai-node", "anthropic", "ai-sdk", "langchain"] as const)("%s works", async (id) => {
-    const [code = ""] = codeOf(id);
-    const ran = await runModule(code, variables);
+    const ran = await runModule(fileOf(id), variables);
     expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: `${SAID}\n` });
+  });
+
+  it.each(["openai-python", "langchain-python"] as const)(
+    "%s works",
+    async (id) => {
+      const path = `${await installPython()}:${process.env.PATH ?? ""}`;
+      const folder = await mkdtemp(join(tmpdir(), "ostiary-python-"));
+      try {
+        await writeFile(join(folder, "app.py"), fileOf(id));
+        const [, , command = ""] = codeOf(id);
+        const ran = await runInShell(`cd ${folder} && ${command}`, { ...variables, PATH: path });
+        expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: `${SAID}\n` });
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+    INSTALL_TIMEOUT_MS,
+  );
+
+  it("every client has the key in its commands, and never in a file, while the page knows it", () => {
+    const key = variables.OSTIARY_API_KEY ?? "";
+    const withKey = setupsFor({ serviceName: "Ostiary", publicUrl: service.baseUrl }, MODEL, key);
+    for (const { id, steps } of withKey) {
+      const files = steps.filter(({ kind }) => kind !== "command");
+      expect(
+        files.some(({ code }) => code.includes(key)),
+        id,
+      ).toBe(false);
+      if (!FIRST_SETUPS.includes(id)) continue;
+      const commands = steps.filter(({ kind }) => kind === "command");
+      expect(
+        commands.every(({ code }) => code.includes(key)),
+        id,
+      ).toBe(true);
+    }
   });
 
   it(

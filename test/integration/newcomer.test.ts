@@ -26,6 +26,12 @@ describe("the first start on an empty data folder", () => {
     await visitor.trpc.auth.signIn.mutate({ email, password });
     expect((await visitor.trpc.audit.list.query()).entries).toMatchObject([{ keyName: "demo", status: 200 }]);
 
+    const [, operatorEmail = "", operatorPassword = ""] =
+      /operator's console as (\S+) with password (\S+)/.exec(printed) ?? [];
+    const operator = visit(service.baseUrl);
+    await operator.trpc.auth.signIn.mutate({ email: operatorEmail, password: operatorPassword });
+    expect((await operator.trpc.operator.accounts.list.query()).accounts).toMatchObject([{ name: "Demo" }]);
+
     const key = /sk-[0-9A-Za-z]+/.exec(printed)?.[0] ?? "";
     const note = await readFile(join(service.dataDir, "demo-sign-in.txt"), "utf8");
     expect(note).toContain(password);

@@ -9,6 +9,7 @@ export type AccountDetails = Outputs["operator"]["accounts"]["get"];
 export type AuditEntry = Outputs["audit"]["list"]["entries"][number];
 export type CatalogModel = Outputs["operator"]["catalog"]["models"][number];
 export type CatalogUpstream = Outputs["operator"]["catalog"]["upstreams"][number];
+export type FirstSteps = Outputs["account"]["firstSteps"];
 export type IpVerdict = Outputs["account"]["tryAddress"]["verdict"];
 export type KeyUse = Outputs["keys"]["usage"];
 export type LedgerEntry = Outputs["credits"]["ledger"]["entries"][number];

@@ -8,11 +8,13 @@ interface CopyButtonProps {
   readonly what: string;
   /** Whether the label is only "Copy", for a button beside the copied text. */
   readonly short?: boolean;
+  /** `primary` where copying is the next step. */
+  readonly look?: "primary" | "plain";
 }
 
 const SHOWN_MS = 2_000;
 
-export function CopyButton({ text, what, short = false }: CopyButtonProps) {
+export function CopyButton({ text, what, short = false, look = "plain" }: CopyButtonProps) {
   const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
 
   useEffect(() => {
@@ -37,7 +39,7 @@ export function CopyButton({ text, what, short = false }: CopyButtonProps) {
   }[state];
   return (
     <>
-      <Button onClick={copy} aria-label={short && state === "idle" ? label : undefined}>
+      <Button look={look} onClick={copy} aria-label={short && state === "idle" ? label : undefined}>
         {short && state === "idle" ? "Copy" : label}
       </Button>
       <span className={textStyles.visuallyHidden} role="status">

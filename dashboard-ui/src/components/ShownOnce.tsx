@@ -40,7 +40,7 @@ export function ShownOnce({ title, what, secret, lead, children, onClose }: Show
       <div className={styles.secret}>
         <code data-testid={`${what}-string`}>{secret}</code>
       </div>
-      <CopyButton text={secret} what={what} />
+      <CopyButton text={secret} what={what} look={stored ? "plain" : "primary"} />
       {children}
       <label className={formStyles.check}>
         <input type="checkbox" checked={stored} onChange={(event) => setStored(event.target.checked)} />I have

@@ -11,7 +11,7 @@ import {
   type SnippetService,
   snippetFor,
   snippetKinds,
-  snippetNeeds,
+  snippetUse,
 } from "./snippets.ts";
 
 interface SnippetsProps {
@@ -23,14 +23,21 @@ interface SnippetsProps {
 export function Snippets({ service, request }: SnippetsProps) {
   const [kind, setKind] = useState<SnippetKind>("curl");
   const code = snippetFor(kind, service, request);
+  const { install, note } = snippetUse(kind, service, request);
   return (
     <div className={styles.snippets}>
       <div className={panelStyles.panelHead}>
         <Segmented label="Client" value={kind} options={snippetKinds(request)} onChange={setKind} />
         <CopyButton text={code} what="code" />
       </div>
+      {install === null ? null : (
+        <div className={styles.command}>
+          <Code label="Install">{install}</Code>
+          <CopyButton text={install} what="install command" short />
+        </div>
+      )}
       <Code label="Code">{code}</Code>
-      <p className={formStyles.hint}>{snippetNeeds(kind, service, request)}</p>
+      <p className={formStyles.hint}>{note}</p>
     </div>
   );
 }

@@ -15,6 +15,7 @@ const WORDS: Readonly<Record<AccountAction["action"], string>> = {
   "key.reissue": "Key reissued",
   "key.rotate": "Key rotated",
   "key.revoke": "Key revoked",
+  "provider.check": "Provider checked",
   "token.create": "Management token created",
   "token.revoke": "Management token revoked",
   "user.signUp": "Signed up",

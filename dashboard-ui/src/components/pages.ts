@@ -15,6 +15,7 @@ export interface PageLink {
     | "/operator/usage"
     | "/operator/upstreams"
     | "/operator/catalog"
+    | "/operator/connect"
     | "/operator/security"
     | "/operator/trail";
   readonly label: string;
@@ -36,7 +37,7 @@ export const ACCOUNT_PAGES: readonly PageGroup[] = [
       { to: "/", label: "Overview", shortcut: "o" },
       { to: "/playground", label: "Playground", shortcut: "p" },
       { to: "/models", label: "Models", shortcut: "m" },
-      { to: "/connect", label: "Connect a client", shortcut: "n" },
+      { to: "/connect", label: "Quickstart", shortcut: "n" },
       { to: "/audit", label: "Request log", shortcut: "l" },
     ],
   },
@@ -59,6 +60,7 @@ export const OPERATOR_PAGES: readonly PageGroup[] = [
       { to: "/operator/usage", label: "Usage", shortcut: "u" },
       { to: "/operator/upstreams", label: "Upstreams", shortcut: "h" },
       { to: "/operator/catalog", label: "Catalog", shortcut: "c" },
+      { to: "/operator/connect", label: "Connect a provider", shortcut: "n" },
       { to: "/operator/security", label: "Security events", shortcut: "s" },
       { to: "/operator/trail", label: "Audit trail", shortcut: "l" },
     ],

@@ -40,7 +40,7 @@ interface SnippetChoice {
 
 const ANY_REQUEST: readonly SnippetChoice[] = [
   { value: "curl", label: "curl" },
-  { value: "sdk", label: "SDK" },
+  { value: "sdk", label: "Ostiary SDK" },
   { value: "openai", label: "openai" },
 ];
 const CHAT_REQUEST: readonly SnippetChoice[] = [
@@ -63,6 +63,11 @@ export function keyVariable(serviceName: string): string {
   return `${name === "" ? "OSTIARY" : name}_API_KEY`;
 }
 
+/** What `npm install` installs the SDK from: the service serves the package itself. */
+export function sdkPackage({ publicUrl }: SnippetService): string {
+  return `${publicUrl}/sdk/ostiary.tgz`;
+}
+
 /** Code that sends the request. It reads the key from the environment, so that the copied code contains no secret. */
 export function snippetFor(kind: SnippetKind, service: SnippetService, request: SnippetRequest): string {
   switch (kind) {
@@ -81,24 +86,28 @@ export function snippetFor(kind: SnippetKind, service: SnippetService, request: 
   }
 }
 
-const PACKAGES: Readonly<Record<Exclude<SnippetKind, "curl">, string>> = {
-  sdk: "ostiary",
+const PACKAGES: Readonly<Record<Exclude<SnippetKind, "curl" | "sdk">, string>> = {
   openai: "openai",
   responses: "openai",
   messages: "@anthropic-ai/sdk",
 };
 
-/** The steps before the code runs, and what of the request it lacks. */
-export function snippetNeeds(
-  kind: SnippetKind,
-  { serviceName }: SnippetService,
-  request: SnippetRequest,
-): string {
-  const key = `Set ${keyVariable(serviceName)} to your API key.`;
-  if (kind === "curl") return key;
-  const steps = `${key} Run npm i ${PACKAGES[kind]}, save as app.mjs, run node app.mjs.`;
+/** What to do with the code. */
+export interface SnippetUse {
+  /** The command that installs the client's package; `null`: none is needed. */
+  readonly install: string | null;
+  /** The steps before the code runs, and what of the request it lacks. */
+  readonly note: string;
+}
+
+export function snippetUse(kind: SnippetKind, service: SnippetService, request: SnippetRequest): SnippetUse {
+  const key = `Set ${keyVariable(service.serviceName)} to your API key.`;
+  if (kind === "curl") return { install: null, note: key };
+  const install = `npm install ${kind === "sdk" ? sdkPackage(service) : PACKAGES[kind]}`;
+  const steps = `${key} Save as app.mjs and run node app.mjs.`;
   const missing = missingIn(kind, request);
-  return missing.length === 0 ? steps : `${steps} This format has no ${missing.join(", ")}.`;
+  const note = missing.length === 0 ? steps : `${steps} This format has no ${missing.join(", ")}.`;
+  return { install, note };
 }
 
 function missingIn(kind: SnippetKind, request: SnippetRequest): readonly string[] {
@@ -109,7 +118,8 @@ function missingIn(kind: SnippetKind, request: SnippetRequest): readonly string[
 
 function curlFor({ serviceName, publicUrl }: SnippetService, request: SnippetRequest): string {
   const path = isEmbedding(request) ? "/v1/embeddings" : "/v1/chat/completions";
-  const body = JSON.stringify(request, null, 2).replaceAll("'", "'\\''");
+  // Lines after the first are indented below the option that they belong to.
+  const body = JSON.stringify(request, null, 2).replaceAll("\n", "\n  ").replaceAll("'", "'\\''");
   return [
     `curl ${request.stream === true ? "-N " : ""}${publicUrl}${path} \\`,
     `  -H "Authorization: Bearer $${keyVariable(serviceName)}" \\`,

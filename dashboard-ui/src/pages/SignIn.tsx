@@ -55,6 +55,7 @@ export function SignIn({ signUp }: SignInProps) {
           Sign in
         </Button>
       </form>
+      <p className={welcomeStyles.aside}>Forgot your password? The operator of this service can reset it.</p>
       {signUp === "open" ? (
         <p className={welcomeStyles.aside}>
           New here? <a href="/sign-up">Create an account</a>

@@ -233,6 +233,23 @@ export interface Procedures {
         readonly ipRulesInForce: boolean;
       }
     >;
+    /** What the account has done so far of the first steps. The latest 1,000 requests are looked at. */
+    readonly firstSteps: Procedure<
+      "query",
+      undefined,
+      {
+        /** Whether it has had a key. */
+        readonly hasKey: boolean;
+        /** Whether one of its latest 1,000 requests came from a client, not from the playground. */
+        readonly hasRequest: boolean;
+        /** Whether one of its latest 1,000 requests was answered by a model that is not simulated. */
+        readonly hasRealModel: boolean;
+        /** Whether it has had a second key that is not the successor of another. */
+        readonly hasSecondKey: boolean;
+        /** Whether it has rotated a key. */
+        readonly hasRotation: boolean;
+      }
+    >;
     /** The limits in force and their present use on all nodes. */
     readonly limits: Procedure<
       "query",
@@ -312,6 +329,7 @@ export interface Procedures {
             | "key.reissue"
             | "key.revoke"
             | "key.rotate"
+            | "provider.check"
             | "token.create"
             | "token.revoke"
             | "user.changePassword"
@@ -2243,6 +2261,50 @@ export interface Procedures {
         }[];
       }
     >;
+    /** Connecting providers of models. */
+    readonly providers: {
+      /**
+       * Lists a provider's models, which shows whether it accepts the credential. The service sends one request, waits up to 10
+       * seconds and follows no redirect. The audit trail records the address. The credential is not stored.
+       */
+      readonly check: Procedure<
+        "mutation",
+        {
+          /** The dialect that the provider speaks. */
+          readonly dialect: "anthropic" | "google" | "openai" | "openai-responses";
+          /** The URL up to the version, such as `https://api.openai.com/v1`. */
+          readonly baseUrl: string;
+          /** The credential, up to 4,096 printable characters; `null`: the provider needs none. */
+          readonly credential: string | null;
+        },
+        {
+          /** The ids of the provider's models: up to 1,000. Empty if there is a problem. */
+          readonly models: readonly string[];
+          /** What is wrong and what to do; `null`: the provider accepts the credential. */
+          readonly problem: string | null;
+        }
+      >;
+      /** A catalog file with one provider, checked as the service checks it when it starts. */
+      readonly catalog: Procedure<
+        "query",
+        {
+          /** The name of the upstream: 1 to 64 letters, digits, dots, hyphens and underscores. */
+          readonly name: string;
+          /** The dialect that the provider speaks. */
+          readonly dialect: "anthropic" | "google" | "openai" | "openai-responses";
+          /** The URL up to the version, such as `https://api.openai.com/v1`. */
+          readonly baseUrl: string;
+          /** The environment variable of the credential; `null`: the provider needs none. */
+          readonly credentialEnv: string | null;
+          /** The names of models at the provider: 1 to 100. */
+          readonly models: readonly string[];
+        },
+        {
+          /** The catalog file, in YAML. */
+          readonly yaml: string;
+        }
+      >;
+    };
     /** The nodes of the service, as far as they reserve credit. */
     readonly nodes: {
       /**
@@ -2540,6 +2602,7 @@ export interface Procedures {
             | "key.reissue"
             | "key.revoke"
             | "key.rotate"
+            | "provider.check"
             | "token.create"
             | "token.revoke"
             | "user.changePassword"

@@ -28,6 +28,7 @@ export type ActionName =
   | "key.reissue"
   | "key.rotate"
   | "key.revoke"
+  | "provider.check"
   | "token.create"
   | "token.revoke"
   | "user.signUp"

@@ -32,7 +32,11 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".json": "application/json",
   ".webmanifest": "application/manifest+json",
   ".txt": "text/plain; charset=utf-8",
+  ".tgz": "application/gzip",
 };
+
+/** Files whose names change with their content: assets have a digest in it, and the SDK its version. */
+const IMMUTABLE: readonly RegExp[] = [/^assets\//, /^sdk\/ostiary-\d/];
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
@@ -69,7 +73,7 @@ const STRICT_TRANSPORT = "max-age=31536000";
 /** The pages before sign-in. They are a document of their own, which loads less script. */
 const DOOR_PATHS: readonly string[] = ["/sign-in", "/sign-up"];
 
-/** The built dashboard, in memory. It is small, and a missing file is noticed at start. */
+/** The built dashboard and what is served beside it, in memory. It is small, and a missing file is noticed at start. */
 export class Dashboard {
   readonly #files: ReadonlyMap<string, File>;
 
@@ -81,14 +85,17 @@ export class Dashboard {
   }
 
   /**
+   * @param folders Built files, served below `/`. No two folders have a file of the same path.
    * @param isHttps whether browsers reach the service by HTTPS. If so, they are told to use only HTTPS.
    * @throws {Error} when the folder holds no built dashboard.
    */
-  static async load(folder: URL, { isHttps }: { readonly isHttps: boolean }): Promise<Dashboard> {
-    const names = new Set(await filesBelow(folder));
+  static async load(folders: readonly URL[], { isHttps }: { readonly isHttps: boolean }): Promise<Dashboard> {
     const files = new Map<string, File>();
-    for (const name of names)
-      if (!isCoded(name, names)) files.set(`/${name}`, await load(folder, name, names));
+    for (const folder of folders) {
+      const names = new Set(await filesBelow(folder));
+      for (const name of names)
+        if (!isCoded(name, names)) files.set(`/${name}`, await load(folder, name, names));
+    }
     return new Dashboard(files, isHttps);
   }
 
@@ -172,11 +179,10 @@ function representation(
 }
 
 function headersFor(name: string, isVaried: boolean): Record<string, string> {
-  const hashed = name.startsWith("assets/");
+  const isImmutable = IMMUTABLE.some((pattern) => pattern.test(name));
   return {
     "content-type": CONTENT_TYPES[extname(name)] ?? "application/octet-stream",
-    // The build puts a digest of the content into the names of assets; the page itself names the newest of them.
-    "cache-control": hashed ? "public, max-age=31536000, immutable" : "no-cache",
+    "cache-control": isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
     ...(isVaried ? { vary: "accept-encoding" } : {}),
     ...SECURITY_HEADERS,
   };

@@ -35,6 +35,13 @@ export function accountRouter(services: RpcServices) {
       };
     }),
 
+    /** What the account has done so far of the first steps. The latest 1,000 requests are looked at. */
+    firstSteps: accountReader.query(({ ctx }) => {
+      const upstreams = [...services.catalog.upstreams.values()];
+      const simulated = upstreams.filter(({ isSandbox }) => isSandbox).map(({ name }) => name);
+      return services.firstSteps.read(ctx.accountId, simulated, ctx.reader);
+    }),
+
     /** The limits in force and their present use on all nodes. */
     limits: accountReader.query(async ({ ctx }) => {
       const [account, used] = await Promise.all([get(ctx.accountId), admission.useOf(ctx.accountId)]);

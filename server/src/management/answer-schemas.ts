@@ -116,6 +116,27 @@ export const ANSWER_SCHEMAS = {
       },
     },
   },
+  "account.firstSteps": {
+    type: "object",
+    required: ["hasKey", "hasRequest", "hasRealModel", "hasSecondKey", "hasRotation"],
+    properties: {
+      hasKey: { type: "boolean", description: "Whether it has had a key." },
+      hasRequest: {
+        type: "boolean",
+        description: "Whether one of its latest 1,000 requests came from a client, not from the playground.",
+      },
+      hasRealModel: {
+        type: "boolean",
+        description:
+          "Whether one of its latest 1,000 requests was answered by a model that is not simulated.",
+      },
+      hasSecondKey: {
+        type: "boolean",
+        description: "Whether it has had a second key that is not the successor of another.",
+      },
+      hasRotation: { type: "boolean", description: "Whether it has rotated a key." },
+    },
+  },
   "account.limits": {
     type: "object",
     required: ["limits", "used"],
@@ -220,6 +241,7 @@ export const ANSWER_SCHEMAS = {
                 "key.reissue",
                 "key.revoke",
                 "key.rotate",
+                "provider.check",
                 "token.create",
                 "token.revoke",
                 "user.changePassword",

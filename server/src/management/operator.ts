@@ -12,6 +12,7 @@ import { actionChainReads, exportInput, verificationInput } from "./action-chain
 import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { journalRouter } from "./journal.ts";
+import { providersRouter } from "./providers.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 import { spanInput } from "./usage.ts";
@@ -300,6 +301,9 @@ export function operatorRouter(services: RpcServices) {
         }),
       ),
     })),
+
+    /** Connecting providers of models. */
+    providers: providersRouter(services),
 
     /** The nodes of the service, as far as they reserve credit. */
     nodes: router({

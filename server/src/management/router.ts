@@ -5,11 +5,13 @@ import type { SignIn } from "../accounts/sign-in.ts";
 import type { AuditChain } from "../audit/audit-chain.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { AuditTail } from "../audit/audit-tail.ts";
+import type { FirstStepsReader } from "../audit/first-steps.ts";
 import type { JournalRepair } from "../audit/journal-repair.ts";
 import type { AuditSummary } from "../audit/summary.ts";
 import type { Usage } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
+import type { NewAction } from "../contract/action.ts";
 import type { LimitUse } from "../contract/limits.ts";
 import type { Plans } from "../contract/plans.ts";
 import type { PostgresLedger } from "../credits/ledger.ts";
@@ -19,6 +21,7 @@ import type { Reads } from "../database/reads.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Keys } from "../keys/keys.ts";
 import type { SecurityLog } from "../security/security-log.ts";
+import type { Transport } from "../upstream/transport.ts";
 import { accountRouter } from "./account.ts";
 import { auditRouter } from "./audit.ts";
 import { authRouter } from "./auth.ts";
@@ -40,13 +43,17 @@ export interface RpcServices {
   readonly catalog: Catalog;
   /** Resolves when the entries that this node has recorded are charged. */
   readonly charged: () => Promise<void>;
+  readonly firstSteps: FirstStepsReader;
   readonly gateway: Pick<Gateway, "health">;
   readonly ipRules: IpRuleBook;
   readonly journalRepair: JournalRepair;
   readonly keys: Keys;
   readonly ledger: PostgresLedger;
   readonly managementTokens: ManagementTokens;
+  readonly now: () => Date;
   readonly plans: Plans;
+  /** Records an action of an operator in the audit trail. */
+  readonly recordAction: (action: NewAction) => Promise<void>;
   /** How long responses are stored; 0: none is stored. */
   readonly responsesTtlDays: number;
   readonly reads: Reads;
@@ -61,6 +68,8 @@ export interface RpcServices {
   readonly signIn: SignIn;
   readonly signUpIsOpen: boolean;
   readonly spenders: PostgresCredit;
+  /** Reaches providers that an operator connects. */
+  readonly transport: Pick<Transport, "send">;
   readonly usage: Usage;
   /** Dangerous settings: a sentence or two each. */
   readonly warnings: readonly string[];

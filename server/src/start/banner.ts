@@ -39,6 +39,11 @@ function demoLines(url: string, model: string, demo: DemoAccount): string[] {
   return [
     "The database was empty, so a demo account was created (OSTIARY_DEMO=0 turns this off).",
     `Sign in to the dashboard as ${demo.email} with password ${demo.password}`,
+    ...(demo.operator === null
+      ? []
+      : [
+          `Sign in to the operator's console as ${demo.operator.email} with password ${demo.operator.password}`,
+        ]),
     "This is its API key, which is not shown again. Try it:",
     "",
     `curl ${url}/v1/chat/completions \\`,

@@ -5,6 +5,7 @@ import type { OpenAccess } from "./open-access.ts";
 import type { Startup } from "./startup.ts";
 
 const DEMO_EMAIL = "demo@ostiary.example";
+const DEMO_OPERATOR_EMAIL = "operator@ostiary.example";
 const NOTE_FILE = "demo-sign-in.txt";
 
 /** The demo account, as the banner of the first start shows it. */
@@ -13,6 +14,8 @@ export interface DemoAccount {
   readonly password: string;
   /** The key string, which is shown once. */
   readonly key: string;
+  /** The operator beside it; `null`: one is configured. */
+  readonly operator: { readonly email: string; readonly password: string } | null;
 }
 
 /**
@@ -29,22 +32,35 @@ export async function createFirstUsers(
       log.info({ email }, "created the first operator");
   }
   const isNew = config.demo && (await access.accountAdmin.isEmpty());
-  return isNew ? await createDemoAccount(access, config.dataDir) : null;
+  if (!isNew) return null;
+  const operator = config.firstOperator === null ? await createDemoOperator(access) : null;
+  return await createDemoAccount(access, config.dataDir, operator);
+}
+
+/** Creates an operator, so that the console can be tried too. */
+async function createDemoOperator({ signIn }: OpenAccess): Promise<DemoAccount["operator"]> {
+  const password = randomBase62(16);
+  const isCreated = await signIn.ensureOperator(DEMO_OPERATOR_EMAIL, password);
+  return isCreated ? { email: DEMO_OPERATOR_EMAIL, password } : null;
 }
 
 /**
- * Creates the demo account with a key. E-mail address and password, but not the key, are also written to a file in the data folder
+ * Creates the demo account with a key. E-mail addresses and passwords, but not the key, are also written to a file in the data folder
  * that only its owner can read.
  */
-async function createDemoAccount({ signIn, keys }: OpenAccess, dataDir: string): Promise<DemoAccount> {
+async function createDemoAccount(
+  { signIn, keys }: OpenAccess,
+  dataDir: string,
+  operator: DemoAccount["operator"],
+): Promise<DemoAccount> {
   const password = randomBase62(16);
   const noClient = { sourceIp: null, userAgent: null };
   const { signedIn } = await signIn.signUp({ email: DEMO_EMAIL, password, accountName: "Demo" }, noClient);
   if (signedIn.role !== "owner") throw new Error("the demo's user has no account");
   const by = { userId: signedIn.user.id, managementToken: null, sourceIp: null };
   const { key } = await keys.create(by, signedIn.account.id, "demo");
-  await writeFile(join(dataDir, NOTE_FILE), `e-mail: ${DEMO_EMAIL}\npassword: ${password}\n`, {
-    mode: 0o600,
-  });
-  return { email: DEMO_EMAIL, password, key };
+  const users = [{ email: DEMO_EMAIL, password }, ...(operator === null ? [] : [operator])];
+  const note = users.map((user) => `e-mail: ${user.email}\npassword: ${user.password}\n`).join("\n");
+  await writeFile(join(dataDir, NOTE_FILE), note, { mode: 0o600 });
+  return { email: DEMO_EMAIL, password, key, operator };
 }

@@ -4,6 +4,7 @@ import { AuditLog } from "../audit/audit-log.ts";
 import { PostgresAuditReader } from "../audit/audit-reader.ts";
 import { PostgresAudit } from "../audit/audit-store.ts";
 import { AuditTail } from "../audit/audit-tail.ts";
+import { FirstStepsReader } from "../audit/first-steps.ts";
 import { Journal } from "../audit/journal.ts";
 import { JournalRepair } from "../audit/journal-repair.ts";
 import { type EntrySink, Recorder, type RecorderParts } from "../audit/recorder.ts";
@@ -76,6 +77,7 @@ export async function openAudit(
     }),
     auditTail,
     usage: new Usage(new PostgresUsage(longReads), recorder, reads),
+    firstSteps: new FirstStepsReader(longReads, recorder, reads),
     /** The budgets by which reads share the database. */
     reads,
   };

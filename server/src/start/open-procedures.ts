@@ -1,8 +1,11 @@
+import { recordAction } from "../accounts/actions-store.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { PostgresLedger } from "../credits/ledger.ts";
+import { inTransaction } from "../database/database.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { CallLimits } from "../management/call-limits.ts";
 import { createAppRouter } from "../management/router.ts";
+import type { Transport } from "../upstream/transport.ts";
 import type { OpenAccess } from "./open-access.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenRecords } from "./open-records.ts";
@@ -16,14 +19,15 @@ export interface ProcedureDependencies {
   readonly access: OpenAccess;
   readonly catalog: Catalog;
   readonly gateway: Gateway;
+  readonly transport: Transport;
   /** Scheme, host and port that clients use; known once the service listens. */
   readonly publicUrl: () => string | null;
 }
 
 /** Opens the procedures, which tRPC and REST call, and the limits on these calls. */
 export function openProcedures(
-  { settings: { config, plans }, monotonicMs }: Startup,
-  { node, records, access, catalog, gateway, publicUrl }: ProcedureDependencies,
+  { settings: { config, plans }, now, monotonicMs }: Startup,
+  { node, records, access, catalog, gateway, transport, publicUrl }: ProcedureDependencies,
 ) {
   const router = createAppRouter({
     ...access,
@@ -35,6 +39,10 @@ export function openProcedures(
     ledger: new PostgresLedger(node.database),
     spenders: records.creditStore,
     gateway,
+    transport,
+    now,
+    recordAction: (action) =>
+      inTransaction(node.database, (transaction) => recordAction(transaction, action)),
     charged: () => records.recorder.flushed(),
     catalog,
     service: () => ({ serviceName: config.serviceName, publicUrl: publicUrl() ?? "/" }),

@@ -22,6 +22,8 @@ export interface Startup {
     readonly migrations: URL;
     /** The built dashboard. */
     readonly dashboard: URL;
+    /** What is served beside the dashboard: the package of the SDK. */
+    readonly site: URL;
   };
   readonly log: Logger;
   readonly jobs: BackgroundJobs;

@@ -1,32 +1,41 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
-import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import panelStyles from "../../components/Panel.module.css";
 import { Select } from "../../components/Select.tsx";
 import { keyVariable, type SnippetService } from "../../components/snippets.ts";
 import textStyles from "../../components/text.module.css";
 import styles from "./Connect.module.css";
+import { chatModelsOf, NoChatModel } from "./chat-models.tsx";
+import { KeyStep } from "./KeyStep.tsx";
+import { connectKeysQuery } from "./keys-query.ts";
 import { SetupSteps } from "./SetupSteps.tsx";
 import type { ConnectSearch } from "./search.ts";
 import { setupsFor } from "./setups.ts";
+import { type NewKey, useNewKey } from "./use-new-key.ts";
 
 /** How to use the service with the clients that people have. */
 export function Connect() {
   const info = useQuery(api.service.info.queryOptions());
   const list = useQuery(api.models.list.queryOptions());
+  const keys = useQuery(connectKeysQuery());
+  const newKey = useNewKey();
   return (
     <>
-      <PageHead
-        title="Connect a client"
-        lead="One API key opens every model to all of these clients, whichever format they speak."
-      />
+      <PageHead title="Quickstart" lead="One API key works with all of these clients and every model." />
+      <section className={panelStyles.panel} aria-labelledby="key">
+        <h2 id="key">API key</h2>
+        <Answer query={keys} what="keys">
+          {({ keys }) => <KeyStep newKey={newKey} keys={keys} />}
+        </Answer>
+      </section>
       <Answer query={list} what="models">
         {({ models }) => (
           <Answer query={info} what="the service">
-            {(service) => <Setups service={service} models={models.filter(isChatModel)} />}
+            {(service) => <Setups service={service} models={chatModelsOf(models)} newKey={newKey} />}
           </Answer>
         )}
       </Answer>
@@ -34,29 +43,21 @@ export function Connect() {
   );
 }
 
-function isChatModel({ modalities }: ListedModel): boolean {
-  return modalities.output.includes("text");
-}
-
 interface SetupsProps {
   readonly service: SnippetService;
   readonly models: readonly ListedModel[];
+  readonly newKey: NewKey;
 }
 
-function Setups({ service, models }: SetupsProps) {
+function Setups({ service, models, newKey }: SetupsProps) {
   const { client = "curl", model: asked } = useSearch({ from: "/shell/account/connect" });
   const navigate = useNavigate({ from: "/connect" });
   const model = models.find(({ id }) => id === asked) ?? models[0];
-  if (model === undefined) {
-    return (
-      <Empty title="The catalog has no chat model">
-        <p>The operator of the service configures the models.</p>
-      </Empty>
-    );
-  }
+  if (model === undefined) return <NoChatModel />;
   const show = (change: ConnectSearch) =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false });
-  const setups = setupsFor(service, model.id);
+  const key = newKey.created?.key ?? null;
+  const setups = setupsFor(service, model.id, key);
   const setup = setups.find(({ id }) => id === client) ?? setups[0];
   return (
     <>
@@ -74,11 +75,20 @@ function Setups({ service, models }: SetupsProps) {
           onChange={({ target }) => show({ model: target.value })}
         />
       </div>
-      <p className={textStyles.quiet}>
-        Set <code>{keyVariable(service.serviceName)}</code> to one of your{" "}
-        <Link to="/settings/keys">API keys</Link> first. The code reads the key from there.
-      </p>
-      {setup === undefined ? null : <SetupSteps setup={setup} />}
+      {setup === undefined ? null : (
+        <section className={panelStyles.panel} aria-labelledby="setup">
+          <h2 id="setup">{setup.label}</h2>
+          <p className={textStyles.quiet}>
+            Uses {setup.speaks}.{" "}
+            {key === null ? (
+              <>
+                Set <code>{keyVariable(service.serviceName)}</code> to your key first.
+              </>
+            ) : null}
+          </p>
+          <SetupSteps steps={setup.steps} />
+        </section>
+      )}
     </>
   );
 }

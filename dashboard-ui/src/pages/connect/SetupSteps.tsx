@@ -1,27 +1,28 @@
 import { Code } from "../../components/Code.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import panelStyles from "../../components/Panel.module.css";
-import textStyles from "../../components/text.module.css";
 import styles from "./Connect.module.css";
-import type { Setup } from "./setups.ts";
+import type { SetupStep } from "./setups.ts";
 
-/** The steps of one client's set-up, each with its code. */
-export function SetupSteps({ setup: { label, speaks, steps } }: { readonly setup: Setup }) {
+const COPIED: Readonly<Record<SetupStep["kind"], string>> = {
+  install: "install command",
+  file: "code",
+  command: "command",
+};
+
+/** The steps of a client's set-up, each with its code. */
+export function SetupSteps({ steps }: { readonly steps: readonly SetupStep[] }) {
   return (
-    <section className={panelStyles.panel} aria-labelledby="setup">
-      <h2 id="setup">{label}</h2>
-      <p className={textStyles.quiet}>It speaks {speaks}.</p>
-      <ol className={styles.steps}>
-        {steps.map(({ text, code }, index) => (
-          <li key={text}>
-            <div className={panelStyles.panelHead}>
-              <p>{text}</p>
-              <CopyButton text={code} what="code" />
-            </div>
-            <Code label={steps.length === 1 ? "Code" : `Code ${index + 1}`}>{code}</Code>
-          </li>
-        ))}
-      </ol>
-    </section>
+    <ol className={styles.steps}>
+      {steps.map(({ kind, text, code }) => (
+        <li key={text}>
+          <div className={panelStyles.panelHead}>
+            <p>{text}</p>
+            <CopyButton text={code} what={COPIED[kind]} short />
+          </div>
+          <Code label={text.replace(/:$/, "")}>{code}</Code>
+        </li>
+      ))}
+    </ol>
   );
 }

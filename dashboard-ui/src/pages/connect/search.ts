@@ -1,4 +1,4 @@
-import { SETUP_IDS, type SetupId } from "./setups.ts";
+import { SETUP_IDS, type SetupId } from "./setup-ids.ts";
 
 /** What the page's address says. */
 export interface ConnectSearch {

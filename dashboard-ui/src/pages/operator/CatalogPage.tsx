@@ -1,7 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
+import buttonStyles from "../../components/Button.module.css";
+import { classes } from "../../components/classes.ts";
 import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
 import { CatalogModels } from "./catalog/CatalogModels.tsx";
@@ -16,7 +18,11 @@ export function CatalogPage() {
   const catalog = useQuery(api.operator.catalog.queryOptions());
   return (
     <>
-      <PageHead title="Catalog" lead="Models and upstreams that the service has loaded." />
+      <PageHead title="Catalog" lead="Models and upstreams that the service has loaded.">
+        <Link to="/operator/connect" className={classes(buttonStyles.button, buttonStyles.buttonPrimary)}>
+          Connect a provider
+        </Link>
+      </PageHead>
       <SearchField
         label="Search"
         placeholder="Model, alias, owner or upstream"

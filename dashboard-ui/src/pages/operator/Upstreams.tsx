@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { UpstreamHealth } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
@@ -38,7 +39,9 @@ export function Upstreams() {
             <p role="status">{summaryOf(upstreams)}</p>
             {upstreams.length === 0 ? (
               <Empty title="No upstreams">
-                <p>The catalog has no upstreams.</p>
+                <p>
+                  <Link to="/operator/connect">Connect a provider</Link> to serve its models.
+                </p>
               </Empty>
             ) : (
               <UpstreamTable upstreams={upstreams} described={described} />

@@ -2,6 +2,7 @@
 export { AccountPage } from "./AccountPage.tsx";
 export { Accounts } from "./Accounts.tsx";
 export { CatalogPage } from "./CatalogPage.tsx";
+export { ConnectProvider } from "./ConnectProvider.tsx";
 export { Security } from "./Security.tsx";
 export { ServiceUsage } from "./ServiceUsage.tsx";
 export { Trail } from "./Trail.tsx";

@@ -1,61 +1,60 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedKey, ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
-import buttonStyles from "../../components/Button.module.css";
-import { Code } from "../../components/Code.tsx";
-import { CopyButton } from "../../components/CopyButton.tsx";
-import { classes } from "../../components/classes.ts";
 import panelStyles from "../../components/Panel.module.css";
-import { Snippets } from "../../components/Snippets.tsx";
+import { Segmented } from "../../components/Segmented.tsx";
 import { Spinner } from "../../components/Spinner.tsx";
 import { keyVariable, type SnippetService } from "../../components/snippets.ts";
 import textStyles from "../../components/text.module.css";
+import { chatModelsOf, NoChatModel } from "../connect/chat-models.tsx";
+import { KeyStep } from "../connect/KeyStep.tsx";
+import { SetupSteps } from "../connect/SetupSteps.tsx";
+import type { SetupId } from "../connect/setup-ids.ts";
+import { FIRST_SETUPS, setupsFor } from "../connect/setups.ts";
+import type { NewKey } from "../connect/use-new-key.ts";
 import styles from "./GettingStarted.module.css";
 
+interface GettingStartedProps {
+  readonly keys: readonly ListedKey[];
+  readonly newKey: NewKey;
+  /** Whether the first request has arrived. The steps stay while a key must still be stored. */
+  readonly hasBegun: boolean;
+}
+
 /** The steps to the first request. After it, the page changes into the overview by itself. */
-export function GettingStarted({ keys }: { readonly keys: readonly ListedKey[] }) {
+export function GettingStarted({ keys, newKey, hasBegun }: GettingStartedProps) {
   const { data: service } = useQuery(api.service.info.queryOptions());
   const models = useQuery(api.models.list.queryOptions());
-  const key = keys.find(({ state }) => state === "active");
   return (
     <section className={panelStyles.panel} aria-labelledby="getting-started">
       <h2 id="getting-started">Send your first request</h2>
       <ol className={styles.firstSteps}>
         <li>
           <h3>Create a key</h3>
-          {key === undefined ? (
-            <>
-              <p className={textStyles.quiet}>A key works with every model. It is shown only once.</p>
-              <Link to="/settings/keys" className={classes(buttonStyles.button, buttonStyles.buttonPrimary)}>
-                Create a key
-              </Link>
-            </>
-          ) : (
-            <p className={textStyles.quiet}>
-              The account has the key “{key.name}” <code>…{key.keyId}</code>. If you lost it,{" "}
-              <Link to="/settings/keys">create another one</Link>.
-            </p>
-          )}
+          <KeyStep newKey={newKey} keys={keys} />
         </li>
         {service === undefined ? null : (
-          <>
-            <li>
-              <h3>Set the environment variable</h3>
-              <Environment variable={keyVariable(service.serviceName)} />
-            </li>
-            <li>
-              <h3>Send a request</h3>
-              <Answer query={models} what="models">
-                {({ models }) => <FirstRequest service={service} models={models} />}
-              </Answer>
-            </li>
-          </>
+          <li>
+            <h3>Send a request</h3>
+            <Answer query={models} what="models">
+              {({ models }) => (
+                <FirstRequest service={service} models={models} keyString={newKey.created?.key ?? null} />
+              )}
+            </Answer>
+          </li>
         )}
       </ol>
       <p className={styles.firstWaiting} role="status">
-        <Spinner /> Waiting for the first request…
+        {hasBegun ? (
+          "Your first request has arrived. Store the key to continue."
+        ) : (
+          <>
+            <Spinner /> Waiting for the first request…
+          </>
+        )}
       </p>
     </section>
   );
@@ -64,26 +63,33 @@ export function GettingStarted({ keys }: { readonly keys: readonly ListedKey[] }
 interface FirstRequestProps {
   readonly service: SnippetService;
   readonly models: readonly ListedModel[];
+  readonly keyString: string | null;
 }
 
-function FirstRequest({ service, models }: FirstRequestProps) {
-  const model = models.find(({ modalities }) => modalities.output.includes("text"));
-  if (model === undefined) return <p className={textStyles.quiet}>The catalog has no chat model yet.</p>;
-  const messages = [{ role: "user", content: "Hello!" }];
-  return <Snippets service={service} request={{ model: model.id, messages }} />;
-}
-
-function Environment({ variable }: { readonly variable: string }) {
-  const command = `export ${variable}="sk-…"`;
+function FirstRequest({ service, models, keyString }: FirstRequestProps) {
+  const [chosen, setChosen] = useState<SetupId>("curl");
+  const [model] = chatModelsOf(models);
+  if (model === undefined) return <NoChatModel />;
+  const setups = setupsFor(service, model.id, keyString).filter(({ id }) => FIRST_SETUPS.includes(id));
+  const setup = setups.find(({ id }) => id === chosen);
   return (
-    <>
+    <div className={styles.request}>
+      {keyString === null ? (
+        <p className={textStyles.quiet}>
+          Set <code>{keyVariable(service.serviceName)}</code> to your key first.
+        </p>
+      ) : null}
+      <Segmented
+        label="Client"
+        value={chosen}
+        options={setups.map(({ id, label, shortLabel }) => ({ value: id, label: shortLabel ?? label }))}
+        onChange={setChosen}
+      />
+      {/* curl has a command for each format; the first one is enough here. */}
+      <SetupSteps steps={chosen === "curl" ? (setup?.steps.slice(0, 1) ?? []) : (setup?.steps ?? [])} />
       <p className={textStyles.quiet}>
-        Replace <code>sk-…</code> with your key.
+        <Link to="/connect">All clients</Link>
       </p>
-      <div className={styles.firstCommand}>
-        <Code label="Command">{command}</Code>
-        <CopyButton text={command} what="command" />
-      </div>
-    </>
+    </div>
   );
 }

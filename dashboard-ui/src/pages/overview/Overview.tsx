@@ -5,7 +5,9 @@ import { Answer } from "../../components/Answer.tsx";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
+import { useNewKey } from "../connect/use-new-key.ts";
 import { AccountUsage } from "./AccountUsage.tsx";
+import { Checklist } from "./Checklist.tsx";
 import { Credit } from "./Credit.tsx";
 import { GettingStarted } from "./GettingStarted.tsx";
 import styles from "./Overview.module.css";
@@ -23,9 +25,13 @@ export function Overview() {
     }),
   );
   const isUnused = counts.data?.areUsed === false;
+  const newKey = useNewKey();
+  const hasFirstSteps = isUnused || newKey.mustStore;
   // The first steps show the account's keys. Later, they are not needed here.
   const list = useQuery(
-    api.keys.list.queryOptions(isUnused ? { limit: MAX_KEYS } : skipToken, { refetchInterval: WAITING_MS }),
+    api.keys.list.queryOptions(hasFirstSteps ? { limit: MAX_KEYS } : skipToken, {
+      refetchInterval: WAITING_MS,
+    }),
   );
   const hasBegun = useBeginning(isUnused);
   const now = (
@@ -40,19 +46,20 @@ export function Overview() {
       <p className={textStyles.visuallyHidden} role="status">
         {hasBegun ? "The first request has arrived." : ""}
       </p>
+      <Checklist />
       <Answer query={counts} what="the account">
         {({ areUsed }) =>
-          areUsed ? (
+          hasFirstSteps ? (
             <>
+              <Answer query={list} what="keys">
+                {({ keys }) => <GettingStarted keys={keys} newKey={newKey} hasBegun={areUsed} />}
+              </Answer>
               {now}
-              <AccountUsage />
             </>
           ) : (
             <>
-              <Answer query={list} what="keys">
-                {({ keys }) => <GettingStarted keys={keys} />}
-              </Answer>
               {now}
+              <AccountUsage />
             </>
           )
         }
@@ -70,6 +77,7 @@ function useBeginning(isWaiting: boolean): boolean {
       setHasBegun(true);
       // Data loaded before the first request is stale.
       void queryClient.invalidateQueries({ queryKey: ["usage"] });
+      void queryClient.invalidateQueries({ queryKey: api.account.firstSteps.queryKey() });
       // The focused element may have disappeared with the instructions.
       if (document.activeElement === document.body) document.getElementById("main")?.focus();
     }

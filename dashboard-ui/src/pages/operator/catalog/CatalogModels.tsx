@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { CatalogModel } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
@@ -45,7 +46,15 @@ export function CatalogModels({ models, of }: CatalogModelsProps) {
         </p>
       </div>
       {models.length === 0 ? (
-        <NoRows>{of === 0 ? "The catalog has no models." : "No model matches."}</NoRows>
+        <NoRows>
+          {of === 0 ? (
+            <>
+              The catalog has no models. <Link to="/operator/connect">Connect a provider</Link>
+            </>
+          ) : (
+            "No model matches."
+          )}
+        </NoRows>
       ) : (
         <DataTable
           caption="Models with their routes"

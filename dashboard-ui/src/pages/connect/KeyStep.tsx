@@ -1,0 +1,100 @@
+import { type SubmitEvent, useState } from "react";
+import type { ListedKey } from "../../api/types.ts";
+import { Button } from "../../components/Button.tsx";
+import { CopyButton } from "../../components/CopyButton.tsx";
+import { Field } from "../../components/Field.tsx";
+import formStyles from "../../components/form.module.css";
+import { Notice } from "../../components/Notice.tsx";
+import shownOnceStyles from "../../components/ShownOnce.module.css";
+import textStyles from "../../components/text.module.css";
+import styles from "./KeyStep.module.css";
+import type { NewKey } from "./use-new-key.ts";
+
+interface KeyStepProps {
+  readonly newKey: NewKey;
+  readonly keys: readonly ListedKey[];
+}
+
+/** The step that creates a key, and shows it until it is stored. */
+export function KeyStep({ newKey, keys }: KeyStepProps) {
+  const [isAnother, setAnother] = useState(false);
+  const active = keys.find(({ state }) => state === "active");
+  if (newKey.created !== null) return <CreatedKey newKey={newKey} />;
+  if (active === undefined || isAnother) return <KeyForm newKey={newKey} />;
+  return (
+    <div className={styles.step}>
+      <p className={textStyles.quiet}>
+        You have the key “{active.name}” <code>…{active.keyId}</code>. Create another one if you lost it.
+      </p>
+      <Button onClick={() => setAnother(true)}>Create another key</Button>
+    </div>
+  );
+}
+
+function KeyForm({ newKey }: Pick<KeyStepProps, "newKey">) {
+  const { name, setName, create, isPending, nameError, formError } = newKey;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    create();
+  };
+  return (
+    <form onSubmit={submit} className={styles.step}>
+      <p className={textStyles.quiet}>Keys work with every model. Create one key per deployment.</p>
+      {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+      <div className={styles.form}>
+        <Field
+          label="Key name"
+          required
+          maxLength={64}
+          autoComplete="off"
+          value={name}
+          error={nameError}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <Button type="submit" look="primary" busy={isPending}>
+          Create key
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function CreatedKey({ newKey }: Pick<KeyStepProps, "newKey">) {
+  const { created, isStored, setStored, leaving } = newKey;
+  if (created === null) return null;
+  if (isStored) {
+    return (
+      <p className={textStyles.quiet} role="status">
+        Key “{created.name}” <code>…{created.key.slice(-4)}</code> is stored. The commands below contain it
+        until you leave this page.
+      </p>
+    );
+  }
+  return (
+    <div className={styles.step}>
+      <p role="status">
+        Key “{created.name}” is created and shown only once. Store it in a secret manager now. A lost key
+        can't be recovered, only revoked.
+      </p>
+      <div className={shownOnceStyles.secret}>
+        <code data-testid="key-string">{created.key}</code>
+      </div>
+      <div className={styles.form}>
+        <CopyButton text={created.key} what="key" look="primary" />
+        <label className={formStyles.check}>
+          <input type="checkbox" checked={isStored} onChange={(event) => setStored(event.target.checked)} />I
+          have stored it
+        </label>
+      </div>
+      {leaving.status === "blocked" ? (
+        <Notice tone="warning">
+          <p>Store the key before you leave: it can't be shown again.</p>
+          <Button onClick={leaving.reset}>Stay on this page</Button>
+          <Button look="danger" onClick={leaving.proceed}>
+            Leave without the key
+          </Button>
+        </Notice>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import { useBlocker } from "@tanstack/react-router";
+import { useState } from "react";
+import { client } from "../../api/client.ts";
+import { useKeyCreation } from "../keys/use-key-creation.ts";
+
+const SUGGESTED_NAME = "my-app";
+
+/** A key that is created on the page. Only the page's memory holds its string, which goes when the page is left. */
+export type NewKey = ReturnType<typeof useNewKey>;
+
+/** Creates a key on the page. Leaving the page needs a confirmation until the key is stored. */
+export function useNewKey() {
+  const [name, setName] = useState(SUGGESTED_NAME);
+  const [isStored, setStored] = useState(false);
+  const creation = useKeyCreation((idempotencyKey) => client.keys.create.mutate({ name, idempotencyKey }));
+  const mustStore = creation.created !== null && !isStored;
+  const leaving = useBlocker({
+    // Filters are part of the address and may change.
+    shouldBlockFn: ({ current, next }) => mustStore && current.pathname !== next.pathname,
+    enableBeforeUnload: () => mustStore,
+    withResolver: true,
+  });
+  return {
+    ...creation,
+    name,
+    setName,
+    isStored,
+    setStored,
+    mustStore,
+    leaving,
+  };
+}

@@ -1,0 +1,74 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/client.ts";
+import type { FirstSteps } from "../../api/types.ts";
+import { Button } from "../../components/Button.tsx";
+import panelStyles from "../../components/Panel.module.css";
+import type { PageLink } from "../../components/pages.ts";
+import { browserStore } from "../../components/storage.ts";
+import textStyles from "../../components/text.module.css";
+import styles from "./Checklist.module.css";
+
+interface Step {
+  readonly step: keyof FirstSteps;
+  readonly title: string;
+  readonly hint: string;
+  readonly to: PageLink["to"];
+}
+
+const STEPS: readonly Step[] = [
+  { step: "hasKey", title: "Create a key", hint: "Works with every model.", to: "/settings/keys" },
+  { step: "hasRequest", title: "Call from your code", hint: "Six clients, ready to paste.", to: "/connect" },
+  { step: "hasRealModel", title: "Use a real model", hint: "Pick one from the catalog.", to: "/models" },
+  { step: "hasSecondKey", title: "Add a second key", hint: "One key per deployment.", to: "/settings/keys" },
+  { step: "hasRotation", title: "Rotate a key", hint: "Replace it without downtime.", to: "/settings/keys" },
+];
+
+/** The first steps of an account, until the user dismisses them in this browser. */
+export function Checklist() {
+  const me = useQuery(api.auth.me.queryOptions());
+  const steps = useQuery(api.account.firstSteps.queryOptions(undefined, { refetchOnMount: "always" }));
+  const [isDismissed, setDismissed] = useState(false);
+  const userId = me.data?.user.id;
+  if (userId === undefined || steps.data === undefined) return null;
+  const name = `checklist dismissed ${userId}`;
+  if (isDismissed || browserStore.read(name) !== null) return null;
+  const done = STEPS.filter(({ step }) => steps.data[step]).length;
+  const dismiss = () => {
+    browserStore.write(name, "1");
+    setDismissed(true);
+    document.getElementById("main")?.focus();
+  };
+  return (
+    <section className={panelStyles.panel} aria-labelledby="checklist">
+      <div className={panelStyles.panelHead}>
+        <h2 id="checklist">
+          Get started{" "}
+          <span className={textStyles.quiet}>
+            {done} of {STEPS.length}
+          </span>
+        </h2>
+        <Button onClick={dismiss}>Dismiss</Button>
+      </div>
+      <ol className={styles.steps}>
+        {STEPS.map((step) => (
+          <ChecklistStep key={step.step} {...step} isDone={steps.data[step.step]} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function ChecklistStep({ title, hint, to, isDone }: Step & { readonly isDone: boolean }) {
+  return (
+    <li className={isDone ? styles.done : undefined}>
+      <svg viewBox="0 0 20 20" role="img" aria-label={isDone ? "Done:" : "To do:"}>
+        <circle cx="10" cy="10" r="8.5" />
+        {isDone ? <path d="m6 10.5 2.75 2.75L14 7.5" /> : null}
+      </svg>
+      <Link to={to}>{title}</Link>
+      <span className={textStyles.small}>{hint}</span>
+    </li>
+  );
+}

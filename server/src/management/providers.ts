@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { UPSTREAM_SETTINGS } from "../catalog/catalog-file.ts";
+import { Credential } from "../catalog/credential.ts";
+import { CatalogError } from "../catalog/load.ts";
+import { writeProviderCatalog } from "../catalog/provider-catalog.ts";
+import { Failure } from "../errors/failure.ts";
+import { checkProvider, LISTING_DIALECTS } from "../upstream/check-provider.ts";
+import { DIALECTS } from "../upstream/dialects.ts";
+import type { RpcServices } from "./router.ts";
+import { operatorProcedure, router } from "./trpc.ts";
+
+/** The dialect that the provider speaks. */
+const dialect = z.enum(LISTING_DIALECTS);
+/** The URL up to the version, such as `https://api.openai.com/v1`. */
+const baseUrl = z.string().max(500).pipe(UPSTREAM_SETTINGS.baseUrl);
+
+/** Connecting providers: checks their credentials and writes their part of a catalog file. */
+export function providersRouter({ transport, recordAction, now }: RpcServices) {
+  return router({
+    /**
+     * Lists a provider's models, which shows whether it accepts the credential. The service sends one request, waits up to 10
+     * seconds and follows no redirect. The audit trail records the address. The credential is not stored.
+     */
+    check: operatorProcedure
+      .input(
+        z.strictObject({
+          dialect,
+          baseUrl,
+          /** The credential, up to 4,096 printable characters; `null`: the provider needs none. */
+          credential: z
+            .string()
+            .regex(/^[\x21-\x7e]{1,4096}$/, "must be printable ASCII without spaces")
+            .nullable(),
+        }),
+      )
+      .mutation(async ({ ctx, input }) => {
+        const credential = input.credential === null ? null : new Credential(input.credential);
+        const found = await checkProvider({ ...input, credential }, transport);
+        await recordAction({
+          at: now(),
+          by: ctx.actor,
+          accountId: null,
+          action: "provider.check",
+          reason: null,
+          before: null,
+          after: { dialect: input.dialect, baseUrl: input.baseUrl, accepted: found.problem === null },
+        });
+        return found;
+      }),
+
+    /** A catalog file with one provider, checked as the service checks it when it starts. */
+    catalog: operatorProcedure
+      .input(
+        z.strictObject({
+          /** The name of the upstream: 1 to 64 letters, digits, dots, hyphens and underscores. */
+          name: z
+            .string()
+            .regex(/^[A-Za-z0-9._-]{1,64}$/, "must have only letters, digits, dots, hyphens and _"),
+          dialect,
+          baseUrl,
+          /** The environment variable of the credential; `null`: the provider needs none. */
+          credentialEnv: z
+            .string()
+            .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "must be the name of an environment variable")
+            .nullable(),
+          /** The names of models at the provider: 1 to 100. */
+          models: z.array(z.string().min(1).max(200)).min(1).max(100),
+        }),
+      )
+      .query(async ({ input }) => {
+        try {
+          return {
+            /** The catalog file, in YAML. */
+            yaml: await writeProviderCatalog(input, DIALECTS),
+          };
+        } catch (error) {
+          if (error instanceof CatalogError) throw new Failure("invalid_request", error.message);
+          throw error;
+        }
+      }),
+  });
+}

@@ -1,0 +1,124 @@
+import { z } from "zod";
+import type { Credential } from "../catalog/credential.ts";
+import { type Transport, TransportError } from "./transport.ts";
+
+/** The dialects of providers that list their models. */
+export const LISTING_DIALECTS = ["openai", "openai-responses", "anthropic", "google"] as const;
+
+export interface ProviderAddress {
+  readonly dialect: (typeof LISTING_DIALECTS)[number];
+  /** The URL up to the version, such as `https://api.openai.com/v1`. */
+  readonly baseUrl: string;
+  /** `null`: the provider needs none. */
+  readonly credential: Credential | null;
+}
+
+export interface ProviderCheck {
+  /** The ids of the provider's models: up to 1,000. Empty if there is a problem. */
+  readonly models: readonly string[];
+  /** What is wrong and what to do; `null`: the provider accepts the credential. */
+  readonly problem: string | null;
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_MODELS = 1_000;
+const CREDENTIAL_REFUSED = [401, 403];
+
+const modelId = z.string().min(1).max(200);
+const modelLists = z.union([
+  z.object({ data: z.array(z.object({ id: modelId })) }).transform(({ data }) => data.map(({ id }) => id)),
+  // Google's API names its models `models/…`.
+  z
+    .object({ models: z.array(z.object({ name: modelId })) })
+    .transform(({ models }) => models.map(({ name }) => name.replace(/^models\//, ""))),
+]);
+
+/** Lists a provider's models, which shows whether it accepts the credential. The request costs nothing and has a deadline. */
+export async function checkProvider(
+  address: ProviderAddress,
+  transport: Pick<Transport, "send">,
+): Promise<ProviderCheck> {
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await transport.send({
+      method: "GET",
+      url: `${address.baseUrl}/models${queryOf(address)}`,
+      headers: { accept: "application/json", ...credentialHeaders(address) },
+      body: null,
+      signal,
+      timeouts: { connectMs: TIMEOUT_MS, firstByteMs: TIMEOUT_MS, idleMs: TIMEOUT_MS },
+    });
+    const text = await textOf(response.body);
+    const problem = problemOfStatus(response.status);
+    return problem === null ? modelsIn(text) : { models: [], problem };
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    return { models: [], problem: problemOfFault(error, address) };
+  }
+}
+
+function queryOf({ dialect }: ProviderAddress): string {
+  if (dialect === "google") return "?pageSize=1000";
+  return dialect === "anthropic" ? "?limit=1000" : "";
+}
+
+function credentialHeaders({ dialect, credential }: ProviderAddress): Record<string, string> {
+  if (dialect === "anthropic") {
+    return {
+      "anthropic-version": "2023-06-01",
+      ...(credential === null ? {} : { "x-api-key": credential.reveal() }),
+    };
+  }
+  if (credential === null) return {};
+  return dialect === "google"
+    ? { "x-goog-api-key": credential.reveal() }
+    : { authorization: `Bearer ${credential.reveal()}` };
+}
+
+/** @returns `null` for a body that is too long to be a list of models. */
+async function textOf(body: AsyncIterable<Uint8Array>): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function problemOfStatus(status: number): string | null {
+  if (status === 200) return null;
+  if (CREDENTIAL_REFUSED.includes(status))
+    return `The provider refused the credential (status ${status}). Check its value and permissions.`;
+  if (status === 404)
+    return "The provider has no list of models at this address (status 404). Check the base URL, which often ends in /v1.";
+  return `The provider answered with status ${status}. Check the base URL, or try again later.`;
+}
+
+function modelsIn(text: string | null): ProviderCheck {
+  const parsed = modelLists.safeParse(jsonOf(text ?? ""));
+  if (parsed.success) return { models: parsed.data.slice(0, MAX_MODELS), problem: null };
+  return {
+    models: [],
+    problem: "The answer is not a list of models. Check the base URL and the kind of provider.",
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A page of a website, for example. The schema refuses it.
+    return null;
+  }
+}
+
+function problemOfFault({ fault }: TransportError, { baseUrl }: ProviderAddress): string {
+  const { host } = new URL(baseUrl);
+  if (fault === "connect")
+    return `Could not connect to ${host}. Check the base URL and the service's network.`;
+  if (fault === "cut") return `${host} closed the connection before it had answered. Try again.`;
+  return `${host} did not answer within ${TIMEOUT_MS / 1_000} seconds. Check the base URL and the service's network.`;
+}
