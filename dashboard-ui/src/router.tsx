@@ -13,7 +13,7 @@ import { load, ownPath, requireSession } from "./load.ts";
 import { changesQuery } from "./pages/account/changes-query.ts";
 import { readAuditSearch } from "./pages/audit/search.ts";
 import { readConnectSearch } from "./pages/connect/search.ts";
-import { ledgerQuery } from "./pages/credits/ledger-query.ts";
+import { statementQuery } from "./pages/credits/statement-query.ts";
 import { readKeysSearch } from "./pages/keys/search.ts";
 import { readModelsSearch } from "./pages/models/search.ts";
 import {
@@ -134,7 +134,7 @@ const rotation = createRoute({
 const credits = createRoute({
   getParentRoute: () => account,
   path: "/settings/credits",
-  loader: () => load(api.credits.balance.queryOptions(), ledgerQuery()),
+  loader: () => load(api.credits.balance.queryOptions(), statementQuery()),
   component: lazyRouteComponent(() => import("./pages/credits/Credits.tsx"), "Credits"),
 });
 const settings = createRoute({

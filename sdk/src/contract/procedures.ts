@@ -1267,6 +1267,44 @@ export interface Procedures {
         readonly reservedNanoUsd: bigint;
       }
     >;
+    /**
+     * The statement of the account, newest first: each grant and adjustment, and the requests of each UTC day as one line with their
+     * complete sum.
+     */
+    readonly statement: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
+        /** The lines of the page, newest first. */
+        readonly lines: readonly {
+          /** The id of the line, a UUID: that of the transaction, or one that stands for the day. */
+          readonly id: string;
+          /** When the transaction was recorded. Of `requests`: when the UTC day begins. */
+          readonly at: Date;
+          /**
+           * A `grant` adds credit, and an `adjustment` takes it back. `requests` sums up all charges that were recorded on a UTC day, less
+           * what was not collected of them.
+           */
+          readonly kind: "adjustment" | "grant" | "requests";
+          /** The amount in nano-USD, by which the line changed the balance. Of adjustments and requests it is negative, or 0. */
+          readonly amountNanoUsd: bigint;
+          /** What the operator gave as the reason of a grant or an adjustment; `requests` for a day's requests. */
+          readonly reason: string;
+          /** The part of the day's costs that the account did not pay, in nano-USD; 0 for grants and adjustments. */
+          readonly uncollectedNanoUsd: bigint;
+        }[];
+        /** The `cursor` of the next page; `null` on the last page. */
+        readonly nextCursor: string | null;
+      }
+    >;
     /** The transactions of the account, newest first. */
     readonly ledger: Procedure<
       "query",
@@ -2160,7 +2198,10 @@ export interface Procedures {
         }
       | undefined,
       {
-        /** Accounts whose balance is negative or not the sum of their ledger, up to 100. There should be none. */
+        /**
+         * Accounts whose balance is negative or not the sum of their ledger, or whose costs by day are not the sum of its charges, up to 100.
+         * There should be none.
+         */
         readonly mismatches: readonly {
           /** The id of the account. */
           readonly accountId: string;

@@ -652,6 +652,59 @@ export const ANSWER_SCHEMAS = {
       },
     },
   },
+  "credits.statement": {
+    type: "object",
+    required: ["lines", "nextCursor"],
+    properties: {
+      lines: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["id", "at", "kind", "amountNanoUsd", "reason", "uncollectedNanoUsd"],
+          properties: {
+            id: {
+              type: "string",
+              description:
+                "The id of the line, a UUID: that of the transaction, or one that stands for the day.",
+            },
+            at: {
+              type: "string",
+              format: "date-time",
+              description: "When the transaction was recorded. Of `requests`: when the UTC day begins.",
+            },
+            kind: {
+              type: "string",
+              enum: ["adjustment", "grant", "requests"],
+              description:
+                "A `grant` adds credit, and an `adjustment` takes it back. `requests` sums up all charges that were recorded on a UTC day, less what was not collected of them.",
+            },
+            amountNanoUsd: {
+              type: "string",
+              format: "bigint",
+              description:
+                "The amount in nano-USD, by which the line changed the balance. Of adjustments and requests it is negative, or 0.",
+            },
+            reason: {
+              type: "string",
+              description:
+                "What the operator gave as the reason of a grant or an adjustment; `requests` for a day's requests.",
+            },
+            uncollectedNanoUsd: {
+              type: "string",
+              format: "bigint",
+              description:
+                "The part of the day's costs that the account did not pay, in nano-USD; 0 for grants and adjustments.",
+            },
+          },
+        },
+        description: "The lines of the page, newest first.",
+      },
+      nextCursor: {
+        type: ["string", "null"],
+        description: "The `cursor` of the next page; `null` on the last page.",
+      },
+    },
+  },
   "credits.ledger": {
     type: "object",
     required: ["entries", "nextCursor"],

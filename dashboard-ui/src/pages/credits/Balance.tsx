@@ -13,7 +13,7 @@ const LIVE_MS = 10_000;
 export function Balance() {
   const balance = useQuery(api.credits.balance.queryOptions(undefined, { refetchInterval: LIVE_MS }));
   return (
-    <section className={panelStyles.panel} aria-labelledby="balance">
+    <section className={panelStyles.panel} aria-labelledby="credit-balance">
       <h2 id="credit-balance">Balance</h2>
       <Answer query={balance} what="the balance">
         {({ balanceNanoUsd, reservedNanoUsd }) => (
