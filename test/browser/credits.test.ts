@@ -100,11 +100,23 @@ describe.skipIf(!hasBrowser)("the credits page", () => {
     expect(lengthMs).toBe(24 * 60 * 60_000);
   });
 
-  it("warns when nothing is left", async () => {
-    const owner = await signUp(site.service.baseUrl);
+  it("warns on every page of the account when nothing is left, though nothing was spent", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
     await grant(owner, -5n * USD, "Gone");
     const { page } = await openCredits(owner);
-    await page.getByText("requests are refused with 402").waitFor();
+    const banner = page.getByRole("alert").filter({ hasText: "No credit left." });
+    for (const path of ["/settings/credits", "/", "/models", "/audit", "/settings/keys"]) {
+      await page.goto(path);
+      await banner.getByText("refused with 402").waitFor();
+    }
+    await page.goto("/");
+    const panel = page.getByRole("region", { name: "Credit" });
+    await panel.getByText("refused with 402").waitFor();
+    const limits = page.getByRole("region", { name: "Limits" });
+    const colourOf = (place: typeof panel) =>
+      place.evaluate((element) => getComputedStyle(element).backgroundColor);
+    expect(await colourOf(panel)).not.toBe(await colourOf(limits));
+    expect(await violationsOf(page)).toEqual([]);
   });
 
   it("goes back through a long ledger, and keeps the keyboard's place at its end", async () => {

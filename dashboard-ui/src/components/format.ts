@@ -1,7 +1,7 @@
 /** The language of all numbers and times. They are part of English pages, whatever the browser's language. */
-export const LOCALE = "en";
+export const LOCALE = "en-GB";
 
-const time = { hour: "numeric", minute: "2-digit" } as const;
+const time = { hour: "2-digit", minute: "2-digit" } as const;
 const day = { year: "numeric", month: "short", day: "numeric" } as const;
 const dateTime = new Intl.DateTimeFormat(LOCALE, { ...day, ...time, timeZoneName: "short" });
 const exactTime = new Intl.DateTimeFormat(LOCALE, {
@@ -28,19 +28,19 @@ const SPANS = [
 
 const BYTE_UNITS = ["bytes", "kB", "MB", "GB"] as const;
 
-/** A date in the reader's time zone: "Mar 3, 2026". */
+/** A date in the reader's time zone: "3 Mar 2026". */
 export const formatDate = (value: Date): string => date.format(value);
-/** A time in the reader's time zone, which it names: "Mar 3, 2026, 4:05 PM GMT+1". */
+/** A time in the reader's time zone, which it names: "3 Mar 2026, 16:05 CET". */
 export const formatDateTime = (value: Date): string => dateTime.format(value);
 /** As {@link formatDateTime}, with seconds. */
 export const formatExactTime = (value: Date): string => exactTime.format(value);
-/** The time of a day in the reader's time zone: "4:05:06 PM". */
+/** The time of a day in the reader's time zone: "16:05:06". */
 export const formatTimeOfDay = (value: Date): string => timeOfDay.format(value);
-/** A date in UTC, which the text around it names: "Mar 3, 2026". */
+/** A date in UTC, which the text around it names: "3 Mar 2026". */
 export const formatUtcDate = (value: Date): string => utcDate.format(value);
-/** A time in UTC, which the text around it names: "Mar 3, 2026, 3:05 PM". */
+/** A time in UTC, which the text around it names: "3 Mar 2026, 15:05". */
 export const formatUtcDateTime = (value: Date): string => utcDateTime.format(value);
-/** The name of the reader's time zone at a time: "GMT+1". */
+/** The name of the reader's time zone at a time: "CET". */
 export const zoneNameAt = (value: Date): string =>
   dateTime.formatToParts(value).find(({ type }) => type === "timeZoneName")?.value ?? "UTC";
 export const formatCount = (value: number): string => count.format(value);

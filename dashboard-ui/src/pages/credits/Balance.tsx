@@ -2,7 +2,6 @@ import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { formatUsd, formatUsdRoughly } from "../../components/format.ts";
-import { Notice } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import creditsStyles from "./Credits.module.css";
@@ -21,11 +20,6 @@ export function Balance() {
             <p className={creditsStyles.creditBalance}>{formatUsdRoughly(balanceNanoUsd)}</p>
             {formatUsdRoughly(balanceNanoUsd) === formatUsd(balanceNanoUsd) ? null : (
               <p className={textStyles.quiet}>Exactly {formatUsd(balanceNanoUsd)}.</p>
-            )}
-            {balanceNanoUsd > 0n ? null : (
-              <Notice tone="warning">
-                <p>No credit left. Paid requests are refused with 402 until credit is added.</p>
-              </Notice>
             )}
             {reservedNanoUsd === 0n ? null : (
               <p className={textStyles.quiet}>

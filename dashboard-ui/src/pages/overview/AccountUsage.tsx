@@ -1,9 +1,11 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { UNKNOWN_MODEL } from "../../../../sdk/src/contract/audit-words.ts";
+import type { AuditSearch } from "../audit/search.ts";
 import type { GroupName } from "../usage/groups.ts";
 import type { Span } from "../usage/period.ts";
 import type { UsageSearch } from "../usage/search.ts";
 import { ACCOUNT_USAGE } from "../usage/sources.ts";
+import type { UsagePick } from "../usage/UsageCharts.tsx";
 import { UsageSection } from "../usage/UsageSection.tsx";
 
 type By = UsageSearch["by"];
@@ -28,6 +30,7 @@ export function AccountUsage() {
       onChange={(change) =>
         void navigate({ search: (known) => ({ ...known, ...change }), replace: true, resetScroll: false })
       }
+      onPick={(pick, by) => void navigate({ to: "/audit", search: searchOf(pick, by) })}
       nameOf={(group, answer) => <GroupLink group={group} by={answer.by} span={answer.period.span} />}
     />
   );
@@ -42,14 +45,26 @@ interface GroupLinkProps {
 /** Entries contain the requested names, so this group is found by its error code. */
 const UNKNOWN_MODELS = { error_code: "model_not_found" };
 
+/** The log's filter for the entries of a group; `null`: it has none for requests without a model, or for the rest. */
+function filterOf({ id, isOther }: GroupName, by: By) {
+  if (id === "" || isOther === true || by === "none") return null;
+  if (by === "key") return { key: id };
+  return id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
+}
+
+/** The log's filter for a part of a chart. */
+function searchOf({ group, from, to }: UsagePick, by: By): AuditSearch {
+  const filter = group === null ? null : filterOf(group, by);
+  return { ...filter, from: from.toISOString(), to: to.toISOString() };
+}
+
 /** A link to the entries of a group. */
-function GroupLink({ group: { id, label, isOther }, by, span }: GroupLinkProps) {
-  // The log has no filter for entries without a model, or for the rest.
-  if (id === "" || isOther === true) return label;
-  const filter = by === "key" ? { key: id } : id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
+function GroupLink({ group, by, span }: GroupLinkProps) {
+  const filter = filterOf(group, by);
+  if (filter === null) return group.label;
   return (
     <Link to="/audit" search={{ ...filter, from: span.from.toISOString() }}>
-      {label}
+      {group.label}
     </Link>
   );
 }

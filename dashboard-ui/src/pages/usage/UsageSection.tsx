@@ -5,6 +5,7 @@ import type { GroupName } from "./groups.ts";
 import { periodOf } from "./period.ts";
 import { type UsageAnswer, type UsageSource, usageQuery } from "./queries.ts";
 import type { Range } from "./search.ts";
+import type { UsagePick } from "./UsageCharts.tsx";
 import { UsageControls } from "./UsageControls.tsx";
 import { UsageReport } from "./UsageReport.tsx";
 import usageStyles from "./usage.module.css";
@@ -22,11 +23,13 @@ interface UsageSectionProps<By extends string> {
   readonly onChange: (change: { readonly range?: Range; readonly by?: By }) => void;
   /** Renders a group's name in the table, for example with a link. */
   readonly nameOf: (group: GroupName, answer: UsageAnswer<By>) => ReactNode;
+  /** Called with the part of a chart that was clicked. */
+  readonly onPick?: ((pick: UsagePick, by: By) => void) | undefined;
 }
 
 /** Usage with controls for the period and the grouping. */
 export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
-  const { title, source, range, by, groupings, onChange, nameOf } = props;
+  const { title, source, range, by, groupings, onChange, nameOf, onPick } = props;
   const hour = useCurrentHour();
   const period = useMemo(() => periodOf(range, hour), [range, hour]);
   const usage = useQuery({ ...usageQuery(source, period, by), refetchInterval: REFRESH_MS });
@@ -37,7 +40,9 @@ export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
         <UsageControls range={range} by={by} groupings={groupings} onChange={onChange} />
       </div>
       <Answer query={usage} what="usage">
-        {(answer) => <UsageReport answer={answer} isStale={usage.isPlaceholderData} nameOf={nameOf} />}
+        {(answer) => (
+          <UsageReport answer={answer} isStale={usage.isPlaceholderData} nameOf={nameOf} onPick={onPick} />
+        )}
       </Answer>
     </>
   );
