@@ -1199,6 +1199,10 @@ export interface Procedures {
         readonly to: string | Date;
         /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** The id of a key, a UUID. Default: all keys. */
+        readonly key?: string | undefined;
+        /** A model, as rows name it: up to 256 characters. Default: all models. */
+        readonly model?: string | undefined;
         /** What has rows of its own in each interval. Default `none`. */
         readonly groupBy?: "key" | "model" | "none" | undefined;
       },
@@ -1251,6 +1255,78 @@ export interface Procedures {
           /** The cost in nano-USD. */
           readonly costNanoUsd: bigint;
         };
+      }
+    >;
+    /**
+     * How fast the requests of a period were answered, by interval of UTC and by upstream: median and 95th percentile of the newest
+     * 20,000 entries.
+     */
+    readonly performance: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        readonly to: string | Date;
+        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        readonly interval: "day" | "hour" | "month";
+        /** The id of a key, a UUID. Default: all keys. */
+        readonly key?: string | undefined;
+        /** A model, as rows name it: up to 256 characters. Default: all models. */
+        readonly model?: string | undefined;
+      },
+      {
+        /** One row per interval with requests, in order of time. */
+        readonly intervals: readonly {
+          /** The number of requests that reached an upstream. */
+          readonly requests: number;
+          /** Those of them that were answered with a status of 400 or more. */
+          readonly errors: number;
+          /** The time from the request to the end of the answer. */
+          readonly latencyMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The time from the request to the first token, of streams. */
+          readonly timeToFirstTokenMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** When the interval begins, in UTC. */
+          readonly start: Date;
+        }[];
+        /** One row per upstream, the one with most requests first. */
+        readonly upstreams: readonly {
+          /** The number of requests that reached an upstream. */
+          readonly requests: number;
+          /** Those of them that were answered with a status of 400 or more. */
+          readonly errors: number;
+          /** The time from the request to the end of the answer. */
+          readonly latencyMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The time from the request to the first token, of streams. */
+          readonly timeToFirstTokenMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The name of the upstream. */
+          readonly upstream: string;
+        }[];
+        /**
+         * When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`:
+         * all were.
+         */
+        readonly measuredSince: Date | null;
       }
     >;
   };
@@ -1938,6 +2014,71 @@ export interface Procedures {
           /** The cost in nano-USD. */
           readonly costNanoUsd: bigint;
         };
+      }
+    >;
+    /** How fast the requests of all accounts were answered, in the form of `usage.performance`. */
+    readonly performance: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        readonly to: string | Date;
+        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        readonly interval: "day" | "hour" | "month";
+      },
+      {
+        /** One row per interval with requests, in order of time. */
+        readonly intervals: readonly {
+          /** The number of requests that reached an upstream. */
+          readonly requests: number;
+          /** Those of them that were answered with a status of 400 or more. */
+          readonly errors: number;
+          /** The time from the request to the end of the answer. */
+          readonly latencyMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The time from the request to the first token, of streams. */
+          readonly timeToFirstTokenMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** When the interval begins, in UTC. */
+          readonly start: Date;
+        }[];
+        /** One row per upstream, the one with most requests first. */
+        readonly upstreams: readonly {
+          /** The number of requests that reached an upstream. */
+          readonly requests: number;
+          /** Those of them that were answered with a status of 400 or more. */
+          readonly errors: number;
+          /** The time from the request to the end of the answer. */
+          readonly latencyMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The time from the request to the first token, of streams. */
+          readonly timeToFirstTokenMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The name of the upstream. */
+          readonly upstream: string;
+        }[];
+        /**
+         * When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`:
+         * all were.
+         */
+        readonly measuredSince: Date | null;
       }
     >;
     /**

@@ -636,6 +636,110 @@ export const ANSWER_SCHEMAS = {
       },
     },
   },
+  "usage.performance": {
+    type: "object",
+    required: ["intervals", "upstreams", "measuredSince"],
+    properties: {
+      intervals: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["requests", "errors", "latencyMs", "timeToFirstTokenMs", "start"],
+          properties: {
+            requests: { type: "integer", description: "The number of requests that reached an upstream." },
+            errors: {
+              type: "integer",
+              description: "Those of them that were answered with a status of 400 or more.",
+            },
+            latencyMs: {
+              type: "object",
+              required: ["p50", "p95"],
+              properties: {
+                p50: {
+                  type: ["integer", "null"],
+                  description: "The median in milliseconds; `null`: no request has a value.",
+                },
+                p95: {
+                  type: ["integer", "null"],
+                  description: "The 95th percentile in milliseconds; `null`: no request has a value.",
+                },
+              },
+              description: "The time from the request to the end of the answer.",
+            },
+            timeToFirstTokenMs: {
+              type: "object",
+              required: ["p50", "p95"],
+              properties: {
+                p50: {
+                  type: ["integer", "null"],
+                  description: "The median in milliseconds; `null`: no request has a value.",
+                },
+                p95: {
+                  type: ["integer", "null"],
+                  description: "The 95th percentile in milliseconds; `null`: no request has a value.",
+                },
+              },
+              description: "The time from the request to the first token, of streams.",
+            },
+            start: { type: "string", format: "date-time", description: "When the interval begins, in UTC." },
+          },
+        },
+        description: "One row per interval with requests, in order of time.",
+      },
+      upstreams: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["requests", "errors", "latencyMs", "timeToFirstTokenMs", "upstream"],
+          properties: {
+            requests: { type: "integer", description: "The number of requests that reached an upstream." },
+            errors: {
+              type: "integer",
+              description: "Those of them that were answered with a status of 400 or more.",
+            },
+            latencyMs: {
+              type: "object",
+              required: ["p50", "p95"],
+              properties: {
+                p50: {
+                  type: ["integer", "null"],
+                  description: "The median in milliseconds; `null`: no request has a value.",
+                },
+                p95: {
+                  type: ["integer", "null"],
+                  description: "The 95th percentile in milliseconds; `null`: no request has a value.",
+                },
+              },
+              description: "The time from the request to the end of the answer.",
+            },
+            timeToFirstTokenMs: {
+              type: "object",
+              required: ["p50", "p95"],
+              properties: {
+                p50: {
+                  type: ["integer", "null"],
+                  description: "The median in milliseconds; `null`: no request has a value.",
+                },
+                p95: {
+                  type: ["integer", "null"],
+                  description: "The 95th percentile in milliseconds; `null`: no request has a value.",
+                },
+              },
+              description: "The time from the request to the first token, of streams.",
+            },
+            upstream: { type: "string", description: "The name of the upstream." },
+          },
+        },
+        description: "One row per upstream, the one with most requests first.",
+      },
+      measuredSince: {
+        type: ["string", "null"],
+        format: "date-time",
+        description:
+          "When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`: all were.",
+      },
+    },
+  },
   "credits.balance": {
     type: "object",
     required: ["balanceNanoUsd", "reservedNanoUsd"],
