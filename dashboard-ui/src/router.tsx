@@ -103,6 +103,13 @@ const models = createRoute({
   loader: () => load(api.models.list.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/models/Models.tsx"), "Models"),
 });
+const model = createRoute({
+  getParentRoute: () => account,
+  path: "/models/$model",
+  validateSearch: readUsageSearch,
+  loader: () => load(api.models.list.queryOptions(), api.service.info.queryOptions()),
+  component: lazyRouteComponent(() => import("./pages/models/ModelPage.tsx"), "ModelPage"),
+});
 const connect = createRoute({
   getParentRoute: () => account,
   path: "/connect",
@@ -124,6 +131,13 @@ const keys = createRoute({
   validateSearch: readKeysSearch,
   loader: () => load(api.keys.list.queryOptions(), api.account.get.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/keys/Keys.tsx"), "Keys"),
+});
+const key = createRoute({
+  getParentRoute: () => account,
+  path: "/settings/keys/$keyId",
+  validateSearch: readUsageSearch,
+  loader: ({ params }) => load(api.keys.usage.queryOptions({ id: params.keyId })),
+  component: lazyRouteComponent(() => import("./pages/keys/KeyPage.tsx"), "KeyPage"),
 });
 const rotation = createRoute({
   getParentRoute: () => account,
@@ -227,7 +241,19 @@ export const router = createRouter({
     signUp,
     shell.addChildren([
       tokens,
-      account.addChildren([overview, playground, models, connect, audit, keys, rotation, credits, settings]),
+      account.addChildren([
+        overview,
+        playground,
+        models,
+        model,
+        connect,
+        audit,
+        keys,
+        key,
+        rotation,
+        credits,
+        settings,
+      ]),
       operator.addChildren([
         operatorAccounts,
         operatorAccount,

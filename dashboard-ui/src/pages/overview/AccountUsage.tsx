@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { UNKNOWN_MODEL } from "../../../../sdk/src/contract/audit-words.ts";
 import type { AuditSearch } from "../audit/search.ts";
 import type { GroupName } from "../usage/groups.ts";
+import { accountPerformance } from "../usage/performance-source.ts";
 import type { Span } from "../usage/period.ts";
 import type { UsageSearch } from "../usage/search.ts";
 import { ACCOUNT_USAGE } from "../usage/sources.ts";
@@ -16,6 +17,8 @@ const GROUPINGS: readonly { readonly value: By; readonly label: string }[] = [
   { value: "key", label: "By key" },
 ];
 
+const ACCOUNT_PERFORMANCE = accountPerformance();
+
 /** The account's usage over time. */
 export function AccountUsage() {
   const { range, by } = useSearch({ from: "/shell/account/" });
@@ -24,6 +27,7 @@ export function AccountUsage() {
     <UsageSection
       title="Usage"
       source={ACCOUNT_USAGE}
+      performance={ACCOUNT_PERFORMANCE}
       range={range}
       by={by}
       groupings={GROUPINGS}
@@ -40,6 +44,8 @@ interface GroupLinkProps {
   readonly group: GroupName;
   readonly by: By;
   readonly span: Span;
+  /** A filter of the whole page. */
+  readonly filter?: { readonly key?: string; readonly model?: string };
 }
 
 /** Entries contain the requested names, so this group is found by its error code. */
@@ -53,17 +59,17 @@ function filterOf({ id, isOther }: GroupName, by: By) {
 }
 
 /** The log's filter for a part of a chart. */
-function searchOf({ group, from, to }: UsagePick, by: By): AuditSearch {
+export function searchOf({ group, from, to }: UsagePick, by: By): AuditSearch {
   const filter = group === null ? null : filterOf(group, by);
   return { ...filter, from: from.toISOString(), to: to.toISOString() };
 }
 
 /** A link to the entries of a group. */
-function GroupLink({ group, by, span }: GroupLinkProps) {
+export function GroupLink({ group, by, span, filter: own }: GroupLinkProps) {
   const filter = filterOf(group, by);
   if (filter === null) return group.label;
   return (
-    <Link to="/audit" search={{ ...filter, from: span.from.toISOString() }}>
+    <Link to="/audit" search={{ ...own, ...filter, from: span.from.toISOString() }}>
       {group.label}
     </Link>
   );

@@ -2,6 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { Answer } from "../../components/Answer.tsx";
 import type { GroupName } from "./groups.ts";
+import { Performance } from "./Performance.tsx";
+import type { PerformanceSource } from "./performance-source.ts";
 import { periodOf } from "./period.ts";
 import { type UsageAnswer, type UsageSource, usageQuery } from "./queries.ts";
 import type { Range } from "./search.ts";
@@ -17,6 +19,7 @@ const REFRESH_MS = 30_000;
 interface UsageSectionProps<By extends string> {
   readonly title: string;
   readonly source: UsageSource<By>;
+  readonly performance: PerformanceSource;
   readonly range: Range;
   readonly by: By;
   readonly groupings: readonly { readonly value: By; readonly label: string }[];
@@ -29,7 +32,7 @@ interface UsageSectionProps<By extends string> {
 
 /** Usage with controls for the period and the grouping. */
 export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
-  const { title, source, range, by, groupings, onChange, nameOf, onPick } = props;
+  const { title, source, performance, range, by, groupings, onChange, nameOf, onPick } = props;
   const hour = useCurrentHour();
   const period = useMemo(() => periodOf(range, hour), [range, hour]);
   const usage = useQuery({ ...usageQuery(source, period, by), refetchInterval: REFRESH_MS });
@@ -44,6 +47,7 @@ export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
           <UsageReport answer={answer} isStale={usage.isPlaceholderData} nameOf={nameOf} onPick={onPick} />
         )}
       </Answer>
+      <Performance source={performance} period={period} />
     </>
   );
 }
