@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { api } from "../../api/client.ts";
+import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import buttonStyles from "../../components/Button.module.css";
 import { Empty } from "../../components/Notice.tsx";
@@ -25,7 +26,7 @@ const GROUPINGS = [
 export function ModelPage() {
   const { model: id } = useParams({ from: "/shell/account/models/$model" });
   const models = useQuery(api.models.list.queryOptions());
-  const [example, setExample] = useState<string | null>(null);
+  const [example, setExample] = useState<ListedModel | null>(null);
   const { data: service } = useQuery(api.service.info.queryOptions());
   return (
     <>
