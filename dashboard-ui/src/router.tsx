@@ -16,7 +16,7 @@ import { changesQuery } from "./pages/account/changes-query.ts";
 import { readAuditSearch } from "./pages/audit/search.ts";
 import { connectKeysQuery } from "./pages/connect/keys-query.ts";
 import { readConnectSearch } from "./pages/connect/search.ts";
-import { ledgerQuery } from "./pages/credits/ledger-query.ts";
+import { statementQuery } from "./pages/credits/statement-query.ts";
 import { readKeysSearch } from "./pages/keys/search.ts";
 import { readModelsSearch } from "./pages/models/search.ts";
 import {
@@ -104,6 +104,13 @@ const models = createRoute({
   loader: () => load(api.models.list.queryOptions()),
   component: lazyPage(() => import("./pages/models/Models.tsx"), "Models"),
 });
+const model = createRoute({
+  getParentRoute: () => account,
+  path: "/models/$model",
+  validateSearch: readUsageSearch,
+  loader: () => load(api.models.list.queryOptions(), api.service.info.queryOptions()),
+  component: lazyPage(() => import("./pages/models/ModelPage.tsx"), "ModelPage"),
+});
 const connect = createRoute({
   getParentRoute: () => account,
   path: "/connect",
@@ -126,6 +133,13 @@ const keys = createRoute({
   loader: () => load(api.keys.list.queryOptions(), api.account.get.queryOptions()),
   component: lazyPage(() => import("./pages/keys/Keys.tsx"), "Keys"),
 });
+const key = createRoute({
+  getParentRoute: () => account,
+  path: "/settings/keys/$keyId",
+  validateSearch: readUsageSearch,
+  loader: ({ params }) => load(api.keys.usage.queryOptions({ id: params.keyId })),
+  component: lazyPage(() => import("./pages/keys/KeyPage.tsx"), "KeyPage"),
+});
 const rotation = createRoute({
   getParentRoute: () => account,
   path: "/settings/keys/$keyId/rotation",
@@ -135,7 +149,7 @@ const rotation = createRoute({
 const credits = createRoute({
   getParentRoute: () => account,
   path: "/settings/credits",
-  loader: () => load(api.credits.balance.queryOptions(), ledgerQuery()),
+  loader: () => load(api.credits.balance.queryOptions(), statementQuery()),
   component: lazyPage(() => import("./pages/credits/Credits.tsx"), "Credits"),
 });
 const settings = createRoute({
@@ -236,7 +250,19 @@ export const router = createRouter({
     signUp,
     shell.addChildren([
       tokens,
-      account.addChildren([overview, playground, models, connect, audit, keys, rotation, credits, settings]),
+      account.addChildren([
+        overview,
+        playground,
+        models,
+        model,
+        connect,
+        audit,
+        keys,
+        key,
+        rotation,
+        credits,
+        settings,
+      ]),
       operator.addChildren([
         operatorAccounts,
         operatorAccount,

@@ -160,7 +160,7 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     expect((await refused.json()).error.code).toBe("account_suspended");
 
     await watched.page.goto("/settings/account");
-    await watched.page.getByText("This account is suspended").waitFor();
+    await watched.page.getByText(/This account has been suspended since .* Reason: /).waitFor();
 
     await page.getByRole("button", { name: "Reinstate" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Reinstate" }).click();

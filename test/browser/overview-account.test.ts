@@ -28,7 +28,8 @@ describe.skipIf(!hasBrowser)("the credit", () => {
     );
     const outlook = page.getByText("Lasts about 2 days at the average spend of the last 7 days.");
     await outlook.waitFor();
-    const toneOf = (text: Locator) => text.evaluate((element) => getComputedStyle(element).backgroundColor);
+    const toneOf = (text: Locator) =>
+      text.evaluate((element) => getComputedStyle(element.closest("section") ?? element).backgroundColor);
     const warning = await toneOf(outlook);
 
     await overview.operator.trpc.operator.accounts.grantCredits.mutate({

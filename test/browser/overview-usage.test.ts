@@ -117,6 +117,51 @@ describe.skipIf(!hasBrowser)("a chart", () => {
     await page.locator(".ChartTooltip_chartTooltip").waitFor({ state: "detached" });
   });
 
+  it("leads from a part of a bar to its requests, and by keyboard to those of the interval", async () => {
+    const { page } = await overview.pageOf(overview.used);
+    const box = await chartOf(page, "Errors").boundingBox();
+    if (box === null) throw new Error("the chart is not there");
+    await page.mouse.click(box.x + box.width - box.width / 14, box.y + box.height - 4);
+    await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
+    const errors = new URL(page.url()).searchParams;
+    expect(errors.get("error_code")).toBe("model_not_found");
+    const lengthMs = Date.parse(errors.get("to") ?? "") - Date.parse(errors.get("from") ?? "");
+    expect(lengthMs).toBe(DAY_MS);
+    await page.goBack();
+    await chartOf(page, "Requests").focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("from")).toBe(errors.get("from"));
+    expect(new URL(page.url()).searchParams.has("model")).toBe(false);
+  });
+
+  it("leaves out a series that is switched off in its legend", async () => {
+    const { page } = await overview.pageOf(overview.used);
+    const panel = page.getByRole("region", { name: "Requests over time" });
+    await panel.getByRole("button", { name: "sandbox/echo" }).click();
+    const said = () => chartOf(page, "Requests").getAttribute("aria-valuetext");
+    await expect.poll(said).toMatch(/: sandbox\/lorem 2, unknown model 1$/);
+    await panel.getByRole("button", { name: "sandbox/echo" }).click();
+    await expect.poll(said).toMatch(/: sandbox\/echo 3, /);
+  });
+
+  it("shows what its own figure is highest for, and the table is sorted by any", async () => {
+    const { page } = await overview.pageOf(overview.used);
+    const errors = page.getByRole("region", { name: "Errors over time" });
+    await chartOf(page, "Errors").waitFor();
+    expect(await chartOf(page, "Errors").getAttribute("aria-valuetext")).toMatch(/: unknown model 1$/);
+    expect(await errors.getByRole("button").allTextContents()).toEqual(["unknown model"]);
+    await page.getByRole("columnheader", { name: "Errors" }).getByRole("button").click();
+    await expect.poll(async () => (await countsOf(page))[0]?.[0]).toBe("unknown model");
+    await page.getByRole("columnheader", { name: "Model" }).getByRole("button").click();
+    await expect.poll(async () => (await countsOf(page))[0]?.[0]).toBe("sandbox/echo");
+    await page.getByRole("columnheader", { name: "Model" }).getByRole("button").click();
+    await expect.poll(async () => (await countsOf(page))[0]?.[0]).toBe("unknown model");
+    expect(await page.getByRole("columnheader", { name: "Model" }).getAttribute("aria-sort")).toBe(
+      "descending",
+    );
+  });
+
   it("takes the colours of the theme that is chosen", async () => {
     const { page } = await overview.pageOf(overview.used);
     await chartOf(page, "Requests").waitFor();
@@ -155,7 +200,8 @@ function roomBelowCharts(): { readonly texts: number; readonly overlaps: number;
 function missingColours(): string[] {
   const canvas = document.querySelector<HTMLCanvasElement>(".Chart_chartPlot canvas");
   const context = canvas?.getContext("2d");
-  const swatches = [...document.querySelectorAll(".ChartLegend_chartLegend .ChartLegend_chartSwatch")];
+  const legend = document.querySelector(".ChartLegend_chartLegend");
+  const swatches = [...(legend?.querySelectorAll(".ChartLegend_chartSwatch") ?? [])];
   if (canvas === null || context == null || swatches.length < 3) return ["chart or legend"];
   const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
   const drawn = new Set<string>();

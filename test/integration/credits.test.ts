@@ -41,6 +41,41 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
+  it("has a statement with the complete sum of a day's requests, however many charges they are", async () => {
+    const owner = await credit.ownerWith(1_000_000_000n);
+    credit.setAnswer(answerWith(1));
+    // Each request has a charge of its own, because the balance is read after it: more charges than a page of the ledger has.
+    for (let number = 0; number < 205; number++) {
+      expect((await credit.chat(owner.key)).status).toBe(200);
+      await balanceOf(owner);
+    }
+    const { nextCursor } = await owner.trpc.credits.ledger.query({ limit: 200 });
+    expect(nextCursor).not.toBeNull();
+    const { lines, nextCursor: next } = await owner.trpc.credits.statement.query();
+    const spent = -205n * 10_000n;
+    const requests = lines.filter(({ kind }) => kind === "requests");
+    // Two lines if midnight has passed meanwhile.
+    expect(requests.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n)).toBe(spent);
+    expect(requests.length).toBeLessThanOrEqual(2);
+    for (const { at } of requests) expect(at.getTime() % (24 * 60 * 60_000)).toBe(0);
+    expect(lines.at(-1)).toMatchObject({ kind: "grant", amountNanoUsd: 1_000_000_000n, reason: "test" });
+    expect(lines.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n)).toBe(await balanceOf(owner));
+    expect(next).toBeNull();
+    await credit.reconcile();
+  });
+
+  it("has a statement that says what of a day's costs was not collected", async () => {
+    const owner = await credit.ownerWith(2n * OUTPUT_NANO_USD);
+    credit.setAnswer(answerWith(1_000));
+    expect((await credit.chat(owner.key)).status).toBe(200);
+    expect(await balanceOf(owner)).toBe(0n);
+    const { lines } = await owner.trpc.credits.statement.query();
+    expect(lines).toMatchObject([
+      { kind: "requests", amountNanoUsd: -2n * OUTPUT_NANO_USD, uncollectedNanoUsd: 8n * OUTPUT_NANO_USD },
+      { kind: "grant", uncollectedNanoUsd: 0n },
+    ]);
+  });
+
   it("when exhausted refuses priced requests with 402, which no client retries, and serves free models", async () => {
     const owner = await credit.ownerWith(0n);
     const refused = await credit.chat(owner.key);

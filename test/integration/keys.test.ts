@@ -221,6 +221,57 @@ describe("a key rotation", () => {
   });
 });
 
+describe("a rotation at the plan's number of active keys", () => {
+  /** An account with the 50 active keys of its plan. */
+  async function fullAccount() {
+    const owner = await signUp(service.baseUrl);
+    const keys: { readonly id: string }[] = [];
+    for (let number = 0; number < 50; number++) {
+      keys.push(await owner.trpc.keys.create.mutate({ name: `key ${number}` }));
+    }
+    const [first, second] = keys;
+    if (first === undefined || second === undefined) throw new Error("no keys were created");
+    const create = () => owner.trpc.keys.create.mutate({ name: crypto.randomUUID() });
+    return { ...owner, owner, first, second, create };
+  }
+
+  it("may exceed it until one of the two keys is revoked", async () => {
+    const { trpc, owner, first, second, create } = await fullAccount();
+    const successor = await trpc.keys.rotate.mutate({ id: first.id });
+    expect(await activeKeys(owner)).toBe(51);
+    expect((await refusalOf(create())).code).toBe("key_limit_reached");
+    await trpc.keys.revoke.mutate({ id: first.id });
+    expect((await refusalOf(create())).code).toBe("key_limit_reached");
+    // The successor is a key like every other one now.
+    await trpc.keys.rotate.mutate({ id: successor.id });
+    const unwanted = await trpc.keys.rotate.mutate({ id: second.id });
+    expect(await activeKeys(owner)).toBe(52);
+    await trpc.keys.revoke.mutate({ id: unwanted.id });
+    await trpc.keys.revoke.mutate({ id: successor.id });
+    expect(await activeKeys(owner)).toBe(50);
+    expect((await refusalOf(create())).code).toBe("key_limit_reached");
+    await trpc.keys.revoke.mutate({ id: second.id });
+    expect((await create()).state).toBe("active");
+  });
+
+  it("makes one successor of concurrent calls, and no key besides", async () => {
+    const { trpc, owner, first, create } = await fullAccount();
+    const rotations = Array.from({ length: 6 }, () => trpc.keys.rotate.mutate({ id: first.id }));
+    const creations = Array.from({ length: 6 }, create);
+    const outcomes = await Promise.allSettled([...rotations, ...creations]);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await activeKeys(owner)).toBe(51);
+  });
+
+  it("does not go on from successor to successor while the keys before are active", async () => {
+    const { trpc, owner, first } = await fullAccount();
+    const successor = await trpc.keys.rotate.mutate({ id: first.id });
+    const next = trpc.keys.rotate.mutate({ id: successor.id });
+    expect(await refusalOf(next)).toEqual({ status: 409, code: "key_limit_reached" });
+    expect(await activeKeys(owner)).toBe(51);
+  });
+});
+
 describe("a management token", () => {
   it("lets a script act as its user, except for anything that would let a leaked token persist", async () => {
     const owner = await signUp(service.baseUrl);

@@ -166,3 +166,49 @@ describe("the summary of usage", () => {
     expect((await ask(new Date(-8.64e15), new Date(-8.64e15 + HOUR_MS), "day")).status).toBeLessThan(500);
   });
 });
+
+describe("performance", () => {
+  it("has the percentiles of the entries' times by interval and upstream, and the filters of the summary", async () => {
+    const owner = await signUp(service.baseUrl);
+    const first = await owner.trpc.keys.create.mutate({ name: "first" });
+    const second = await owner.trpc.keys.create.mutate({ name: "second" });
+    for (const model of ["acme/chat", "acme/chat", "acme/free", "no/such"]) await chat(first.key, model);
+    await chat(second.key, "acme/free");
+    const { entries } = await owner.trpc.audit.list.query();
+    const served = entries.filter(({ upstream }) => upstream !== null).map(({ latencyMs }) => latencyMs);
+    const sorted = served.toSorted((one, other) => one - other);
+    const question = { ...today, interval: "month" } as const;
+    const { intervals, upstreams, measuredSince } = await owner.trpc.usage.performance.query(question);
+    expect(measuredSince).toBeNull();
+    expect(intervals.reduce((sum, { requests }) => sum + requests, 0)).toBe(4);
+    expect(upstreams).toEqual([
+      {
+        upstream: "main",
+        requests: 4,
+        errors: 0,
+        // Half of the requests took at most that long.
+        latencyMs: { p50: sorted[1], p95: sorted[3] },
+        timeToFirstTokenMs: {
+          p50: expect.toBeOneOf([null, expect.any(Number)]),
+          p95: expect.toBeOneOf([null, expect.any(Number)]),
+        },
+      },
+    ]);
+    const ofKey = await owner.trpc.usage.performance.query({ ...question, key: second.id });
+    expect(ofKey.upstreams.map(({ requests }) => requests)).toEqual([1]);
+    const ofModel = await owner.trpc.usage.performance.query({ ...question, model: "acme/free" });
+    expect(ofModel.upstreams.map(({ requests }) => requests)).toEqual([2]);
+    const { total } = await owner.trpc.usage.summary.query({
+      ...question,
+      key: first.id,
+      model: "acme/chat",
+    });
+    expect(total.requests).toBe(2);
+    const stranger = await signUp(service.baseUrl);
+    const foreign = await stranger.trpc.usage.performance.query({ ...question, key: first.id });
+    expect(foreign).toEqual({ intervals: [], upstreams: [], measuredSince: null });
+    expect((await refusalOf(owner.trpc.usage.performance.query({ ...question, key: "x" }))).code).toBe(
+      "invalid_request",
+    );
+  });
+});

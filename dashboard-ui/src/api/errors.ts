@@ -64,7 +64,7 @@ const VALIDATION_TEXTS: readonly (readonly [RegExp, (bound: string) => string])[
 function validationText(message: string): string {
   for (const [pattern, text] of VALIDATION_TEXTS) {
     const match = pattern.exec(message);
-    if (match !== null) return text(match[1] === undefined ? "" : BigInt(match[1]).toLocaleString());
+    if (match !== null) return text(match[1] === undefined ? "" : BigInt(match[1]).toLocaleString("en"));
   }
   return message.charAt(0).toUpperCase() + message.slice(1);
 }

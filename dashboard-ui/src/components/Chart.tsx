@@ -17,6 +17,16 @@ export interface ChartSeries {
   readonly values: readonly (number | null)[];
   /** Whether this series sums up all series that are not shown on their own. It has the colour of the rest. */
   readonly isOther?: boolean;
+  /** The place of its colour, from 0 up. Default: its place among the series. */
+  readonly colour?: number | undefined;
+}
+
+/** A part of a chart that was chosen. */
+export interface ChartPart {
+  /** The index of the interval. */
+  readonly interval: number;
+  /** The index of the series; `null`: the whole interval. */
+  readonly series: number | null;
 }
 
 export interface ChartProps {
@@ -32,8 +42,12 @@ export interface ChartProps {
   /** Formats a value briefly for the axis: "1.2K". */
   readonly formatTick?: (value: number) => string;
   readonly heightPx?: number;
-  /** False when several charts share one legend. */
+  /** Whether values have the names of their series beside them. Default: with more than one series. */
+  readonly isNamed?: boolean;
+  /** False when the names of the series stand elsewhere. */
   readonly hasLegend?: boolean;
+  /** Called with the part of a bar that was clicked, or with the interval on Enter. */
+  readonly onPick?: ((part: ChartPart) => void) | undefined;
 }
 
 /** Values over time, from 0 up. A tooltip shows the values of the interval at the pointer or the keyboard cursor. */
@@ -41,13 +55,16 @@ export function Chart({
   label,
   times,
   interval,
-  series,
+  series: all,
   kind = "stacked-bars",
   format,
   formatTick = format,
   heightPx = 180,
+  isNamed = all.length > 1,
   hasLegend = true,
+  onPick,
 }: ChartProps) {
+  const { series, hidden, toggle } = useVisible(all);
   const place = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(place);
   const resolveColour = useColours();
@@ -61,10 +78,7 @@ export function Chart({
       widthPx,
       heightPx,
       kind,
-      series: series.map(({ values, isOther }, index) => ({
-        values,
-        colour: resolveColour(element, seriesColour(index, isOther)),
-      })),
+      series: series.map(({ values, colour }) => ({ values, colour: resolveColour(element, colour) })),
       intervals: times.length,
       ticks,
       gridColour: resolveColour(element, "var(--line)"),
@@ -89,11 +103,11 @@ export function Chart({
   const isStacked = kind === "stacked-bars";
   const values = valuesAt(series, at);
   // In stacked charts, the tooltip leaves out zeros.
-  const told = isStacked && series.length > 1 ? values.filter(({ value }) => value !== 0) : values;
+  const told = isStacked && isNamed ? values.filter(({ value }) => value !== 0) : values;
   const isShown = shown !== null && time !== undefined;
   return (
     <figure className={styles.chart}>
-      {hasLegend && series.length > 1 ? <ChartLegend series={series} /> : null}
+      {hasLegend && isNamed ? <ChartLegend series={all} hidden={hidden} onToggle={toggle} /> : null}
       <div className={styles.chartBody}>
         <Ticks ticks={ticks} heightPx={heightPx} format={formatTick} />
         {isShown ? (
@@ -116,11 +130,22 @@ export function Chart({
             at={at}
             title={title}
             values={told}
-            isNamed={series.length > 1}
+            isNamed={isNamed}
             format={format}
             onMove={setShown}
             onEnter={() => setShown((before) => before ?? last)}
             onLeave={() => setShown(null)}
+            onPick={
+              onPick === undefined
+                ? undefined
+                : (interval, height) => {
+                    const part = height === null ? null : partAt(series, interval, height * topOf(ticks));
+                    onPick({
+                      interval,
+                      series: part === null ? null : all.findIndex(({ label }) => label === part),
+                    });
+                  }
+            }
           />
         )}
         <div className={styles.chartTimes} aria-hidden="true">
@@ -134,7 +159,7 @@ export function Chart({
           <ChartTooltip
             title={title}
             values={told}
-            isNamed={series.length > 1}
+            isNamed={isNamed}
             isSum={isStacked}
             format={format}
             besidePx={{ left: at * columnPx, right: (last - at) * columnPx }}
@@ -177,16 +202,52 @@ function Ticks({ ticks, heightPx, format }: TicksProps) {
   );
 }
 
+interface VisibleSeries {
+  readonly label: string;
+  readonly values: readonly (number | null)[];
+  /** The style variable of the colour. */
+  readonly colour: string;
+}
+
+/** The series that the legend has not switched off. They keep their colours. */
+function useVisible(all: readonly ChartSeries[]) {
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const series = useMemo(
+    () =>
+      all.flatMap(({ label, values, isOther, colour }, index): VisibleSeries[] =>
+        hidden.has(label) ? [] : [{ label, values, colour: seriesColour(colour ?? index, isOther) }],
+      ),
+    [all, hidden],
+  );
+  const toggle = (label: string) =>
+    setHidden((before) => {
+      const next = new Set(before);
+      if (!next.delete(label)) next.add(label);
+      return next;
+    });
+  return { series, hidden, toggle };
+}
+
+/** The label of the part of a stacked bar at a value from its foot up; `null` above the bar. */
+function partAt(series: readonly VisibleSeries[], at: number, value: number): string | null {
+  let top = 0;
+  for (const { label, values } of series) {
+    top += values[at] ?? 0;
+    if (value < top) return label;
+  }
+  return null;
+}
+
 /** The values of one interval, without series that have none. */
-function valuesAt(series: readonly ChartSeries[], at: number): readonly SeriesValue[] {
-  return series.flatMap(({ label, values, isOther }, index) => {
+function valuesAt(series: readonly VisibleSeries[], at: number): readonly SeriesValue[] {
+  return series.flatMap(({ label, values, colour }) => {
     const value = values[at] ?? null;
-    return value === null ? [] : [{ label, colour: seriesColour(index, isOther), value }];
+    return value === null ? [] : [{ label, colour, value }];
   });
 }
 
 /** The height that the chart needs in each interval. Stacked values need the height of their sum. */
-function heightsOf(series: readonly ChartSeries[], intervals: number, kind: ChartProps["kind"]): number[] {
+function heightsOf(series: readonly VisibleSeries[], intervals: number, kind: ChartProps["kind"]): number[] {
   if (kind === "line") return series.flatMap(({ values }) => values.map((value) => value ?? 0));
   return Array.from({ length: intervals }, (_, index) =>
     series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0),

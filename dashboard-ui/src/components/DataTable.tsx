@@ -13,6 +13,10 @@ export interface Column<Row> {
   /** The label beside the value on a phone, where the table has no header. Default: `label`. */
   readonly cardLabel?: string;
   readonly className?: string | undefined | ((row: Row) => string | undefined);
+  /** Called when the header is pressed, which makes it a button. */
+  readonly onSort?: () => void;
+  /** Whether the rows are in the order of this column. */
+  readonly sorted?: "none" | "ascending" | "descending";
   readonly cell: (row: Row) => ReactNode;
 }
 
@@ -109,12 +113,9 @@ function Head<Row>({ columns }: Pick<DataTableProps<Row>, "columns">) {
       scope="col"
       rowSpan={rowSpan}
       className={column.kind === "number" ? styles.number : undefined}
+      aria-sort={column.sorted}
     >
-      {column.isLabelHidden === true ? (
-        <span className={textStyles.visuallyHidden}>{column.label}</span>
-      ) : (
-        column.label
-      )}
+      <HeadLabel column={column} />
     </th>
   );
   if (!isGrouped) {
@@ -146,6 +147,23 @@ function Head<Row>({ columns }: Pick<DataTableProps<Row>, "columns">) {
       <tr>{columns.filter(({ group }) => group !== undefined).map((column) => head(column))}</tr>
     </thead>
   );
+}
+
+const ARROWS = { none: "", ascending: "↑", descending: "↓" };
+
+function HeadLabel<Row>({ column }: { readonly column: Column<Row> }) {
+  const { label, isLabelHidden = false, onSort, sorted = "none" } = column;
+  if (onSort !== undefined) {
+    return (
+      <button type="button" className={styles.sort} onClick={onSort}>
+        {label}
+        <span className={styles.sortArrow} aria-hidden="true">
+          {ARROWS[sorted]}
+        </span>
+      </button>
+    );
+  }
+  return isLabelHidden ? <span className={textStyles.visuallyHidden}>{label}</span> : label;
 }
 
 function keyOf<Row>({ group = "", label }: Column<Row>): string {

@@ -8,6 +8,7 @@ import { Badge } from "./Badge.tsx";
 import buttonStyles from "./Button.module.css";
 import { Button } from "./Button.tsx";
 import { ConnectionLost } from "./ConnectionLost.tsx";
+import { CreditBanner } from "./CreditBanner.tsx";
 import { classes } from "./classes.ts";
 import dialogStyles from "./Dialog.module.css";
 import markStyles from "./Mark.module.css";
@@ -17,6 +18,7 @@ import { Notice } from "./Notice.tsx";
 import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
 import styles from "./Shell.module.css";
 import { Shortcuts } from "./Shortcuts.tsx";
+import { SuspensionBanner } from "./SuspensionBanner.tsx";
 import { clearSession } from "./storage.ts";
 import { ThemeChoice } from "./ThemeChoice.tsx";
 import textStyles from "./text.module.css";
@@ -97,14 +99,8 @@ export function Shell() {
           </Notice>
         )}
         {account === null ? <SettingsWarnings /> : null}
-        {account?.state === "suspended" ? (
-          <Notice tone="warning">
-            <p>
-              This account is suspended. Requests with its keys are refused. Contact the operator of the
-              service.
-            </p>
-          </Notice>
-        ) : null}
+        {account?.state === "suspended" ? <SuspensionBanner /> : null}
+        {account?.state === "active" ? <CreditBanner /> : null}
         <main id="main" tabIndex={-1} className={styles.main}>
           <Outlet />
         </main>

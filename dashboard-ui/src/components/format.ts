@@ -1,10 +1,22 @@
-const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const count = new Intl.NumberFormat();
-const briefCount = new Intl.NumberFormat(undefined, { notation: "compact" });
-const share = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+/** The language of all numbers and times. They are part of English pages, whatever the browser's language. */
+export const LOCALE = "en-GB";
+
+const time = { hour: "2-digit", minute: "2-digit" } as const;
+const day = { year: "numeric", month: "short", day: "numeric" } as const;
+const dateTime = new Intl.DateTimeFormat(LOCALE, { ...day, ...time, timeZoneName: "short" });
+const exactTime = new Intl.DateTimeFormat(LOCALE, {
+  ...day,
+  ...time,
+  second: "2-digit",
+  timeZoneName: "short",
+});
+const timeOfDay = new Intl.DateTimeFormat(LOCALE, { timeStyle: "medium" });
+const date = new Intl.DateTimeFormat(LOCALE, day);
+const utcDate = new Intl.DateTimeFormat(LOCALE, { ...day, timeZone: "UTC" });
+const utcDateTime = new Intl.DateTimeFormat(LOCALE, { ...day, ...time, timeZone: "UTC" });
+const count = new Intl.NumberFormat(LOCALE);
+const briefCount = new Intl.NumberFormat(LOCALE, { notation: "compact" });
+const share = new Intl.NumberFormat(LOCALE, { style: "percent", maximumFractionDigits: 1 });
 const MIN_SHARE = 0.001;
 
 const SPANS = [
@@ -16,10 +28,21 @@ const SPANS = [
 
 const BYTE_UNITS = ["bytes", "kB", "MB", "GB"] as const;
 
+/** A date in the reader's time zone: "3 Mar 2026". */
 export const formatDate = (value: Date): string => date.format(value);
+/** A time in the reader's time zone, which it names: "3 Mar 2026, 16:05 CET". */
 export const formatDateTime = (value: Date): string => dateTime.format(value);
+/** As {@link formatDateTime}, with seconds. */
 export const formatExactTime = (value: Date): string => exactTime.format(value);
+/** The time of a day in the reader's time zone: "16:05:06". */
 export const formatTimeOfDay = (value: Date): string => timeOfDay.format(value);
+/** A date in UTC, which the text around it names: "3 Mar 2026". */
+export const formatUtcDate = (value: Date): string => utcDate.format(value);
+/** A time in UTC, which the text around it names: "3 Mar 2026, 15:05". */
+export const formatUtcDateTime = (value: Date): string => utcDateTime.format(value);
+/** The name of the reader's time zone at a time: "CET". */
+export const zoneNameAt = (value: Date): string =>
+  dateTime.formatToParts(value).find(({ type }) => type === "timeZoneName")?.value ?? "UTC";
 export const formatCount = (value: number): string => count.format(value);
 /** A count in few characters: "1.2K". */
 export const formatCountBriefly = (value: number): string => briefCount.format(value);
@@ -61,6 +84,5 @@ export function formatDuration(milliseconds: number): string {
 /** Seconds in the largest unit that divides them: "1 day", "90 minutes". */
 export function formatSpan(seconds: number): string {
   const { unit, seconds: size } = SPANS.find(({ seconds: each }) => seconds % each === 0) ?? SPANS[3];
-  // The text is part of English sentences, whatever the browser's language.
-  return new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "long" }).format(seconds / size);
+  return new Intl.NumberFormat(LOCALE, { style: "unit", unit, unitDisplay: "long" }).format(seconds / size);
 }

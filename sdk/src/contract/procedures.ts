@@ -1358,6 +1358,10 @@ export interface Procedures {
         readonly to: string | Date;
         /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** The id of a key, a UUID. Default: all keys. */
+        readonly key?: string | undefined;
+        /** A model, as rows name it: up to 256 characters. Default: all models. */
+        readonly model?: string | undefined;
         /** What has rows of its own in each interval. Default `none`. */
         readonly groupBy?: "key" | "model" | "none" | undefined;
       },
@@ -1412,6 +1416,78 @@ export interface Procedures {
         };
       }
     >;
+    /**
+     * How fast the requests of a period were answered, by interval of UTC and by upstream: median and 95th percentile of the newest
+     * 20,000 entries.
+     */
+    readonly performance: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        readonly to: string | Date;
+        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        readonly interval: "day" | "hour" | "month";
+        /** The id of a key, a UUID. Default: all keys. */
+        readonly key?: string | undefined;
+        /** A model, as rows name it: up to 256 characters. Default: all models. */
+        readonly model?: string | undefined;
+      },
+      {
+        /** One row per interval with requests, in order of time. */
+        readonly intervals: readonly {
+          /** The number of requests that reached an upstream. */
+          readonly requests: number;
+          /** Those of them that were answered with a status of 400 or more. */
+          readonly errors: number;
+          /** The time from the request to the end of the answer. */
+          readonly latencyMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The time from the request to the first token, of streams. */
+          readonly timeToFirstTokenMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** When the interval begins, in UTC. */
+          readonly start: Date;
+        }[];
+        /** One row per upstream, the one with most requests first. */
+        readonly upstreams: readonly {
+          /** The number of requests that reached an upstream. */
+          readonly requests: number;
+          /** Those of them that were answered with a status of 400 or more. */
+          readonly errors: number;
+          /** The time from the request to the end of the answer. */
+          readonly latencyMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The time from the request to the first token, of streams. */
+          readonly timeToFirstTokenMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The name of the upstream. */
+          readonly upstream: string;
+        }[];
+        /**
+         * When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`:
+         * all were.
+         */
+        readonly measuredSince: Date | null;
+      }
+    >;
   };
   /** The credit of the account. */
   readonly credits: {
@@ -1424,6 +1500,44 @@ export interface Procedures {
         readonly balanceNanoUsd: bigint;
         /** The part of the balance that nodes have reserved for requests, in nano-USD. */
         readonly reservedNanoUsd: bigint;
+      }
+    >;
+    /**
+     * The statement of the account, newest first: each grant and adjustment, and the requests of each UTC day as one line with their
+     * complete sum.
+     */
+    readonly statement: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
+        /** The lines of the page, newest first. */
+        readonly lines: readonly {
+          /** The id of the line, a UUID: that of the transaction, or one that stands for the day. */
+          readonly id: string;
+          /** When the transaction was recorded. Of `requests`: when the UTC day begins. */
+          readonly at: Date;
+          /**
+           * A `grant` adds credit, and an `adjustment` takes it back. `requests` sums up all charges that were recorded on a UTC day, less
+           * what was not collected of them.
+           */
+          readonly kind: "adjustment" | "grant" | "requests";
+          /** The amount in nano-USD, by which the line changed the balance. Of adjustments and requests it is negative, or 0. */
+          readonly amountNanoUsd: bigint;
+          /** What the operator gave as the reason of a grant or an adjustment; `requests` for a day's requests. */
+          readonly reason: string;
+          /** The part of the day's costs that the account did not pay, in nano-USD; 0 for grants and adjustments. */
+          readonly uncollectedNanoUsd: bigint;
+        }[];
+        /** The `cursor` of the next page; `null` on the last page. */
+        readonly nextCursor: string | null;
       }
     >;
     /** The transactions of the account, newest first. */
@@ -2061,6 +2175,71 @@ export interface Procedures {
         };
       }
     >;
+    /** How fast the requests of all accounts were answered, in the form of `usage.performance`. */
+    readonly performance: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        readonly to: string | Date;
+        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        readonly interval: "day" | "hour" | "month";
+      },
+      {
+        /** One row per interval with requests, in order of time. */
+        readonly intervals: readonly {
+          /** The number of requests that reached an upstream. */
+          readonly requests: number;
+          /** Those of them that were answered with a status of 400 or more. */
+          readonly errors: number;
+          /** The time from the request to the end of the answer. */
+          readonly latencyMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The time from the request to the first token, of streams. */
+          readonly timeToFirstTokenMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** When the interval begins, in UTC. */
+          readonly start: Date;
+        }[];
+        /** One row per upstream, the one with most requests first. */
+        readonly upstreams: readonly {
+          /** The number of requests that reached an upstream. */
+          readonly requests: number;
+          /** Those of them that were answered with a status of 400 or more. */
+          readonly errors: number;
+          /** The time from the request to the end of the answer. */
+          readonly latencyMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The time from the request to the first token, of streams. */
+          readonly timeToFirstTokenMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The name of the upstream. */
+          readonly upstream: string;
+        }[];
+        /**
+         * When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`:
+         * all were.
+         */
+        readonly measuredSince: Date | null;
+      }
+    >;
     /**
      * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
      * other nodes have seen in the last seconds may be missing. An event that recurs while pages are read moves to the front.
@@ -2363,7 +2542,10 @@ export interface Procedures {
         }
       | undefined,
       {
-        /** Accounts whose balance is negative or not the sum of their ledger, up to 100. There should be none. */
+        /**
+         * Accounts whose balance is negative or not the sum of their ledger, or whose costs by day are not the sum of its charges, up to 100.
+         * There should be none.
+         */
         readonly mismatches: readonly {
           /** The id of the account. */
           readonly accountId: string;

@@ -1,11 +1,16 @@
 import type { AccountId } from "../contract/account.ts";
+import { firstEntryIdAt } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
 import type {
+  Performance,
+  PerformanceFigures,
   ServiceUsageQuestion,
   ServiceUsageRow,
+  UsageFilter,
   UsageInterval,
   UsageQuestion,
   UsageRow,
+  UsageSpan,
 } from "./usage.ts";
 
 /**
@@ -21,7 +26,7 @@ export class PostgresUsage {
 
   async readUsage(
     accountId: AccountId,
-    { from, to, interval, groupBy }: UsageQuestion,
+    { from, to, interval, groupBy, key, model }: UsageQuestion,
     maxGroups: number,
   ): Promise<readonly UsageRow[]> {
     const sql = this.#database;
@@ -35,6 +40,8 @@ export class PostgresUsage {
         from (${source}) source
         where account_id = ${accountId}
           and at >= ${from} and at < ${to}
+          ${key === undefined ? sql`` : sql`and key = ${key}`}
+          ${model === undefined ? sql`` : sql`and model = ${model}`}
         group by 1, 2
       ),
       usage as materialized (
@@ -56,6 +63,44 @@ export class PostgresUsage {
       from named
       left join keys on ${groupBy === "key" ? sql`keys.id = named."group"::uuid` : sql`false`}
       order by start, is_rest, named."group"`;
+  }
+
+  /** Reads the times of the newest `maxMeasured` entries of the period; of all accounts if `accountId` is `null`. */
+  async readPerformance(
+    accountId: AccountId | null,
+    { from, to, interval, key, model }: UsageSpan & UsageFilter,
+    maxMeasured: number,
+  ): Promise<Performance> {
+    const sql = this.#database;
+    const owner = accountId === null ? sql`` : sql`and account_id = ${accountId}`;
+    // Walks audit_entries_by_key, audit_entries_by_account or the primary keys backwards, up to the limit. Entries of other models are
+    // left out after it, so that a model that is hardly used does not make the walk longer.
+    const rows = await sql<PerformanceRow[]>`
+      with newest as materialized (
+        select id, at, model, upstream, status, latency_ms, time_to_first_token_ms
+        from audit_entries
+        where id >= ${firstEntryIdAt(from)} and id < ${firstEntryIdAt(to)} ${owner}
+          ${key === undefined ? sql`` : sql`and key = ${key}`}
+        order by id desc limit ${maxMeasured + 1}
+      ),
+      measured as (
+        select date_trunc(${interval}, at, 'UTC') as start, upstream, status, time_to_first_token_ms as first, latency_ms as whole
+        from newest
+        where upstream is not null ${model === undefined ? sql`` : sql`and model = ${model}`}
+      )
+      select start, upstream, count(*)::float8 as requests, count(*) filter (where status >= 400)::float8 as errors,
+             ${percentile(sql, "whole", 0.5)} as "latencyP50", ${percentile(sql, "whole", 0.95)} as "latencyP95",
+             ${percentile(sql, "first", 0.5)} as "firstP50", ${percentile(sql, "first", 0.95)} as "firstP95",
+             (select case when count(*) > ${maxMeasured} then min(at) end from newest) as "measuredSince"
+      from measured group by grouping sets ((start), (upstream))
+      order by start, requests desc, upstream`;
+    return {
+      intervals: rows.flatMap((row) => (row.start === null ? [] : { start: row.start, ...figuresOf(row) })),
+      upstreams: rows.flatMap((row) =>
+        row.upstream === null ? [] : { upstream: row.upstream, ...figuresOf(row) },
+      ),
+      measuredSince: rows[0]?.measuredSince ?? null,
+    };
   }
 
   async readServiceUsage(
@@ -149,6 +194,33 @@ export class PostgresUsage {
       from named left join accounts on accounts.id = account_id
       order by start, is_rest, account_id`;
   }
+}
+
+/** A row of an interval or of an upstream; the other one is `null`. */
+interface PerformanceRow extends Pick<PerformanceFigures, "requests" | "errors"> {
+  readonly start: Date | null;
+  readonly upstream: string | null;
+  readonly latencyP50: number | null;
+  readonly latencyP95: number | null;
+  readonly firstP50: number | null;
+  readonly firstP95: number | null;
+  readonly measuredSince: Date | null;
+}
+
+function figuresOf(row: PerformanceRow): PerformanceFigures {
+  const { requests, errors, latencyP50, latencyP95, firstP50, firstP95 } = row;
+  return {
+    requests,
+    errors,
+    latencyMs: { p50: latencyP50, p95: latencyP95 },
+    timeToFirstTokenMs: { p50: firstP50, p95: firstP95 },
+  };
+}
+
+/** A percentile of successful requests. */
+function percentile(sql: Database, column: "whole" | "first", share: number) {
+  return sql`
+    percentile_disc(${share}::float8) within group (order by ${sql(column)}) filter (where status < 400)::float8`;
 }
 
 /** The rollup whose rows an interval is summed from. */

@@ -75,12 +75,57 @@ export interface UsageSpan {
   readonly interval: UsageInterval;
 }
 
-export interface UsageQuestion extends UsageSpan {
+/** The requests that are counted. Omitted: all. */
+export interface UsageFilter {
+  readonly key?: KeyUuid | undefined;
+  readonly model?: string | undefined;
+}
+
+export interface UsageQuestion extends UsageSpan, UsageFilter {
   readonly groupBy: UsageGrouping;
 }
 
 export interface ServiceUsageQuestion extends UsageSpan {
   readonly groupBy: ServiceUsageGrouping;
+}
+
+/** The time that half of the requests took at most, and the one that 95 percent of them took at most, in milliseconds. */
+export interface Percentiles {
+  /** The median in milliseconds; `null`: no request has a value. */
+  readonly p50: number | null;
+  /** The 95th percentile in milliseconds; `null`: no request has a value. */
+  readonly p95: number | null;
+}
+
+/** How fast a group of requests was answered. Times are of requests with a status below 400. */
+export interface PerformanceFigures {
+  /** The number of requests that reached an upstream. */
+  readonly requests: number;
+  /** Those of them that were answered with a status of 400 or more. */
+  readonly errors: number;
+  /** The time from the request to the end of the answer. */
+  readonly latencyMs: Percentiles;
+  /** The time from the request to the first token, of streams. */
+  readonly timeToFirstTokenMs: Percentiles;
+}
+
+/** How fast requests were answered, and by which upstream. */
+export interface Performance {
+  /** One row per interval with requests, in order of time. */
+  readonly intervals: readonly (PerformanceFigures & {
+    /** When the interval begins, in UTC. */
+    readonly start: Date;
+  })[];
+  /** One row per upstream, the one with most requests first. */
+  readonly upstreams: readonly (PerformanceFigures & {
+    /** The name of the upstream. */
+    readonly upstream: string;
+  })[];
+  /**
+   * When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`:
+   * all were.
+   */
+  readonly measuredSince: Date | null;
 }
 
 export interface UsageSummary<Row> {
@@ -113,6 +158,9 @@ const MAX_GROUPS: Readonly<Record<UsageGrouping | ServiceUsageGrouping, number>>
 /** The maximum number of rows, without those of the rest: processing more would delay the node's other requests. */
 const MAX_ROWS = 10_000;
 
+/** The maximum number of requests whose times are compared. Sorting them takes tens of milliseconds of the database's time. */
+const MAX_MEASURED = 20_000;
+
 /** The usage of an account or of the whole service: always the sum of the audit entries. */
 export class Usage {
   readonly #reader: PostgresUsage;
@@ -137,6 +185,23 @@ export class Usage {
       parts.run(() => this.#reader.readUsage(accountId, question, maxGroups(question))),
     );
     return summed(rows);
+  }
+
+  /**
+   * How fast requests were answered, and how many by which upstream; of all accounts if `accountId` is `null`.
+   *
+   * @throws as {@link summary}.
+   */
+  async performance(
+    accountId: AccountId | null,
+    asked: UsageSpan & UsageFilter,
+    reader: Reader,
+  ): Promise<Performance> {
+    const question = wholeIntervals(asked);
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
+    return this.#reads.whole(reader, (parts) =>
+      parts.run(() => this.#reader.readPerformance(accountId, question, MAX_MEASURED)),
+    );
   }
 
   /** The whole service's. @throws as {@link summary}. */

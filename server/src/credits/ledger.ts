@@ -1,4 +1,5 @@
 import type { AccountId } from "../contract/account.ts";
+import { type EntryId, firstEntryIdAt, timeOfEntry } from "../contract/entry.ts";
 import type { LedgerEntryId } from "../contract/ids.ts";
 import type { Database } from "../database/database.ts";
 
@@ -21,6 +22,25 @@ export interface LedgerEntry {
    * `implausible` (reported by an upstream beyond what the model can do).
    */
   readonly reason: string;
+}
+
+/** A line of an account's statement, whose sum over all lines is the balance: a grant, an adjustment, or a day's requests. */
+export interface StatementLine {
+  /** The id of the line, a UUID: that of the transaction, or one that stands for the day. */
+  readonly id: LedgerEntryId;
+  /** When the transaction was recorded. Of `requests`: when the UTC day begins. */
+  readonly at: Date;
+  /**
+   * A `grant` adds credit, and an `adjustment` takes it back. `requests` sums up all charges that were recorded on a UTC day, less
+   * what was not collected of them.
+   */
+  readonly kind: "grant" | "adjustment" | "requests";
+  /** The amount in nano-USD, by which the line changed the balance. Of adjustments and requests it is negative, or 0. */
+  readonly amountNanoUsd: bigint;
+  /** What the operator gave as the reason of a grant or an adjustment; `requests` for a day's requests. */
+  readonly reason: string;
+  /** The part of the day's costs that the account did not pay, in nano-USD; 0 for grants and adjustments. */
+  readonly uncollectedNanoUsd: bigint;
 }
 
 /** An amount that an account did not pay. */
@@ -83,4 +103,46 @@ export class PostgresLedger {
       where account_id = ${accountId} ${before === null ? sql`` : sql`and id < ${before}`}
       order by id desc limit ${limit}`;
   }
+
+  /**
+   * Lists the lines of the statement before `before`, newest first. A day's requests stand above the grants of the day. The work depends
+   * on the number of lines, not on the number of charges.
+   */
+  async listStatement(
+    accountId: AccountId,
+    before: LedgerEntryId | null,
+    limit: number,
+  ): Promise<readonly StatementLine[]> {
+    const sql = this.#database;
+    // Both kinds of ids begin with a time.
+    const end = before === null ? null : timeOfEntry(String(before) as EntryId);
+    // One statement, and so one snapshot. Walks credit_ledger_grants, and credit_days_pkey backwards.
+    const rows = await sql<(Omit<StatementLine, "id"> & { readonly id: LedgerEntryId | null })[]>`
+      (
+        select id, at, kind, amount_nano_usd as "amountNanoUsd", reason, 0::bigint as "uncollectedNanoUsd"
+        from credit_ledger
+        where account_id = ${accountId} and kind in ('grant', 'adjustment')
+          ${before === null ? sql`` : sql`and id < ${before}`}
+        order by id desc limit ${limit}
+      ) union all (
+        select null, day, 'requests', charged_nano_usd + uncollected_nano_usd, 'requests', uncollected_nano_usd
+        from credit_days
+        where account_id = ${accountId}
+          ${end === null ? sql`` : sql`and day <= ${new Date(end.getTime() - DAY_MS)}`}
+        order by day desc limit ${limit + 1}
+      )`;
+    return rows
+      .map((row): StatementLine => ({ ...row, id: row.id ?? idOfDay(row.at) }))
+      .filter(({ id }) => before === null || id < before)
+      .sort((one, other) => (one.id < other.id ? 1 : -1))
+      .slice(0, limit);
+  }
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** The id of a day's line, a UUIDv7: later than any transaction of the day, and earlier than any of the next day. */
+function idOfDay(day: Date): LedgerEntryId {
+  const lowest = firstEntryIdAt(new Date(day.getTime() + DAY_MS));
+  return lowest.replace("-0000-0000-", "-7000-8000-") as LedgerEntryId;
 }

@@ -57,7 +57,10 @@ async function reconcile(
 ) {
   const since = new Date(Math.floor(checkedAt.getTime() / HOUR_MS - hours) * HOUR_MS);
   return {
-    /** Accounts whose balance is negative or not the sum of their ledger, up to 100. There should be none. */
+    /**
+     * Accounts whose balance is negative or not the sum of their ledger, or whose costs by day are not the sum of its charges, up to 100.
+     * There should be none.
+     */
     mismatches: await findMismatches(database, MAX_MISMATCHES),
     /** Sums of usage that differ from what they sum up, up to 100. There should be none. */
     usageMismatches: await findUsageMismatches(database, since, MAX_MISMATCHES),
@@ -74,20 +77,26 @@ async function reconcile(
   };
 }
 
-/** Accounts whose balance is negative or not the sum of their ledger. */
+/** Accounts whose balance is negative or not the sum of their ledger, or whose days' costs are not the sum of its charges. */
 async function findMismatches(database: Database, limit: number): Promise<readonly BalanceMismatch[]> {
   return database<BalanceMismatch[]>`
     select accounts.id as "accountId", (free_nano_usd + coalesce(reserves.sum, 0))::bigint as "balanceNanoUsd",
            coalesce(ledger.sum, 0)::bigint as "ledgerNanoUsd", coalesce(reserves.sum, 0)::bigint as "reservedNanoUsd"
     from accounts
-    left join (select account_id, sum(amount_nano_usd) from credit_ledger group by 1) ledger
-      on ledger.account_id = accounts.id
+    left join (
+      select account_id, sum(amount_nano_usd),
+             sum(amount_nano_usd) filter (where kind in ('charge', 'uncollected')) as costs
+      from credit_ledger group by 1
+    ) ledger on ledger.account_id = accounts.id
+    left join (
+      select account_id, sum(charged_nano_usd + uncollected_nano_usd) from credit_days group by 1
+    ) days on days.account_id = accounts.id
     left join (
       select account_id, sum(granted_nano_usd - charged_nano_usd), min(granted_nano_usd - charged_nano_usd)
       from credit_reserves group by 1
     ) reserves on reserves.account_id = accounts.id
     where free_nano_usd + coalesce(reserves.sum, 0) <> coalesce(ledger.sum, 0)
-       or free_nano_usd < 0 or reserves.min < 0
+       or free_nano_usd < 0 or reserves.min < 0 or coalesce(days.sum, 0) <> coalesce(ledger.costs, 0)
     limit ${limit}`;
 }
 

@@ -76,8 +76,10 @@ export class PostgresKeys implements KeyStore, KeyLookup {
         if (account.state === "suspended") throw suspended();
         const reissued = await reissue(transaction, key, by);
         if (reissued !== null) return reissued;
-        if (key.rotation !== null) await requireReplaceable(transaction, key, key.rotation.replaces);
-        await requireRoom(transaction, key.accountId, ACTIVE_KEY_LIMITS[account.plan]);
+        const isExempt =
+          key.rotation !== null && (await requireReplaceable(transaction, key, key.rotation.replaces));
+        const limit = ACTIVE_KEY_LIMITS[account.plan];
+        if (!isExempt && limit !== null) await requireRoom(transaction, key, limit);
         return { key: await insertKey(transaction, key, by), reissuedAt: null };
       });
     } catch (error) {
@@ -265,23 +267,31 @@ async function reissue(transaction: Transaction, key: NewKey, by: Actor): Promis
   return { key: issued, reissuedAt: version };
 }
 
-/** @throws {Failure} `not_found`; `conflict` when the key is revoked or has a successor. */
+/**
+ * Requires that a key can get a successor.
+ *
+ * @returns whether the successor may exceed the plan's number of active keys. The successor of a key that replaces an active one itself
+ *   may not: one rotation after the other would make any number of keys.
+ * @throws {Failure} `not_found`; `conflict` when the key is revoked or has a successor.
+ */
 async function requireReplaceable(
   transaction: Transaction,
   { accountId }: NewKey,
   replaced: KeyUuid,
-): Promise<void> {
-  const [old] = await transaction<{ state: KeyState; successor: string | null }[]>`
+): Promise<boolean> {
+  const [old] = await transaction<{ state: KeyState; successor: string | null; replacesActive: boolean }[]>`
     select state, (
       select name from keys next where next.replaces = keys.id and next.state = 'active' limit 1
-    ) as successor
+    ) as successor, exists (
+      select from keys before where before.id = keys.replaces and before.state = 'active'
+    ) as "replacesActive"
     from keys where id = ${replaced} and account_id = ${accountId}`;
   if (old === undefined) return noSuchKey();
   if (old.state === "revoked") {
     const message = "The key is revoked and cannot be rotated. Create a new key.";
     throw new Failure("conflict", message, { param: "id" });
   }
-  if (old.successor === null) return;
+  if (old.successor === null) return !old.replacesActive;
   const message = `The key already has a successor, "${old.successor}". To create another one, revoke that successor first.`;
   throw new Failure("conflict", message, { param: "id" });
 }
@@ -324,17 +334,19 @@ async function recordKeyAction(
 /** @throws {Failure} `key_limit_reached` */
 async function requireRoom(
   transaction: Transaction,
-  accountId: AccountId,
-  limit: number | null,
+  { accountId, rotation }: NewKey,
+  limit: number,
 ): Promise<void> {
-  if (limit === null) return;
   // Uses keys_active_name_unique.
   const [row] = await transaction<{ active: bigint }[]>`
     select count(*) as active from keys where account_id = ${accountId} and state = 'active'`;
-  if ((row?.active ?? 0n) < limit) return;
+  const active = row?.active ?? 0n;
+  if (active < limit) return;
   throw new Failure(
     "key_limit_reached",
-    `The account has ${limit} active keys, the maximum of its plan. Revoke one, or change the plan.`,
+    rotation === null
+      ? `The account has ${active} active keys, and its plan allows ${limit}. Revoke one, or change the plan.`
+      : "The key replaces a key that is still active, and the account has the maximum number of active keys of its plan. Revoke the key that it replaces first.",
   );
 }
 

@@ -776,6 +776,110 @@ export const ANSWER_SCHEMAS = {
       },
     },
   },
+  "usage.performance": {
+    type: "object",
+    required: ["intervals", "upstreams", "measuredSince"],
+    properties: {
+      intervals: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["requests", "errors", "latencyMs", "timeToFirstTokenMs", "start"],
+          properties: {
+            requests: { type: "integer", description: "The number of requests that reached an upstream." },
+            errors: {
+              type: "integer",
+              description: "Those of them that were answered with a status of 400 or more.",
+            },
+            latencyMs: {
+              type: "object",
+              required: ["p50", "p95"],
+              properties: {
+                p50: {
+                  type: ["integer", "null"],
+                  description: "The median in milliseconds; `null`: no request has a value.",
+                },
+                p95: {
+                  type: ["integer", "null"],
+                  description: "The 95th percentile in milliseconds; `null`: no request has a value.",
+                },
+              },
+              description: "The time from the request to the end of the answer.",
+            },
+            timeToFirstTokenMs: {
+              type: "object",
+              required: ["p50", "p95"],
+              properties: {
+                p50: {
+                  type: ["integer", "null"],
+                  description: "The median in milliseconds; `null`: no request has a value.",
+                },
+                p95: {
+                  type: ["integer", "null"],
+                  description: "The 95th percentile in milliseconds; `null`: no request has a value.",
+                },
+              },
+              description: "The time from the request to the first token, of streams.",
+            },
+            start: { type: "string", format: "date-time", description: "When the interval begins, in UTC." },
+          },
+        },
+        description: "One row per interval with requests, in order of time.",
+      },
+      upstreams: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["requests", "errors", "latencyMs", "timeToFirstTokenMs", "upstream"],
+          properties: {
+            requests: { type: "integer", description: "The number of requests that reached an upstream." },
+            errors: {
+              type: "integer",
+              description: "Those of them that were answered with a status of 400 or more.",
+            },
+            latencyMs: {
+              type: "object",
+              required: ["p50", "p95"],
+              properties: {
+                p50: {
+                  type: ["integer", "null"],
+                  description: "The median in milliseconds; `null`: no request has a value.",
+                },
+                p95: {
+                  type: ["integer", "null"],
+                  description: "The 95th percentile in milliseconds; `null`: no request has a value.",
+                },
+              },
+              description: "The time from the request to the end of the answer.",
+            },
+            timeToFirstTokenMs: {
+              type: "object",
+              required: ["p50", "p95"],
+              properties: {
+                p50: {
+                  type: ["integer", "null"],
+                  description: "The median in milliseconds; `null`: no request has a value.",
+                },
+                p95: {
+                  type: ["integer", "null"],
+                  description: "The 95th percentile in milliseconds; `null`: no request has a value.",
+                },
+              },
+              description: "The time from the request to the first token, of streams.",
+            },
+            upstream: { type: "string", description: "The name of the upstream." },
+          },
+        },
+        description: "One row per upstream, the one with most requests first.",
+      },
+      measuredSince: {
+        type: ["string", "null"],
+        format: "date-time",
+        description:
+          "When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`: all were.",
+      },
+    },
+  },
   "credits.balance": {
     type: "object",
     required: ["balanceNanoUsd", "reservedNanoUsd"],
@@ -789,6 +893,59 @@ export const ANSWER_SCHEMAS = {
         type: "string",
         format: "bigint",
         description: "The part of the balance that nodes have reserved for requests, in nano-USD.",
+      },
+    },
+  },
+  "credits.statement": {
+    type: "object",
+    required: ["lines", "nextCursor"],
+    properties: {
+      lines: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["id", "at", "kind", "amountNanoUsd", "reason", "uncollectedNanoUsd"],
+          properties: {
+            id: {
+              type: "string",
+              description:
+                "The id of the line, a UUID: that of the transaction, or one that stands for the day.",
+            },
+            at: {
+              type: "string",
+              format: "date-time",
+              description: "When the transaction was recorded. Of `requests`: when the UTC day begins.",
+            },
+            kind: {
+              type: "string",
+              enum: ["adjustment", "grant", "requests"],
+              description:
+                "A `grant` adds credit, and an `adjustment` takes it back. `requests` sums up all charges that were recorded on a UTC day, less what was not collected of them.",
+            },
+            amountNanoUsd: {
+              type: "string",
+              format: "bigint",
+              description:
+                "The amount in nano-USD, by which the line changed the balance. Of adjustments and requests it is negative, or 0.",
+            },
+            reason: {
+              type: "string",
+              description:
+                "What the operator gave as the reason of a grant or an adjustment; `requests` for a day's requests.",
+            },
+            uncollectedNanoUsd: {
+              type: "string",
+              format: "bigint",
+              description:
+                "The part of the day's costs that the account did not pay, in nano-USD; 0 for grants and adjustments.",
+            },
+          },
+        },
+        description: "The lines of the page, newest first.",
+      },
+      nextCursor: {
+        type: ["string", "null"],
+        description: "The `cursor` of the next page; `null` on the last page.",
       },
     },
   },

@@ -21,6 +21,24 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
       return balance;
     }),
 
+    /**
+     * The statement of the account, newest first: each grant and adjustment, and the requests of each UTC day as one line with their
+     * complete sum.
+     */
+    statement: accountReader
+      .input(z.strictObject(paging<LedgerEntryId>()).default({ limit: 50 }))
+      .query(async ({ ctx, input }) => {
+        const page = await onceCharged(() =>
+          readPage(input.limit, (limit) => ledger.listStatement(ctx.accountId, input.cursor ?? null, limit)),
+        );
+        return {
+          /** The lines of the page, newest first. */
+          lines: page.items,
+          /** The `cursor` of the next page; `null` on the last page. */
+          nextCursor: page.last?.id ?? null,
+        };
+      }),
+
     /** The transactions of the account, newest first. */
     ledger: accountReader
       .input(z.strictObject(paging<LedgerEntryId>()).default({ limit: 50 }))

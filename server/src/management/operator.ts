@@ -257,6 +257,11 @@ export function operatorRouter(services: RpcServices) {
       )
       .query(({ input }) => services.usage.serviceSummary(input)),
 
+    /** How fast the requests of all accounts were answered, in the form of `usage.performance`. */
+    performance: operatorProcedure
+      .input(z.strictObject(spanInput))
+      .query(({ input }) => services.usage.performance(null, input, "operators")),
+
     /**
      * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
      * other nodes have seen in the last seconds may be missing. An event that recurs while pages are read moves to the front.

@@ -106,11 +106,27 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The message of a schema, or the default one of a wrong type or value in plain words. */
 function messageOf(issue: ZodError["issues"][number]): string {
   const { code, message } = issue;
+  if (/^Too (?:big|small):/.test(message)) return boundOf(issue) ?? message;
   if (!message.startsWith("Invalid ")) return message;
   if (code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
   if (code !== "invalid_type") return message;
   if (message.endsWith("received undefined")) return "is required";
   return `must be ${TYPES[issue.expected] ?? issue.expected}`;
+}
+
+const UNITS: Readonly<Record<string, string>> = { string: "characters", array: "items", set: "items" };
+
+/** The bound that a value exceeds, in words; `null` for other issues. */
+function boundOf(issue: ZodError["issues"][number]): string | null {
+  if (issue.code !== "too_big" && issue.code !== "too_small") return null;
+  const bound = issue.code === "too_big" ? issue.maximum : issue.minimum;
+  const unit = UNITS[issue.origin];
+  if (unit === undefined) {
+    const words = issue.code === "too_big" ? ["less than", "at most"] : ["greater than", "at least"];
+    return `must be ${issue.inclusive === false ? words[0] : words[1]} ${bound.toLocaleString("en")}`;
+  }
+  if (issue.code === "too_small" && Number(bound) === 1) return "must not be empty";
+  return `must have ${issue.code === "too_big" ? "at most" : "at least"} ${bound.toLocaleString("en")} ${unit}`;
 }
 
 const t = initTRPC

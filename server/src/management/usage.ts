@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { periodEnd, periodStart } from "../audit/time-bounds.ts";
+import type { KeyUuid } from "../contract/key.ts";
+import { idOf } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountReader, router } from "./trpc.ts";
 
@@ -14,6 +16,18 @@ export const spanInput = {
     ),
 };
 
+/** The requests that are counted. */
+const filterInput = {
+  /** The id of a key, a UUID. Default: all keys. */
+  key: idOf<KeyUuid>().optional(),
+  /** A model, as rows name it: up to 256 characters. Default: all models. */
+  model: z
+    .string()
+    .max(256)
+    .regex(/^[^\0]*$/, "must not contain null characters")
+    .optional(),
+};
+
 export function usageRouter({ usage }: RpcServices) {
   return router({
     /**
@@ -24,6 +38,7 @@ export function usageRouter({ usage }: RpcServices) {
       .input(
         z.strictObject({
           ...spanInput,
+          ...filterInput,
           groupBy: z
             .enum(["none", "model", "key"])
             .describe("What has rows of its own in each interval. Default `none`.")
@@ -31,5 +46,13 @@ export function usageRouter({ usage }: RpcServices) {
         }),
       )
       .query(({ ctx, input }) => usage.summary(ctx.accountId, input, ctx.reader)),
+
+    /**
+     * How fast the requests of a period were answered, by interval of UTC and by upstream: median and 95th percentile of the newest
+     * 20,000 entries.
+     */
+    performance: accountReader
+      .input(z.strictObject({ ...spanInput, ...filterInput }))
+      .query(({ ctx, input }) => usage.performance(ctx.accountId, input, ctx.reader)),
   });
 }

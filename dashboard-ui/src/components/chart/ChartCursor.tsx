@@ -1,4 +1,4 @@
-import type { KeyboardEvent, PointerEvent } from "react";
+import type { KeyboardEvent, MouseEvent, PointerEvent } from "react";
 import chartStyles from "../Chart.module.css";
 import type { SeriesValue } from "./series-value.ts";
 
@@ -16,6 +16,8 @@ interface ChartCursorProps {
   readonly onMove: (index: number) => void;
   readonly onEnter: () => void;
   readonly onLeave: () => void;
+  /** Called on a click with the height at which the interval was hit, as a fraction of 1; on Enter with `null`. */
+  readonly onPick: ((index: number, height: number | null) => void) | undefined;
 }
 
 /** The number of intervals that Page Up and Page Down move. */
@@ -23,14 +25,20 @@ const LEAP = 5;
 
 /** A slider over the plot that moves between intervals by pointer or arrow keys and announces their values. */
 export function ChartCursor(props: ChartCursorProps) {
-  const { label, intervals, at, title, values, isNamed, format, onMove, onEnter, onLeave } = props;
+  const { label, intervals, at, title, values, isNamed, format, onMove, onEnter, onLeave, onPick } = props;
   const last = intervals - 1;
-  const follow = (event: PointerEvent<HTMLElement>) => {
+  const indexAt = (event: MouseEvent<HTMLElement>) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     const index = Math.floor(((event.clientX - left) / width) * intervals);
-    onMove(Math.max(0, Math.min(index, last)));
+    return Math.max(0, Math.min(index, last));
+  };
+  const follow = (event: PointerEvent<HTMLElement>) => onMove(indexAt(event));
+  const onClick = (event: MouseEvent<HTMLElement>) => {
+    const { bottom, height } = event.currentTarget.getBoundingClientRect();
+    onPick?.(indexAt(event), (bottom - event.clientY) / height);
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter") return onPick?.(at, null);
     const next = indexAfter(event.key, at, last);
     if (next === null || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -46,8 +54,11 @@ export function ChartCursor(props: ChartCursorProps) {
       aria-valuemax={last}
       aria-valuenow={at}
       aria-valuetext={`${title}: ${inWords(values, isNamed, format)}`}
+      aria-description={onPick === undefined ? undefined : "Press Enter for the requests of the interval."}
+      data-picks={onPick !== undefined}
       onPointerMove={follow}
       onPointerDown={follow}
+      onClick={onClick}
       // Lifting a finger keeps the values that it pointed at visible.
       onPointerLeave={(event) => (event.pointerType === "touch" ? undefined : onLeave())}
       onFocus={onEnter}

@@ -2,21 +2,31 @@ import styles from "./ChartLegend.module.css";
 import { seriesColour } from "./colours.ts";
 
 interface ChartLegendProps {
-  readonly series: readonly { readonly label: string; readonly isOther?: boolean }[];
+  readonly series: readonly {
+    readonly label: string;
+    readonly isOther?: boolean;
+    readonly colour?: number | undefined;
+  }[];
+  /** The labels of series that are switched off. */
+  readonly hidden: ReadonlySet<string>;
+  readonly onToggle: (label: string) => void;
 }
 
-/** The names of the series with their colours. */
-export function ChartLegend({ series }: ChartLegendProps) {
-  const entries = series.map(({ label, isOther }, index) => ({
-    label,
-    colour: seriesColour(index, isOther),
-  }));
+/** The names of the series with their colours. Each switches its series off and on. */
+export function ChartLegend({ series, hidden, onToggle }: ChartLegendProps) {
   return (
-    <ul className={styles.chartLegend}>
-      {entries.map(({ label, colour }) => (
-        <li key={`${colour} ${label}`}>
-          <Swatch colour={colour} />
-          <span>{label}</span>
+    <ul className={styles.chartLegend} aria-label="Series">
+      {series.map(({ label, isOther, colour }, index) => (
+        <li key={label}>
+          <button
+            type="button"
+            className={styles.chartLegendEntry}
+            aria-pressed={!hidden.has(label)}
+            onClick={() => onToggle(label)}
+          >
+            <Swatch colour={seriesColour(colour ?? index, isOther)} />
+            <span>{label}</span>
+          </button>
         </li>
       ))}
     </ul>

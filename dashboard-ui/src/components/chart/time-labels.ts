@@ -1,25 +1,28 @@
+import { LOCALE } from "../format.ts";
+
 export type ChartInterval = "hour" | "day" | "month";
 
 // Days and months are in UTC: in the reader's zone, a day could have the name of its neighbour.
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const hourAndDay = new Intl.DateTimeFormat(undefined, {
+const clock = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit" });
+const hourAndDay = new Intl.DateTimeFormat(LOCALE, {
   weekday: "short",
   day: "numeric",
   month: "short",
   hour: "2-digit",
   minute: "2-digit",
+  timeZoneName: "short",
 });
-const localDay = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
-const wholeDay = new Intl.DateTimeFormat(undefined, {
+const localDay = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" });
+const day = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", timeZone: "UTC" });
+const wholeDay = new Intl.DateTimeFormat(LOCALE, {
   weekday: "short",
   day: "numeric",
   month: "long",
   year: "numeric",
   timeZone: "UTC",
 });
-const month = new Intl.DateTimeFormat(undefined, { month: "short", timeZone: "UTC" });
-const wholeMonth = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
+const month = new Intl.DateTimeFormat(LOCALE, { month: "short", timeZone: "UTC" });
+const wholeMonth = new Intl.DateTimeFormat(LOCALE, { month: "long", year: "numeric", timeZone: "UTC" });
 
 const HOUR_MS = 60 * 60_000;
 

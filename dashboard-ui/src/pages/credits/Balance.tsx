@@ -2,7 +2,6 @@ import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { formatUsd, formatUsdRoughly } from "../../components/format.ts";
-import { Notice } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import creditsStyles from "./Credits.module.css";
@@ -13,7 +12,7 @@ const LIVE_MS = 10_000;
 export function Balance() {
   const balance = useQuery(api.credits.balance.queryOptions(undefined, { refetchInterval: LIVE_MS }));
   return (
-    <section className={panelStyles.panel} aria-labelledby="balance">
+    <section className={panelStyles.panel} aria-labelledby="credit-balance">
       <h2 id="credit-balance">Balance</h2>
       <Answer query={balance} what="the balance">
         {({ balanceNanoUsd, reservedNanoUsd }) => (
@@ -21,11 +20,6 @@ export function Balance() {
             <p className={creditsStyles.creditBalance}>{formatUsdRoughly(balanceNanoUsd)}</p>
             {formatUsdRoughly(balanceNanoUsd) === formatUsd(balanceNanoUsd) ? null : (
               <p className={textStyles.quiet}>Exactly {formatUsd(balanceNanoUsd)}.</p>
-            )}
-            {balanceNanoUsd > 0n ? null : (
-              <Notice tone="warning">
-                <p>No credit left. Paid requests are refused with 402 until credit is added.</p>
-              </Notice>
             )}
             {reservedNanoUsd === 0n ? null : (
               <p className={textStyles.quiet}>

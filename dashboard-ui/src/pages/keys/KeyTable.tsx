@@ -82,9 +82,15 @@ interface KeyNameProps {
   readonly replaced: ListedKey | undefined;
 }
 
-function KeyName({ apiKey: { name, keyId }, replaced }: KeyNameProps) {
+function KeyName({ apiKey: { id, name, keyId }, replaced }: KeyNameProps) {
   return (
-    <Pair first={name}>
+    <Pair
+      first={
+        <Link to="/settings/keys/$keyId" params={{ keyId: id }} search={{ range: "7d", by: "none" }}>
+          {name}
+        </Link>
+      }
+    >
       <code>…{keyId}</code>
       {replaced?.state === "active" ? ` replaces “${replaced.name}”` : null}
     </Pair>

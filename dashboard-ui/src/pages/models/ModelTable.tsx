@@ -139,7 +139,9 @@ function ModelName({ model }: { readonly model: ListedModel }) {
   return (
     <span className={textStyles.pair}>
       <span className={styles.modelId}>
-        <code>{model.id}</code>
+        <Link to="/models/$model" params={{ model: model.id }} search={{ range: "7d", by: "none" }}>
+          <code>{model.id}</code>
+        </Link>
         <CopyButton short text={model.id} what={model.id} />
       </span>
       <span className={textStyles.small}>

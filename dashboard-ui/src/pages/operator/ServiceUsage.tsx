@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { PageHead } from "../../components/PageHead.tsx";
 import type { GroupName } from "../usage/groups.ts";
+import { SERVICE_PERFORMANCE } from "../usage/performance-source.ts";
 import type { ServiceUsageSearch } from "../usage/search.ts";
 import { SERVICE_USAGE } from "../usage/sources.ts";
 import { UsageSection } from "../usage/UsageSection.tsx";
@@ -23,6 +24,7 @@ export function ServiceUsage() {
       <UsageSection
         title="All accounts"
         source={SERVICE_USAGE}
+        performance={SERVICE_PERFORMANCE}
         range={range}
         by={by}
         groupings={GROUPINGS}

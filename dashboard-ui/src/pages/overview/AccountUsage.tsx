@@ -1,9 +1,12 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { UNKNOWN_MODEL } from "../../../../sdk/src/contract/audit-words.ts";
+import type { AuditSearch } from "../audit/search.ts";
 import type { GroupName } from "../usage/groups.ts";
+import { accountPerformance } from "../usage/performance-source.ts";
 import type { Span } from "../usage/period.ts";
 import type { UsageSearch } from "../usage/search.ts";
 import { ACCOUNT_USAGE } from "../usage/sources.ts";
+import type { UsagePick } from "../usage/UsageCharts.tsx";
 import { UsageSection } from "../usage/UsageSection.tsx";
 
 type By = UsageSearch["by"];
@@ -14,6 +17,8 @@ const GROUPINGS: readonly { readonly value: By; readonly label: string }[] = [
   { value: "key", label: "By key" },
 ];
 
+const ACCOUNT_PERFORMANCE = accountPerformance();
+
 /** The account's usage over time. */
 export function AccountUsage() {
   const { range, by } = useSearch({ from: "/shell/account/" });
@@ -22,12 +27,14 @@ export function AccountUsage() {
     <UsageSection
       title="Usage"
       source={ACCOUNT_USAGE}
+      performance={ACCOUNT_PERFORMANCE}
       range={range}
       by={by}
       groupings={GROUPINGS}
       onChange={(change) =>
         void navigate({ search: (known) => ({ ...known, ...change }), replace: true, resetScroll: false })
       }
+      onPick={(pick, by) => void navigate({ to: "/audit", search: searchOf(pick, by) })}
       nameOf={(group, answer) => <GroupLink group={group} by={answer.by} span={answer.period.span} />}
     />
   );
@@ -37,19 +44,33 @@ interface GroupLinkProps {
   readonly group: GroupName;
   readonly by: By;
   readonly span: Span;
+  /** A filter of the whole page. */
+  readonly filter?: { readonly key?: string; readonly model?: string };
 }
 
 /** Entries contain the requested names, so this group is found by its error code. */
 const UNKNOWN_MODELS = { error_code: "model_not_found" };
 
+/** The log's filter for the entries of a group; `null`: it has none for requests without a model, or for the rest. */
+function filterOf({ id, isOther }: GroupName, by: By) {
+  if (id === "" || isOther === true || by === "none") return null;
+  if (by === "key") return { key: id };
+  return id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
+}
+
+/** The log's filter for a part of a chart. */
+export function searchOf({ group, from, to }: UsagePick, by: By): AuditSearch {
+  const filter = group === null ? null : filterOf(group, by);
+  return { ...filter, from: from.toISOString(), to: to.toISOString() };
+}
+
 /** A link to the entries of a group. */
-function GroupLink({ group: { id, label, isOther }, by, span }: GroupLinkProps) {
-  // The log has no filter for entries without a model, or for the rest.
-  if (id === "" || isOther === true) return label;
-  const filter = by === "key" ? { key: id } : id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
+export function GroupLink({ group, by, span, filter: own }: GroupLinkProps) {
+  const filter = filterOf(group, by);
+  if (filter === null) return group.label;
   return (
-    <Link to="/audit" search={{ ...filter, from: span.from.toISOString() }}>
-      {label}
+    <Link to="/audit" search={{ ...own, ...filter, from: span.from.toISOString() }}>
+      {group.label}
     </Link>
   );
 }

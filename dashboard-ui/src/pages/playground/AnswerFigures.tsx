@@ -16,7 +16,7 @@ const MAX_ATTEMPTS = 6;
 /** The minimum duration for which a speed is shown. */
 const MIN_MS = 20;
 
-const rate = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+const rate = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
 
 /** The duration, tokens and cost of an answer, from the audit log. */
 export function AnswerFigures({ told }: { readonly told: ToldAnswer }) {

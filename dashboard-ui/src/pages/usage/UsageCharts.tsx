@@ -1,82 +1,83 @@
 import { useMemo } from "react";
-import type { UsageTotals } from "../../api/types.ts";
 import { Chart } from "../../components/Chart.tsx";
-import { ChartLegend } from "../../components/chart/ChartLegend.tsx";
-import { formatCount, formatCountBriefly, formatUsd, formatUsdRoughly } from "../../components/format.ts";
 import panelStyles from "../../components/Panel.module.css";
-import { tokensOf, type UsageGroup } from "./groups.ts";
-import type { Period } from "./period.ts";
+import type { Colours, UsageGroup } from "./groups.ts";
+import { MEASURES, type Measure } from "./measures.ts";
+import { type Period, startOf } from "./period.ts";
 import usageStyles from "./usage.module.css";
 
-interface Measure {
-  readonly name: string;
-  readonly read: (totals: UsageTotals) => number;
-  readonly format: (value: number) => string;
-  readonly formatTick: (value: number) => string;
+/** A part of a chart: a group's, or all requests', in an interval. */
+export interface UsagePick {
+  readonly group: UsageGroup | null;
+  readonly from: Date;
+  readonly to: Date;
+  readonly isOfErrors: boolean;
 }
 
-const nanoUsd = (value: number) => BigInt(Math.round(value));
-
-const MEASURES: readonly Measure[] = [
-  { name: "Requests", read: ({ requests }) => requests, format: formatCount, formatTick: formatCountBriefly },
-  { name: "Errors", read: ({ errors }) => errors, format: formatCount, formatTick: formatCountBriefly },
-  { name: "Tokens", read: tokensOf, format: formatCount, formatTick: formatCountBriefly },
-  {
-    name: "Cost",
-    read: ({ costNanoUsd }) => Number(costNanoUsd),
-    format: (value) => formatUsdRoughly(nanoUsd(value)),
-    formatTick: (value) => formatUsd(nanoUsd(value)),
-  },
-];
-
 interface UsageChartsProps {
-  readonly groups: readonly UsageGroup[];
+  /** The groups of each chart, in the order of {@link MEASURES}. */
+  readonly charts: readonly (readonly UsageGroup[])[];
+  readonly colours: readonly Colours[];
   readonly period: Period;
   /** The suffix of the charts' labels: ", by model". */
   readonly grouping: string;
+  readonly onPick: ((pick: UsagePick) => void) | undefined;
 }
 
 /** Requests, errors, tokens and cost over time. */
-export function UsageCharts({ groups, period, grouping }: UsageChartsProps) {
+export function UsageCharts({ charts, colours, ...rest }: UsageChartsProps) {
   return (
-    <>
-      {groups.length > 1 ? <ChartLegend series={groups} /> : null}
-      <div className={usageStyles.usageCharts}>
-        {MEASURES.map((measure) => (
-          <section key={measure.name} className={panelStyles.panel} aria-label={`${measure.name} over time`}>
-            <h3>{measure.name}</h3>
-            <MeasureChart measure={measure} groups={groups} period={period} grouping={grouping} />
-          </section>
-        ))}
-      </div>
-    </>
+    <div className={usageStyles.usageCharts}>
+      {MEASURES.map((measure, index) => (
+        <section key={measure.name} className={panelStyles.panel} aria-label={`${measure.name} over time`}>
+          <h3>{measure.name}</h3>
+          <MeasureChart measure={measure} groups={charts[index]} colours={colours[index]} {...rest} />
+        </section>
+      ))}
+    </div>
   );
 }
 
-function MeasureChart({
-  measure,
-  groups,
-  period,
-  grouping,
-}: UsageChartsProps & { readonly measure: Measure }) {
+interface MeasureChartProps extends Omit<UsageChartsProps, "charts" | "colours"> {
+  readonly measure: Measure;
+  readonly groups: readonly UsageGroup[] | undefined;
+  readonly colours: Colours | undefined;
+}
+
+const NO_GROUPS: readonly UsageGroup[] = [];
+
+function MeasureChart(props: MeasureChartProps) {
+  const { measure, groups = NO_GROUPS, colours, period, grouping, onPick } = props;
   const series = useMemo(
     () =>
-      groups.map(({ label, intervals, isOther = false }) => ({
+      groups.map(({ id, label, intervals, isOther = false }) => ({
         label,
         values: intervals.map(measure.read),
         isOther,
+        colour: colours?.get(id),
       })),
-    [groups, measure],
+    [groups, colours, measure],
   );
+  const { interval } = period.span;
   return (
     <Chart
       label={`${measure.name}${grouping}, ${period.words}`}
       times={period.starts}
-      interval={period.span.interval}
+      interval={interval}
       series={series}
+      isNamed={grouping !== ""}
       format={measure.format}
       formatTick={measure.formatTick}
-      hasLegend={false}
+      onPick={
+        onPick === undefined
+          ? undefined
+          : (part) => {
+              const from = period.starts[part.interval];
+              if (from === undefined) return;
+              const group = part.series === null ? null : (groups[part.series] ?? null);
+              onPick({ group, from, to: startOf(from, interval, 1), isOfErrors: measure.name === "Errors" });
+            }
+      }
     />
   );
 }

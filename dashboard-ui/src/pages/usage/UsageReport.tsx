@@ -5,10 +5,20 @@ import { intervalLabel } from "../../components/chart/time-labels.ts";
 import { classes } from "../../components/classes.ts";
 import noticeStyles from "../../components/Notice.module.css";
 import textStyles from "../../components/text.module.css";
-import { type GroupName, groupsOf, sumOf, type UsageGroup, withRest } from "./groups.ts";
+import {
+  type Colours,
+  coloursOf,
+  commonColour,
+  type GroupName,
+  groupsOf,
+  rankedBy,
+  sumOf,
+  type UsageGroup,
+} from "./groups.ts";
+import { MEASURES } from "./measures.ts";
 import type { Period } from "./period.ts";
 import type { UsageAnswer } from "./queries.ts";
-import { UsageCharts } from "./UsageCharts.tsx";
+import { UsageCharts, type UsagePick } from "./UsageCharts.tsx";
 import { UsageFigures } from "./UsageFigures.tsx";
 import { UsageTable, type UsageTableRow } from "./UsageTable.tsx";
 import usageStyles from "./usage.module.css";
@@ -19,13 +29,16 @@ interface UsageReportProps<By extends string> {
   readonly isStale: boolean;
   /** Renders a group's name in the table, for example with a link. */
   readonly nameOf: (group: GroupName, answer: UsageAnswer<By>) => ReactNode;
+  /** Called with the part of a chart that was clicked. */
+  readonly onPick?: ((pick: UsagePick, by: By) => void) | undefined;
 }
 
 /** The usage of a period: totals, charts, and a table of groups, or of intervals if ungrouped. */
-export function UsageReport<By extends string>({ answer, isStale, nameOf }: UsageReportProps<By>) {
+export function UsageReport<By extends string>({ answer, isStale, nameOf, onPick }: UsageReportProps<By>) {
   const { period, by, rows, before } = answer;
   const groups = useMemo(() => groupsOf(rows, period.starts), [rows, period.starts]);
-  const shown = useMemo(() => withRest(groups), [groups]);
+  const charts = useMemo(() => MEASURES.map(({ read }) => rankedBy(read, groups)), [groups]);
+  const colours = useMemo(() => coloursOf(charts), [charts]);
   const total = useMemo(() => sumOf(groups.map((group) => group.total)), [groups]);
   const isGrouped = by !== "none";
   const grouping = isGrouped ? ` by ${by}` : "";
@@ -41,7 +54,15 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf }: Usag
         </div>
       ) : (
         <>
-          <UsageCharts groups={shown} period={period} grouping={grouping} />
+          <UsageCharts
+            // The key forgets which series were switched off when the grouping changes.
+            key={`charts by ${by}`}
+            charts={charts}
+            colours={colours}
+            period={period}
+            grouping={grouping}
+            onPick={onPick === undefined ? undefined : (pick) => onPick(pick, by)}
+          />
           <UsageTable
             // The key folds the table again when the grouping changes.
             key={by}
@@ -49,7 +70,9 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf }: Usag
             of={capitalised(isGrouped ? by : period.span.interval)}
             isOfTime={!isGrouped}
             rows={
-              isGrouped ? rowsOfGroups(groups, (group) => nameOf(group, answer)) : rowsOfTime(groups, period)
+              isGrouped
+                ? rowsOfGroups(groups, colours, (group) => nameOf(group, answer))
+                : rowsOfTime(groups, period)
             }
           />
           <p className={textStyles.small}>
@@ -65,18 +88,25 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf }: Usag
 
 function rowsOfGroups(
   groups: readonly UsageGroup[],
+  colours: readonly Colours[],
   nameOf: (group: UsageGroup) => ReactNode,
 ): readonly UsageTableRow[] {
-  return groups.map((group, index) => ({
-    id: group.id,
-    name: (
-      <span className={usageStyles.usageName}>
-        {groups.length > 1 ? <Swatch colour={seriesColour(index, group.isOther)} /> : null}
-        {nameOf(group)}
-      </span>
-    ),
-    total: group.total,
-  }));
+  return groups.map((group) => {
+    const colour = commonColour(group.id, colours);
+    return {
+      id: group.id,
+      sortName: group.label,
+      name: (
+        <span className={usageStyles.usageName}>
+          {groups.length > 1 ? (
+            <Swatch colour={seriesColour(colour ?? 0, colour === undefined || group.isOther)} />
+          ) : null}
+          {nameOf(group)}
+        </span>
+      ),
+      total: group.total,
+    };
+  });
 }
 
 /** The rows of a table of intervals, newest first. */
@@ -84,6 +114,7 @@ function rowsOfTime(groups: readonly UsageGroup[], { starts, span }: Period): re
   return starts
     .map((start, index) => ({
       id: start.toISOString(),
+      sortName: start.toISOString(),
       name: intervalLabel(start, span.interval),
       total: sumOf(groups.flatMap(({ intervals }) => intervals[index] ?? [])),
     }))

@@ -2,9 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { Answer } from "../../components/Answer.tsx";
 import type { GroupName } from "./groups.ts";
+import { Performance } from "./Performance.tsx";
+import type { PerformanceSource } from "./performance-source.ts";
 import { periodOf } from "./period.ts";
 import { type UsageAnswer, type UsageSource, usageQuery } from "./queries.ts";
 import type { Range } from "./search.ts";
+import type { UsagePick } from "./UsageCharts.tsx";
 import { UsageControls } from "./UsageControls.tsx";
 import { UsageReport } from "./UsageReport.tsx";
 import usageStyles from "./usage.module.css";
@@ -16,17 +19,20 @@ const REFRESH_MS = 30_000;
 interface UsageSectionProps<By extends string> {
   readonly title: string;
   readonly source: UsageSource<By>;
+  readonly performance: PerformanceSource;
   readonly range: Range;
   readonly by: By;
   readonly groupings: readonly { readonly value: By; readonly label: string }[];
   readonly onChange: (change: { readonly range?: Range; readonly by?: By }) => void;
   /** Renders a group's name in the table, for example with a link. */
   readonly nameOf: (group: GroupName, answer: UsageAnswer<By>) => ReactNode;
+  /** Called with the part of a chart that was clicked. */
+  readonly onPick?: ((pick: UsagePick, by: By) => void) | undefined;
 }
 
 /** Usage with controls for the period and the grouping. */
 export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
-  const { title, source, range, by, groupings, onChange, nameOf } = props;
+  const { title, source, performance, range, by, groupings, onChange, nameOf, onPick } = props;
   const hour = useCurrentHour();
   const period = useMemo(() => periodOf(range, hour), [range, hour]);
   const usage = useQuery({ ...usageQuery(source, period, by), refetchInterval: REFRESH_MS });
@@ -37,8 +43,11 @@ export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
         <UsageControls range={range} by={by} groupings={groupings} onChange={onChange} />
       </div>
       <Answer query={usage} what="usage">
-        {(answer) => <UsageReport answer={answer} isStale={usage.isPlaceholderData} nameOf={nameOf} />}
+        {(answer) => (
+          <UsageReport answer={answer} isStale={usage.isPlaceholderData} nameOf={nameOf} onPick={onPick} />
+        )}
       </Answer>
+      <Performance source={performance} period={period} />
     </>
   );
 }

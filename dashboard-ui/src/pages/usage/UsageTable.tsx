@@ -1,11 +1,11 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import type { UsageTotals } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { classes } from "../../components/classes.ts";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
-import { formatCount, formatShare, formatUsdRoughly } from "../../components/format.ts";
+import { formatCount, formatShare } from "../../components/format.ts";
 import pagedStyles from "../../components/Paged.module.css";
-import { tokensOf } from "./groups.ts";
+import { MEASURES } from "./measures.ts";
 import usageStyles from "./usage.module.css";
 
 /** The number of rows from which a table is folded. */
@@ -14,15 +14,20 @@ const FOLDED = 12;
 export interface UsageTableRow {
   readonly id: string;
   readonly name: ReactNode;
+  /** What the rows are sorted by in the first column. */
+  readonly sortName: string;
   readonly total: UsageTotals;
 }
 
-const TOTALS: readonly Column<UsageTableRow>[] = [
-  { label: "Requests", kind: "number", cell: ({ total }) => formatCount(total.requests) },
-  { label: "Errors", kind: "number", cell: ({ total }) => <Errors total={total} /> },
-  { label: "Tokens", kind: "number", cell: ({ total }) => formatCount(tokensOf(total)) },
-  { label: "Cost", kind: "number", cell: ({ total }) => formatUsdRoughly(total.costNanoUsd) },
-];
+const CELLS: Readonly<Record<string, (row: UsageTableRow) => ReactNode>> = {
+  Errors: ({ total }) => <Errors total={total} />,
+};
+
+interface Sorting {
+  /** The name of a measure; `null`: the first column. */
+  readonly by: string | null;
+  readonly isDescending: boolean;
+}
 
 interface UsageTableProps {
   readonly caption: string;
@@ -33,15 +38,40 @@ interface UsageTableProps {
   readonly rows: readonly UsageTableRow[];
 }
 
-/** A table of the charts' data. */
+/** A table of the charts' data. Each column sorts it. */
 export function UsageTable({ caption, of, isOfTime, rows }: UsageTableProps) {
   const [isUnfolded, setUnfolded] = useState(false);
-  const shown = isUnfolded || rows.length <= FOLDED ? rows : rows.slice(0, FOLDED);
+  const [sorting, setSorting] = useState<Sorting | null>(null);
+  const sorted = useMemo(() => (sorting === null ? rows : sortedBy(sorting, rows)), [sorting, rows]);
+  const shown = isUnfolded || sorted.length <= FOLDED ? sorted : sorted.slice(0, FOLDED);
   const isLong = rows.length > FOLDED;
+  const sortBy = (by: string | null) =>
+    setSorting((before) => ({ by, isDescending: before?.by === by ? !before.isDescending : by !== null }));
+  // The order of the answer: the newest interval, or the most requests, first.
+  const current = sorting ?? { by: isOfTime ? null : "Requests", isDescending: true };
+  const sortOf = (by: string | null) => ({
+    onSort: () => sortBy(by),
+    sorted:
+      current.by !== by
+        ? ("none" as const)
+        : current.isDescending
+          ? ("descending" as const)
+          : ("ascending" as const),
+  });
   return (
     <DataTable
       caption={caption}
-      columns={[{ label: of, kind: isOfTime ? "time" : "name", cell: ({ name }) => name }, ...TOTALS]}
+      columns={[
+        { label: of, kind: isOfTime ? "time" : "name", cell: ({ name }) => name, ...sortOf(null) },
+        ...MEASURES.map(
+          ({ name, read, format }): Column<UsageTableRow> => ({
+            label: name,
+            kind: "number",
+            cell: CELLS[name] ?? (({ total }) => format(read(total))),
+            ...sortOf(name),
+          }),
+        ),
+      ]}
       rows={shown}
       rowKey={({ id }) => id}
       footer={
@@ -55,6 +85,15 @@ export function UsageTable({ caption, of, isOfTime, rows }: UsageTableProps) {
       }
     />
   );
+}
+
+function sortedBy({ by, isDescending }: Sorting, rows: readonly UsageTableRow[]): readonly UsageTableRow[] {
+  const read = MEASURES.find(({ name }) => name === by)?.read;
+  const compare = (one: UsageTableRow, other: UsageTableRow) =>
+    read === undefined
+      ? one.sortName.localeCompare(other.sortName, "en")
+      : read(one.total) - read(other.total);
+  return rows.toSorted((one, other) => (isDescending ? compare(other, one) : compare(one, other)));
 }
 
 function Errors({ total }: { readonly total: UsageTotals }) {

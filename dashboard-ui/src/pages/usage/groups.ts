@@ -70,17 +70,62 @@ function inOrder(one: UsageGroup, other: UsageGroup): number {
   return isOther || other.total.requests - one.total.requests || (one.label < other.label ? -1 : 1);
 }
 
-/** Limits the groups to the number of colours, and sums up the others. */
-export function withRest(groups: readonly UsageGroup[]): readonly UsageGroup[] {
+/** A figure of usage. */
+export type ReadTotals = (totals: UsageTotals) => number;
+
+/**
+ * The groups of a chart: those that are highest by the chart's own figure, as many as there are colours, and the others as one. Groups
+ * without any of it are left out.
+ */
+export function rankedBy(read: ReadTotals, groups: readonly UsageGroup[]): readonly UsageGroup[] {
+  const ranked = groups
+    .filter(({ total }) => read(total) > 0)
+    .toSorted((one, other) => {
+      const isOther = Number(one.isOther ?? false) - Number(other.isOther ?? false);
+      return isOther || read(other.total) - read(one.total) || (one.label < other.label ? -1 : 1);
+    });
   const isOwn = ({ isOther }: UsageGroup, index: number) => isOther !== true && index < MAX_COLOURS;
-  const rest = groups.filter((group, index) => !isOwn(group, index));
+  const rest = ranked.filter((group, index) => !isOwn(group, index));
   const [first] = rest;
-  if (first === undefined) return groups;
+  if (first === undefined) return ranked;
   const intervals = first.intervals.map((_, index) =>
     sumOf(rest.map(({ intervals }) => intervals[index] ?? NOTHING)),
   );
   return [
-    ...groups.filter(isOwn),
-    { id: "rest", label: "other", intervals, total: sumOf(intervals), isOther: true },
+    ...ranked.filter(isOwn),
+    { id: "rest", label: "All others", intervals, total: sumOf(intervals), isOther: true },
   ];
+}
+
+/** The colours of a chart's groups, by id: places from 0 up. */
+export type Colours = ReadonlyMap<string, number>;
+
+/**
+ * Colours for the groups of several charts: all different within a chart, and the same in all charts as far as the number of colours
+ * allows. Groups that most charts show choose first.
+ */
+export function coloursOf(charts: readonly (readonly UsageGroup[])[]): readonly Colours[] {
+  const ids = charts.map((groups) => groups.flatMap(({ id, isOther }) => (isOther === true ? [] : [id])));
+  const chartsOf = (id: string) => ids.filter((chart) => chart.includes(id)).length;
+  const wanted = [...new Set(ids.flat())].toSorted((one, other) => chartsOf(other) - chartsOf(one));
+  const colours = ids.map(() => new Map<string, number>());
+  for (const id of wanted) {
+    const own = colours.filter((_, index) => ids[index]?.includes(id));
+    const shared = firstFree(own);
+    for (const chart of own) chart.set(id, shared ?? firstFree([chart]) ?? MAX_COLOURS);
+  }
+  return colours;
+}
+
+/** The first colour that none of some charts has given away. */
+function firstFree(charts: readonly Colours[]): number | null {
+  const taken = new Set(charts.flatMap((chart) => [...chart.values()]));
+  for (let colour = 0; colour < MAX_COLOURS; colour++) if (!taken.has(colour)) return colour;
+  return null;
+}
+
+/** The colour of a group in the charts that show it; `undefined` if none does, or if they differ. */
+export function commonColour(id: string, charts: readonly Colours[]): number | undefined {
+  const [first, ...others] = new Set(charts.flatMap((chart) => chart.get(id) ?? []));
+  return others.length === 0 ? first : undefined;
 }

@@ -4,15 +4,25 @@ import type { GroupName } from "./groups.ts";
 import type { UsageSource } from "./queries.ts";
 import type { ServiceUsageSearch, UsageSearch } from "./search.ts";
 
-/** Usage of the signed-in account. */
-export const ACCOUNT_USAGE: UsageSource<UsageSearch["by"]> = {
-  name: "account",
-  rows: async (span, groupBy) => {
-    const { rows } = await client.usage.summary.query({ ...span, groupBy });
-    return rows.map((row) => ({ ...row, group: accountGroup(row) }));
-  },
-  total: async (span) => (await client.usage.summary.query({ ...span, groupBy: "none" })).total,
-};
+/** The requests that are counted; omitted: all. */
+export interface UsageFilter {
+  readonly key?: string;
+  readonly model?: string;
+}
+
+/** Usage of the signed-in account, or of one key or model. */
+export function accountUsage(filter: UsageFilter = {}): UsageSource<UsageSearch["by"]> {
+  return {
+    name: `account ${JSON.stringify(filter)}`,
+    rows: async (span, groupBy) => {
+      const { rows } = await client.usage.summary.query({ ...span, ...filter, groupBy });
+      return rows.map((row) => ({ ...row, group: accountGroup(row) }));
+    },
+    total: async (span) => (await client.usage.summary.query({ ...span, ...filter, groupBy: "none" })).total,
+  };
+}
+
+export const ACCOUNT_USAGE = accountUsage();
 
 /** Usage of all accounts. */
 export const SERVICE_USAGE: UsageSource<ServiceUsageSearch["by"]> = {

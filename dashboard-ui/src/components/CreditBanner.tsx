@@ -1,0 +1,29 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { api } from "../api/client.ts";
+import { useOutlook } from "../pages/credits/use-outlook.ts";
+import { formatUsdRoughly } from "./format.ts";
+import { Notice } from "./Notice.tsx";
+
+/** Warns when the credit of the account is used up, or does not cover another request. */
+export function CreditBanner() {
+  const { balance, outlook } = useOutlook();
+  const isShort = outlook?.state === "empty" || outlook?.state === "short";
+  // Credit does not matter where every model is free.
+  const models = useQuery(api.models.list.queryOptions(undefined, { enabled: isShort }));
+  const hasPrices = models.data?.models.some(({ prices }) => prices !== null) ?? false;
+  if (!isShort || !hasPrices || balance.data === undefined) return null;
+  return (
+    <Notice tone={outlook.state === "empty" ? "error" : "warning"}>
+      <p>
+        <strong>
+          {outlook.state === "empty"
+            ? "No credit left."
+            : `Only ${formatUsdRoughly(balance.data.balanceNanoUsd)} of credit left.`}
+        </strong>{" "}
+        {outlook.words} To add credit, contact the operator of the service.{" "}
+        <Link to="/settings/credits">View credits</Link>
+      </p>
+    </Notice>
+  );
+}

@@ -1,0 +1,73 @@
+/** The number of whole days that the rate is averaged over. */
+export const RATE_DAYS = 7;
+/** Below this number of days, the balance counts as low. */
+const LOW_DAYS = 3;
+/** A longer forecast is shown as "more than a year". */
+const FAR_DAYS = 365;
+
+/**
+ * `empty`: no paid request is possible. `short`: less is left than a request has cost on average. `low`: the balance runs out in less than
+ * {@link LOW_DAYS} days at the present rate. `ample`: none of these.
+ */
+export type CreditState = "empty" | "short" | "low" | "ample";
+
+export interface Outlook {
+  readonly words: string;
+  readonly state: CreditState;
+}
+
+/** Amounts in nano-USD. */
+export interface CreditFigures {
+  readonly balanceNanoUsd: bigint;
+  /** The amount spent in the last {@link RATE_DAYS} whole days. */
+  readonly spentNanoUsd: bigint;
+  /** The average cost of a successful request in these days and today; 0 if there was none. */
+  readonly requestNanoUsd: bigint;
+}
+
+/** How long a balance lasts at the rate of the last {@link RATE_DAYS} days. */
+export function outlookOf({ balanceNanoUsd, spentNanoUsd, requestNanoUsd }: CreditFigures): Outlook {
+  if (balanceNanoUsd <= 0n) {
+    return { words: "Paid requests are refused with 402 until credit is added.", state: "empty" };
+  }
+  if (balanceNanoUsd < requestNanoUsd) {
+    return {
+      words: "Less than your average request costs. Paid requests may be cut short or refused with 402.",
+      state: "short",
+    };
+  }
+  if (spentNanoUsd <= 0n) return { words: `No spend in the last ${RATE_DAYS} days.`, state: "ample" };
+  const days = (Number(balanceNanoUsd) / Number(spentNanoUsd)) * RATE_DAYS;
+  const rate = `at the average spend of the last ${RATE_DAYS} days`;
+  return { words: `Lasts ${daysInWords(days)} ${rate}.`, state: days < LOW_DAYS ? "low" : "ample" };
+}
+
+function daysInWords(days: number): string {
+  if (days < 1) return "less than a day";
+  if (days > FAR_DAYS) return "more than a year";
+  const whole = Math.floor(days);
+  return `about ${whole} ${whole === 1 ? "day" : "days"}`;
+}
+
+interface DayOfUsage {
+  readonly start: Date;
+  readonly requests: number;
+  readonly errors: number;
+  readonly costNanoUsd: bigint;
+}
+
+/** What a balance is compared with, from the usage of the last {@link RATE_DAYS} whole days and of today. */
+export function spendOf(
+  days: readonly DayOfUsage[],
+  today: Date,
+): Pick<CreditFigures, "spentNanoUsd" | "requestNanoUsd"> {
+  let spentNanoUsd = 0n;
+  let costNanoUsd = 0n;
+  let requests = 0;
+  for (const day of days) {
+    if (day.start < today) spentNanoUsd += day.costNanoUsd;
+    costNanoUsd += day.costNanoUsd;
+    requests += day.requests - day.errors;
+  }
+  return { spentNanoUsd, requestNanoUsd: requests > 0 ? costNanoUsd / BigInt(requests) : 0n };
+}

@@ -1,0 +1,100 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { api } from "../../api/client.ts";
+import type { ListedModel } from "../../api/types.ts";
+import { Answer } from "../../components/Answer.tsx";
+import buttonStyles from "../../components/Button.module.css";
+import { Empty } from "../../components/Notice.tsx";
+import { PageHead } from "../../components/PageHead.tsx";
+import panelStyles from "../../components/Panel.module.css";
+import { Snippets } from "../../components/Snippets.tsx";
+import { GroupLink, searchOf } from "../overview/AccountUsage.tsx";
+import { accountPerformance } from "../usage/performance-source.ts";
+import { accountUsage } from "../usage/sources.ts";
+import { UsageSection } from "../usage/UsageSection.tsx";
+import { EmbeddingExample } from "./EmbeddingExample.tsx";
+import { ModelTable } from "./ModelTable.tsx";
+import { chats } from "./model.ts";
+
+const GROUPINGS = [
+  { value: "none", label: "Total" },
+  { value: "key", label: "By key" },
+] as const;
+
+/** Models → a model: its prices and limits, how to call it, and what it is used for. */
+export function ModelPage() {
+  const { model: id } = useParams({ from: "/shell/account/models/$model" });
+  const models = useQuery(api.models.list.queryOptions());
+  const [example, setExample] = useState<ListedModel | null>(null);
+  const { data: service } = useQuery(api.service.info.queryOptions());
+  return (
+    <>
+      <PageHead crumb={<Link to="/models">Models</Link>} title={id}>
+        <Link className={buttonStyles.button} to="/audit" search={{ model: id }}>
+          View requests
+        </Link>
+      </PageHead>
+      <Answer query={models} what="the model">
+        {({ models }) => {
+          const model = models.find((each) => each.id === id);
+          if (model === undefined) {
+            return (
+              <Empty title="Model not found">
+                <p>The catalog has no model of this name now. Its usage is kept.</p>
+              </Empty>
+            );
+          }
+          return (
+            <>
+              <ModelTable models={[model]} showExample={setExample} />
+              {service === undefined || !chats(model) ? null : (
+                <section className={panelStyles.panel} aria-labelledby="call">
+                  <h2 id="call">Call this model</h2>
+                  <Snippets
+                    service={service}
+                    request={{ model: id, messages: [{ role: "user", content: "Hello!" }] }}
+                  />
+                </section>
+              )}
+            </>
+          );
+        }}
+      </Answer>
+      {example === null ? null : <EmbeddingExample model={example} onClose={() => setExample(null)} />}
+      <ModelUsage id={id} />
+    </>
+  );
+}
+
+function ModelUsage({ id }: { readonly id: string }) {
+  const { range, by } = useSearch({ from: "/shell/account/models/$model" });
+  const navigate = useNavigate();
+  const source = useMemo(() => accountUsage({ model: id }), [id]);
+  const performance = useMemo(() => accountPerformance({ model: id }), [id]);
+  return (
+    <UsageSection
+      title="Usage"
+      source={source}
+      performance={performance}
+      range={range}
+      by={by === "model" ? "none" : by}
+      groupings={GROUPINGS}
+      onChange={(change) =>
+        void navigate({
+          to: "/models/$model",
+          params: { model: id },
+          search: { range, by, ...change },
+          replace: true,
+          resetScroll: false,
+        })
+      }
+      onPick={(pick, grouping) =>
+        void navigate({ to: "/audit", search: { ...searchOf(pick, grouping), model: id } })
+      }
+      nameOf={(group, answer) => (
+        <GroupLink group={group} by={answer.by} span={answer.period.span} filter={{ model: id }} />
+      )}
+    />
+  );
+}

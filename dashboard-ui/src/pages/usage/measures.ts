@@ -1,0 +1,26 @@
+import type { UsageTotals } from "../../api/types.ts";
+import { formatCount, formatCountBriefly, formatUsd, formatUsdRoughly } from "../../components/format.ts";
+import { tokensOf } from "./groups.ts";
+
+/** A figure of usage that has a chart, and a column of the table. */
+export interface Measure {
+  readonly name: string;
+  readonly read: (totals: UsageTotals) => number;
+  readonly format: (value: number) => string;
+  readonly formatTick: (value: number) => string;
+}
+
+const nanoUsd = (value: number) => BigInt(Math.round(value));
+const counted = { format: formatCount, formatTick: formatCountBriefly };
+
+export const MEASURES: readonly Measure[] = [
+  { name: "Requests", read: ({ requests }) => requests, ...counted },
+  { name: "Errors", read: ({ errors }) => errors, ...counted },
+  { name: "Tokens", read: tokensOf, ...counted },
+  {
+    name: "Cost",
+    read: ({ costNanoUsd }) => Number(costNanoUsd),
+    format: (value) => formatUsdRoughly(nanoUsd(value)),
+    formatTick: (value) => formatUsd(nanoUsd(value)),
+  },
+];

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { countsOf, openOverviewSite } from "./overview-site.ts";
+
+const overview = openOverviewSite();
+
+describe.skipIf(!hasBrowser)("the page of", () => {
+  it("a key shows its own usage by model, how fast it was answered, and leads to its requests", async () => {
+    const { keys } = await overview.used.trpc.keys.list.query();
+    const id = keys.find(({ name }) => name === "second")?.id ?? "";
+    const { page, complaints } = await overview.site.open(overview.used, `/settings/keys/${id}?by=model`);
+    await page.getByRole("heading", { level: 1, name: "second" }).waitFor();
+    const usage = page.getByRole("table", { name: /^Usage by model/ });
+    await usage.getByRole("row", { name: /sandbox\/lorem 2 0/ }).waitFor();
+    expect(await usage.getByText("sandbox/echo").count()).toBe(0);
+    await page.getByRole("region", { name: "Latency over time" }).waitFor();
+    await page.getByRole("row", { name: /^sandbox 2 100%/ }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole("link", { name: "View requests" }).click();
+    await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("key")).toBe(id);
+    expect(complaints).toEqual([]);
+  });
+
+  it("a model shows its prices, code to call it, and its usage by key", async () => {
+    const { page, complaints } = await overview.site.open(overview.used, "/models");
+    await page.getByRole("link", { name: "sandbox/echo", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "sandbox/echo" }).waitFor();
+    await page.getByRole("heading", { name: "Call this model" }).waitFor();
+    await page.getByRole("button", { name: "By key" }).click();
+    await expect
+      .poll(async () => (await countsOf(page)).some(([name]) => /^test …/.test(name ?? "")))
+      .toBe(true);
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "sandbox/echo" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,132 @@
+import { readFile } from "node:fs/promises";
+import { v7 as uuidv7 } from "uuid";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, signUp } from "../fixtures/user.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const DAYS = 7;
+
+let service: Service;
+let sql: ServiceDatabase;
+
+beforeAll(async () => {
+  service = await startService();
+  sql = await openDatabaseOf(service);
+});
+
+afterAll(async () => {
+  await sql?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
+});
+
+type Line = Awaited<ReturnType<Owner["trpc"]["credits"]["statement"]["query"]>>["lines"][number];
+
+/** An account with costs on each of some days, a grant at the first and the last moment of each, and its balance. */
+async function ownerWithHistory(): Promise<Owner> {
+  const owner = await signUp(service.baseUrl);
+  const { id } = await owner.trpc.account.get.query();
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  for (let day = 1; day <= DAYS; day++) {
+    const begin = today - day * DAY_MS;
+    for (const at of [begin, begin + DAY_MS - 1]) {
+      await sql`
+        insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+        values (${uuidv7({ msecs: at })}, ${id}, ${new Date(at)}, 'grant', 1000, ${`day ${day}`})`;
+    }
+    await sql`
+      insert into credit_days (account_id, day, charged_nano_usd, uncollected_nano_usd)
+      values (${id}, ${new Date(begin)}, ${-day}, 0)`;
+  }
+  return owner;
+}
+
+async function pagesOf({ trpc }: Owner, limit: number): Promise<readonly (readonly Line[])[]> {
+  const pages: Line[][] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof trpc.credits.statement.query>> = await trpc.credits.statement.query(
+      { limit, ...(cursor === null ? {} : { cursor }) },
+    );
+    pages.push([...page.lines]);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return pages;
+}
+
+describe("a statement", () => {
+  it("has each line once, in the same order, whatever the page size", async () => {
+    const owner = await ownerWithHistory();
+    const [all = []] = await pagesOf(owner, 200);
+    expect(all).toHaveLength(3 * DAYS + 1);
+    for (const limit of [1, 2, 3, 5, 21, 22]) {
+      const pages = await pagesOf(owner, limit);
+      expect(pages.flat()).toEqual(all);
+      for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit);
+    }
+  });
+
+  it("puts a day's requests above the grants of the day", async () => {
+    const owner = await ownerWithHistory();
+    const [all = []] = await pagesOf(owner, 200);
+    // The newest line is the credit of the sign-up.
+    const days = all.slice(1).map(({ kind, amountNanoUsd, reason }) => `${kind} ${amountNanoUsd} ${reason}`);
+    expect(days.slice(0, 6)).toEqual([
+      "requests -1 requests",
+      "grant 1000 day 1",
+      "grant 1000 day 1",
+      "requests -2 requests",
+      "grant 1000 day 2",
+      "grant 1000 day 2",
+    ]);
+  });
+
+  it("refuses a cursor that is none", async () => {
+    const owner = await signUp(service.baseUrl);
+    await expect(owner.trpc.credits.statement.query({ cursor: "1" })).rejects.toMatchObject({
+      data: { httpStatus: 400 },
+    });
+  });
+});
+
+describe("days of credit", () => {
+  it("of a ledger that is older than they are become its sums, and those of other accounts are not mixed in", async () => {
+    const owners = await Promise.all([signUp(service.baseUrl), signUp(service.baseUrl)]);
+    const ids = await Promise.all(owners.map(async ({ trpc }) => (await trpc.account.get.query()).id));
+    const rolledBack = new Error("rolled back");
+    const migrated = sql.transaction("", async (connection) => {
+      await connection`truncate credit_days`;
+      const at = new Date("2026-03-03T23:59:59.999Z");
+      for (const [index, id] of ids.entries()) {
+        for (const [kind, amount, time] of [
+          ["charge", -10 * (index + 1), at],
+          ["uncollected", 4, at],
+          ["charge", -3, new Date(at.getTime() + 1)],
+        ] as const) {
+          await connection`
+            insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+            values (${uuidv7()}, ${id}, ${time}, ${kind}, ${amount}, 'requests')`;
+        }
+      }
+      await connection`drop table credit_days`;
+      await connection`drop index credit_ledger_grants`;
+      const file = new URL("../../server/src/database/migrations/0017_credit_days.sql", import.meta.url);
+      await connection.unsafe(await readFile(file, "utf8"));
+      const rows = await connection`
+        select account_id, to_char(day at time zone 'UTC', 'YYYY-MM-DD') as day, charged_nano_usd as charged,
+               uncollected_nano_usd as uncollected
+        from credit_days order by charged desc`;
+      expect([...rows]).toEqual(
+        expect.arrayContaining([
+          { account_id: ids[0], day: "2026-03-03", charged: -10n, uncollected: 4n },
+          { account_id: ids[1], day: "2026-03-03", charged: -20n, uncollected: 4n },
+          { account_id: ids[0], day: "2026-03-04", charged: -3n, uncollected: 0n },
+          { account_id: ids[1], day: "2026-03-04", charged: -3n, uncollected: 0n },
+        ]),
+      );
+      throw rolledBack;
+    });
+    await expect(migrated).rejects.toBe(rolledBack);
+  });
+});
