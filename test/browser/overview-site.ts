@@ -128,7 +128,10 @@ export function openOverviewSite(): OverviewSite {
 
 /** What the table says: name, requests, errors, tokens and cost, row by row. */
 export async function cellsOf(page: Page): Promise<string[][]> {
-  const rows = await page.getByRole("row").all();
+  const rows = await page
+    .getByRole("table", { name: /^Usage/ })
+    .getByRole("row")
+    .all();
   return Promise.all(
     rows.slice(1).map((row) => row.getByRole("rowheader").or(row.getByRole("cell")).allTextContents()),
   );

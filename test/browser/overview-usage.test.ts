@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)("an account's usage", () => {
   it("costs what the account was charged", async () => {
     const { balanceNanoUsd } = await overview.used.trpc.credits.balance.query();
     const { page } = await overview.pageOf(overview.used, "/?range=30d&by=none");
-    await page.getByRole("table").waitFor();
+    await page.getByRole("table", { name: /^Usage/ }).waitFor();
     const [today] = await cellsOf(page);
     const spentUsd = Number(5_000_000_000n - balanceNanoUsd) / 1e9;
     expect(spentUsd).toBeGreaterThan(0);
