@@ -4,12 +4,8 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  FIRST_SETUPS,
-  type Setup,
-  type SetupId,
-  setupsFor,
-} from "../../dashboard-ui/src/pages/connect/setups.ts";
+import type { SetupId } from "../../dashboard-ui/src/pages/connect/setup-ids.ts";
+import { FIRST_SETUPS, type Setup, setupsFor } from "../../dashboard-ui/src/pages/connect/setups.ts";
 import { runInShell, runModule, type Variables } from "../fixtures/run-code.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
