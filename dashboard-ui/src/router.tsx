@@ -7,7 +7,13 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { api } from "./api/client.ts";
-import { DashboardLoading, PageFailed, PageLoading, PageNotFound } from "./components/RouteFailures.tsx";
+import {
+  DashboardLoading,
+  NotFoundInShell,
+  PageFailed,
+  PageLoading,
+  PageNotFound,
+} from "./components/RouteFailures.tsx";
 import { Shell } from "./components/Shell.tsx";
 import { load, ownPath, requireSession } from "./load.ts";
 import { changesQuery } from "./pages/account/changes-query.ts";
@@ -64,6 +70,13 @@ const tokens = createRoute({
   path: "/settings/tokens",
   loader: () => load(api.tokens.list.queryOptions()),
   component: lazyRouteComponent(() => import("./pages/tokens/Tokens.tsx"), "Tokens"),
+});
+
+/** Every other path, so that the navigation stays. */
+const unknown = createRoute({
+  getParentRoute: () => shell,
+  path: "$",
+  component: NotFoundInShell,
 });
 
 /** Pages of an account. Operators have no account. */
@@ -227,6 +240,7 @@ export const router = createRouter({
     signUp,
     shell.addChildren([
       tokens,
+      unknown,
       account.addChildren([overview, playground, models, connect, audit, keys, rotation, credits, settings]),
       operator.addChildren([
         operatorAccounts,

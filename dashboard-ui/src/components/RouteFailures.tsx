@@ -1,5 +1,8 @@
 import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router";
-import { LoadError, Loading } from "./Notice.tsx";
+import buttonStyles from "./Button.module.css";
+import { Empty, LoadError, Loading } from "./Notice.tsx";
+import { PageHead } from "./PageHead.tsx";
+import { Skeleton } from "./Skeleton.tsx";
 import welcomeStyles from "./Welcome.module.css";
 import { Welcome } from "./Welcome.tsx";
 
@@ -10,6 +13,21 @@ export function PageNotFound() {
         <Link to="/">Go to the overview</Link>
       </p>
     </Welcome>
+  );
+}
+
+/** The page of a path that does not exist, for users who are signed in. */
+export function NotFoundInShell() {
+  return (
+    <>
+      <PageHead title="Page not found" />
+      <Empty title="This page does not exist" art="search">
+        <p>The link may be mistyped, or what it led to may be gone.</p>
+        <Link to="/" className={buttonStyles.button}>
+          Go to the start page
+        </Link>
+      </Empty>
+    </>
   );
 }
 
@@ -26,11 +44,11 @@ export function PageFailed({ error }: ErrorComponentProps) {
 export function DashboardLoading() {
   return (
     <main className={welcomeStyles.welcome}>
-      <Loading what="the dashboard" />
+      <Loading what="the dashboard" isLine />
     </main>
   );
 }
 
 export function PageLoading() {
-  return <Loading what="the page" />;
+  return <Skeleton what="the page" isPage />;
 }

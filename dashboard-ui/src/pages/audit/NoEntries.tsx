@@ -11,7 +11,7 @@ interface NoEntriesProps {
 export function NoEntries({ isFiltered, clear }: NoEntriesProps) {
   if (isFiltered) {
     return (
-      <Empty title="No entry matches">
+      <Empty title="No entry matches" art="search">
         <p>
           <Button onClick={clear}>Clear filters</Button>
         </p>
@@ -19,7 +19,7 @@ export function NoEntries({ isFiltered, clear }: NoEntriesProps) {
     );
   }
   return (
-    <Empty title="No requests yet">
+    <Empty title="No requests yet" art="log">
       <p>Requests made with this account's keys appear here.</p>
     </Empty>
   );
@@ -28,7 +28,7 @@ export function NoEntries({ isFiltered, clear }: NoEntriesProps) {
 /** The text shown when the service refuses a filter. */
 export function FilterRefused() {
   return (
-    <Empty title="Invalid filter">
+    <Empty title="Invalid filter" art="search">
       <p>Correct the field marked above.</p>
     </Empty>
   );

@@ -18,7 +18,7 @@ export function Credits() {
         <Paged query={query} what="entries">
           {lines.length > 0 ? <LedgerTable lines={lines} /> : null}
           {query.isSuccess && lines.length === 0 ? (
-            <Empty title="No transactions">
+            <Empty title="No transactions" art="money">
               <p>Grants, adjustments and charges appear here.</p>
             </Empty>
           ) : null}

@@ -90,7 +90,7 @@ export function Bench({ chat, models, keys }: BenchProps) {
           />
         </div>
         {isNew && state.failure === null ? (
-          <Empty title="Send a message to start">
+          <Empty title="Send a message to start" art="chat">
             <p>The answer appears here with its tokens, time and cost.</p>
           </Empty>
         ) : (
