@@ -79,6 +79,15 @@ const unknown = createRoute({
   component: NotFoundInShell,
 });
 
+/** The parts of the design system, in development only: the code of the page is in no build. */
+const design = createRoute({
+  getParentRoute: () => shell,
+  path: "/design",
+  component: import.meta.env.DEV
+    ? lazyRouteComponent(() => import("./pages/design/Design.tsx"), "Design")
+    : NotFoundInShell,
+});
+
 /** Pages of an account. Operators have no account. */
 const account = createRoute({
   getParentRoute: () => shell,
@@ -241,6 +250,7 @@ export const router = createRouter({
     shell.addChildren([
       tokens,
       unknown,
+      design,
       account.addChildren([overview, playground, models, connect, audit, keys, rotation, credits, settings]),
       operator.addChildren([
         operatorAccounts,

@@ -6,7 +6,7 @@ import styles from "./Parameters.module.css";
 import { PARAMETERS, type Parameter, type ParameterTexts, problemOf } from "./parameters.ts";
 
 /** The minimum width at which the parameters fit beside the conversation. */
-const ROOMY = "(min-width: 1100px)";
+const ROOMY = "(min-width: 1201px)";
 
 interface ParametersProps {
   readonly texts: ParameterTexts;
