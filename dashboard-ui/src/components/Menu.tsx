@@ -1,8 +1,7 @@
-import { lazy, type ReactNode, type RefObject, Suspense, useId, useRef, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from "react";
+import { Deferred, deferred } from "./deferred.tsx";
 
-const loadPopup = () => import("./MenuPopup.tsx").then((module) => ({ default: module.MenuPopup }));
-/** Loaded when the pointer or the focus first comes to a menu's button. */
-const MenuPopup = lazy(loadPopup);
+export const menuPopup = deferred(async () => (await import("./MenuPopup.tsx")).MenuPopup);
 
 export interface MenuAction {
   readonly label: string;
@@ -45,8 +44,15 @@ interface MenuProps {
 export function Menu({ parts, side = "bottom", align = "end", head, trigger }: MenuProps) {
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
+  const [chosen, setChosen] = useState<{ readonly action: () => void } | null>(null);
   const id = useId();
-  const preload = () => void loadPopup();
+  useEffect(() => {
+    if (chosen === null) return;
+    // A dialog that the action opens gives the focus back to the menu's button.
+    button.current?.focus();
+    setChosen(null);
+    chosen.action();
+  }, [chosen]);
   return (
     <>
       {trigger({
@@ -55,21 +61,26 @@ export function Menu({ parts, side = "bottom", align = "end", head, trigger }: M
         "aria-haspopup": "menu",
         "aria-expanded": isOpen,
         onClick: () => setOpen(!isOpen),
-        onFocus: preload,
-        onPointerOver: preload,
+        onFocus: menuPopup.preload,
+        onPointerOver: menuPopup.preload,
       })}
       {isOpen ? (
-        <Suspense>
-          <MenuPopup
-            parts={parts}
-            side={side}
-            align={align}
-            head={head}
-            anchor={button}
-            labelledBy={id}
-            onClose={() => setOpen(false)}
-          />
-        </Suspense>
+        <Deferred
+          part={menuPopup}
+          props={{
+            parts,
+            side,
+            align,
+            head,
+            anchor: button,
+            labelledBy: id,
+            choose: (action) => {
+              setOpen(false);
+              setChosen({ action });
+            },
+            onClose: () => setOpen(false),
+          }}
+        />
       ) : null}
     </>
   );

@@ -12,11 +12,13 @@ interface MenuPopupProps {
   readonly head: ReactNode;
   readonly anchor: RefObject<HTMLButtonElement | null>;
   readonly labelledBy: string;
+  /** Does an action after the menu has closed. */
+  readonly choose: (action: () => void) => void;
   readonly onClose: () => void;
 }
 
 /** An open menu. */
-export function MenuPopup({ parts, side, align, head, anchor, labelledBy, onClose }: MenuPopupProps) {
+export function MenuPopup({ parts, side, align, head, anchor, labelledBy, choose, onClose }: MenuPopupProps) {
   return (
     <Menu.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
       <Menu.Portal>
@@ -34,7 +36,7 @@ export function MenuPopup({ parts, side, align, head, anchor, labelledBy, onClos
               // The parts of a menu don't change their order.
               // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other identity
               <div key={index} className={styles.part}>
-                {"options" in part ? <Choice choice={part} /> : <Actions actions={part} />}
+                {"options" in part ? <Choice choice={part} /> : <Actions actions={part} choose={choose} />}
               </div>
             ))}
           </Menu.Popup>
@@ -44,12 +46,16 @@ export function MenuPopup({ parts, side, align, head, anchor, labelledBy, onClos
   );
 }
 
-function Actions({ actions }: { readonly actions: readonly MenuAction[] }) {
+interface ActionsProps extends Pick<MenuPopupProps, "choose"> {
+  readonly actions: readonly MenuAction[];
+}
+
+function Actions({ actions, choose }: ActionsProps) {
   return actions.map(({ label, icon, tone, onSelect }) => (
     <Menu.Item
       key={label}
       className={classes(styles.item, tone === "danger" && styles.danger)}
-      onClick={onSelect}
+      onClick={() => choose(onSelect)}
     >
       {icon}
       {label}

@@ -2,7 +2,7 @@ import { Dialog as Base } from "@base-ui/react/dialog";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { Menu as MenuIcon } from "lucide-react";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
 import { errorTextOf } from "../api/errors.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
@@ -10,8 +10,10 @@ import buttonStyles from "./Button.module.css";
 import { ConnectionLost } from "./ConnectionLost.tsx";
 import { classes } from "./classes.ts";
 import dialogStyles from "./Dialog.module.css";
+import { Deferred, deferred, usePreload } from "./deferred.tsx";
 import markStyles from "./Mark.module.css";
 import { Mark } from "./Mark.tsx";
+import { menuPopup } from "./Menu.tsx";
 import { Navigation } from "./Navigation.tsx";
 import { Notice } from "./Notice.tsx";
 import { PaletteButton } from "./PaletteButton.tsx";
@@ -19,11 +21,14 @@ import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
 import styles from "./Shell.module.css";
 import { Shortcuts } from "./Shortcuts.tsx";
 import { clearSession } from "./storage.ts";
-import { Toasts } from "./Toasts.tsx";
+import { Toasts, toastList } from "./Toasts.tsx";
+import { tooltipPopup } from "./Tooltip.tsx";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
 
-/** The command palette, loaded when it is first opened. */
-const Palette = lazy(() => import("./palette/Palette.tsx").then((module) => ({ default: module.Palette })));
+const palette = deferred(async () => (await import("./palette/Palette.tsx")).Palette);
+
+/** What is loaded when the page has been open for a while. */
+const LATER = [menuPopup.preload, tooltipPopup.preload, toastList.preload, palette.preload];
 
 /** The frame of every page for a signed-in user. */
 export function Shell() {
@@ -45,6 +50,7 @@ export function Shell() {
   const groups = me.data?.user.role === "operator" ? OPERATOR_PAGES : ACCOUNT_PAGES;
   const pages = useMemo(() => groups.flatMap((group) => group.pages), [groups]);
   useFocusOnArrival();
+  usePreload(LATER);
 
   const rest = (
     <AccountMenu
@@ -132,15 +138,16 @@ export function Shell() {
         onPalette={() => setPaletteOpen(true)}
       />
       {isPaletteOpen ? (
-        <Suspense>
-          <Palette
-            pages={pages}
-            isOperator={me.data?.user.role === "operator"}
-            onSignOut={() => signOut.mutate()}
-            onShowShortcuts={() => setShortcutsOpen(true)}
-            onClose={() => setPaletteOpen(false)}
-          />
-        </Suspense>
+        <Deferred
+          part={palette}
+          props={{
+            pages,
+            isOperator: me.data?.user.role === "operator",
+            onSignOut: () => signOut.mutate(),
+            onShowShortcuts: () => setShortcutsOpen(true),
+            onClose: () => setPaletteOpen(false),
+          }}
+        />
       ) : null}
       <Toasts />
     </div>

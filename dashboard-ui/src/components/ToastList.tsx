@@ -34,7 +34,14 @@ function Added({ messages }: { readonly messages: readonly ToastMessage[] }) {
 function Shown() {
   const { toasts } = Toast.useToastManager();
   return toasts.map((shown) => (
-    <Toast.Root key={shown.id} toast={shown} className={styles.toast} swipeDirection={["right", "down"]}>
+    <Toast.Root
+      key={shown.id}
+      toast={shown}
+      // A message asks for no answer, as a dialog does.
+      role="group"
+      className={styles.toast}
+      swipeDirection={["right", "down"]}
+    >
       <CircleCheck size={18} aria-hidden="true" className={styles.icon} />
       <Toast.Content className={styles.content}>
         <Toast.Title className={styles.title} render={<p />} />

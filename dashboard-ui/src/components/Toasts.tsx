@@ -1,17 +1,12 @@
-import { lazy, Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
+import { Deferred, deferred } from "./deferred.tsx";
 import { onToast, type ToastMessage } from "./toast.ts";
 
-/** Loaded with the first message. */
-const ToastList = lazy(() => import("./ToastList.tsx").then((module) => ({ default: module.ToastList })));
+export const toastList = deferred(async () => (await import("./ToastList.tsx")).ToastList);
 
 /** The place of toasts, in the corner of the window. */
 export function Toasts() {
-  const [first, setFirst] = useState<readonly ToastMessage[]>([]);
-  useEffect(() => onToast((message) => setFirst((before) => [...before, message])), []);
-  if (first.length === 0) return null;
-  return (
-    <Suspense>
-      <ToastList messages={first} />
-    </Suspense>
-  );
+  const [messages, setMessages] = useState<readonly ToastMessage[]>([]);
+  useEffect(() => onToast((message) => setMessages((before) => [...before, message])), []);
+  return messages.length === 0 ? null : <Deferred part={toastList} props={{ messages }} />;
 }

@@ -1,9 +1,7 @@
-import { type FocusEvent, lazy, type PointerEvent, type RefObject, Suspense, useRef, useState } from "react";
+import { type FocusEvent, type PointerEvent, type RefObject, useRef, useState } from "react";
+import { Deferred, deferred } from "./deferred.tsx";
 
-/** Loaded when the first tooltip opens. */
-const TooltipPopup = lazy(() =>
-  import("./TooltipPopup.tsx").then((module) => ({ default: module.TooltipPopup })),
-);
+export const tooltipPopup = deferred(async () => (await import("./TooltipPopup.tsx")).TooltipPopup);
 
 export interface TipState<Target extends HTMLElement> {
   readonly text: string | undefined;
@@ -64,9 +62,5 @@ export function useTip<Target extends HTMLElement>(text: string | undefined): Ti
 export function Tip<Target extends HTMLElement>({ state }: { readonly state: TipState<Target> }) {
   const { text, isOpen, target, setOpen } = state;
   if (text === undefined || !isOpen) return null;
-  return (
-    <Suspense>
-      <TooltipPopup text={text} anchor={target} setOpen={setOpen} />
-    </Suspense>
-  );
+  return <Deferred part={tooltipPopup} props={{ text, anchor: target, setOpen }} />;
 }
