@@ -33,6 +33,21 @@ export default defineConfig({
     // A data: URL would need an exception in the content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          // What most pages share is one file each: the heads of many small answers weigh more than they do.
+          groups: [
+            {
+              name: "libraries",
+              test: /node_modules\/(?:react|react-dom|scheduler|@tanstack\/(?!.*virtual)|@trpc|use-sync-external-store)/,
+            },
+            { name: "base", test: /node_modules\/@base-ui/, minShareCount: 4 },
+            { name: "parts", test: /\/src\/components\//, minShareCount: 4 },
+          ],
+        },
+      },
+    },
     emptyOutDir: true,
   },
   server: { proxy: { "/trpc": SERVICE, "/v1": SERVICE, "/dashboard": SERVICE } },
