@@ -46,7 +46,7 @@ export function Accounts() {
       <search className={consoleStyles.consoleFilters}>
         <SearchField
           label="Search"
-          placeholder="Name or e-mail prefix, or ID"
+          placeholder="Name, e-mail, ID or end of a key"
           value={search}
           onSearch={(text) => narrow({ search: text })}
         />
