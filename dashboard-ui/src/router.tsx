@@ -5,6 +5,7 @@ import {
   DashboardFailed,
   DashboardLoading,
   LeaveDashboard,
+  NotFoundInShell,
   PageFailed,
   PageLoading,
   PageNotFound,
@@ -64,6 +65,22 @@ const tokens = createRoute({
   path: "/settings/tokens",
   loader: () => load(api.tokens.list.queryOptions()),
   component: lazyPage(() => import("./pages/tokens/Tokens.tsx"), "Tokens"),
+});
+
+/** Every other path, so that the navigation stays. */
+const unknown = createRoute({
+  getParentRoute: () => shell,
+  path: "$",
+  component: NotFoundInShell,
+});
+
+/** The parts of the design system, in development only: the code of the page is in no build. */
+const design = createRoute({
+  getParentRoute: () => shell,
+  path: "/design",
+  component: import.meta.env.DEV
+    ? lazyPage(() => import("./pages/design/Design.tsx"), "Design")
+    : NotFoundInShell,
 });
 
 /** Pages of an account. Operators have no account. */
@@ -250,6 +267,8 @@ export const router = createRouter({
     signUp,
     shell.addChildren([
       tokens,
+      unknown,
+      design,
       account.addChildren([
         overview,
         playground,

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
+import { chooseInRow, signOut } from "../fixtures/menu.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
 import { openSite } from "../fixtures/site.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
@@ -124,7 +125,7 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
   it("rotates the key, and revokes the old one after typing its name: it is refused at once", async () => {
     const { page } = watched;
     await page.getByRole("link", { name: "API keys" }).click();
-    await page.getByRole("link", { name: "Rotate production" }).click();
+    await chooseInRow(page, "production", "Rotate");
     await page.getByRole("button", { name: "Create the new key" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
     next = (await page.getByTestId("key-string").textContent()) ?? "";
@@ -171,7 +172,7 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
 
   it("signs out, is sent to sign in, and comes back to the page they wanted", async () => {
     const { page } = watched;
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await signOut(page);
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await page.goto("/audit");
     await page.getByRole("heading", { name: "Sign in" }).waitFor();

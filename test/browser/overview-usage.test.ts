@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { chooseInAccountMenu } from "../fixtures/menu.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { cellsOf, chartOf, countsOf, openOverviewSite } from "./overview-site.ts";
 
@@ -166,7 +167,7 @@ describe.skipIf(!hasBrowser)("a chart", () => {
     const { page } = await overview.pageOf(overview.used);
     await chartOf(page, "Requests").waitFor();
     for (const theme of ["Dark", "Light", "Dark"]) {
-      await page.getByRole("button", { name: theme, exact: true }).click();
+      await chooseInAccountMenu(page, theme);
       await expect.poll(() => page.evaluate(missingColours)).toEqual([]);
     }
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { signOut } from "../fixtures/menu.ts";
 import { chunkOf } from "../fixtures/model-server.ts";
 import { goToKeys } from "../fixtures/site.ts";
 import { signUp, signUpWithKey, visit } from "../fixtures/user.ts";
@@ -53,7 +54,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     expect(await stored()).toContain("remember this");
     expect(await stored()).not.toContain(owner.key);
 
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await signOut(page);
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await stored()).not.toContain("remember this");
     await page.reload();

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser, type openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { chooseInRow } from "../fixtures/menu.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { goToKeys, openSite } from "../fixtures/site.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
@@ -37,7 +38,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     const { page, complaints } = await site.page();
     await goToKeys(page, owner);
-    await page.getByRole("link", { name: "Rotate test" }).click();
+    await chooseInRow(page, "test", "Rotate");
     await standsAt(page, "Step 1 of 4: Create a new key");
 
     await page.getByRole("button", { name: "Create the new key" }).click();
@@ -58,7 +59,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await page.getByRole("img", { name: /1 with “test”, 1 with “test 2”/ }).waitFor();
     await page.getByRole("link", { name: "API keys" }).first().click();
     await page.getByText("Still used:").waitFor();
-    await page.getByRole("link", { name: "Rotation of test" }).click();
+    await chooseInRow(page, "test", "Open rotation");
 
     await page.getByRole("button", { name: "Revoke test" }).click();
     await page.getByRole("dialog").getByText("This key is in use: 1 request in the last hour").waitFor();

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { chooseInRow } from "../fixtures/menu.ts";
 import { OPERATOR_ENV, refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { goToKeys, openSite } from "../fixtures/site.ts";
@@ -70,15 +71,20 @@ describe.skipIf(!hasBrowser)("a key", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await expect.poll(focused).toBe("Create key");
 
-    const revoke = page.getByRole("button", { name: "Revoke by keyboard" });
-    await revoke.focus();
-    await page.keyboard.press("Enter");
-    await page.getByRole("dialog").waitFor();
+    const openRevocation = async () => {
+      await page.keyboard.press("Enter");
+      await page.getByRole("menu").waitFor();
+      await page.keyboard.press("End");
+      await expect.poll(focused).toBe("Revoke");
+      await page.keyboard.press("Enter");
+      await page.getByLabel(/to confirm/).waitFor();
+    };
+    await page.getByRole("button", { name: "Actions for by keyboard" }).focus();
+    await openRevocation();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    await expect.poll(focused).toBe("Revoke by keyboard");
-    await page.keyboard.press("Enter");
-    await page.getByRole("dialog").waitFor();
+    await expect.poll(focused).toBe("Actions for by keyboard");
+    await openRevocation();
     await page.keyboard.type("by keyboard");
     await page.keyboard.press("Enter");
     await page.getByRole("row", { name: /by keyboard.*revoked/ }).waitFor();
@@ -280,7 +286,7 @@ describe.skipIf(!hasBrowser)("the dialogs of the settings", () => {
       await page.getByTestId("key-string").waitFor();
       await look("a key that is shown");
       await store(page, "key");
-      await page.getByRole("button", { name: "Revoke test", exact: true }).click();
+      await chooseInRow(page, "test", "Revoke");
       await look("revoking a key");
       await page.keyboard.press("Escape");
       await page.getByRole("link", { name: "Management tokens" }).click();

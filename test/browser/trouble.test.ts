@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasBrowser, openPage } from "../fixtures/browser.ts";
+import { chooseInRow, signOut, toastOf } from "../fixtures/menu.ts";
 import { startService } from "../fixtures/service.ts";
 import { goToKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { type Owner, PASSWORD, signUp, signUpWithKey } from "../fixtures/user.ts";
@@ -33,7 +34,6 @@ async function pageWithNewKey(): Promise<Page> {
 }
 
 async function confirmRevocation(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Revoke test" }).click();
   await page.getByLabel(/to confirm/).fill("test");
   await page.keyboard.press("Enter");
 }
@@ -138,10 +138,11 @@ describe.skipIf(!hasBrowser)("the keyboard", () => {
 
   it("is not lost when the button that opened a dialog is gone", async () => {
     const page = await pageOf(await signUpWithKey(site.service.baseUrl));
+    await chooseInRow(page, "test", "Revoke");
     await confirmRevocation(page);
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await focused(page)).toBe("main");
-    await page.getByRole("status").getByText("Key “test” revoked.").waitFor();
+    await toastOf(page, "Key “test” revoked").waitFor();
   });
 });
 
@@ -149,6 +150,7 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
   it("is told next to a revocation that was not sent, which is not sent later by itself", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     const page = await pageOf(owner);
+    await chooseInRow(page, "test", "Revoke");
     await page.context().setOffline(true);
     await confirmRevocation(page);
     await page.getByRole("dialog").getByRole("alert").getByText("can't be reached").waitFor();
@@ -165,6 +167,7 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
     const message = "The service is starting. Try again in a moment.";
     const error = { message, type: "server_error", param: null, code: "server_is_overloaded" };
     await page.route(PROCEDURES, (route) => route.fulfill({ status: 503, json: { error } }));
+    await chooseInRow(page, "test", "Revoke");
     await confirmRevocation(page);
     await page.getByRole("dialog").getByRole("alert").getByText(message).waitFor();
   });
@@ -184,7 +187,7 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
   it("is told when one could not be signed out", async () => {
     const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     await page.route(PROCEDURES, (route) => route.abort());
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByRole("alert").getByText("can't be reached").waitFor();
   });
 
@@ -229,7 +232,7 @@ describe.skipIf(!hasBrowser)("a page", () => {
     await expect.poll(() => page.title()).toBe("API keys · Ostiary");
     await page.getByRole("link", { name: "Request log" }).click();
     await expect.poll(() => page.title()).toBe("Request log · Ostiary");
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await expect.poll(() => page.title()).toBe("Sign in · Ostiary");
   });
 

@@ -211,6 +211,18 @@ describe("an operator", () => {
     expect((await list.query({ search: "%" })).accounts).toEqual([]);
   });
 
+  it("finds an account by the last four characters of its key, in this case only, and by no other part", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const idsOf = async (search: string) => {
+      const { accounts } = await operator.trpc.operator.accounts.list.query({ search });
+      return accounts.map((account) => account.id);
+    };
+    expect(await idsOf(owner.key.slice(-4))).toContain(id);
+    expect(await idsOf(owner.key.slice(3, 7))).not.toContain(id);
+    expect(await idsOf(owner.key)).toEqual([]);
+  });
+
   it("finds accounts by state and plan, alone and together with a search, and sees their keys and credit", async () => {
     const name = `Filter ${crypto.randomUUID()}`;
     const { accounts } = operator.trpc.operator;

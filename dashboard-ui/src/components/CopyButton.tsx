@@ -1,12 +1,13 @@
+import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
-import { Button } from "./Button.tsx";
+import { Button, IconButton } from "./Button.tsx";
 import textStyles from "./text.module.css";
 
 interface CopyButtonProps {
   readonly text: string;
   /** What the button copies, for its name: "Copy key". */
   readonly what: string;
-  /** Whether the label is only "Copy", for a button beside the copied text. */
+  /** Whether it is only an icon, for a button beside the copied text. */
   readonly short?: boolean;
   /** `primary` where copying is the next step. */
   readonly look?: "primary" | "plain";
@@ -37,11 +38,17 @@ export function CopyButton({ text, what, short = false, look = "plain" }: CopyBu
     copied: "Copied",
     failed: "Copy failed. Select the text and copy it.",
   }[state];
+  const icon =
+    state === "copied" ? <Check size={15} aria-hidden="true" /> : <Copy size={15} aria-hidden="true" />;
   return (
     <>
-      <Button look={look} onClick={copy} aria-label={short && state === "idle" ? label : undefined}>
-        {short && state === "idle" ? "Copy" : label}
-      </Button>
+      {short ? (
+        <IconButton size="small" label={label} icon={icon} onClick={copy} />
+      ) : (
+        <Button look={look} icon={icon} onClick={copy}>
+          {label}
+        </Button>
+      )}
       <span className={textStyles.visuallyHidden} role="status">
         {state === "idle" ? "" : label}
       </span>

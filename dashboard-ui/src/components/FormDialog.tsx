@@ -14,6 +14,8 @@ interface FormDialogProps {
   readonly look?: "primary" | "danger";
   /** Whether a request is pending. The dialog then cannot be closed or submitted again. */
   readonly isPending: boolean;
+  /** Why the form can't be submitted yet. Without a reason it can. */
+  readonly offReason?: string | undefined;
   readonly isDisabled?: boolean;
   /** The error to show above the buttons; errors of a field are shown at the field. */
   readonly error: string | null;
@@ -30,6 +32,7 @@ export function FormDialog(props: FormDialogProps) {
     look = "primary",
     isPending,
     isDisabled,
+    offReason,
     error,
     onSubmit,
     onClose,
@@ -47,7 +50,7 @@ export function FormDialog(props: FormDialogProps) {
           <Button onClick={onClose} disabled={isPending}>
             Cancel
           </Button>
-          <Button type="submit" look={look} busy={isPending} disabled={isDisabled}>
+          <Button type="submit" look={look} busy={isPending} disabled={isDisabled} offReason={offReason}>
             {action}
           </Button>
         </div>

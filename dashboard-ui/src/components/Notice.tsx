@@ -1,8 +1,11 @@
+import { CircleAlert, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { errorTextOf } from "../api/errors.ts";
 import { Button } from "./Button.tsx";
 import { classes } from "./classes.ts";
+import { EmptyArt, type EmptyKind } from "./EmptyArt.tsx";
 import styles from "./Notice.module.css";
+import { Skeleton } from "./Skeleton.tsx";
 import { Spinner } from "./Spinner.tsx";
 
 const TONES = { error: styles.noticeError, warning: styles.noticeWarning };
@@ -16,7 +19,12 @@ export function Notice({
 }) {
   return (
     <div className={classes(styles.notice, TONES[tone])} role={tone === "error" ? "alert" : "status"}>
-      {children}
+      {tone === "error" ? (
+        <CircleAlert size={16} aria-hidden="true" />
+      ) : (
+        <TriangleAlert size={16} aria-hidden="true" />
+      )}
+      <div className={styles.body}>{children}</div>
     </div>
   );
 }
@@ -40,7 +48,14 @@ export function LoadError({ error, retry, busy = false }: LoadErrorProps) {
   );
 }
 
-export function Loading({ what }: { readonly what: string }) {
+interface LoadingProps {
+  readonly what: string;
+  /** Whether it is a line of text within content, rather than the shape of the content. */
+  readonly isLine?: boolean;
+}
+
+export function Loading({ what, isLine = false }: LoadingProps) {
+  if (!isLine) return <Skeleton what={what} />;
   return (
     <div className={styles.loading} role="status">
       <Spinner /> Loading {what}…
@@ -48,9 +63,17 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
-export function Empty({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+interface EmptyProps {
+  readonly title: string;
+  readonly art?: EmptyKind;
+  readonly children: ReactNode;
+}
+
+/** The place of content that does not exist yet: what it would be, and how to begin. */
+export function Empty({ title, art = "list", children }: EmptyProps) {
   return (
     <div className={styles.empty}>
+      <EmptyArt kind={art} />
       <h2>{title}</h2>
       {children}
     </div>

@@ -1,9 +1,11 @@
 import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { CodeError } from "../code-loading.ts";
+import buttonStyles from "./Button.module.css";
 import { CodeRetry, codeLossText } from "./lazy.tsx";
-import { LoadError, Loading, Notice } from "./Notice.tsx";
+import { Empty, LoadError, Loading, Notice } from "./Notice.tsx";
 import { PageHead } from "./PageHead.tsx";
+import { Skeleton } from "./Skeleton.tsx";
 import welcomeStyles from "./Welcome.module.css";
 import { Welcome } from "./Welcome.tsx";
 
@@ -14,6 +16,21 @@ export function PageNotFound() {
         <Link to="/">Go to the overview</Link>
       </p>
     </Welcome>
+  );
+}
+
+/** The page of a path that does not exist, for users who are signed in. */
+export function NotFoundInShell() {
+  return (
+    <>
+      <PageHead title="Page not found" />
+      <Empty title="This page does not exist" art="search">
+        <p>The link may be mistyped, or what it led to may be gone.</p>
+        <Link to="/" className={buttonStyles.button}>
+          Go to the start page
+        </Link>
+      </Empty>
+    </>
   );
 }
 
@@ -60,11 +77,11 @@ export function LeaveDashboard() {
 export function DashboardLoading() {
   return (
     <main className={welcomeStyles.welcome}>
-      <Loading what="the dashboard" />
+      <Loading what="the dashboard" isLine />
     </main>
   );
 }
 
 export function PageLoading() {
-  return <Loading what="the page" />;
+  return <Skeleton what="the page" isPage />;
 }

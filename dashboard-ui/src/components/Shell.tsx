@@ -1,32 +1,42 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Menu as MenuIcon } from "lucide-react";
 import { useMemo, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
 import { errorTextOf } from "../api/errors.ts";
-import { Badge } from "./Badge.tsx";
+import { AccountMenu } from "./AccountMenu.tsx";
 import buttonStyles from "./Button.module.css";
-import { Button } from "./Button.tsx";
 import { ConnectionLost } from "./ConnectionLost.tsx";
 import { CreditBanner } from "./CreditBanner.tsx";
 import { classes } from "./classes.ts";
 import dialogStyles from "./Dialog.module.css";
+import { Deferred, deferred, usePreload } from "./deferred.tsx";
 import markStyles from "./Mark.module.css";
 import { Mark } from "./Mark.tsx";
+import { menuPopup } from "./Menu.tsx";
 import { Navigation } from "./Navigation.tsx";
 import { Notice } from "./Notice.tsx";
+import { PaletteButton } from "./PaletteButton.tsx";
 import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
 import styles from "./Shell.module.css";
 import { Shortcuts } from "./Shortcuts.tsx";
 import { SuspensionBanner } from "./SuspensionBanner.tsx";
 import { clearSession } from "./storage.ts";
-import { ThemeChoice } from "./ThemeChoice.tsx";
-import textStyles from "./text.module.css";
+import { Toasts, toastList } from "./Toasts.tsx";
+import { tooltipPopup } from "./Tooltip.tsx";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
+
+const palette = deferred(async () => (await import("./palette/Palette.tsx")).Palette);
+
+/** What is loaded when the page has been open for a while. */
+const LATER = [menuPopup.preload, tooltipPopup.preload, toastList.preload, palette.preload];
 
 /** The frame of every page for a signed-in user. */
 export function Shell() {
   const [isMenuOpen, setMenuOpen] = useState(false);
+  const [isShortcutsOpen, setShortcutsOpen] = useState(false);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
   const navigate = useNavigate();
   const me = useQuery(api.auth.me.queryOptions());
   const signOut = useMutation(
@@ -42,25 +52,28 @@ export function Shell() {
   const groups = me.data?.user.role === "operator" ? OPERATOR_PAGES : ACCOUNT_PAGES;
   const pages = useMemo(() => groups.flatMap((group) => group.pages), [groups]);
   useFocusOnArrival();
+  usePreload(LATER);
 
   const rest = (
-    <div className={styles.sideFoot}>
-      <ThemeChoice />
-      <div className={styles.who}>
-        <span className={textStyles.pair}>
-          <span className={textStyles.cut} title={account?.name}>
-            {account?.name ?? "Operator"}
-          </span>
-          <span className={classes(textStyles.small, textStyles.cut)} title={me.data?.user.email}>
-            {me.data?.user.email}
-          </span>
-        </span>
-        {account == null ? null : <Badge>{account.plan}</Badge>}
-      </div>
-      <Button busy={signOut.isPending} onClick={() => signOut.mutate()}>
-        Sign out
-      </Button>
-    </div>
+    <AccountMenu
+      name={account?.name ?? "Operator"}
+      email={me.data?.user.email ?? ""}
+      plan={account?.plan}
+      isSigningOut={signOut.isPending}
+      onSignOut={() => signOut.mutate()}
+      onShowShortcuts={() => {
+        setMenuOpen(false);
+        setShortcutsOpen(true);
+      }}
+    />
+  );
+  const search = (
+    <PaletteButton
+      onOpen={() => {
+        setMenuOpen(false);
+        setPaletteOpen(true);
+      }}
+    />
   );
 
   return (
@@ -72,14 +85,22 @@ export function Shell() {
         <div className={styles.sideHead}>
           <Brand isOperator={account == null} />
           <Base.Root open={isMenuOpen} onOpenChange={setMenuOpen}>
-            <Base.Trigger className={classes(buttonStyles.button, styles.menuButton)}>Menu</Base.Trigger>
+            <Base.Trigger
+              className={classes(buttonStyles.button, buttonStyles.buttonQuiet, styles.menuButton)}
+            >
+              <MenuIcon size={18} aria-hidden="true" />
+              Menu
+            </Base.Trigger>
             <Base.Portal>
               <Base.Backdrop className={dialogStyles.backdrop} />
               <Base.Popup className={styles.drawer}>
                 <div className={styles.sideHead}>
                   <Base.Title>Menu</Base.Title>
-                  <Base.Close className={buttonStyles.button}>Close</Base.Close>
+                  <Base.Close className={classes(buttonStyles.button, buttonStyles.buttonQuiet)}>
+                    Close
+                  </Base.Close>
                 </div>
+                {search}
                 <Navigation groups={groups} onFollow={() => setMenuOpen(false)} />
                 {rest}
               </Base.Popup>
@@ -87,6 +108,7 @@ export function Shell() {
           </Base.Root>
         </div>
         <div className={styles.sideBody}>
+          {search}
           <Navigation groups={groups} />
           {rest}
         </div>
@@ -105,7 +127,25 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
-      <Shortcuts pages={pages} />
+      <Shortcuts
+        pages={pages}
+        isOpen={isShortcutsOpen}
+        setOpen={setShortcutsOpen}
+        onPalette={() => setPaletteOpen(true)}
+      />
+      {isPaletteOpen ? (
+        <Deferred
+          part={palette}
+          props={{
+            pages,
+            isOperator: me.data?.user.role === "operator",
+            onSignOut: () => signOut.mutate(),
+            onShowShortcuts: () => setShortcutsOpen(true),
+            onClose: () => setPaletteOpen(false),
+          }}
+        />
+      ) : null}
+      <Toasts />
     </div>
   );
 }

@@ -1,24 +1,44 @@
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useEffect, useRef } from "react";
 import { Button } from "./Button.tsx";
 import dialogStyles from "./Dialog.module.css";
 import { Dialog } from "./Dialog.tsx";
 import listsStyles from "./lists.module.css";
 import type { PageLink } from "./pages.ts";
+import { COMMAND_KEY } from "./platform.ts";
 
 /** The maximum delay between `g` and the second key. */
 const SEQUENCE_MS = 1_500;
 
-/** Keyboard shortcuts: `g` and a letter opens a page, `/` focuses the search, `?` shows the list of shortcuts. */
-export function Shortcuts({ pages }: { readonly pages: readonly PageLink[] }) {
+interface ShortcutsProps {
+  readonly pages: readonly PageLink[];
+  /** Whether the list of shortcuts is shown. */
+  readonly isOpen: boolean;
+  readonly setOpen: (isOpen: boolean) => void;
+  readonly onPalette: () => void;
+}
+
+/** Keyboard shortcuts: Ctrl or Cmd and `k` opens the command palette, `g` and a letter opens a page, `/` focuses the search, `?` shows the list of shortcuts. */
+export function Shortcuts({ pages, isOpen, setOpen, onPalette }: ShortcutsProps) {
   const navigate = useNavigate();
-  const [isOpen, setOpen] = useState(false);
+
+  const openPalette = useRef(onPalette);
+  useEffect(() => {
+    openPalette.current = onPalette;
+  });
 
   useEffect(() => {
     let goingSinceMs = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      if (isTyping(event.target) || document.querySelector('[role="dialog"]') !== null) return;
+      if (event.altKey || event.defaultPrevented) return;
+      const isBehindDialog = document.querySelector('[role="dialog"][data-open]') !== null;
+      if (event.ctrlKey || event.metaKey) {
+        if (event.key.toLowerCase() !== "k" || event.shiftKey) return;
+        event.preventDefault();
+        if (!isBehindDialog) openPalette.current();
+        return;
+      }
+      if (isTyping(event.target) || isBehindDialog) return;
       const isSecond = performance.now() - goingSinceMs < SEQUENCE_MS;
       goingSinceMs = Number.NEGATIVE_INFINITY;
       if (isSecond) {
@@ -34,7 +54,7 @@ export function Shortcuts({ pages }: { readonly pages: readonly PageLink[] }) {
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [pages, navigate]);
+  }, [pages, navigate, setOpen]);
 
   if (!isOpen) return null;
   const close = () => setOpen(false);
@@ -49,6 +69,12 @@ export function Shortcuts({ pages }: { readonly pages: readonly PageLink[] }) {
             <dd>{label}</dd>
           </div>
         ))}
+        <div>
+          <dt>
+            <kbd>{COMMAND_KEY}</kbd> <kbd>K</kbd>
+          </dt>
+          <dd>Search everything</dd>
+        </div>
         <div>
           <dt>
             <kbd>/</kbd>

@@ -1601,7 +1601,7 @@ export interface Procedures {
             readonly direction?: "forward" | undefined;
             /** The maximum number of rows of the page: 1 to 200. Default 50. */
             readonly limit?: number | undefined;
-            /** The beginning of a name or of a user's e-mail address, or an id: up to 254 characters. Default: all accounts. */
+            /** The beginning of a name or of a user's e-mail address, an id, or the last four characters of a key: up to 254 characters. Default: all accounts. */
             readonly search?: string | undefined;
             /** The state of the accounts. Default: any. */
             readonly state?: "active" | "suspended" | undefined;

@@ -36,7 +36,7 @@ export interface ListedAccount extends Account {
 
 /** Filters accounts. `null` matches every value. */
 export interface AccountFilter {
-  /** The beginning of a name or of a user's address, in any case, or an id; empty: all. */
+  /** The beginning of a name or of a user's address, in any case, an id, or the last four characters of a key; empty: all. */
   readonly search: string;
   readonly state: AccountState | null;
   readonly plan: Plan | null;
@@ -53,6 +53,9 @@ export interface AccountAdminParts {
 type ListedRow = AccountRow & Omit<ListedAccount, keyof Account>;
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** The last four characters of a key. */
+const KEY_ID = /^[0-9A-Za-z]{4}$/;
 
 /** Administers accounts for operators. Every change is recorded in the audit trail. */
 export class AccountAdmin {
@@ -223,13 +226,15 @@ export class AccountAdmin {
     const sql = this.#parts.database;
     const text = search.trim();
     const prefix = `${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
-    // Uses accounts_by_name and users_by_email_prefix.
+    const byKey = KEY_ID.test(text) ? sql`union select account_id from keys where key_id = ${text}` : sql``;
+    // Uses accounts_by_name, users_by_email_prefix and keys_by_key_id.
     const matching = UUID.test(text)
       ? sql`accounts.id = ${text}`
       : sql`accounts.id in (
               select id from accounts where lower(name) like ${prefix}
               union
               select account_id from users where email like ${prefix} and account_id is not null
+              ${byKey}
             )`;
     // State and plan alone walk all accounts: half a million of them take 0.15 s.
     const rows = await sql<ListedRow[]>`

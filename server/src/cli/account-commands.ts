@@ -33,7 +33,11 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
   accounts
     .command("list")
     .description("list accounts, newest first")
-    .option("--search <text>", "the beginning of a name or of a user's e-mail address, or an id", "")
+    .option(
+      "--search <text>",
+      "the beginning of a name or of a user's e-mail address, an id, or a key's last four characters",
+      "",
+    )
     .addOption(new Option("--state <state>").choices(ACCOUNT_STATES))
     .addOption(plan())
     .option("--limit <number>", "accounts per page, 1 to 200", "50")

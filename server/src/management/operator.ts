@@ -21,7 +21,7 @@ import { spanInput } from "./usage.ts";
 const accountId = idOf<AccountId>();
 /** The reason, for the audit trail: 1 to 500 characters. */
 const reason = words(500);
-/** The beginning of a name or of a user's e-mail address, or an id: up to 254 characters. Default: all accounts. */
+/** The beginning of a name or of a user's e-mail address, an id, or the last four characters of a key: up to 254 characters. Default: all accounts. */
 const searchText = z
   .string()
   .max(254)

@@ -42,7 +42,7 @@ interface EntryTableProps {
 }
 
 /** The styles show rows as cards under the same condition, with the same heights. */
-const CARDS = matchMedia("(max-width: 1100px)");
+const CARDS = matchMedia("(max-width: 1200px)");
 const ROW_PX = 52;
 const CARD_PX = 68;
 const HEAD_PX = 38;

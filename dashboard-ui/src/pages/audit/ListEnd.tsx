@@ -39,7 +39,7 @@ export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
   return (
     <div className={entryTableStyles.entriesEnd}>
       {log.isFetchingNextPage ? (
-        <Loading what="more entries" />
+        <Loading what="more entries" isLine />
       ) : log.hasNextPage ? null : (
         <p className={textStyles.small}>
           {count < MAX_ENTRIES

@@ -20,13 +20,13 @@ export function NoEntries({ filters, chosenKey, remove, clear }: NoEntriesProps)
   const parts = filterParts(filters, chosenKey);
   if (parts.length === 0) {
     return (
-      <Empty title="No requests yet">
+      <Empty title="No requests yet" art="log">
         <p>Requests made with this account's keys appear here.</p>
       </Empty>
     );
   }
   return (
-    <Empty title="No entry matches">
+    <Empty title="No entry matches" art="search">
       <p>{parts.length === 1 ? "No request has" : "No request has all of"} these filters:</p>
       <Removals filters={filters} parts={parts} remove={remove} />
       <p>
@@ -67,7 +67,7 @@ function Removals({ filters, parts, remove }: RemovalsProps) {
 /** The text shown when the service refuses a filter. */
 export function FilterRefused() {
   return (
-    <Empty title="Invalid filter">
+    <Empty title="Invalid filter" art="search">
       <p>Correct the field marked above.</p>
     </Empty>
   );

@@ -24,7 +24,7 @@ export function Credits() {
         <Paged query={query} what="entries">
           {lines.length > 0 ? <StatementTable lines={lines} /> : null}
           {query.isSuccess && lines.length === 0 ? (
-            <Empty title="No transactions">
+            <Empty title="No transactions" art="money">
               <p>Grants, adjustments and the cost of each day's requests appear here.</p>
             </Empty>
           ) : null}

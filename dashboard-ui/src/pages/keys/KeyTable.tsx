@@ -1,11 +1,11 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Ban, RefreshCw } from "lucide-react";
 import type { ListedKey } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
-import buttonStyles from "../../components/Button.module.css";
-import { Button } from "../../components/Button.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatDate, formatDateTime } from "../../components/format.ts";
 import { Pair } from "../../components/Pair.tsx";
+import { RowMenu } from "../../components/RowMenu.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./KeyTable.module.css";
 import { RotationState } from "./RotationState.tsx";
@@ -99,20 +99,28 @@ function KeyName({ apiKey: { id, name, keyId }, replaced }: KeyNameProps) {
 
 function Actions({ apiKey, revoke }: { readonly apiKey: ListedKey; readonly revoke: () => void }) {
   const { id, name, rotation } = apiKey;
+  const navigate = useNavigate();
   return (
-    <>
-      <Link
-        className={buttonStyles.button}
-        to="/settings/keys/$keyId/rotation"
-        params={{ keyId: id }}
-        aria-label={`${rotation === null ? "Rotate" : "Rotation of"} ${name}`}
-      >
-        {rotation === null ? "Rotate" : "Rotation"}
-      </Link>
-      <Button aria-label={`Revoke ${name}`} onClick={revoke}>
-        Revoke
-      </Button>
-    </>
+    <RowMenu
+      of={name}
+      parts={[
+        [
+          {
+            label: rotation === null ? "Rotate" : "Open rotation",
+            icon: <RefreshCw size={16} aria-hidden="true" />,
+            onSelect: () => void navigate({ to: "/settings/keys/$keyId/rotation", params: { keyId: id } }),
+          },
+        ],
+        [
+          {
+            label: "Revoke",
+            icon: <Ban size={16} aria-hidden="true" />,
+            tone: "danger",
+            onSelect: revoke,
+          },
+        ],
+      ]}
+    />
   );
 }
 

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { useLocation, useNavigate, useSearch } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { useEffect, useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
@@ -9,6 +10,7 @@ import { formatCount } from "../../components/format.ts";
 import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
+import { toast } from "../../components/toast.ts";
 import { CreateKey } from "./CreateKey.tsx";
 import { KeyList } from "./KeyList.tsx";
 import { RevokeKey } from "./RevokeKey.tsx";
@@ -22,7 +24,6 @@ type OpenDialog = { readonly kind: "create" } | { readonly kind: "revoke"; reado
 /** Settings → API Keys. */
 export function Keys() {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
-  const [revoked, setRevoked] = useState<string | null>(null);
   const search = useSearch({ from: "/shell/account/settings/keys" });
   const account = useQuery(api.account.get.queryOptions());
   const list = useQuery(
@@ -32,6 +33,8 @@ export function Keys() {
   );
 
   const [latest] = useFreshKeys(dialog?.kind === "revoke" ? [dialog.key] : []);
+  useCreationByLink(() => setDialog({ kind: "create" }));
+
   const keys = list.data?.keys ?? [];
   const active = keys.filter((key) => key.state === "active").length;
   const limit = account.data?.keyLimit ?? null;
@@ -46,7 +49,9 @@ export function Keys() {
       >
         <Button
           look="primary"
-          disabled={full || list.isPending}
+          icon={<Plus size={16} aria-hidden="true" />}
+          disabled={list.isPending}
+          offReason={full ? `The account has ${formatCount(active)} active keys, its limit.` : undefined}
           onClick={() => setDialog({ kind: "create" })}
         >
           Create key
@@ -59,13 +64,10 @@ export function Keys() {
           another.
         </Notice>
       ) : null}
-      <p className={textStyles.visuallyHidden} role="status">
-        {revoked === null ? "" : `Key “${revoked}” revoked.`}
-      </p>
       <Answer query={list} what="keys">
         {({ keys: all }) =>
           all.length === 0 ? (
-            <Empty title="No keys yet">
+            <Empty title="No keys yet" art="keys">
               <p>Create a key, store it as a secret in your application's environment, and send a request.</p>
             </Empty>
           ) : (
@@ -95,10 +97,21 @@ export function Keys() {
         <RevokeKey
           // The key may be used while the dialog is open, so the dialog shows its latest state.
           apiKey={latest ?? dialog.key}
-          onRevoked={() => setRevoked(dialog.key.name)}
+          onRevoked={() => toast(`Key “${dialog.key.name}” revoked`)}
           onClose={() => setDialog(null)}
         />
       ) : null}
     </>
   );
+}
+
+/** A link to `#create` opens the form. */
+function useCreationByLink(create: () => void): void {
+  const { hash } = useLocation();
+  const navigate = useNavigate({ from: "/settings/keys" });
+  useEffect(() => {
+    if (hash !== "create") return;
+    create();
+    void navigate({ hash: "", search: true, replace: true });
+  });
 }

@@ -6,6 +6,7 @@ import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatUsd } from "../../components/format.ts";
+import { ProviderMark } from "../../components/ProviderMark.tsx";
 import { specialPrices } from "../../components/special-prices.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./ModelTable.module.css";
@@ -139,6 +140,7 @@ function ModelName({ model }: { readonly model: ListedModel }) {
   return (
     <span className={textStyles.pair}>
       <span className={styles.modelId}>
+        <ProviderMark name={model.ownedBy} />
         <Link to="/models/$model" params={{ model: model.id }} search={{ range: "7d", by: "none" }}>
           <code>{model.id}</code>
         </Link>

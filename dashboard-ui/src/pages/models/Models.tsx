@@ -40,7 +40,7 @@ export function Models() {
       <Answer query={list} what="models">
         {({ models }) =>
           models.length === 0 ? (
-            <Empty title="The catalog is empty">
+            <Empty title="The catalog is empty" art="models">
               <p>The operator of the service configures the models.</p>
             </Empty>
           ) : (
@@ -87,7 +87,7 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
         </p>
       </div>
       {shown.length === 0 ? (
-        <Empty title={`No model matches “${search}”`}>
+        <Empty title={`No model matches “${search}”`} art="search">
           <p>Search by ID, alias, owner or modality.</p>
         </Empty>
       ) : (

@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
 import { useState } from "react";
 import { Button } from "../../components/Button.tsx";
 import { Empty } from "../../components/Notice.tsx";
@@ -38,14 +39,14 @@ export function Accounts() {
   return (
     <>
       <PageHead title="Accounts" lead="Accounts of this service, newest first.">
-        <Button look="primary" onClick={() => setCreating(true)}>
+        <Button look="primary" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setCreating(true)}>
           Create account
         </Button>
       </PageHead>
       <search className={consoleStyles.consoleFilters}>
         <SearchField
           label="Search"
-          placeholder="Name or e-mail prefix, or ID"
+          placeholder="Name, e-mail, ID or end of a key"
           value={search}
           onSearch={(text) => narrow({ search: text })}
         />
@@ -67,7 +68,10 @@ export function Accounts() {
       </p>
       <Paged query={list} what="accounts">
         {list.isSuccess && accounts.length === 0 ? (
-          <Empty title={isNarrowed ? "No account matches" : "No accounts yet"}>
+          <Empty
+            title={isNarrowed ? "No account matches" : "No accounts yet"}
+            art={isNarrowed ? "search" : "people"}
+          >
             {isNarrowed ? (
               <Button onClick={showAll}>Show all accounts</Button>
             ) : (

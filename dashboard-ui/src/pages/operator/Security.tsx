@@ -74,7 +74,10 @@ export function Security() {
       {sourceError === undefined ? (
         <Paged query={list} what="events">
           {list.isSuccess && events.length === 0 ? (
-            <Empty title={isNarrowed ? "No event matches" : "No security events"}>
+            <Empty
+              title={isNarrowed ? "No event matches" : "No security events"}
+              art={isNarrowed ? "search" : "list"}
+            >
               {isNarrowed ? (
                 <Button onClick={showAll}>Show all events</Button>
               ) : (

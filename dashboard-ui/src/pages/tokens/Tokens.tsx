@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Plus } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedToken } from "../../api/types.ts";
@@ -6,7 +7,7 @@ import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
-import textStyles from "../../components/text.module.css";
+import { toast } from "../../components/toast.ts";
 import { CreateToken } from "./CreateToken.tsx";
 import { RevokeToken } from "./RevokeToken.tsx";
 import { TokenTable } from "./TokenTable.tsx";
@@ -16,7 +17,6 @@ type OpenDialog = { readonly kind: "create" } | { readonly kind: "revoke"; reado
 /** Settings → Management tokens. */
 export function Tokens() {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
-  const [revoked, setRevoked] = useState<string | null>(null);
   const list = useQuery(api.tokens.list.queryOptions());
   const me = useQuery(api.auth.me.queryOptions());
   const isOperator = me.data?.user.role === "operator";
@@ -32,18 +32,20 @@ export function Tokens() {
             : "Automate key management from scripts. API keys can't create or revoke keys."
         }
       >
-        <Button look="primary" disabled={list.isPending} onClick={() => setDialog({ kind: "create" })}>
+        <Button
+          look="primary"
+          icon={<Plus size={16} aria-hidden="true" />}
+          disabled={list.isPending}
+          onClick={() => setDialog({ kind: "create" })}
+        >
           Create token
         </Button>
       </PageHead>
 
-      <p className={textStyles.visuallyHidden} role="status">
-        {revoked === null ? "" : `Token “${revoked}” revoked.`}
-      </p>
       <Answer query={list} what="tokens">
         {({ tokens }) =>
           tokens.length === 0 ? (
-            <Empty title="No management tokens">
+            <Empty title="No management tokens" art="keys">
               <p>
                 {isOperator
                   ? "Create a token to manage accounts from a script."
@@ -68,7 +70,7 @@ export function Tokens() {
       {dialog?.kind === "revoke" ? (
         <RevokeToken
           token={dialog.token}
-          onRevoked={() => setRevoked(dialog.token.name)}
+          onRevoked={() => toast(`Token “${dialog.token.name}” revoked`)}
           onClose={() => setDialog(null)}
         />
       ) : null}

@@ -1,0 +1,81 @@
+import { Menu } from "@base-ui/react/menu";
+import { Check } from "lucide-react";
+import type { ReactNode, RefObject } from "react";
+import { classes } from "./classes.ts";
+import styles from "./Menu.module.css";
+import type { MenuAction, MenuChoice, MenuPart } from "./Menu.tsx";
+
+interface MenuPopupProps {
+  readonly parts: readonly MenuPart[];
+  readonly side: "top" | "bottom";
+  readonly align: "start" | "end";
+  readonly head: ReactNode;
+  readonly anchor: RefObject<HTMLButtonElement | null>;
+  readonly labelledBy: string;
+  /** Does an action after the menu has closed. */
+  readonly choose: (action: () => void) => void;
+  readonly onClose: () => void;
+}
+
+/** An open menu. */
+export function MenuPopup({ parts, side, align, head, anchor, labelledBy, choose, onClose }: MenuPopupProps) {
+  return (
+    <Menu.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
+      <Menu.Portal>
+        <Menu.Positioner
+          anchor={anchor}
+          side={side}
+          align={align}
+          sideOffset={4}
+          collisionPadding={8}
+          className={styles.positioner}
+        >
+          <Menu.Popup className={styles.menu} finalFocus={anchor} aria-labelledby={labelledBy}>
+            {head}
+            {parts.map((part, index) => (
+              // The parts of a menu don't change their order.
+              // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other identity
+              <div key={index} className={styles.part}>
+                {"options" in part ? <Choice choice={part} /> : <Actions actions={part} choose={choose} />}
+              </div>
+            ))}
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
+
+interface ActionsProps extends Pick<MenuPopupProps, "choose"> {
+  readonly actions: readonly MenuAction[];
+}
+
+function Actions({ actions, choose }: ActionsProps) {
+  return actions.map(({ label, icon, tone, onSelect }) => (
+    <Menu.Item
+      key={label}
+      className={classes(styles.item, tone === "danger" && styles.danger)}
+      onClick={() => choose(onSelect)}
+    >
+      {icon}
+      {label}
+    </Menu.Item>
+  ));
+}
+
+function Choice({ choice: { label, value, options, onChange } }: { readonly choice: MenuChoice }) {
+  return (
+    <Menu.RadioGroup value={value} onValueChange={onChange}>
+      <Menu.GroupLabel className={styles.groupLabel}>{label}</Menu.GroupLabel>
+      {options.map((option) => (
+        <Menu.RadioItem key={option.value} value={option.value} className={styles.item}>
+          {option.icon}
+          {option.label}
+          <Menu.RadioItemIndicator className={styles.chosen}>
+            <Check size={14} aria-hidden="true" />
+          </Menu.RadioItemIndicator>
+        </Menu.RadioItem>
+      ))}
+    </Menu.RadioGroup>
+  );
+}

@@ -1,0 +1,44 @@
+import {
+  BookOpen,
+  Boxes,
+  ChartColumn,
+  CircleUserRound,
+  FlaskConical,
+  KeyRound,
+  LayoutDashboard,
+  Library,
+  Lock,
+  type LucideIcon,
+  Plug,
+  Rocket,
+  ScrollText,
+  Server,
+  ShieldAlert,
+  SquareTerminal,
+  UsersRound,
+  Wallet,
+} from "lucide-react";
+import type { PageLink } from "./pages.ts";
+
+/** The icons of pages in the navigation and the command palette. */
+export const PAGE_ICONS: Readonly<Record<PageLink["to"], LucideIcon>> = {
+  "/": LayoutDashboard,
+  "/playground": FlaskConical,
+  "/models": Boxes,
+  "/connect": Rocket,
+  "/audit": ScrollText,
+  "/settings/keys": KeyRound,
+  "/settings/tokens": SquareTerminal,
+  "/settings/credits": Wallet,
+  "/settings/account": CircleUserRound,
+  "/settings/sign-in": Lock,
+  "/operator": UsersRound,
+  "/operator/usage": ChartColumn,
+  "/operator/upstreams": Server,
+  "/operator/catalog": Library,
+  "/operator/connect": Plug,
+  "/operator/security": ShieldAlert,
+  "/operator/trail": ScrollText,
+};
+
+export const DOCS_ICON = BookOpen;

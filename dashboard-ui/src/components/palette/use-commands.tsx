@@ -1,0 +1,153 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import {
+  BookOpen,
+  Boxes,
+  FileSearch,
+  Keyboard,
+  KeyRound,
+  LogOut,
+  Moon,
+  Plus,
+  Sun,
+  UserRound,
+} from "lucide-react";
+import { useEffect, useState } from "react";
+import { api } from "../../api/client.ts";
+import { PAGE_ICONS } from "../page-icons.ts";
+import { chooseTheme } from "../theme.ts";
+import {
+  type Command,
+  type CommandGroup,
+  MAX_OF_A_KIND,
+  matches,
+  present,
+  requestIdIn,
+  withoutSecret,
+} from "./commands.ts";
+import type { PaletteProps } from "./Palette.tsx";
+
+const icon = { size: 16, "aria-hidden": true } as const;
+
+/** The commands that match the text. Accounts are searched on the server, everything else here. */
+export function useCommands(
+  text: string,
+  props: PaletteProps,
+): { readonly groups: readonly CommandGroup[]; readonly isSearching: boolean } {
+  const search = withoutSecret(text).trim();
+  const pages = usePages(props);
+  const actions = useActions(props);
+  const owned = useOwned(search, !props.isOperator);
+  const accounts = useAccounts(search, props.isOperator);
+  const found = (commands: readonly Command[]) =>
+    commands.filter(({ label, note = "" }) => matches(search, label, note));
+  const groups = present([
+    { value: "Requests", items: owned.requests },
+    { value: "Accounts", items: accounts.items },
+    { value: "Pages", items: found(pages) },
+    { value: "Keys", items: owned.keys },
+    { value: "Models", items: owned.models },
+    { value: "Actions", items: found(actions) },
+  ]);
+  return { groups, isSearching: accounts.isSearching };
+}
+
+function usePages({ pages }: PaletteProps): readonly Command[] {
+  const navigate = useNavigate();
+  return [
+    ...pages.map(({ to, label }) => {
+      const Icon = PAGE_ICONS[to];
+      return { id: to, label, icon: <Icon {...icon} />, run: () => void navigate({ to }) };
+    }),
+    { id: "docs", label: "Docs", icon: <BookOpen {...icon} />, run: () => location.assign("/docs") },
+  ];
+}
+
+function useActions({ isOperator, onSignOut, onShowShortcuts }: PaletteProps): readonly Command[] {
+  const navigate = useNavigate();
+  const create: Command = {
+    id: "create-key",
+    label: "Create API key",
+    icon: <Plus {...icon} />,
+    run: () => void navigate({ to: "/settings/keys", hash: "create" }),
+  };
+  return [
+    ...(isOperator ? [] : [create]),
+    { id: "light", label: "Light theme", icon: <Sun {...icon} />, run: () => chooseTheme("light") },
+    { id: "dark", label: "Dark theme", icon: <Moon {...icon} />, run: () => chooseTheme("dark") },
+    { id: "auto", label: "System theme", icon: <Moon {...icon} />, run: () => chooseTheme("system") },
+    { id: "shortcuts", label: "Keyboard shortcuts", icon: <Keyboard {...icon} />, run: onShowShortcuts },
+    { id: "sign-out", label: "Sign out", icon: <LogOut {...icon} />, run: onSignOut },
+  ];
+}
+
+/** The keys, models and requests of the account. Without a search they would hide the pages. */
+function useOwned(search: string, isEnabled: boolean) {
+  const navigate = useNavigate();
+  const keys = useQuery(api.keys.list.queryOptions(undefined, { enabled: isEnabled }));
+  const models = useQuery(api.models.list.queryOptions(undefined, { enabled: isEnabled }));
+  if (search === "" || !isEnabled) return { keys: [], models: [], requests: [] };
+  const requestId = requestIdIn(search);
+  const requests: readonly Command[] =
+    requestId === undefined
+      ? []
+      : [
+          {
+            id: requestId,
+            label: "Open in the request log",
+            note: requestId,
+            icon: <FileSearch {...icon} />,
+            run: () => void navigate({ to: "/audit", search: { entry: requestId } }),
+          },
+        ];
+  return {
+    requests,
+    keys: (keys.data?.keys ?? [])
+      .filter(({ name, keyId }) => matches(search, name, keyId))
+      .slice(0, MAX_OF_A_KIND)
+      .map(({ id, name, keyId, state }) => ({
+        id,
+        label: name,
+        note: state === "active" ? `…${keyId}` : `…${keyId}, ${state}`,
+        icon: <KeyRound {...icon} />,
+        run: () => void navigate({ to: "/settings/keys", search: { search: keyId } }),
+      })),
+    models: (models.data?.models ?? [])
+      .filter((model) => matches(search, model.id, model.ownedBy, ...model.aliases))
+      .slice(0, MAX_OF_A_KIND)
+      .map((model) => ({
+        id: model.id,
+        label: model.id,
+        note: model.ownedBy,
+        icon: <Boxes {...icon} />,
+        run: () => void navigate({ to: "/models", search: { search: model.id } }),
+      })),
+  };
+}
+
+const TYPING_MS = 200;
+
+/** The accounts of the service that match, for operators. */
+function useAccounts(search: string, isEnabled: boolean) {
+  const navigate = useNavigate();
+  const [settled, setSettled] = useState(search);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(search), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [search]);
+  const isAsked = isEnabled && settled !== "";
+  const found = useQuery(
+    api.operator.accounts.list.queryOptions({ search: settled, limit: MAX_OF_A_KIND }, { enabled: isAsked }),
+  );
+  const items: readonly Command[] =
+    isAsked && settled === search
+      ? (found.data?.accounts ?? []).map(({ id, name, users, state }) => ({
+          id,
+          label: name,
+          note: [users[0]?.email, state === "active" ? undefined : state].filter(Boolean).join(", "),
+          icon: <UserRound {...icon} />,
+          run: () => void navigate({ to: "/operator/accounts/$accountId", params: { accountId: id } }),
+        }))
+      : [];
+  return { items, isSearching: isEnabled && search !== "" && (settled !== search || found.isFetching) };
+}

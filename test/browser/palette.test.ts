@@ -1,0 +1,130 @@
+// The command palette: pages, keys, models, requests, accounts and actions from anywhere.
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { openSite } from "../fixtures/site.ts";
+import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
+
+const site = openSite(startOperatedService);
+let owner: Owner & { readonly key: string };
+let operator: Visitor;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  operator = await signInOperator(site.service.baseUrl);
+  owner = await signUpWithKey(site.service.baseUrl);
+});
+
+async function openPalette(visitor: Visitor, path = "/"): Promise<{ page: Page; complaints: string[] }> {
+  const watched = await site.open(visitor, path);
+  await watched.page.getByRole("heading", { level: 1 }).waitFor();
+  await watched.page.keyboard.press("Control+k");
+  await watched.page.getByRole("combobox", { name: "Search everything" }).waitFor();
+  return watched;
+}
+
+const option = (page: Page, name: string | RegExp) => page.getByRole("option", { name });
+
+describe.skipIf(!hasBrowser)("the command palette", () => {
+  it("opens pages by the beginnings of their words, by keyboard alone", async () => {
+    const { page, complaints } = await openPalette(owner);
+    await page.keyboard.type("req lo");
+    await option(page, "Request log").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it("finds a key, a model, and a request by its id", async () => {
+    const answer = await fetch(`${site.service.baseUrl}/v1/models`, {
+      headers: { authorization: `Bearer ${owner.key}` },
+    });
+    const requestId = answer.headers.get("x-request-id") ?? "";
+    const { page } = await openPalette(owner, "/models");
+    await page.keyboard.type("test");
+    await option(page, /test/).waitFor();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("lorem");
+    await option(page, /sandbox\/lorem/).waitFor();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText(`The request ${requestId} failed`);
+    await option(page, /Open in the request log/).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get("entry")).toBe(requestId);
+  });
+
+  it("creates a key, from any page", async () => {
+    const { page } = await openPalette(owner, "/models");
+    await page.keyboard.type("create");
+    await option(page, "Create API key").click();
+    await page.getByRole("dialog", { name: "Create API key" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(new URL(page.url()).hash).toBe("");
+  });
+
+  it("finds accounts for operators by e-mail address and by a key, of which only the end is sent", async () => {
+    const { page } = await openPalette(operator, "/operator");
+    await page.keyboard.insertText(owner.email);
+    await option(page, new RegExp(owner.email)).waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url() + (request.postData() ?? "")));
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText(owner.key);
+    await option(page, new RegExp(owner.email)).click();
+    await page.waitForURL(/\/operator\/accounts\//);
+    expect(asked.join("\n")).toContain(owner.key.slice(-4));
+    expect(asked.join("\n")).not.toContain(owner.key);
+  });
+
+  it("says when nothing is found, and closes on Escape", async () => {
+    const { page } = await openPalette(owner);
+    await page.keyboard.type("no such thing");
+    await page.getByText("Nothing found.").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  it.each(["light", "dark"] as const)("passes axe: %s", async (colorScheme) => {
+    const { page } = await site.open(owner, "/models", { colorScheme });
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.getByRole("button", { name: "Search" }).click();
+    await option(page, "Overview").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Account menu" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasBrowser)("a page that does not exist", () => {
+  it("keeps the navigation, and leads to the start page", async () => {
+    const { page } = await site.open(owner, "/no/such/page");
+    await page.getByRole("heading", { level: 1, name: "Page not found" }).waitFor();
+    await page.getByRole("link", { name: "Go to the start page" }).click();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("a button that is off", () => {
+  it("keeps the focus, and says why at the pointer, at the keyboard and to screen readers", async () => {
+    const full = await signUpWithKey(site.service.baseUrl);
+    for (let number = 1; number < 50; number++) await full.trpc.keys.create.mutate({ name: `app-${number}` });
+    const { page } = await site.open(full, "/settings/keys");
+    await page.getByText("reached its limit").waitFor();
+    const create = page.getByRole("button", { name: "Create key" });
+    await create.hover();
+    await page.locator(".Tooltip_tooltip").getByText("50 active keys, its limit").waitFor();
+    await page.mouse.move(0, 0);
+    await page.locator(".Tooltip_tooltip").waitFor({ state: "detached" });
+    const reason = await create.evaluate(
+      (button) => document.getElementById(button.getAttribute("aria-describedby") ?? "")?.textContent,
+    );
+    expect(reason).toContain("50 active keys, its limit");
+    await create.click({ force: true });
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+});
