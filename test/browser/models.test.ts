@@ -66,7 +66,7 @@ async function modelsPage(options: BrowserContextOptions = {}): Promise<WatchedP
 
 /** The ids of the rows, from the first on. */
 function idsOn(page: Page): Promise<string[]> {
-  return page.locator("tbody th code:first-child").filter({ hasText: "/" }).allTextContents();
+  return page.locator(".ModelTable_modelId code").allTextContents();
 }
 
 describe.skipIf(!hasBrowser)("the catalog's page", () => {

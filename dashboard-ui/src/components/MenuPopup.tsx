@@ -68,7 +68,7 @@ function Choice({ choice: { label, value, options, onChange } }: { readonly choi
     <Menu.RadioGroup value={value} onValueChange={onChange}>
       <Menu.GroupLabel className={styles.groupLabel}>{label}</Menu.GroupLabel>
       {options.map((option) => (
-        <Menu.RadioItem key={option.value} value={option.value} className={styles.item}>
+        <Menu.RadioItem key={option.value} value={option.value} closeOnClick className={styles.item}>
           {option.icon}
           {option.label}
           <Menu.RadioItemIndicator className={styles.chosen}>
