@@ -50,6 +50,7 @@ export default defineConfig({
       input: ["index.html", "door.html"],
       output: {
         codeSplitting: {
+          includeDependenciesRecursively: false,
           // What most pages share is one file each: the heads of many small answers weigh more than they do.
           groups: [
             { name: "door", test: /node_modules\/(?:react|react-dom|scheduler)\// },
@@ -58,6 +59,14 @@ export default defineConfig({
               name: "libraries",
               test: /node_modules\/(?:@tanstack\/(?!.*virtual)|@trpc|use-sync-external-store)/,
             },
+            // Charts and programs to copy are on some pages only.
+            { name: "charts", test: /node_modules\/uplot|\/src\/components\/(?:Chart|chart\/)/ },
+            {
+              name: "snippets",
+              test: /\/src\/components\/(?:snippets|format-snippets|format-messages|Snippets)\./,
+            },
+            // Only menus, tooltips and lists have a place beside something else.
+            { name: "anchored", test: /node_modules\/@floating-ui/ },
             { name: "base", test: /node_modules\/@base-ui/, minShareCount: 4 },
             { name: "parts", test: /\/src\/components\//, minShareCount: 4 },
           ],
