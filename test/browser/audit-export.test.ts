@@ -99,7 +99,7 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
     const words = page.getByRole("dialog").getByRole("listitem");
     await words.first().waitFor();
     expect(await words.allTextContents()).toEqual([
-      "from 31 Jan 2026, 12:00",
+      "from 31 Jan 2026, 12:00 UTC",
       "status 4xx",
       "source 192.0.2.0/24",
     ]);

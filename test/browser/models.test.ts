@@ -148,7 +148,7 @@ describe.skipIf(!hasBrowser)("the catalog's page", () => {
     const variables = { ACME_MODELS_API_KEY: owner.key };
     const byCurl = await runInShell(await codeOf("curl"), variables);
     expect(JSON.parse(byCurl.stdout).data).toHaveLength(2);
-    for (const client of ["SDK", "openai"]) {
+    for (const client of ["Ostiary SDK", "openai"]) {
       const code = await codeOf(client);
       expect(code).not.toContain(owner.key);
       const ran = await runModule(code, variables);

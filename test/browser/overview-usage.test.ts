@@ -120,6 +120,7 @@ describe.skipIf(!hasBrowser)("a chart", () => {
 
   it("leads from a part of a bar to its requests, and by keyboard to those of the interval", async () => {
     const { page } = await overview.pageOf(overview.used);
+    await chartOf(page, "Errors").scrollIntoViewIfNeeded();
     const box = await chartOf(page, "Errors").boundingBox();
     if (box === null) throw new Error("the chart is not there");
     await page.mouse.click(box.x + box.width - box.width / 14, box.y + box.height - 4);

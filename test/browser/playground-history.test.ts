@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { signOut } from "../fixtures/menu.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { composerOf, messageOn, modelOn, openPlaygroundSite, sayAndHear } from "./playground-site.ts";
 import { fillSignIn } from "./sign-in.ts";
@@ -66,7 +67,7 @@ describe.skipIf(!hasBrowser)("the history of the playground", () => {
     await dialog.getByRole("button", { name: /^My experiment/ }).waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
 
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await signOut(page);
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await expect.poll(() => databaseOf(page)).not.toContain("first chat");
   });
