@@ -19,5 +19,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     emptyOutDir: true,
   },
-  server: { proxy: { "/trpc": SERVICE, "/v1": SERVICE, "/dashboard": SERVICE } },
+  server: {
+    proxy: { "/trpc": SERVICE, "/v1": SERVICE, "/dashboard": SERVICE, "/docs": SERVICE, "/sdk": SERVICE },
+  },
 });

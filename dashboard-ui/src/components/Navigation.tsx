@@ -8,7 +8,7 @@ interface NavigationProps {
   readonly onFollow?: () => void;
 }
 
-/** The navigation, with its pages in groups. */
+/** The navigation, with its pages in groups, and the documentation. */
 export function Navigation({ groups, onFollow }: NavigationProps) {
   const id = useId();
   const { pathname } = useLocation();
@@ -39,6 +39,11 @@ export function Navigation({ groups, onFollow }: NavigationProps) {
           </ul>
         </div>
       ))}
+      <ul>
+        <li>
+          <a href="/docs">Docs</a>
+        </li>
+      </ul>
     </nav>
   );
 }

@@ -1,4 +1,5 @@
 import { Button } from "../../components/Button.tsx";
+import { LearnMore } from "../../components/LearnMore.tsx";
 import { Empty } from "../../components/Notice.tsx";
 
 interface NoEntriesProps {
@@ -21,6 +22,7 @@ export function NoEntries({ isFiltered, clear }: NoEntriesProps) {
   return (
     <Empty title="No requests yet">
       <p>Requests made with this account's keys appear here.</p>
+      <LearnMore about="audit" />
     </Empty>
   );
 }

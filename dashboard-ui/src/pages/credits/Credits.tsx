@@ -1,3 +1,4 @@
+import { LearnMore } from "../../components/LearnMore.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
@@ -20,6 +21,7 @@ export function Credits() {
           {query.isSuccess && lines.length === 0 ? (
             <Empty title="No transactions">
               <p>Grants, adjustments and charges appear here.</p>
+              <LearnMore about="credits" />
             </Empty>
           ) : null}
         </Paged>
