@@ -15,7 +15,7 @@ const BY_NAME = {
   user_email: "ana@example.com",
 };
 
-/** An object of a schema's required fields. */
+/** A value of a schema: of an object, its required fields. */
 export function exampleOf(schema, resolve, name = "", seen = []) {
   const resolved = resolve(schema);
   if (seen.includes(resolved) || resolved === undefined) return {};
@@ -32,15 +32,25 @@ export function exampleOf(schema, resolve, name = "", seen = []) {
 }
 
 function objectOf({ properties = {}, required }, resolve, seen) {
-  const names = required ?? Object.keys(properties);
+  // A message may be without content, and its schema may not name it, but an example should say something.
+  const names = new Set([
+    ...(required ?? Object.keys(properties)),
+    ...("role" in properties ? ["content"] : []),
+  ]);
   return Object.fromEntries(
-    names.map((name) => [name, exampleOf(properties[name] ?? {}, resolve, name, seen)]),
+    [...names].map((name) => [name, exampleOf(properties[name] ?? {}, resolve, name, seen)]),
   );
 }
 
 function plainExample(type, { format, minimum = 0, default: usual, pattern = "" }, name) {
   if (usual !== undefined) return usual;
-  if (typeof BY_NAME[name] === (type === "integer" ? "number" : type)) return BY_NAME[name];
+  const byName = BY_NAME[name];
+  if (
+    byName !== undefined &&
+    (type === undefined || typeof byName === (type === "integer" ? "number" : type))
+  ) {
+    return byName;
+  }
   if (type === "integer" || type === "number") return Math.max(minimum, 1);
   if (type === "boolean") return false;
   if (type === "null") return null;

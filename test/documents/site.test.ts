@@ -167,6 +167,8 @@ describe("the API reference at /docs/api", () => {
       .flatMap(([, page]) => [...page.matchAll(/<code>(curl [^<]+)<\/code>/g)])
       .map(([, command = ""]) => unescaped(command));
     expect(requests.length).toBeGreaterThan(20);
+    const withMessages = requests.filter((command) => command.includes('"messages"'));
+    expect(withMessages.filter((command) => !command.includes('"content": "Hello!"'))).toEqual([]);
     for (const command of requests) {
       const [, path = ""] = /"http:\/\/127\.0\.0\.1:8080([^"]+)"/.exec(command) ?? [];
       const body = /-d '(.*)'$/s.exec(command)?.[1];
