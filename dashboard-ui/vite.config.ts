@@ -75,5 +75,7 @@ export default defineConfig({
     },
     emptyOutDir: true,
   },
-  server: { proxy: { "/trpc": SERVICE, "/v1": SERVICE, "/dashboard": SERVICE } },
+  server: {
+    proxy: { "/trpc": SERVICE, "/v1": SERVICE, "/dashboard": SERVICE, "/docs": SERVICE, "/sdk": SERVICE },
+  },
 });

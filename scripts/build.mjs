@@ -1,4 +1,4 @@
-// Builds everything that ships: sdk/dist, dashboard-ui/dist and server/dist, which contains the packed SDK. With --if-stale, only
+// Builds everything that ships: sdk/dist, dashboard-ui/dist, docs-site/dist and server/dist, which contains the packed SDK. With --if-stale, only
 // what was built from other sources than those that are here, so that `npm start` and `npm test` never run yesterday's code and cost nothing
 // otherwise. Sources are compared by content: a checkout, or a copy into a container, gives every file a new time.
 import { spawnSync } from "node:child_process";
@@ -31,9 +31,25 @@ const steps = [
       "dashboard-ui/build.mjs",
       "dashboard-ui/vite.config.ts",
       "dashboard-ui/package.json",
+      "scripts/compress.mjs",
       "sdk/src",
     ],
     tools: ["vite", "@vitejs/plugin-react"],
+  },
+  {
+    folder: "docs-site",
+    made: "docs/index.html",
+    sources: [
+      "docs",
+      "sdk/README.md",
+      "sdk/examples/README.md",
+      "docs-site/src",
+      "docs-site/browser",
+      "docs-site/build.mjs",
+      "dashboard-ui/src/styles",
+      "scripts/compress.mjs",
+    ],
+    tools: ["esbuild", "marked"],
   },
   {
     folder: "server",

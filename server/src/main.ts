@@ -65,6 +65,7 @@ const FOLDERS = {
   migrations: new URL("./database/migrations/", import.meta.url),
   dashboard: new URL("../../dashboard-ui/dist/", import.meta.url),
   site: new URL("../dist/site/", import.meta.url),
+  docs: new URL("../../docs-site/dist/", import.meta.url),
 };
 
 async function main(): Promise<void> {

@@ -20,6 +20,8 @@ const CHECKOUT = [
   "server",
   "dashboard-ui",
   "packages",
+  "docs",
+  "docs-site",
 ];
 
 interface LockFile {

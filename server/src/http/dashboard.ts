@@ -36,7 +36,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Files whose names change with their content: assets have a digest in it, and the SDK its version. */
-const IMMUTABLE: readonly RegExp[] = [/^assets\//, /^sdk\/ostiary-\d/];
+const IMMUTABLE: readonly RegExp[] = [/^assets\//, /^docs\/assets\//, /^sdk\/ostiary-\d/];
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
@@ -94,13 +94,17 @@ export class Dashboard {
     const files = new Map<string, File>();
     for (const folder of folders) {
       const names = new Set(await filesBelow(folder));
-      for (const name of names)
-        if (!isCoded(name, names)) files.set(`/${name}`, await load(folder, name, names));
+      const served = [...names].filter((name) => !isCoded(name, names));
+      const loaded = served.map(async (name) => [addressOf(name), await load(folder, name, names)] as const);
+      for (const [path, file] of await Promise.all(loaded)) files.set(path, file);
     }
     return new Dashboard(files, isHttps);
   }
 
-  /** Answers with a file, or with the page for every other path. The page's router handles unknown paths. */
+  /**
+   * Answers with a file, or with the dashboard's page for every other path, whose router handles unknown ones. Unknown
+   * paths of the documentation are answered with 404 and a page that says so.
+   */
   answer(request: Request): Response {
     const response = this.#answer(request);
     if (this.#isHttps) response.headers.set("strict-transport-security", STRICT_TRANSPORT);
@@ -112,8 +116,10 @@ export class Dashboard {
       return refuse(405, "Method not allowed\n", { allow: "GET, HEAD" });
     }
     const { pathname } = new URL(request.url);
-    const file = this.#files.get(pathname);
+    const file = this.#files.get(pathname) ?? this.#files.get(pathname.replace(/^(\/docs.*)\/$/, "$1"));
     if (file !== undefined && pathname !== "/index.html") return respond(request, file);
+    const missing = this.#files.get("/docs/404");
+    if (missing !== undefined && pathname.startsWith("/docs/")) return respond(request, missing, 404);
     const page = this.#files.get(DOOR_PATHS.includes(pathname) ? "/door.html" : "/index.html");
     const isPagePath = extname(pathname) === "" || pathname === "/index.html";
     if (page === undefined || !isPagePath) return refuse(404, "Not found\n");
@@ -121,11 +127,13 @@ export class Dashboard {
   }
 }
 
-function respond(request: Request, { asItIs, coded }: File): Response {
+function respond(request: Request, { asItIs, coded }: File, status = 200): Response {
   const coding = chooseCoding(request.headers.get("accept-encoding") ?? "", [...coded.keys()]);
   const { bytes, headers, etag } = (coding === null ? undefined : coded.get(coding)) ?? asItIs;
-  if (isHeld(request.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
-  return new Response(request.method === "HEAD" ? null : bytes, { headers });
+  if (status === 200 && isHeld(request.headers.get("if-none-match"), etag)) {
+    return new Response(null, { status: 304, headers });
+  }
+  return new Response(request.method === "HEAD" ? null : bytes, { status, headers });
 }
 
 /** Returns whether the client holds this content (RFC 9110, section 13.1.2). Proxies may have weakened its validator. */
@@ -149,6 +157,12 @@ async function filesBelow(folder: URL): Promise<string[]> {
         `${entry.parentPath.replace(/\/$/, "")}/${entry.name}`.slice(decodeURIComponent(root).length + 1),
       )
   );
+}
+
+/** The path that a file is served at: pages of the documentation have no extension, and its index is `/docs`. */
+function addressOf(name: string): string {
+  const page = /^(docs\/.*)\.html$/.exec(name)?.[1];
+  return page === undefined ? `/${name}` : `/${page.replace(/\/index$/, "")}`;
 }
 
 /** Returns whether the file is the compressed form of another file. */

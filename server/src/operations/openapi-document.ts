@@ -5,6 +5,23 @@ import { MESSAGES_ERROR_TYPES } from "../errors/messages-error.ts";
 import type { Schema } from "./openapi-parts.ts";
 import type { Operation } from "./operation.ts";
 
+/** The groups of operations, by the first segment of their paths after `/v1/`. */
+const TAGS: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {
+  chat: {
+    name: "Chat completions",
+    description: "OpenAI's Chat Completions, for every model of the catalog.",
+  },
+  responses: { name: "Responses", description: "OpenAI's Responses, for every model of the catalog." },
+  messages: { name: "Messages", description: "Anthropic's Messages, for every model of the catalog." },
+  embeddings: { name: "Embeddings", description: "Vectors of texts." },
+  models: { name: "Models", description: "The models that a key can use." },
+  audit: { name: "Audit log", description: "The entries of requests, to read and to export." },
+  keys: { name: "API keys", description: "Keys are created, rotated and revoked with a management token." },
+  usage: { name: "Usage", description: "Requests, tokens and cost over time." },
+  account: { name: "Account", description: "The account, its limits and its audit trail." },
+  credits: { name: "Credits", description: "The account's balance and ledger." },
+};
+
 /**
  * The contract of everything under `/v1` (OpenAPI 3.1): what each operation says of itself, with the schemas that validate its
  * requests, and the one table of error codes.
@@ -15,7 +32,9 @@ export function openApiDocument(
 ): Schema {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { method, path, openapi } of operations) {
-    if (openapi !== null) paths[path] = { ...paths[path], [method.toLowerCase()]: openapi };
+    if (openapi === null) continue;
+    const tags = [TAGS[path.split("/")[2] ?? ""]?.name ?? "Other"];
+    paths[path] = { ...paths[path], [method.toLowerCase()]: { tags, ...openapi } };
   }
   return {
     openapi: "3.1.0",
@@ -27,6 +46,7 @@ export function openApiDocument(
     },
     servers: [{ url: service.url }],
     security: [{ key: [] }],
+    tags: Object.values(TAGS),
     paths,
     components: {
       securitySchemes: {

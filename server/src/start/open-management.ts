@@ -55,7 +55,7 @@ export async function openManagement(
       publicOrigin: config.publicUrl,
     }),
     metrics: (request, peer) => answerMetrics(metrics, metricsAccess, request, peer),
-    dashboard: await Dashboard.load([folders.dashboard, folders.site], {
+    dashboard: await Dashboard.load([folders.dashboard, folders.site, folders.docs], {
       isHttps: config.publicUrl?.startsWith("https:") ?? false,
     }),
     newId,

@@ -24,6 +24,8 @@ export interface Startup {
     readonly dashboard: URL;
     /** What is served beside the dashboard: the package of the SDK. */
     readonly site: URL;
+    /** The built documentation. */
+    readonly docs: URL;
   };
   readonly log: Logger;
   readonly jobs: BackgroundJobs;

@@ -3,6 +3,7 @@ import { api } from "../../api/client.ts";
 import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
+import { LearnMore } from "../../components/LearnMore.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import textStyles from "../../components/text.module.css";
 import { type AuditFilters, type FilterPart, filterParts, type NamedKey, withoutFilter } from "./filters.ts";
@@ -22,6 +23,7 @@ export function NoEntries({ filters, chosenKey, remove, clear }: NoEntriesProps)
     return (
       <Empty title="No requests yet" art="log">
         <p>Requests made with this account's keys appear here.</p>
+        <LearnMore about="audit" />
       </Empty>
     );
   }

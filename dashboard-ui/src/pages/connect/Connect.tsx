@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { LearnMore } from "../../components/LearnMore.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { Select } from "../../components/Select.tsx";
@@ -87,6 +88,7 @@ function Setups({ service, models, newKey }: SetupsProps) {
             ) : null}
           </p>
           <SetupSteps steps={setup.steps} />
+          <LearnMore about="clients" />
         </section>
       )}
     </>

@@ -1,4 +1,5 @@
 import type { ListedModel } from "../../api/types.ts";
+import { LearnMore } from "../../components/LearnMore.tsx";
 import { Empty } from "../../components/Notice.tsx";
 
 export function chatModelsOf(models: readonly ListedModel[]): readonly ListedModel[] {
@@ -10,6 +11,7 @@ export function NoChatModel() {
   return (
     <Empty title="No chat models">
       <p>Ask the operator of the service to connect a provider.</p>
+      <LearnMore about="models" />
     </Empty>
   );
 }

@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { LearnMore } from "../../components/LearnMore.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
@@ -25,7 +26,8 @@ export function Credits() {
           {lines.length > 0 ? <StatementTable lines={lines} /> : null}
           {query.isSuccess && lines.length === 0 ? (
             <Empty title="No transactions" art="money">
-              <p>Grants, adjustments and the cost of each day's requests appear here.</p>
+                <p>Grants, adjustments and the cost of each day's requests appear here.</p>
+                <LearnMore about="credits" />
             </Empty>
           ) : null}
         </Paged>

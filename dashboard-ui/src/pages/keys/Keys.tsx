@@ -7,6 +7,7 @@ import type { ListedKey } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
+import { LearnMore } from "../../components/LearnMore.tsx";
 import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
@@ -69,6 +70,7 @@ export function Keys() {
           all.length === 0 ? (
             <Empty title="No keys yet" art="keys">
               <p>Create a key, store it as a secret in your application's environment, and send a request.</p>
+              <LearnMore about="keys" />
             </Empty>
           ) : (
             <>

@@ -5,6 +5,7 @@ import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { formatCount } from "../../components/format.ts";
+import { LearnMore } from "../../components/LearnMore.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
@@ -42,6 +43,7 @@ export function Models() {
           models.length === 0 ? (
             <Empty title="The catalog is empty" art="models">
               <p>The operator of the service configures the models.</p>
+              <LearnMore about="models" />
             </Empty>
           ) : (
             <Catalog models={models} />

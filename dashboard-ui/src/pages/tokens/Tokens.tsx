@@ -5,6 +5,7 @@ import { api } from "../../api/client.ts";
 import type { ListedToken } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
+import { LearnMore } from "../../components/LearnMore.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { toast } from "../../components/toast.ts";
@@ -51,6 +52,7 @@ export function Tokens() {
                   ? "Create a token to manage accounts from a script."
                   : "Create a token to manage keys from a script."}
               </p>
+              <LearnMore about="tokens" />
             </Empty>
           ) : (
             <TokenTable tokens={tokens} revoke={(token) => setDialog({ kind: "revoke", token })} />

@@ -1,0 +1,121 @@
+// The search: over titles and texts of sections, which are loaded when it is first used.
+
+const MAX_RESULTS = 12;
+/** What a word counts for, by where it is found. */
+const WEIGHTS = { page: 6, section: 8, text: 1 };
+const EXCERPT_CHARACTERS = 110;
+
+/** Adds the field and the list of what it finds. `/` goes to the field. */
+export function addSearch(place, address) {
+  const field = Object.assign(document.createElement("input"), {
+    type: "search",
+    placeholder: "Search",
+    autocomplete: "off",
+    ariaLabel: "Search the documentation",
+  });
+  const status = Object.assign(document.createElement("p"), { className: "status", role: "status" });
+  const list = Object.assign(document.createElement("ul"), { className: "results" });
+  const popup = Object.assign(document.createElement("div"), { className: "found", hidden: true });
+  popup.append(status, list);
+  place.append(field, popup);
+  place.hidden = false;
+
+  const show = async () => {
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    popup.hidden = words.length === 0;
+    if (words.length === 0) return;
+    const found = await find(address, words);
+    if (found === null) {
+      status.textContent = "The search could not be loaded. Try again.";
+      list.replaceChildren();
+      return;
+    }
+    status.textContent = found.length === 0 ? "Nothing found" : `${found.length} found`;
+    list.replaceChildren(...found.slice(0, MAX_RESULTS).map((entry) => resultItem(entry, words)));
+  };
+  field.addEventListener("input", show);
+  field.addEventListener("focus", show);
+  place.addEventListener("keydown", (event) => moveByKey(event, field, popup));
+  document.addEventListener("click", ({ target }) => {
+    if (!place.contains(target) || target.closest("a") !== null) popup.hidden = true;
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.target.closest("input, textarea") !== null) return;
+    event.preventDefault();
+    field.focus();
+  });
+}
+
+let loading = null;
+
+/** Sections with all words, best first; `null` when the index cannot be loaded. */
+async function find(address, words) {
+  loading ??= load(address);
+  const sections = await loading;
+  if (sections === null) {
+    loading = null;
+    return null;
+  }
+  return sections
+    .map((section) => ({ ...section, score: scoreOf(section, words) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score);
+}
+
+async function load(address) {
+  try {
+    const response = await fetch(address);
+    return response.ok ? await response.json() : null;
+  } catch {
+    return null;
+  }
+}
+
+function scoreOf(section, words) {
+  // The beginning of a page has no title of its own: the page's counts for both.
+  const searched = { ...section, section: section.section || section.page };
+  const scores = words.map((word) =>
+    Object.entries(WEIGHTS).reduce(
+      (sum, [name, weight]) => sum + (searched[name].toLowerCase().includes(word) ? weight : 0),
+      0,
+    ),
+  );
+  return scores.includes(0) ? 0 : scores.reduce((sum, score) => sum + score, 0);
+}
+
+function resultItem({ href, page, section, text }, words) {
+  const link = Object.assign(document.createElement("a"), { href });
+  const title = document.createElement("strong");
+  title.textContent = section === "" ? page : section;
+  const place = document.createElement("span");
+  place.textContent = section === "" ? "" : page;
+  const excerpt = document.createElement("small");
+  excerpt.textContent = excerptOf(text, words);
+  link.append(title, place, excerpt);
+  const item = document.createElement("li");
+  item.append(link);
+  return item;
+}
+
+function excerptOf(text, words) {
+  const found = words.map((word) => text.toLowerCase().indexOf(word)).filter((index) => index >= 0);
+  const start = Math.max(0, Math.min(...(found.length === 0 ? [0] : found)) - EXCERPT_CHARACTERS / 3);
+  const excerpt = text.slice(start, start + EXCERPT_CHARACTERS);
+  return `${start > 0 ? "…" : ""}${excerpt}${start + EXCERPT_CHARACTERS < text.length ? "…" : ""}`;
+}
+
+/** The arrows move through the results, Enter in the field follows the first, and Escape closes. */
+function moveByKey(event, field, popup) {
+  const links = [...popup.querySelectorAll("a")];
+  const at = links.indexOf(document.activeElement);
+  if (event.key === "Escape") {
+    field.focus();
+    popup.hidden = true;
+  } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    event.preventDefault();
+    const next = at + (event.key === "ArrowDown" ? 1 : -1);
+    (links[next] ?? field).focus();
+  } else if (event.key === "Enter" && document.activeElement === field) {
+    links[0]?.click();
+  }
+}
