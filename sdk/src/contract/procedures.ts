@@ -1604,6 +1604,8 @@ export interface Procedures {
           readonly search?: string | undefined;
           /** The id of the account. */
           readonly id: string;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
         },
         {
           /** The keys of the page. */

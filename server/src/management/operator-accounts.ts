@@ -20,7 +20,14 @@ export function operatorAccountReads({ auditLog, keys, usage }: RpcServices) {
   return {
     /** The keys of an account, in the form of `keys.list`. */
     keys: operatorProcedure
-      .input(z.strictObject({ id, ...keysPage }))
+      .input(
+        z.strictObject({
+          id,
+          ...keysPage,
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          direction: z.literal("forward").optional(),
+        }),
+      )
       .query(({ input }) => readKeysPage(keys, input.id, input, "operators")),
 
     /** The usage of an account, in the form of `usage.summary`. */
