@@ -20,14 +20,14 @@ import { readConnectSearch } from "./pages/connect/search.ts";
 import { statementQuery } from "./pages/credits/statement-query.ts";
 import { readKeysSearch } from "./pages/keys/search.ts";
 import { readModelsSearch } from "./pages/models/search.ts";
+import { accountsQuery, SERVICE_TRAIL_SIZE, securityQuery, trailQuery } from "./pages/operator/queries.ts";
 import {
-  ACCOUNT_TRAIL_SIZE,
-  accountsQuery,
-  SERVICE_TRAIL_SIZE,
-  securityQuery,
-  trailQuery,
-} from "./pages/operator/queries.ts";
-import { readAccountsSearch, readCatalogSearch, readSecuritySearch } from "./pages/operator/search.ts";
+  readAccountsSearch,
+  readCatalogSearch,
+  readSecuritySearch,
+  readTrailSearch,
+} from "./pages/operator/search.ts";
+import { readAccountSearch } from "./pages/operator/search-account.ts";
 import { readPlaygroundSearch } from "./pages/playground/search.ts";
 import { currentUsageQuery } from "./pages/usage/queries.ts";
 import { readServiceUsageSearch, readUsageSearch } from "./pages/usage/search.ts";
@@ -207,11 +207,8 @@ const operatorAccounts = createRoute({
 const operatorAccount = createRoute({
   getParentRoute: () => operator,
   path: "/operator/accounts/$accountId",
-  loader: ({ params: { accountId } }) =>
-    load(
-      api.operator.accounts.get.queryOptions({ id: accountId }),
-      trailQuery({ accountId, pageSize: ACCOUNT_TRAIL_SIZE }),
-    ),
+  validateSearch: readAccountSearch,
+  loader: ({ params: { accountId } }) => load(api.operator.accounts.get.queryOptions({ id: accountId })),
   component: lazyConsole("AccountPage"),
 });
 const operatorUsage = createRoute({
@@ -251,7 +248,9 @@ const operatorSecurity = createRoute({
 const operatorTrail = createRoute({
   getParentRoute: () => operator,
   path: "/operator/trail",
-  loader: () => load(trailQuery({ pageSize: SERVICE_TRAIL_SIZE })),
+  validateSearch: readTrailSearch,
+  loaderDeps: ({ search }) => search,
+  loader: ({ deps }) => load(trailQuery({ ...deps, pageSize: SERVICE_TRAIL_SIZE })),
   component: lazyConsole("Trail"),
 });
 const security = createRoute({

@@ -98,10 +98,19 @@ export async function idOf(owner: Owner): Promise<string> {
   return (await owner.trpc.account.get.query()).id;
 }
 
-/** The page of an owner's account. */
-export async function openAccount(page: Page, owner: Owner): Promise<void> {
-  await page.goto(`/operator/accounts/${await idOf(owner)}`);
-  await panel(page, "Facts").waitFor();
+/** A tab of the page of an owner's account. */
+export async function openAccount(page: Page, owner: Owner, tab = "overview"): Promise<void> {
+  await page.goto(`/operator/accounts/${await idOf(owner)}?tab=${tab}`);
+  await panel(page, "Summary").waitFor();
+}
+
+/** Chooses an action of the account's menu. @returns its dialog. */
+export async function chooseAction(page: Page, name: string): Promise<Locator> {
+  await page.getByRole("button", { name: "Actions", exact: true }).click();
+  await page.getByRole("menuitem", { name, exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.waitFor();
+  return dialog;
 }
 
 /** A secret that is shown once. */

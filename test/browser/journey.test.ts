@@ -152,10 +152,11 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await page.getByRole("heading", { name: "Accounts" }).waitFor();
     await page.getByRole("searchbox").fill(email);
     await page.getByRole("link", { name: "Acme" }).click();
-    await page.getByRole("button", { name: "Suspend" }).click();
+    await page.getByRole("button", { name: "Actions", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Suspend account" }).click();
     await page.getByRole("dialog").getByLabel("Reason").fill("unpaid");
     await page.getByRole("dialog").getByRole("button", { name: "Suspend" }).click();
-    await page.getByRole("button", { name: "Reinstate" }).waitFor();
+    await page.getByText("Account suspended.").waitFor();
     const refused = await useKey(next);
     expect(refused.status).toBe(403);
     expect((await refused.json()).error.code).toBe("account_suspended");
@@ -163,9 +164,10 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await watched.page.goto("/settings/account");
     await watched.page.getByText(/This account has been suspended since .* Reason: /).waitFor();
 
-    await page.getByRole("button", { name: "Reinstate" }).click();
+    await page.getByRole("button", { name: "Actions", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Reinstate account" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Reinstate" }).click();
-    await page.getByRole("button", { name: "Suspend" }).waitFor();
+    await page.getByText("Account reinstated.").waitFor();
     expect((await useKey(next)).status).toBe(200);
     expect(operator.complaints).toEqual([]);
   });

@@ -1,8 +1,17 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { outcomeOf, statusOf } from "../fixtures/request.ts";
 import { PASSWORD, signUp, signUpWithKey, visit } from "../fixtures/user.ts";
-import { heading, idOf, openAccount, openConsoleSite, panel, takePassword } from "./console-site.ts";
+import {
+  chooseAction,
+  heading,
+  idOf,
+  openAccount,
+  openConsoleSite,
+  panel,
+  takePassword,
+} from "./console-site.ts";
 
 const consoleSite = openConsoleSite();
 
@@ -76,7 +85,7 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
       const limits = { ...unlimited, requestsPerMinute: number };
       await consoleSite.operator.trpc.operator.accounts.setLimits.mutate({ id, limits });
     }
-    await openAccount(page, owner);
+    await openAccount(page, owner, "history");
     const trail = panel(page, "Audit trail");
     await trail
       .getByRole("row", { name: /Limits changed/ })
@@ -112,8 +121,7 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     const { page } = consoleSite.watched;
     const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
     await openAccount(page, owner);
-    await page.getByRole("button", { name: "Suspend", exact: true }).click();
-    const dialog = page.getByRole("dialog");
+    const dialog = await chooseAction(page, "Suspend account");
     await dialog.getByText(/Every request with a key of this account is refused/).waitFor();
     // Not without a reason.
     await dialog.getByRole("button", { name: "Suspend account" }).click();
@@ -127,11 +135,12 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
       code: "account_suspended",
     });
     await panel(page, "State").getByText("unpaid since March").waitFor();
-    await panel(page, "Facts").getByText("suspended").waitFor();
+    await panel(page, "Summary").getByText("suspended").waitFor();
+    await page.getByRole("link", { name: "History", exact: true }).click();
     const trail = panel(page, "Audit trail");
     await trail.getByRole("row", { name: /Account suspended/ }).waitFor();
 
-    await page.getByRole("button", { name: "Reinstate", exact: true }).click();
+    await chooseAction(page, "Reinstate account");
     await page.getByLabel("Reason (optional)").last().fill("paid");
     await page.getByRole("button", { name: "Reinstate account" }).click();
     await page.getByText("Account reinstated.").waitFor();
@@ -142,20 +151,73 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
       .first()
       .waitFor();
     const focused = await page.evaluate(() => document.activeElement?.textContent);
-    expect(focused).toBe("Suspend");
+    expect(focused).toBe("Actions");
   });
 
   it("resets a user's password, which is shown once and ends their sessions", async () => {
     const { page } = consoleSite.watched;
     const owner = await signUp(consoleSite.site.service.baseUrl);
     await openAccount(page, owner);
-    await page.getByRole("button", { name: `Reset password of ${owner.email}` }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Reset password" }).click();
+    const dialog = await chooseAction(page, "Reset password");
+    await dialog.getByRole("button", { name: "Reset password" }).click();
     const password = await takePassword(page);
     expect(await page.content()).not.toContain(password);
     expect(await owner.trpc.auth.me.query()).toBeNull();
     await owner.trpc.auth.signIn.mutate({ email: owner.email, password });
     await expect(owner.trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD })).rejects.toThrow();
+  });
+
+  it("reads an account's keys, requests and usage, each at an address of its own", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    await statusOf(consoleSite.site.service.baseUrl, owner.key);
+    await openAccount(page, owner);
+    const parts = page.getByRole("navigation", { name: "Parts of the account" });
+    const show = async (name: string) => {
+      await parts.getByRole("link", { name, exact: true }).click();
+      await parts.locator('[aria-current="page"]').getByText(name).waitFor();
+    };
+    await show("Keys");
+    await page.getByRole("row", { name: new RegExp(owner.key.slice(-4)) }).waitFor();
+    await show("Log");
+    await page
+      .getByRole("table", { name: /Requests of the account/ })
+      .getByText("200")
+      .waitFor();
+    await page.getByRole("button", { name: "Errors only" }).click();
+    await page.getByText("No errors.").waitFor();
+    await show("Usage");
+    await page.getByRole("heading", { name: "Usage", exact: true }).waitFor();
+    await page.reload();
+    await parts.locator('[aria-current="page"]').getByText("Usage").waitFor();
+    await page.goBack();
+    await page.getByRole("table", { name: /Requests of the account/ }).waitFor();
+  });
+
+  it("orders accounts by usage and exports them as CSV", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    for (let number = 0; number < 5; number++) await statusOf(consoleSite.site.service.baseUrl, owner.key);
+    // Asking for usage waits until it is stored.
+    const to = new Date();
+    const from = new Date(to.getTime() - 3_600_000);
+    await consoleSite.operator.trpc.operator.usage.query({ from, to, interval: "hour" });
+    await page.goto("/operator");
+    await page.getByRole("button", { name: "Requests, 30 d" }).click();
+    await page
+      .getByRole("rowgroup")
+      .nth(1)
+      .getByRole("row")
+      .first()
+      .filter({ hasText: owner.email })
+      .waitFor();
+    expect(page.url()).toContain("order=requests");
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export CSV" }).click();
+    const file = await (await download).path();
+    const lines = (await readFile(file, "utf8")).split("\r\n");
+    expect(lines[0]).toContain("id,name,users,plan,state");
+    expect(lines[1]).toContain(owner.email);
   });
 
   it("never sees a console error, a breach of the content policy or a request to another host", () => {

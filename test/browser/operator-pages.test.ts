@@ -6,7 +6,7 @@ import { OPERATOR_ENV } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { goToKeys } from "../fixtures/site.ts";
 import { signUp, signUpWithKey } from "../fixtures/user.ts";
-import { heading, idOf, openConsoleSite } from "./console-site.ts";
+import { chooseAction, heading, idOf, openConsoleSite } from "./console-site.ts";
 
 const consoleSite = openConsoleSite();
 
@@ -61,7 +61,8 @@ describe.skipIf(!hasBrowser)("every page of the console", () => {
     account = `/operator/accounts/${id}`;
   });
 
-  const pages = () => [...titles, [account, "Test"] as const];
+  const tabs = ["overview", "keys", "usage", "log", "access", "credit", "history"];
+  const pages = () => [...titles, ...tabs.map((tab) => [`${account}?tab=${tab}`, "Test"] as const)];
 
   async function show(page: Page, path: string, title: string): Promise<void> {
     await page.goto(path);
@@ -82,11 +83,11 @@ describe.skipIf(!hasBrowser)("every page of the console", () => {
         await show(page, path, title);
         await look(path);
       }
-      await page.getByRole("button", { name: "Reinstate", exact: true }).click();
-      await page.getByRole("dialog").waitFor();
+      await chooseAction(page, "Reinstate account");
       await look("the dialog to reinstate");
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.goto(`${account}?tab=access`);
       await page.getByLabel("Test an address").fill("127.0.0.1");
       await page.keyboard.press("Enter");
       await page.getByText("refused with 403 on the enterprise plan").waitFor();

@@ -53,10 +53,36 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
       .first()
       .getByRole("link", { name: "Test" })
       .click();
-    await panel(page, "Facts").waitFor();
+    await panel(page, "Summary").waitFor();
+    await page.getByRole("link", { name: "History", exact: true }).click();
     await panel(page, "Audit trail")
       .getByRole("row", { name: /Signed up/ })
       .waitFor();
+  });
+
+  it("narrows the trail to a change, an author, an address and a text, and tests an upstream", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    const reason = `ticket ${crypto.randomUUID()}`;
+    const id = await idOf(owner);
+    await consoleSite.operator.trpc.operator.accounts.suspend.mutate({ id, reason });
+    await page.goto("/operator/trail");
+    await page.getByRole("searchbox", { name: "Search" }).fill(reason.slice(3, 30));
+    await page.getByLabel("Change", { exact: true }).selectOption("Account suspended");
+    await page.getByRole("row").nth(2).waitFor({ state: "detached" });
+    await page
+      .getByRole("row", { name: /Account suspended/ })
+      .getByText(reason)
+      .waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export CSV" }).click();
+    expect((await download).suggestedFilename()).toMatch(/^audit-trail-.*\.csv$/);
+    await page.getByLabel("Author").fill("nobody@");
+    await page.keyboard.press("Enter");
+    await page.getByText("No change matches").waitFor();
+    await page.goto("/operator/upstreams");
+    await page.getByRole("button", { name: "Test well" }).click();
+    await page.getByRole("row", { name: /^well/ }).getByRole("status").filter({ hasText: /./ }).waitFor();
   });
 
   it("sees which upstream is left alone, and why", async () => {

@@ -1,6 +1,6 @@
 import type { AccountAction } from "../api/types.ts";
 
-const WORDS: Readonly<Record<AccountAction["action"], string>> = {
+export const ACTION_LABELS: Readonly<Record<AccountAction["action"], string>> = {
   "account.create": "Account created",
   "account.suspend": "Account suspended",
   "account.reinstate": "Account reinstated",
@@ -18,6 +18,7 @@ const WORDS: Readonly<Record<AccountAction["action"], string>> = {
   "provider.check": "Provider checked",
   "token.create": "Management token created",
   "token.revoke": "Management token revoked",
+  "upstream.test": "Upstream tested",
   "user.signUp": "Signed up",
   "user.changePassword": "Password changed",
   "user.resetPassword": "Password reset",
@@ -37,5 +38,5 @@ export function isNamed({ action }: Pick<AccountAction, "action">): boolean {
 
 function wordsFor({ action, after }: Pick<AccountAction, "action" | "after">): string {
   const amount = action === "account.grantCredits" ? after?.amountNanoUsd : null;
-  return typeof amount === "string" && amount.startsWith("-") ? "Credits deducted" : WORDS[action];
+  return typeof amount === "string" && amount.startsWith("-") ? "Credits deducted" : ACTION_LABELS[action];
 }

@@ -332,6 +332,7 @@ export interface Procedures {
             | "provider.check"
             | "token.create"
             | "token.revoke"
+            | "upstream.test"
             | "user.changePassword"
             | "user.resetPassword"
             | "user.signOutAll"
@@ -1591,7 +1592,364 @@ export interface Procedures {
     >;
     /** The accounts of the service. */
     readonly accounts: {
-      /** Accounts, newest first. */
+      /** The keys of an account, in the form of `keys.list`. */
+      readonly keys: Procedure<
+        "query",
+        {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
+          readonly limit?: number | undefined;
+          /** Lists keys whose name or key ID contains this text, upper and lower case alike: 1 to 64 characters. */
+          readonly search?: string | undefined;
+          /** The id of the account. */
+          readonly id: string;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+        },
+        {
+          /** The keys of the page. */
+          readonly keys: readonly {
+            /** How much the key is used. */
+            readonly usage: {
+              /** When the last request arrived; `null`: never used. */
+              readonly lastUsedAt: Date | null;
+              /** The address of the last request; `null` if the key was never used or the address is unknown. */
+              readonly lastUsedIp: string | null;
+              /** The number of client addresses in the last 30 days. */
+              readonly addresses: number;
+              /** Requests in the last 60 seconds. */
+              readonly requestsLastMinute: number;
+              /** Requests in the present minute and the 60 before it. */
+              readonly requestsLastHour: number;
+              /** Requests in the present minute and the 1,440 before it. */
+              readonly requestsLastDay: number;
+            };
+            /** How far the successor has taken over; `null`: `rotate` has created none. */
+            readonly rotation: {
+              /** The id of the successor. */
+              readonly successorId: string;
+              /** Seconds without a request after which the old key counts as idle. */
+              readonly idleAfterSeconds: number;
+              /** Since when the old key has been unused: its last request, or the creation of the successor if that was later. */
+              readonly idleSince: Date;
+              /** Whether the old key has been unused for `idleAfterSeconds`. Revoking it remains the owner's decision. */
+              readonly isIdle: boolean;
+            } | null;
+            /** The id of the key, a UUID. */
+            readonly id: string;
+            /** The name of the key. */
+            readonly name: string;
+            /** Last 4 characters of the key string. */
+            readonly keyId: string;
+            /** Whether requests with the key are accepted. */
+            readonly state: "active" | "revoked";
+            /** When the key was created. */
+            readonly createdAt: Date;
+            /** When the key was revoked; `null`: it is active. */
+            readonly revokedAt: Date | null;
+            /** The id of the key that this one was created to replace; `null`: none. */
+            readonly replaces: string | null;
+          }[];
+          /** The `cursor` of the next page; `null` on the last page. */
+          readonly nextCursor: string | null;
+        }
+      >;
+      /** The usage of an account, in the form of `usage.summary`. */
+      readonly usage: Procedure<
+        "query",
+        {
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          readonly from: string | Date;
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          readonly to: string | Date;
+          /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+          readonly interval: "day" | "hour" | "month";
+          /** The id of the account. */
+          readonly id: string;
+          /** What has rows of its own in each interval. Default `none`. */
+          readonly groupBy?: "key" | "model" | "none" | undefined;
+        },
+        {
+          /** One row per interval and group, in order of time. Intervals without requests have none. */
+          readonly rows: readonly {
+            /** When the interval begins, in UTC. */
+            readonly start: Date;
+            /**
+             * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
+             * that the catalog does not have.
+             */
+            readonly model: string | null;
+            /** The key; `null` unless rows are grouped by key. */
+            readonly key: {
+              /** The id of the key, a UUID. */
+              readonly id: string;
+              /** Last 4 characters of the key string. */
+              readonly keyId: string;
+              /** The name of the key. */
+              readonly name: string;
+            } | null;
+            /** Whether the row sums up the models or keys without rows of their own. Neither is named then. */
+            readonly isOther: boolean;
+            /** The number of requests, including refused ones. */
+            readonly requests: number;
+            /** The requests answered with a status of 400 or more. */
+            readonly errors: number;
+            /** The tokens of the prompts. */
+            readonly promptTokens: number;
+            /** The tokens of the answers. */
+            readonly completionTokens: number;
+            /** The part of the prompts' tokens that an upstream read from its cache. */
+            readonly cachedTokens: number;
+            /** The cost in nano-USD. */
+            readonly costNanoUsd: bigint;
+          }[];
+          /** The sums over all rows. */
+          readonly total: {
+            /** The number of requests, including refused ones. */
+            readonly requests: number;
+            /** The requests answered with a status of 400 or more. */
+            readonly errors: number;
+            /** The tokens of the prompts. */
+            readonly promptTokens: number;
+            /** The tokens of the answers. */
+            readonly completionTokens: number;
+            /** The part of the prompts' tokens that an upstream read from its cache. */
+            readonly cachedTokens: number;
+            /** The cost in nano-USD. */
+            readonly costNanoUsd: bigint;
+          };
+        }
+      >;
+      /** How fast the requests of an account were answered, in the form of `usage.performance`. */
+      readonly performance: Procedure<
+        "query",
+        {
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          readonly from: string | Date;
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          readonly to: string | Date;
+          /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+          readonly interval: "day" | "hour" | "month";
+          /** The id of the account. */
+          readonly id: string;
+        },
+        {
+          /** One row per interval with requests, in order of time. */
+          readonly intervals: readonly {
+            /** The number of requests that reached an upstream. */
+            readonly requests: number;
+            /** Those of them that were answered with a status of 400 or more. */
+            readonly errors: number;
+            /** The time from the request to the end of the answer. */
+            readonly latencyMs: {
+              /** The median in milliseconds; `null`: no request has a value. */
+              readonly p50: number | null;
+              /** The 95th percentile in milliseconds; `null`: no request has a value. */
+              readonly p95: number | null;
+            };
+            /** The time from the request to the first token, of streams. */
+            readonly timeToFirstTokenMs: {
+              /** The median in milliseconds; `null`: no request has a value. */
+              readonly p50: number | null;
+              /** The 95th percentile in milliseconds; `null`: no request has a value. */
+              readonly p95: number | null;
+            };
+            /** When the interval begins, in UTC. */
+            readonly start: Date;
+          }[];
+          /** One row per upstream, the one with most requests first. */
+          readonly upstreams: readonly {
+            /** The number of requests that reached an upstream. */
+            readonly requests: number;
+            /** Those of them that were answered with a status of 400 or more. */
+            readonly errors: number;
+            /** The time from the request to the end of the answer. */
+            readonly latencyMs: {
+              /** The median in milliseconds; `null`: no request has a value. */
+              readonly p50: number | null;
+              /** The 95th percentile in milliseconds; `null`: no request has a value. */
+              readonly p95: number | null;
+            };
+            /** The time from the request to the first token, of streams. */
+            readonly timeToFirstTokenMs: {
+              /** The median in milliseconds; `null`: no request has a value. */
+              readonly p50: number | null;
+              /** The 95th percentile in milliseconds; `null`: no request has a value. */
+              readonly p95: number | null;
+            };
+            /** The name of the upstream. */
+            readonly upstream: string;
+          }[];
+          /**
+           * When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`:
+           * all were.
+           */
+          readonly measuredSince: Date | null;
+        }
+      >;
+      /** The entries of an account's audit log, newest first, in the form of `audit.list`. */
+      readonly entries: Procedure<
+        "query",
+        {
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          readonly from?: string | Date | undefined;
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          readonly to?: string | Date | undefined;
+          /** The id of a key, or its key ID: the last 4 characters of the key string. */
+          readonly key?: string | undefined;
+          /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
+          readonly model?: string | undefined;
+          /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
+          readonly status?: string | undefined;
+          /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
+          readonly error_code?: string | undefined;
+          /** An IP address or a CIDR block. */
+          readonly source?: string | undefined;
+          /** The id of the account. */
+          readonly id: string;
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
+          readonly limit?: number | undefined;
+        },
+        {
+          /** The entries of the page, newest first. */
+          readonly entries: readonly {
+            /** The present name of the key. */
+            readonly keyName: string;
+            /** The id that the client received in `x-request-id`. */
+            readonly requestId: string;
+            /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
+            readonly timestamp: Date;
+            /** Prompt and completion tokens together; `null`: unknown. */
+            readonly tokenCount: number | null;
+            /** The tokens of recordings in the prompt and of speech in the answer together; `null`: unknown. */
+            readonly audioTokens: number | null;
+            /** The part of the prompt's tokens that the upstream wrote to its cache for an hour; `null`: unknown. */
+            readonly cacheWrite1hTokens: number | null;
+            /**
+             * The part of the prompt's tokens that the upstream wrote to its cache for 5 minutes, or for a time that it does not tell; `null`:
+             * unknown.
+             */
+            readonly cacheWriteTokens: number | null;
+            /** The part of the prompt's tokens that the upstream read from its cache; `null`: unknown. */
+            readonly cachedTokens: number | null;
+            /** The tokens of the answer; `null`: unknown. */
+            readonly completionTokens: number | null;
+            /** The cost in whole nano-USD, by the catalog's prices. */
+            readonly costNanoUsd: bigint;
+            /** How the request ended. */
+            readonly endReason:
+              | "client_gone"
+              | "node_lost"
+              | "refused"
+              | "shutdown"
+              | "stop"
+              | "timeout"
+              | "upstream_error";
+            /** Method and path, such as `POST /v1/chat/completions`. */
+            readonly endpoint: string;
+            /** The code of the error that the request ended with; `null`: none. */
+            readonly errorCode:
+              | "account_suspended"
+              | "conflict"
+              | "context_length_exceeded"
+              | "credit_balance_exhausted"
+              | "expectation_failed"
+              | "headers_too_large"
+              | "idempotency_key_in_use"
+              | "idempotency_key_reused"
+              | "idempotent_answer_gone"
+              | "internal_error"
+              | "invalid_api_key"
+              | "invalid_json"
+              | "invalid_management_token"
+              | "invalid_request"
+              | "ip_blocked"
+              | "key_limit_reached"
+              | "method_not_allowed"
+              | "model_not_found"
+              | "not_found"
+              | "not_signed_in"
+              | "permission_denied"
+              | "rate_limit_exceeded"
+              | "request_timeout"
+              | "request_too_large"
+              | "revoked_api_key"
+              | "server_is_overloaded"
+              | "too_many_concurrent_requests"
+              | "unsupported_media_type"
+              | "upstream_error"
+              | "upstream_timeout"
+              | "wrong_credentials"
+              | null;
+            /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
+            readonly id: string;
+            /** The tokens of images in the prompt and in the answer together; `null`: unknown. */
+            readonly imageTokens: number | null;
+            /** Last 4 characters of the key string. */
+            readonly keyId: string;
+            /** Milliseconds from the arrival of the request to the end of the answer. */
+            readonly latencyMs: number;
+            /** The catalog's id of the model, or the requested name when the catalog has no such model; `null`: none was named. */
+            readonly model: string | null;
+            /** The tokens of the prompt; `null`: unknown. */
+            readonly promptTokens: number | null;
+            /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
+            readonly reasoningTokens: number | null;
+            /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+            readonly sourceIp: string | null;
+            /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
+            readonly status: number;
+            /** Milliseconds from the arrival of the request to the first token; `null`: there was none. */
+            readonly timeToFirstTokenMs: number | null;
+            /** The name of the upstream that answered or failed; `null`: the request was sent to none. */
+            readonly upstream: string | null;
+            /** Where the token counts come from: `upstream` reported them, `estimated` by the service, or `none`. */
+            readonly usageSource: "estimated" | "none" | "upstream";
+            /** The error code that IP rules in report mode would have refused the request with; `null`: they would not. */
+            readonly wouldRefuse:
+              | "account_suspended"
+              | "conflict"
+              | "context_length_exceeded"
+              | "credit_balance_exhausted"
+              | "expectation_failed"
+              | "headers_too_large"
+              | "idempotency_key_in_use"
+              | "idempotency_key_reused"
+              | "idempotent_answer_gone"
+              | "internal_error"
+              | "invalid_api_key"
+              | "invalid_json"
+              | "invalid_management_token"
+              | "invalid_request"
+              | "ip_blocked"
+              | "key_limit_reached"
+              | "method_not_allowed"
+              | "model_not_found"
+              | "not_found"
+              | "not_signed_in"
+              | "permission_denied"
+              | "rate_limit_exceeded"
+              | "request_timeout"
+              | "request_too_large"
+              | "revoked_api_key"
+              | "server_is_overloaded"
+              | "too_many_concurrent_requests"
+              | "unsupported_media_type"
+              | "upstream_error"
+              | "upstream_timeout"
+              | "wrong_credentials"
+              | null;
+          }[];
+          /** The `cursor` of the next page; `null` on the last page. */
+          readonly nextCursor: string | null;
+        }
+      >;
+      /** Accounts, newest first or by their usage of the last 30 days. */
       readonly list: Procedure<
         "query",
         | {
@@ -1607,6 +1965,11 @@ export interface Procedures {
             readonly state?: "active" | "suspended" | undefined;
             /** The plan of the accounts. Default: any. */
             readonly plan?: "enterprise" | "free" | "pro" | undefined;
+            /**
+             * `created`: the newest first. `cost` and `requests`: those with most in the last 30 days first, without further
+             * pages. Default `created`.
+             */
+            readonly order?: "cost" | "created" | "requests" | undefined;
           }
         | undefined,
         {
@@ -1623,6 +1986,12 @@ export interface Procedures {
             readonly activeKeys: number;
             /** The balance in nano-USD, including what nodes have reserved. */
             readonly balanceNanoUsd: bigint;
+            /** The requests of the last 30 UTC days, today included. */
+            readonly recentRequests: number;
+            /** The cost of these requests in nano-USD. */
+            readonly recentCostNanoUsd: bigint;
+            /** The beginning of the UTC hour of the latest request; `null`: there was none. */
+            readonly lastRequestHour: Date | null;
             /** The id of the account, a UUID. */
             readonly id: string;
             /** The name of the account. */
@@ -1680,6 +2049,12 @@ export interface Procedures {
           readonly activeKeys: number;
           /** The balance in nano-USD, including what nodes have reserved. */
           readonly balanceNanoUsd: bigint;
+          /** The requests of the last 30 UTC days, today included. */
+          readonly recentRequests: number;
+          /** The cost of these requests in nano-USD. */
+          readonly recentCostNanoUsd: bigint;
+          /** The beginning of the UTC hour of the latest request; `null`: there was none. */
+          readonly lastRequestHour: Date | null;
           /** The id of the account, a UUID. */
           readonly id: string;
           /** The name of the account. */
@@ -1740,6 +2115,12 @@ export interface Procedures {
             readonly activeKeys: number;
             /** The balance in nano-USD, including what nodes have reserved. */
             readonly balanceNanoUsd: bigint;
+            /** The requests of the last 30 UTC days, today included. */
+            readonly recentRequests: number;
+            /** The cost of these requests in nano-USD. */
+            readonly recentCostNanoUsd: bigint;
+            /** The beginning of the UTC hour of the latest request; `null`: there was none. */
+            readonly lastRequestHour: Date | null;
             /** The id of the account, a UUID. */
             readonly id: string;
             /** The name of the account. */
@@ -2344,6 +2725,22 @@ export interface Procedures {
         }[];
       }
     >;
+    /** Checks an upstream of the catalog with its credential. */
+    readonly testUpstream: Procedure<
+      "mutation",
+      {
+        /** The name of the upstream in the catalog. */
+        readonly name: string;
+      },
+      {
+        /** What is wrong and what to do; `null`: the upstream answered. */
+        readonly problem: string | null;
+        /** The number of models that it lists. Sandbox upstreams answer in process and list none. */
+        readonly models: number;
+        /** How long it took, in milliseconds. */
+        readonly durationMs: number;
+      }
+    >;
     /** The current catalog with its routes, without credentials. */
     readonly catalog: Procedure<
       "query",
@@ -2730,7 +3127,7 @@ export interface Procedures {
         }
       >;
     };
-    /** The audit trail of one account or of all, newest first. */
+    /** The audit trail of one account or of all, newest first. Each filter that is given must match. */
     readonly audit: Procedure<
       "query",
       | {
@@ -2742,6 +3139,37 @@ export interface Procedures {
           readonly limit?: number | undefined;
           /** The id of the account. Default: all accounts. */
           readonly accountId?: string | undefined;
+          /** The change. Default: any. */
+          readonly action?:
+            | "account.create"
+            | "account.grantCredits"
+            | "account.reinstate"
+            | "account.setIpRules"
+            | "account.setLimits"
+            | "account.setPlan"
+            | "account.suspend"
+            | "credit.release"
+            | "journal.discard"
+            | "journal.replay"
+            | "key.create"
+            | "key.reissue"
+            | "key.revoke"
+            | "key.rotate"
+            | "provider.check"
+            | "token.create"
+            | "token.revoke"
+            | "upstream.test"
+            | "user.changePassword"
+            | "user.resetPassword"
+            | "user.signOutAll"
+            | "user.signUp"
+            | undefined;
+          /** The beginning of the e-mail address of the author: 1 to 254 characters. Default: any. */
+          readonly author?: string | undefined;
+          /** The address of the author, or a CIDR block. Default: any. */
+          readonly source?: string | undefined;
+          /** A part of the reason or the beginning of the account's name: 1 to 200 characters. Default: any. */
+          readonly search?: string | undefined;
         }
       | undefined,
       {
@@ -2787,6 +3215,7 @@ export interface Procedures {
             | "provider.check"
             | "token.create"
             | "token.revoke"
+            | "upstream.test"
             | "user.changePassword"
             | "user.resetPassword"
             | "user.signOutAll"

@@ -17,7 +17,7 @@ import { randomBase62 } from "../secrets/oslo.ts";
 import { type AccountChange, changed, differenceOf, noticesOf, reasonOf } from "./account-change.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { ActionChain } from "./action-chain.ts";
-import { listActions, recordAction } from "./actions-store.ts";
+import { type ActionFilter, listActions, recordAction } from "./actions-store.ts";
 import { grantCredits } from "./credit-grant.ts";
 import type { IpRuleBook, IpVerdict } from "./ip-rules.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
@@ -32,7 +32,17 @@ export interface ListedAccount extends Account {
   readonly activeKeys: number;
   /** The balance in nano-USD, including what nodes have reserved. */
   readonly balanceNanoUsd: bigint;
+  /** The requests of the last 30 UTC days, today included. */
+  readonly recentRequests: number;
+  /** The cost of these requests in nano-USD. */
+  readonly recentCostNanoUsd: bigint;
+  /** The beginning of the UTC hour of the latest request; `null`: there was none. */
+  readonly lastRequestHour: Date | null;
 }
+
+/** The order of a list of accounts: the newest, or those with the highest cost or most requests of the last 30 days, first. */
+export const ACCOUNT_ORDERS = ["created", "cost", "requests"] as const;
+export type AccountOrder = (typeof ACCOUNT_ORDERS)[number];
 
 /** Filters accounts. `null` matches every value. */
 export interface AccountFilter {
@@ -41,6 +51,9 @@ export interface AccountFilter {
   readonly state: AccountState | null;
   readonly plan: Plan | null;
 }
+
+/** The days of UTC, today included, whose usage is summed up for operators. */
+const RECENT_DAYS = 30;
 
 export interface AccountAdminParts {
   readonly database: Database;
@@ -97,10 +110,35 @@ export class AccountAdmin {
     return { accounts: page.items, nextCursor: page.last?.id ?? null };
   }
 
+  /**
+   * The accounts with the highest cost or most requests of the last 30 days, then the newest without any. There are no further pages.
+   */
+  async listByUsage(
+    filter: AccountFilter,
+    order: Exclude<AccountOrder, "created">,
+    limit: number,
+  ): Promise<readonly ListedAccount[]> {
+    const sql = this.#parts.database;
+    const by = order === "cost" ? sql`cost_nano_usd` : sql`requests`;
+    // Uses usage_days_by_day: the rows of 30 days, however many accounts there are.
+    const rows = await sql<ListedRow[]>`
+      with recent as materialized (
+        select account_id, sum(requests) as requests, sum(cost_nano_usd) as cost_nano_usd
+        from usage_days where day >= ${this.#recentFrom()} group by account_id
+      )
+      select ${listedColumns(sql, this.#recentFrom())}
+      from accounts left join recent on recent.account_id = accounts.id
+      where true ${this.#matching(filter)}
+      order by recent.${by} desc nulls last, accounts.id desc
+      limit ${limit}`;
+    return rows.map(listedOf);
+  }
+
   /** @throws {Failure} `not_found` */
   async get(id: AccountId): Promise<ListedAccount> {
     const sql = this.#parts.database;
-    const [row] = await sql<ListedRow[]>`select ${listedColumns(sql)} from accounts where id = ${id}`;
+    const [row] = await sql<ListedRow[]>`
+      select ${listedColumns(sql, this.#recentFrom())} from accounts where id = ${id}`;
     return row === undefined ? noSuchAccount() : listedOf(row);
   }
 
@@ -202,9 +240,9 @@ export class AccountAdmin {
     return (await grantCredits(database, grant, now)) ?? noSuchAccount();
   }
 
-  /** Lists actions on one account or on all (`null`), newest first. */
+  /** Lists actions that match, newest first. */
   async listActions(
-    accountId: AccountId | null,
+    filter: ActionFilter,
     cursor: ActionId | null,
     limit: number,
   ): Promise<{
@@ -213,16 +251,34 @@ export class AccountAdmin {
     /** The `cursor` of the next page; `null` on the last page. */
     readonly nextCursor: ActionId | null;
   }> {
-    const page = await readPage(limit, (max) => listActions(this.#parts.database, accountId, cursor, max));
+    const page = await readPage(limit, (max) => listActions(this.#parts.database, filter, cursor, max));
     return { actions: page.items, nextCursor: page.last?.id ?? null };
   }
 
   /** Returns accounts in descending order of id. */
   async #search(
-    { search, state, plan }: AccountFilter,
+    filter: AccountFilter,
     before: AccountId | null,
     limit: number,
   ): Promise<readonly ListedAccount[]> {
+    const sql = this.#parts.database;
+    const rows = await sql<ListedRow[]>`
+      select ${listedColumns(sql, this.#recentFrom())}
+      from accounts
+      where true
+        ${this.#matching(filter)}
+        ${before === null ? sql`` : sql`and accounts.id < ${before}`}
+      order by accounts.id desc
+      limit ${limit}`;
+    return rows.map(listedOf);
+  }
+
+  #recentFrom(): Date {
+    const now = this.#parts.now();
+    return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1 - RECENT_DAYS));
+  }
+
+  #matching({ search, state, plan }: AccountFilter) {
     const sql = this.#parts.database;
     const text = search.trim();
     const prefix = `${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
@@ -237,17 +293,10 @@ export class AccountAdmin {
               ${byKey}
             )`;
     // State and plan alone walk all accounts: half a million of them take 0.15 s.
-    const rows = await sql<ListedRow[]>`
-      select ${listedColumns(sql)}
-      from accounts
-      where true
-        ${text === "" ? sql`` : sql`and ${matching}`}
-        ${state === null ? sql`` : sql`and accounts.state = ${state}`}
-        ${plan === null ? sql`` : sql`and accounts.plan = ${plan}`}
-        ${before === null ? sql`` : sql`and accounts.id < ${before}`}
-      order by accounts.id desc
-      limit ${limit}`;
-    return rows.map(listedOf);
+    return sql`
+      ${text === "" ? sql`` : sql`and ${matching}`}
+      ${state === null ? sql`` : sql`and accounts.state = ${state}`}
+      ${plan === null ? sql`` : sql`and accounts.plan = ${plan}`}`;
   }
 }
 
@@ -270,19 +319,25 @@ async function updateAccount(transaction: Transaction, account: Account): Promis
     where id = ${account.id}`;
 }
 
-function listedColumns(sql: Database) {
-  // Uses users_by_account and keys_active_name_unique.
+function listedColumns(sql: Database, recentFrom: Date) {
+  // Uses users_by_account, keys_active_name_unique, usage_days_pkey and usage_hours_pkey.
+  const recent = (column: "requests" | "cost_nano_usd") => sql`
+    (select coalesce(sum(${sql(column)}), 0) from usage_days
+     where usage_days.account_id = accounts.id and day >= ${recentFrom})`;
   return sql`
     ${accountColumns(sql)},
     (select coalesce(json_agg(json_build_object('id', users.id, 'email', users.email) order by users.id), '[]')
      from users where users.account_id = accounts.id) as users,
     (select count(*)::int from keys where keys.account_id = accounts.id and keys.state = 'active') as "activeKeys",
-    balance_nano_usd(accounts) as "balanceNanoUsd"`;
+    balance_nano_usd(accounts) as "balanceNanoUsd",
+    ${recent("requests")}::float8 as "recentRequests", ${recent("cost_nano_usd")}::bigint as "recentCostNanoUsd",
+    (select max(hour) from usage_hours where usage_hours.account_id = accounts.id) as "lastRequestHour"`;
 }
 
 function listedOf(row: ListedRow): ListedAccount {
-  const { users, activeKeys, balanceNanoUsd } = row;
-  return { ...accountOf(row), users, activeKeys, balanceNanoUsd };
+  const { users, activeKeys, balanceNanoUsd, recentRequests, recentCostNanoUsd, lastRequestHour } = row;
+  const usage = { recentRequests, recentCostNanoUsd, lastRequestHour };
+  return { ...accountOf(row), users, activeKeys, balanceNanoUsd, ...usage };
 }
 
 function noSuchAccount(): never {

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { AccountId } from "../contract/account.ts";
-import type { Action, ActionId, ActionState, NewAction } from "../contract/action.ts";
+import type { Action, ActionId, ActionName, ActionState, NewAction } from "../contract/action.ts";
 import type { Database, Transaction } from "../database/database.ts";
 
 /** Records an action in the transaction of its change. A trigger adds it to its chains when the transaction ends. */
@@ -16,13 +16,26 @@ export async function recordAction(transaction: Transaction, action: NewAction):
        ${json(action.before)}, ${json(action.after)})`;
 }
 
-/** Returns actions of one account, or of all (`null`), newest first. */
+/** Filters actions. Omitted: every value matches. */
+export interface ActionFilter {
+  readonly accountId?: AccountId | undefined;
+  readonly action?: ActionName | undefined;
+  /** The beginning of the author's e-mail address, in any case. */
+  readonly author?: string | undefined;
+  /** The author's address, or a CIDR block that contains it. */
+  readonly source?: string | undefined;
+  /** A part of the reason or the beginning of the account's name, in any case. */
+  readonly search?: string | undefined;
+}
+
+/** Returns actions that match, newest first. */
 export async function listActions(
   sql: Database,
-  accountId: AccountId | null,
+  { accountId, action, author, source, search }: ActionFilter,
   before: ActionId | null,
   limit: number,
 ): Promise<readonly Action[]> {
+  const text = escaped(search ?? "");
   // Walks actions_by_account, or the primary key.
   return sql<Action[]>`
     select actions.id, actions.at,
@@ -37,8 +50,21 @@ export async function listActions(
     left join users on users.id = actions.user_id
     left join accounts on accounts.id = actions.account_id
     where true
-      ${accountId === null ? sql`` : sql`and actions.account_id = ${accountId}`}
+      ${accountId === undefined ? sql`` : sql`and actions.account_id = ${accountId}`}
+      ${action === undefined ? sql`` : sql`and actions.action = ${action}`}
+      ${author === undefined ? sql`` : sql`and users.email like ${`${escaped(author)}%`}`}
+      ${source === undefined ? sql`` : sql`and actions.source_ip <<= ${source}::inet`}
+      ${
+        search === undefined
+          ? sql``
+          : sql`and (lower(actions.reason) like ${`%${text}%`} or lower(accounts.name) like ${`${text}%`})`
+      }
       ${before === null ? sql`` : sql`and actions.id < ${before}`}
     order by actions.id desc
     limit ${limit}`;
+}
+
+/** The text in lower case, for a pattern in which it stands for itself. */
+function escaped(text: string): string {
+  return text.toLowerCase().replace(/[\\%_]/g, "\\$&");
 }

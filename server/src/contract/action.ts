@@ -13,28 +13,32 @@ export interface Actor {
   readonly sourceIp: string | null;
 }
 
-export type ActionName =
-  | "account.create"
-  | "account.suspend"
-  | "account.reinstate"
-  | "account.setPlan"
-  | "account.setIpRules"
-  | "account.setLimits"
-  | "account.grantCredits"
-  | "credit.release"
-  | "journal.replay"
-  | "journal.discard"
-  | "key.create"
-  | "key.reissue"
-  | "key.rotate"
-  | "key.revoke"
-  | "provider.check"
-  | "token.create"
-  | "token.revoke"
-  | "user.signUp"
-  | "user.changePassword"
-  | "user.resetPassword"
-  | "user.signOutAll";
+export const ACTION_NAMES = [
+  "account.create",
+  "account.suspend",
+  "account.reinstate",
+  "account.setPlan",
+  "account.setIpRules",
+  "account.setLimits",
+  "account.grantCredits",
+  "credit.release",
+  "journal.replay",
+  "journal.discard",
+  "key.create",
+  "key.reissue",
+  "key.rotate",
+  "key.revoke",
+  "provider.check",
+  "token.create",
+  "token.revoke",
+  "upstream.test",
+  "user.signUp",
+  "user.changePassword",
+  "user.resetPassword",
+  "user.signOutAll",
+] as const;
+
+export type ActionName = (typeof ACTION_NAMES)[number];
 
 /** The state of an object before or after a change: plain JSON, money as decimal strings. */
 export type ActionState = Readonly<Record<string, unknown>>;

@@ -70,7 +70,11 @@ export function accountRouter(services: RpcServices) {
     actions: accountProcedure
       .input(z.strictObject(paging<ActionId>()).default({ limit: 50 }))
       .query(async ({ ctx, input }) => {
-        const page = await accountAdmin.listActions(ctx.accountId, input.cursor ?? null, input.limit);
+        const page = await accountAdmin.listActions(
+          { accountId: ctx.accountId },
+          input.cursor ?? null,
+          input.limit,
+        );
         return {
           /** The changes of the page, newest first. */
           actions: page.actions.map(forOwner),

@@ -244,6 +244,7 @@ export const ANSWER_SCHEMAS = {
                 "provider.check",
                 "token.create",
                 "token.revoke",
+                "upstream.test",
                 "user.changePassword",
                 "user.resetPassword",
                 "user.signOutAll",

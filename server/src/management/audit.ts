@@ -139,7 +139,7 @@ function readEventId(text: string): AsOf {
 }
 
 /** An entry without what only the service itself needs. */
-function publicView(entry: ListedEntry) {
+export function publicView(entry: ListedEntry) {
   const { accountId, key, at, spender, implausibleNanoUsd, keyed, ...rest } = entry;
   return { ...rest, requestId: requestIdOf(entry.id), timestamp: at, tokenCount: tokenCountOf(entry) };
 }

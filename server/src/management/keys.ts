@@ -1,5 +1,8 @@
 import { z } from "zod";
+import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
+import type { Reader } from "../database/reads.ts";
+import type { Keys } from "../keys/keys.ts";
 import { CURSOR, idempotencyKey, idOf, LIMIT, label, wholeNumber } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
@@ -23,6 +26,39 @@ const position = z
     return z.NEVER;
   });
 
+/** The inputs of a page of keys. */
+export const keysPage = {
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  cursor: position.describe(CURSOR).optional(),
+  /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
+  limit: wholeNumber(1, MAX_PAGE).describe(LIMIT).default(MAX_PAGE),
+  /** Lists keys whose name or key ID contains this text, upper and lower case alike: 1 to 64 characters. */
+  search: z
+    .string()
+    .trim()
+    .min(1, "must not be empty")
+    .max(MAX_SEARCH_LENGTH, `must have at most ${MAX_SEARCH_LENGTH} characters`)
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
+    .optional(),
+};
+
+/** Reads a page of an account's keys. */
+export async function readKeysPage(
+  keys: Keys,
+  accountId: AccountId,
+  { cursor, limit, search }: z.output<z.ZodObject<typeof keysPage>>,
+  reader: Reader,
+) {
+  const page = { after: cursor ?? null, limit, search: search ?? null };
+  const { keys: found, next } = await keys.list(accountId, page, reader);
+  return {
+    /** The keys of the page. */
+    keys: found,
+    /** The `cursor` of the next page; `null` on the last page. */
+    nextCursor: next === null ? null : `${next.state}~${next.id}`,
+  };
+}
+
 export function keysRouter({ keys }: RpcServices) {
   return router({
     /**
@@ -30,34 +66,8 @@ export function keysRouter({ keys }: RpcServices) {
      * the next page.
      */
     list: accountReader
-      .input(
-        z
-          .strictObject({
-            /** The `nextCursor` of the previous page. Omit it for the first page. */
-            cursor: position.describe(CURSOR).optional(),
-            /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
-            limit: wholeNumber(1, MAX_PAGE).describe(LIMIT).default(MAX_PAGE),
-            /** Lists keys whose name or key ID contains this text, upper and lower case alike: 1 to 64 characters. */
-            search: z
-              .string()
-              .trim()
-              .min(1, "must not be empty")
-              .max(MAX_SEARCH_LENGTH, `must have at most ${MAX_SEARCH_LENGTH} characters`)
-              .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
-              .optional(),
-          })
-          .default({ limit: MAX_PAGE }),
-      )
-      .query(async ({ ctx, input }) => {
-        const page = { after: input.cursor ?? null, limit: input.limit, search: input.search ?? null };
-        const { keys: found, next } = await keys.list(ctx.accountId, page, ctx.reader);
-        return {
-          /** The keys of the page. */
-          keys: found,
-          /** The `cursor` of the next page; `null` on the last page. */
-          nextCursor: next === null ? null : `${next.state}~${next.id}`,
-        };
-      }),
+      .input(z.strictObject(keysPage).default({ limit: MAX_PAGE }))
+      .query(({ ctx, input }) => readKeysPage(keys, ctx.accountId, input, ctx.reader)),
 
     /** Some keys with their usage, in the order of the list. Keys that the account does not have are left out. */
     get: accountReader

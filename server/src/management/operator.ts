@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
-import { requireNetworks } from "../accounts/account-admin.ts";
+import { ACCOUNT_ORDERS, requireNetworks } from "../accounts/account-admin.ts";
 import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts";
 import { filterInput } from "../audit/filter.ts";
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
-import type { ActionId, Actor } from "../contract/action.ts";
+import { ACTION_NAMES, type ActionId, type Actor } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { Plans } from "../contract/plans.ts";
 import { Failure } from "../errors/failure.ts";
@@ -12,7 +12,8 @@ import { actionChainReads, exportInput, verificationInput } from "./action-chain
 import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { journalRouter } from "./journal.ts";
-import { providersRouter } from "./providers.ts";
+import { operatorAccountReads } from "./operator-accounts.ts";
+import { providersRouter, testUpstream } from "./providers.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 import { spanInput } from "./usage.ts";
@@ -87,7 +88,7 @@ export function operatorRouter(services: RpcServices) {
     })),
     /** The accounts of the service. */
     accounts: router({
-      /** Accounts, newest first. */
+      /** Accounts, newest first or by their usage of the last 30 days. */
       list: operatorProcedure
         .input(
           z
@@ -97,18 +98,30 @@ export function operatorRouter(services: RpcServices) {
               state: z.enum(ACCOUNT_STATES).optional(),
               /** The plan of the accounts. Default: any. */
               plan: z.enum(PLANS).optional(),
+              /**
+               * `created`: the newest first. `cost` and `requests`: those with most in the last 30 days first, without further
+               * pages. Default `created`.
+               */
+              order: z.enum(ACCOUNT_ORDERS).default("created"),
               ...paging<AccountId>(),
             })
-            .default({ search: "", limit: 50 }),
+            .default({ search: "", order: "created", limit: 50 }),
         )
-        .query(({ input: { search, state = null, plan = null, cursor = null, limit } }) =>
-          accountAdmin.list({ search, state, plan }, cursor, limit),
-        ),
+        .query(async ({ input: { search, state = null, plan = null, order, cursor = null, limit } }) => {
+          const filter = { search, state, plan };
+          if (order === "created") return accountAdmin.list(filter, cursor, limit);
+          const accounts = await services.reads.whole("operators", (parts) =>
+            parts.run(() => accountAdmin.listByUsage(filter, order, limit)),
+          );
+          return { accounts, nextCursor: null };
+        }),
 
       /** One account. */
       get: operatorProcedure
         .input(z.strictObject({ id: accountId }))
         .query(({ input }) => accountAdmin.get(input.id)),
+
+      ...operatorAccountReads(services),
 
       /** Creates an account with its first user, also while sign-up is closed. The answer contains the first user's password; it cannot be read again. */
       create: operatorProcedure
@@ -291,6 +304,9 @@ export function operatorRouter(services: RpcServices) {
       upstreams: services.gateway.health(),
     })),
 
+    /** Checks an upstream of the catalog with its credential. */
+    testUpstream: testUpstream(services),
+
     /** The current catalog with its routes, without credentials. */
     catalog: operatorProcedure.query(() => ({
       /** The models, in the order of the catalog. */
@@ -361,19 +377,29 @@ export function operatorRouter(services: RpcServices) {
     /** Lines of the answering node's journal that could not be read or recorded. */
     journal: journalRouter(services.journalRepair),
 
-    /** The audit trail of one account or of all, newest first. */
+    /** The audit trail of one account or of all, newest first. Each filter that is given must match. */
     audit: operatorProcedure
       .input(
         z
           .strictObject({
             /** The id of the account. Default: all accounts. */
             accountId: accountId.optional(),
+            /** The change. Default: any. */
+            action: z.enum(ACTION_NAMES).optional(),
+            /** The beginning of the e-mail address of the author: 1 to 254 characters. Default: any. */
+            author: words(254).optional(),
+            /** The address of the author, or a CIDR block. Default: any. */
+            source: filterInput.source,
+            /** A part of the reason or the beginning of the account's name: 1 to 200 characters. Default: any. */
+            search: words(200).optional(),
             ...paging<ActionId>(),
           })
           .default({ limit: 50 }),
       )
-      .query(({ input }) =>
-        accountAdmin.listActions(input.accountId ?? null, input.cursor ?? null, input.limit),
+      .query(({ input: { cursor = null, limit, ...filter } }) =>
+        services.reads.whole("operators", (parts) =>
+          parts.run(() => accountAdmin.listActions(filter, cursor, limit)),
+        ),
       ),
 
     /** The whole audit trail as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */

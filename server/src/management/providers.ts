@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Upstream } from "../catalog/catalog.ts";
 import { UPSTREAM_SETTINGS } from "../catalog/catalog-file.ts";
 import { Credential } from "../catalog/credential.ts";
 import { CatalogError } from "../catalog/load.ts";
@@ -79,4 +80,64 @@ export function providersRouter({ transport, recordAction, now }: RpcServices) {
         }
       }),
   });
+}
+
+/**
+ * Lists the models of an upstream of the catalog with its credential, which shows whether it can be reached and accepts the credential. The
+ * service sends one request and waits up to 10 seconds. The audit trail records the test.
+ */
+export function testUpstream({ catalog, transport, recordAction, now }: RpcServices) {
+  return operatorProcedure
+    .input(
+      z.strictObject({
+        /** The name of the upstream in the catalog. */
+        name: z.string().min(1, "must not be empty").max(200),
+      }),
+    )
+    .mutation(async ({ ctx, input: { name } }) => {
+      const upstream = catalog.upstreams.get(name);
+      if (upstream === undefined) {
+        throw new Failure(
+          "not_found",
+          "The catalog has no such upstream. Call `operator.catalog` for their names.",
+          {
+            param: "name",
+          },
+        );
+      }
+      const begin = performance.now();
+      const { models, problem } = await checkUpstream(upstream, transport);
+      const result = {
+        /** What is wrong and what to do; `null`: the upstream answered. */
+        problem,
+        /** The number of models that it lists. Sandbox upstreams answer in process and list none. */
+        models: models.length,
+        /** How long it took, in milliseconds. */
+        durationMs: Math.round(performance.now() - begin),
+      };
+      await recordAction({
+        at: now(),
+        by: ctx.actor,
+        accountId: null,
+        action: "upstream.test",
+        reason: null,
+        before: null,
+        after: { upstream: name, accepted: problem === null },
+      });
+      return result;
+    });
+}
+
+async function checkUpstream(upstream: Upstream, transport: RpcServices["transport"]) {
+  if (upstream.isSandbox) return { models: [], problem: null };
+  const listing = dialect.safeParse(upstream.dialect);
+  if (!listing.success || upstream.baseUrl === "") {
+    throw new Failure(
+      "invalid_request",
+      `name: an upstream of the dialect ${upstream.dialect} cannot be tested. Send a request to one of its models instead.`,
+      { param: "name" },
+    );
+  }
+  const { baseUrl, credential } = upstream;
+  return checkProvider({ dialect: listing.data, baseUrl, credential }, transport);
 }

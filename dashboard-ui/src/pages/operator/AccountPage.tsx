@@ -1,20 +1,25 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
+import type { AccountDetails } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
-import buttonStyles from "../../components/Button.module.css";
 import { PageHead } from "../../components/PageHead.tsx";
+import styles from "./AccountPage.module.css";
+import { AccountActions } from "./account/AccountActions.tsx";
+import { AccountKeys } from "./account/AccountKeys.tsx";
+import { AccountLog } from "./account/AccountLog.tsx";
 import { AccountTrail } from "./account/AccountTrail.tsx";
-import { Credits } from "./account/Credits.tsx";
-import { Facts } from "./account/Facts.tsx";
+import { AccountUsage } from "./account/AccountUsage.tsx";
+import { CreditHistory } from "./account/CreditHistory.tsx";
 import { IpRules } from "./account/IpRules.tsx";
 import { Limits } from "./account/Limits.tsx";
-import { PlanForm } from "./account/PlanForm.tsx";
 import { State } from "./account/State.tsx";
+import { Summary } from "./account/Summary.tsx";
 import { Users } from "./account/Users.tsx";
 import consoleStyles from "./console.module.css";
+import { ACCOUNT_TABS, type AccountTab } from "./search-account.ts";
 
-/** The details of one account, with the changes that an operator can make. */
+/** One account: a summary, its parts in tabs, and a menu of the changes that an operator can make. */
 export function AccountPage() {
   const { accountId } = useParams({ from: "/shell/operator/operator/accounts/$accountId" });
   // The key resets the forms when the account changes.
@@ -23,36 +28,70 @@ export function AccountPage() {
 
 function AccountView({ id }: { readonly id: string }) {
   const query = useQuery(api.operator.accounts.get.queryOptions({ id }, { staleTime: 0 }));
+  const { tab = "overview" } = useSearch({ from: "/shell/operator/operator/accounts/$accountId" });
   return (
     <>
       <PageHead title={query.data?.name ?? "Account"} crumb={<Link to="/operator">Accounts</Link>}>
-        <Link className={buttonStyles.button} to="/operator/security" search={{ accountId: id }}>
-          Security events
-        </Link>
-        <Link className={buttonStyles.button} to="/operator/usage" search={{ range: "30d", by: "account" }}>
-          Usage by account
-        </Link>
+        {query.data === undefined ? null : <AccountActions account={query.data} />}
       </PageHead>
       <Answer query={query} what="the account">
         {(account) => (
           <>
-            <Facts account={account} />
-            <div className={consoleStyles.consoleColumns}>
-              <div className={consoleStyles.consoleColumn}>
-                <State account={account} />
-                <PlanForm account={account} />
-                <Credits account={account} />
-                <Users account={account} />
-              </div>
-              <div className={consoleStyles.consoleColumn}>
-                <IpRules account={account} />
-                <Limits account={account} />
-              </div>
-            </div>
-            <AccountTrail accountId={account.id} />
+            <Summary account={account} />
+            <Tabs id={id} tab={tab} />
+            <TabContent account={account} tab={tab} />
           </>
         )}
       </Answer>
     </>
   );
+}
+
+function Tabs({ id, tab }: { readonly id: string; readonly tab: AccountTab }) {
+  return (
+    <nav className={styles.tabs} aria-label="Parts of the account">
+      {ACCOUNT_TABS.map(({ value, label }) => (
+        <Link
+          key={value}
+          to="/operator/accounts/$accountId"
+          params={{ accountId: id }}
+          search={value === "overview" ? {} : { tab: value }}
+          aria-current={value === tab ? "page" : undefined}
+          className={styles.tab}
+          resetScroll={false}
+        >
+          {label}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function TabContent({ account, tab }: { readonly account: AccountDetails; readonly tab: AccountTab }) {
+  switch (tab) {
+    case "overview":
+      return (
+        <div className={consoleStyles.consoleColumns}>
+          <State account={account} />
+          <Users account={account} />
+        </div>
+      );
+    case "keys":
+      return <AccountKeys accountId={account.id} />;
+    case "usage":
+      return <AccountUsage accountId={account.id} />;
+    case "log":
+      return <AccountLog accountId={account.id} />;
+    case "access":
+      return (
+        <div className={consoleStyles.consoleColumns}>
+          <IpRules account={account} />
+          <Limits account={account} />
+        </div>
+      );
+    case "credit":
+      return <CreditHistory account={account} />;
+    case "history":
+      return <AccountTrail accountId={account.id} />;
+  }
 }

@@ -12,6 +12,8 @@ import textStyles from "../../components/text.module.css";
 import { AccountTable } from "./accounts/AccountTable.tsx";
 import { CreateAccount } from "./accounts/CreateAccount.tsx";
 import consoleStyles from "./console.module.css";
+import { ExportButton } from "./ExportButton.tsx";
+import { exportAccounts } from "./exports.ts";
 import { focusPage } from "./focus.ts";
 import { PLANS } from "./plans.ts";
 import { accountsQuery } from "./queries.ts";
@@ -23,22 +25,30 @@ const STATES = [ANY, { value: "active", label: "Active" }, { value: "suspended",
 /** The list of all accounts, with a search and a form to create one. */
 export function Accounts() {
   const [isCreating, setCreating] = useState(false);
-  const { search = "", state, plan } = useSearch({ from: "/shell/operator/operator" });
+  const { search = "", state, plan, order } = useSearch({ from: "/shell/operator/operator" });
   const navigate = useNavigate({ from: "/operator" });
-  const narrow = (change: Readonly<Record<string, string>>) =>
+  const narrow = (change: Readonly<Record<string, string | undefined>>) =>
     void navigate({ search: (before) => readAccountsSearch({ ...before, ...change }), replace: true });
 
   const showAll = () => {
     void navigate({ search: {} });
     focusPage();
   };
-  const list = useInfiniteQuery(accountsQuery({ search, state, plan }));
+  const list = useInfiniteQuery(accountsQuery({ search, state, plan, order }));
   const accounts = list.data?.pages.flatMap((page) => page.accounts) ?? [];
   const isNarrowed = search !== "" || state !== undefined || plan !== undefined;
 
   return (
     <>
-      <PageHead title="Accounts" lead="Accounts of this service, newest first.">
+      <PageHead
+        title="Accounts"
+        lead={
+          order === undefined
+            ? "Accounts of this service, newest first."
+            : `The 50 accounts with the highest ${order === "cost" ? "cost" : "number of requests"} in 30 days first.`
+        }
+      >
+        <ExportButton run={() => exportAccounts({ search, state, plan, order })} />
         <Button look="primary" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setCreating(true)}>
           Create account
         </Button>
@@ -79,7 +89,14 @@ export function Accounts() {
             )}
           </Empty>
         ) : null}
-        {accounts.length > 0 ? <AccountTable accounts={accounts} busy={list.isPlaceholderData} /> : null}
+        {accounts.length > 0 ? (
+          <AccountTable
+            accounts={accounts}
+            busy={list.isPlaceholderData}
+            order={order}
+            onOrder={(next) => narrow({ order: next })}
+          />
+        ) : null}
       </Paged>
       {isCreating ? <CreateAccount onClose={() => setCreating(false)} /> : null}
     </>

@@ -8,6 +8,8 @@ import { PageHead } from "../../components/PageHead.tsx";
 import { Select } from "../../components/Select.tsx";
 import { TextField } from "../../components/TextField.tsx";
 import consoleStyles from "./console.module.css";
+import { ExportButton } from "./ExportButton.tsx";
+import { exportSecurity } from "./exports.ts";
 import { focusPage } from "./focus.ts";
 import { securityQuery } from "./queries.ts";
 import { readSecuritySearch } from "./search.ts";
@@ -51,6 +53,7 @@ export function Security() {
         title="Security events"
         lead="Failed sign-ins and refused keys, counted per hour, most recent first."
       >
+        <ExportButton run={() => exportSecurity(wanted)} />
         <Button busy={list.isRefetching && !list.isFetchingNextPage} onClick={() => void list.refetch()}>
           Refresh
         </Button>

@@ -1,11 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { api } from "../../api/client.ts";
 import type { UpstreamHealth } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { formatExactTime } from "../../components/format.ts";
 import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { Performance } from "../usage/Performance.tsx";
+import { SERVICE_PERFORMANCE } from "../usage/performance-source.ts";
+import { periodOf } from "../usage/period.ts";
+import { useCurrentHour } from "../usage/use-current-hour.ts";
 import { UpstreamTable } from "./upstreams/UpstreamTable.tsx";
 
 /** The refresh interval of the visible page. It is short because a breaker opens for seconds. */
@@ -15,6 +20,8 @@ const LIVE_MS = 3_000;
 export function Upstreams() {
   const health = useQuery(api.operator.upstreams.queryOptions(undefined, { refetchInterval: LIVE_MS }));
   const catalog = useQuery(api.operator.catalog.queryOptions());
+  const hour = useCurrentHour();
+  const period = useMemo(() => periodOf("24h", hour), [hour]);
   const described = new Map(catalog.data?.upstreams.map((upstream) => [upstream.name, upstream]));
   return (
     <>
@@ -44,7 +51,11 @@ export function Upstreams() {
                 </p>
               </Empty>
             ) : (
-              <UpstreamTable upstreams={upstreams} described={described} />
+              <>
+                <UpstreamTable upstreams={upstreams} described={described} />
+                <h2>Latency and errors, last 24 hours</h2>
+                <Performance source={SERVICE_PERFORMANCE} period={period} />
+              </>
             )}
           </>
         )}

@@ -1,18 +1,24 @@
 import { keepPreviousData } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import type { AccountsSearch, SecuritySearch } from "./search.ts";
+import type { AccountsSearch, SecuritySearch, TrailSearch } from "./search.ts";
 import { SECURITY_KINDS } from "./security/security-labels.ts";
 
 const PAGE_SIZE = 50;
 
-/** Accounts that match the search, newest first. */
-export function accountsQuery({ search = "", state, plan }: AccountsSearch) {
-  const input = {
+/** The filters of a list of accounts. */
+export function accountsInput({ search = "", state, plan, order }: AccountsSearch) {
+  return {
     limit: PAGE_SIZE,
     search,
+    ...(order === undefined ? {} : { order }),
     ...(state === undefined ? {} : { state }),
     ...(plan === undefined ? {} : { plan }),
   };
+}
+
+/** Accounts that match the search. */
+export function accountsQuery(search: AccountsSearch) {
+  const input = accountsInput(search);
   return api.operator.accounts.list.infiniteQueryOptions(input, {
     getNextPageParam: (page) => page.nextCursor ?? undefined,
     placeholderData: keepPreviousData,
@@ -21,15 +27,20 @@ export function accountsQuery({ search = "", state, plan }: AccountsSearch) {
   });
 }
 
-/** Security events that match the search, most recent first. */
-export function securityQuery({ accountId, source, ...search }: SecuritySearch) {
+/** The filters of a list of security events. */
+export function securityInput({ accountId, source, ...search }: SecuritySearch) {
   const kind = SECURITY_KINDS.find(({ value }) => value === search.kind)?.value;
-  const input = {
+  return {
     limit: PAGE_SIZE,
     ...(kind === undefined ? {} : { kind }),
     ...(accountId === undefined ? {} : { accountId }),
     ...(source === undefined ? {} : { source }),
   };
+}
+
+/** Security events that match the search, most recent first. */
+export function securityQuery(search: SecuritySearch) {
+  const input = securityInput(search);
   return api.operator.security.infiniteQueryOptions(input, {
     getNextPageParam: (page) => page.nextCursor ?? undefined,
     placeholderData: keepPreviousData,
@@ -37,17 +48,27 @@ export function securityQuery({ accountId, source, ...search }: SecuritySearch) 
   });
 }
 
-interface TrailOptions {
-  /** The account; absent for all accounts. */
-  readonly accountId?: string;
+interface TrailOptions extends TrailSearch {
   readonly pageSize: number;
 }
 
+/** The filters of a list of changes. */
+export function trailInput({ accountId, action, author, source, search }: TrailSearch) {
+  return {
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(action === undefined ? {} : { action }),
+    ...(author === undefined ? {} : { author }),
+    ...(source === undefined ? {} : { source }),
+    ...(search === undefined ? {} : { search }),
+  };
+}
+
 /** Changes, newest first. */
-export function trailQuery({ accountId, pageSize }: TrailOptions) {
-  const input = { limit: pageSize, ...(accountId === undefined ? {} : { accountId }) };
+export function trailQuery({ pageSize, ...search }: TrailOptions) {
+  const input = { limit: pageSize, ...trailInput(search) };
   return api.operator.audit.infiniteQueryOptions(input, {
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    placeholderData: keepPreviousData,
     // Operators check changes that have just been made.
     staleTime: 0,
   });

@@ -1,14 +1,20 @@
+import type { OperatorAction } from "../../api/types.ts";
+import { ACTION_LABELS } from "../../components/action-labels.ts";
+
 export interface AccountsSearch {
   readonly search?: string | undefined;
   readonly state?: "active" | "suspended" | undefined;
   readonly plan?: "free" | "pro" | "enterprise" | undefined;
+  /** Absent: the newest first. */
+  readonly order?: "cost" | "requests" | undefined;
 }
 
-export function readAccountsSearch({ search, state, plan }: Record<string, unknown>): AccountsSearch {
+export function readAccountsSearch({ search, state, plan, order }: Record<string, unknown>): AccountsSearch {
   return {
     search: textOf(search),
     state: state === "active" || state === "suspended" ? state : undefined,
     plan: plan === "free" || plan === "pro" || plan === "enterprise" ? plan : undefined,
+    order: order === "cost" || order === "requests" ? order : undefined,
   };
 }
 
@@ -20,6 +26,29 @@ export interface SecuritySearch {
 
 export function readSecuritySearch({ kind, accountId, source }: Record<string, unknown>): SecuritySearch {
   return { kind: textOf(kind), accountId: textOf(accountId), source: textOf(source) };
+}
+
+export interface TrailSearch {
+  readonly accountId?: string | undefined;
+  readonly action?: OperatorAction["action"] | undefined;
+  readonly author?: string | undefined;
+  readonly source?: string | undefined;
+  readonly search?: string | undefined;
+}
+
+export function readTrailSearch(search: Record<string, unknown>): TrailSearch {
+  const action = textOf(search.action);
+  return {
+    accountId: textOf(search.accountId),
+    action: action !== undefined && isAction(action) ? action : undefined,
+    author: textOf(search.author),
+    source: textOf(search.source),
+    search: textOf(search.search),
+  };
+}
+
+function isAction(text: string): text is OperatorAction["action"] {
+  return Object.hasOwn(ACTION_LABELS, text);
 }
 
 export interface CatalogSearch {

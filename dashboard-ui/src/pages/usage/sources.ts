@@ -24,6 +24,19 @@ export function accountUsage(filter: UsageFilter = {}): UsageSource<UsageSearch[
 
 export const ACCOUNT_USAGE = accountUsage();
 
+/** Usage of one account, for operators. */
+export function operatedUsage(id: string): UsageSource<UsageSearch["by"]> {
+  return {
+    name: `account ${id}`,
+    rows: async (span, groupBy) => {
+      const { rows } = await client.operator.accounts.usage.query({ id, ...span, groupBy });
+      return rows.map((row) => ({ ...row, group: accountGroup(row) }));
+    },
+    total: async (span) =>
+      (await client.operator.accounts.usage.query({ id, ...span, groupBy: "none" })).total,
+  };
+}
+
 /** Usage of all accounts. */
 export const SERVICE_USAGE: UsageSource<ServiceUsageSearch["by"]> = {
   name: "service",

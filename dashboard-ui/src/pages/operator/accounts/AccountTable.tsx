@@ -1,12 +1,17 @@
 import { Link } from "@tanstack/react-router";
 import type { ListedAccount } from "../../../api/types.ts";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
-import { formatCount, formatDate, formatUsd } from "../../../components/format.ts";
+import { formatCount, formatDate, formatUsdRoughly } from "../../../components/format.ts";
 import textStyles from "../../../components/text.module.css";
+import { LastRequest } from "../LastRequest.tsx";
 import { StateBadge } from "../StateBadge.tsx";
+import type { AccountsSearch } from "../search.ts";
 import styles from "./AccountTable.module.css";
 
-const COLUMNS: readonly Column<ListedAccount>[] = [
+const columnsFor = (
+  order: AccountsSearch["order"],
+  onOrder: AccountTableProps["onOrder"],
+): readonly Column<ListedAccount>[] => [
   {
     label: "Account",
     kind: "name",
@@ -22,25 +27,51 @@ const COLUMNS: readonly Column<ListedAccount>[] = [
   { label: "Plan", cell: ({ plan }) => plan },
   { label: "State", cell: ({ state }) => <StateBadge state={state} /> },
   { label: "Active keys", kind: "number", cell: ({ activeKeys }) => formatCount(activeKeys) },
-  { label: "Balance", kind: "number", cell: ({ balanceNanoUsd }) => formatUsd(balanceNanoUsd) },
+  { label: "Balance", kind: "number", cell: ({ balanceNanoUsd }) => formatUsdRoughly(balanceNanoUsd) },
+  {
+    label: "Requests, 30 d",
+    kind: "number",
+    cell: ({ recentRequests }) => formatCount(recentRequests),
+    ...sortOf("requests", order, onOrder),
+  },
+  {
+    label: "Cost, 30 d",
+    kind: "number",
+    cell: ({ recentCostNanoUsd }) => formatUsdRoughly(recentCostNanoUsd),
+    ...sortOf("cost", order, onOrder),
+  },
+  { label: "Last request", cell: (account) => <LastRequest account={account} /> },
   {
     label: "Created",
     cell: ({ createdAt }) => <time dateTime={createdAt.toISOString()}>{formatDate(createdAt)}</time>,
+    ...sortOf(undefined, order, onOrder),
   },
 ];
 
 interface AccountTableProps {
   readonly accounts: readonly ListedAccount[];
   readonly busy: boolean;
+  /** The order of the accounts. Absent: the newest first. */
+  readonly order: AccountsSearch["order"];
+  readonly onOrder: (order: AccountsSearch["order"]) => void;
+}
+
+function sortOf(
+  order: AccountsSearch["order"],
+  now: AccountsSearch["order"],
+  onOrder: AccountTableProps["onOrder"],
+) {
+  const sorted = order === now ? ("descending" as const) : ("none" as const);
+  return { sorted, onSort: () => onOrder(order) };
 }
 
 /** Accounts with links to their pages. */
-export function AccountTable({ accounts, busy }: AccountTableProps) {
+export function AccountTable({ accounts, busy, order, onOrder }: AccountTableProps) {
   return (
     <DataTable
-      caption="Accounts, newest first"
+      caption="Accounts"
       className={styles.accountsTable}
-      columns={COLUMNS}
+      columns={columnsFor(order, onOrder)}
       rows={accounts}
       rowKey={({ id }) => id}
       busy={busy}

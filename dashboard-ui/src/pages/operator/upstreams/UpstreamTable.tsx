@@ -5,6 +5,7 @@ import { formatCount, formatExactTime } from "../../../components/format.ts";
 import { Pair } from "../../../components/Pair.tsx";
 import textStyles from "../../../components/text.module.css";
 import { Dialect } from "../Dialect.tsx";
+import { TestUpstream } from "./TestUpstream.tsx";
 import styles from "./UpstreamTable.module.css";
 
 interface UpstreamTableProps {
@@ -68,6 +69,7 @@ function columnsFor(described: UpstreamTableProps["described"]): readonly Column
       className: styles.lastFailure,
       cell: (health) => <LastFailure health={health} />,
     },
+    { label: "Test", isLabelHidden: true, cell: ({ name }) => <TestUpstream name={name} /> },
   ];
 }
 

@@ -1,0 +1,17 @@
+import { useMutation } from "@tanstack/react-query";
+import { errorTextOf } from "../../api/errors.ts";
+import { Button } from "../../components/Button.tsx";
+import { Notice } from "../../components/Notice.tsx";
+
+/** A button that exports the list as it is filtered. */
+export function ExportButton({ run }: { readonly run: () => Promise<void> }) {
+  const download = useMutation({ mutationFn: run });
+  return (
+    <>
+      <Button busy={download.isPending} onClick={() => download.mutate()}>
+        Export CSV
+      </Button>
+      {download.error === null ? null : <Notice tone="error">{errorTextOf(download.error)}</Notice>}
+    </>
+  );
+}

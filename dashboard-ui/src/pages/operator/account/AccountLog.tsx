@@ -1,0 +1,66 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { api } from "../../../api/client.ts";
+import type { AuditEntry } from "../../../api/types.ts";
+import { type Column, DataTable } from "../../../components/DataTable.tsx";
+import { formatDuration, formatExactTime, formatUsd } from "../../../components/format.ts";
+import { Paged } from "../../../components/Paged.tsx";
+import { Segmented } from "../../../components/Segmented.tsx";
+import textStyles from "../../../components/text.module.css";
+import consoleStyles from "../console.module.css";
+
+const PAGE_SIZE = 50;
+const SHOWN = [
+  { value: "all", label: "All" },
+  { value: "error", label: "Errors only" },
+] as const;
+type Shown = (typeof SHOWN)[number]["value"];
+
+const COLUMNS: readonly Column<AuditEntry>[] = [
+  {
+    label: "Time",
+    kind: "time",
+    cell: ({ timestamp }) => <time dateTime={timestamp.toISOString()}>{formatExactTime(timestamp)}</time>,
+  },
+  { label: "Model", cell: ({ model }) => model ?? <span className={textStyles.quiet}>none</span> },
+  { label: "Key", cell: ({ keyId }) => <code>…{keyId}</code> },
+  {
+    label: "Status",
+    cell: ({ status, errorCode }) => `${status}${errorCode === null ? "" : ` ${errorCode}`}`,
+  },
+  { label: "Latency", kind: "number", cell: ({ latencyMs }) => formatDuration(latencyMs) },
+  { label: "Cost", kind: "number", cell: ({ costNanoUsd }) => formatUsd(costNanoUsd) },
+  { label: "Source IP", cell: ({ sourceIp }) => <code>{sourceIp ?? "unknown"}</code> },
+];
+
+/** The account's requests, newest first. */
+export function AccountLog({ accountId }: { readonly accountId: string }) {
+  const [shown, setShown] = useState<Shown>("all");
+  const query = useInfiniteQuery(
+    api.operator.accounts.entries.infiniteQueryOptions(
+      { id: accountId, limit: PAGE_SIZE, ...(shown === "error" ? { status: "error" } : {}) },
+      { getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined, staleTime: 0 },
+    ),
+  );
+  const entries = query.data?.pages.flatMap((page) => page.entries) ?? [];
+  return (
+    <div className={consoleStyles.consolePart}>
+      <div>
+        <Segmented label="Requests" value={shown} options={SHOWN} onChange={setShown} />
+      </div>
+      <Paged query={query} what="requests">
+        {query.isSuccess && entries.length === 0 ? (
+          <p className={textStyles.quiet}>{shown === "error" ? "No errors." : "No requests yet."}</p>
+        ) : null}
+        {entries.length > 0 ? (
+          <DataTable
+            caption="Requests of the account, newest first"
+            columns={COLUMNS}
+            rows={entries}
+            rowKey={({ id }) => id}
+          />
+        ) : null}
+      </Paged>
+    </div>
+  );
+}

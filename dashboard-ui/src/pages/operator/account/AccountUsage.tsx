@@ -1,0 +1,35 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { client } from "../../../api/client.ts";
+import { operatedUsage } from "../../usage/sources.ts";
+import { UsageSection } from "../../usage/UsageSection.tsx";
+
+const GROUPINGS = [
+  { value: "none", label: "Total" },
+  { value: "model", label: "By model" },
+  { value: "key", label: "By key" },
+] as const;
+
+/** The account's usage over time. */
+export function AccountUsage({ accountId }: { readonly accountId: string }) {
+  const { range = "7d", by = "model" } = useSearch({ from: "/shell/operator/operator/accounts/$accountId" });
+  const navigate = useNavigate({ from: "/operator/accounts/$accountId" });
+  const usage = useMemo(() => operatedUsage(accountId), [accountId]);
+  return (
+    <UsageSection
+      title="Usage"
+      source={usage}
+      performance={{
+        name: `account ${accountId}`,
+        read: (span) => client.operator.accounts.performance.query({ id: accountId, ...span }),
+      }}
+      range={range}
+      by={by}
+      groupings={GROUPINGS}
+      onChange={(change) =>
+        void navigate({ search: (known) => ({ ...known, ...change }), replace: true, resetScroll: false })
+      }
+      nameOf={({ label }) => label}
+    />
+  );
+}

@@ -1,0 +1,60 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { api } from "../../../api/client.ts";
+import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
+import type { AccountDetails } from "../../../api/types.ts";
+import { FormDialog } from "../../../components/FormDialog.tsx";
+import { Select } from "../../../components/Select.tsx";
+import { toast } from "../../../components/toast.ts";
+import { isPlan, PLANS, type Plan } from "../plans.ts";
+import { changeOptions } from "./changes.ts";
+import { givenReason, Reason } from "./Reason.tsx";
+
+const WORDS: Readonly<Record<Plan, string>> = {
+  free: "Up to 50 active keys. IP rules are not enforced.",
+  pro: "Unlimited keys. IP rules are not enforced.",
+  enterprise: "Unlimited keys. IP rules are enforced.",
+};
+
+interface PlanDialogProps {
+  readonly account: AccountDetails;
+  readonly onClose: () => void;
+}
+
+/** Changes the account's plan. */
+export function PlanDialog({ account: { id, ...account }, onClose }: PlanDialogProps) {
+  const [plan, setPlan] = useState<Plan>(account.plan);
+  const [reason, setReason] = useState("");
+  const { onSuccess, onSettled } = changeOptions(id);
+  const change = useMutation(
+    api.operator.accounts.setPlan.mutationOptions({
+      onSuccess: (answer) => {
+        onSuccess(answer);
+        toast(`Plan changed to ${answer.account.plan}.`, answer.notices.join(" "));
+        onClose();
+      },
+      onSettled,
+    }),
+  );
+  return (
+    <FormDialog
+      title="Change plan"
+      action="Save plan"
+      isPending={change.isPending}
+      error={errorTextBeside(change.error, ["reason"])}
+      onSubmit={() => change.mutate({ id, plan, ...givenReason(reason) })}
+      onClose={onClose}
+    >
+      <Select
+        label="Plan"
+        hint={WORDS[plan]}
+        options={PLANS}
+        value={plan}
+        onChange={({ target }) => {
+          if (isPlan(target.value)) setPlan(target.value);
+        }}
+      />
+      <Reason value={reason} onChange={setReason} error={errorTextAt(change.error, "reason")} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,62 @@
+import { toast } from "../../components/toast.ts";
+
+/** A column of a CSV file. */
+export interface CsvColumn<Row> {
+  readonly name: string;
+  readonly read: (row: Row) => string | number | bigint | Date | null;
+}
+
+/** The rows as CSV (RFC 4180). Text that a spreadsheet would run as a formula is quoted with an apostrophe. */
+export function csvOf<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
+  const lines = [
+    columns.map(({ name }) => name),
+    ...rows.map((row) => columns.map(({ read }) => cell(read(row)))),
+  ];
+  return lines.map((line) => `${line.join(",")}\r\n`).join("");
+}
+
+function cell(value: string | number | bigint | Date | null): string {
+  if (value === null) return "";
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value !== "string") return String(value);
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** The maximum number of rows of an export. */
+const MAX_ROWS = 10_000;
+
+interface Page<Row> {
+  readonly rows: readonly Row[];
+  readonly next: string | null;
+}
+
+/** Reads up to 10,000 rows, page by page, and downloads them as a CSV file. */
+export async function exportCsv<Row>(
+  name: string,
+  columns: readonly CsvColumn<Row>[],
+  readPage: (cursor: string | undefined) => Promise<Page<Row>>,
+): Promise<void> {
+  const rows: Row[] = [];
+  let next: string | null | undefined;
+  do {
+    const page = await readPage(next ?? undefined);
+    rows.push(...page.rows);
+    next = page.next;
+  } while (next !== null && rows.length < MAX_ROWS);
+  download(`${name}-${new Date().toISOString().slice(0, 10)}.csv`, csvOf(columns, rows));
+  toast(
+    `${rows.length} rows exported.`,
+    next === null ? undefined : "The list has more rows. Filter it to export the others.",
+  );
+}
+
+function download(fileName: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = fileName;
+  link.click();
+  // By then, the download has taken over the blob.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -1,0 +1,23 @@
+import { readUsageSearch, type UsageSearch } from "../usage/search.ts";
+
+/** The tabs of an account's page. */
+export const ACCOUNT_TABS = [
+  { value: "overview", label: "Overview" },
+  { value: "keys", label: "Keys" },
+  { value: "usage", label: "Usage" },
+  { value: "log", label: "Log" },
+  { value: "access", label: "Limits and access" },
+  { value: "credit", label: "Credit" },
+  { value: "history", label: "History" },
+] as const;
+export type AccountTab = (typeof ACCOUNT_TABS)[number]["value"];
+
+export interface AccountSearch extends Partial<UsageSearch> {
+  /** Absent: the overview. */
+  readonly tab?: AccountTab | undefined;
+}
+
+export function readAccountSearch(search: Record<string, unknown>): AccountSearch {
+  const tab = ACCOUNT_TABS.find(({ value }) => value === search.tab)?.value;
+  return tab === "usage" ? { ...readUsageSearch(search), tab } : { tab };
+}

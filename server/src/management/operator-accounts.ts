@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
+import { filterInput, filterOf } from "../audit/filter.ts";
+import type { AccountId } from "../contract/account.ts";
+import { publicView } from "./audit.ts";
+import { idOf, wholeNumber } from "./inputs.ts";
+import { keysPage, readKeysPage } from "./keys.ts";
+import type { RpcServices } from "./router.ts";
+import { operatorProcedure } from "./trpc.ts";
+import { spanInput } from "./usage.ts";
+
+/** The id of the account. */
+const id = idOf<AccountId>();
+
+/**
+ * What operators may read of an account, in the form and within the bounds in which its users read it. The audit trail does not
+ * record these reads: they return neither key strings nor the content of requests.
+ */
+export function operatorAccountReads({ auditLog, keys, usage }: RpcServices) {
+  return {
+    /** The keys of an account, in the form of `keys.list`. */
+    keys: operatorProcedure
+      .input(
+        z.strictObject({
+          id,
+          ...keysPage,
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          direction: z.literal("forward").optional(),
+        }),
+      )
+      .query(({ input }) => readKeysPage(keys, input.id, input, "operators")),
+
+    /** The usage of an account, in the form of `usage.summary`. */
+    usage: operatorProcedure
+      .input(
+        z.strictObject({
+          id,
+          ...spanInput,
+          /** What has rows of its own in each interval. Default `none`. */
+          groupBy: z.enum(["none", "model", "key"]).default("none"),
+        }),
+      )
+      .query(({ input: { id: accountId, ...question } }) => usage.summary(accountId, question, "operators")),
+
+    /** How fast the requests of an account were answered, in the form of `usage.performance`. */
+    performance: operatorProcedure
+      .input(z.strictObject({ id, ...spanInput }))
+      .query(({ input: { id: accountId, ...span } }) => usage.performance(accountId, span, "operators")),
+
+    /** The entries of an account's audit log, newest first, in the form of `audit.list`. */
+    entries: operatorProcedure
+      .input(
+        z.strictObject({
+          id,
+          ...filterInput,
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          cursor: z.string().optional(),
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          direction: z.literal("forward").optional(),
+          /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
+          limit: wholeNumber(1, AUDIT_PAGE_LIMIT).default(50),
+        }),
+      )
+      .query(async ({ input }) => {
+        const { cursor = null, limit } = input;
+        const page = await auditLog.list(input.id, filterOf(input), cursor, limit, "operators");
+        return {
+          /** The entries of the page, newest first. */
+          entries: page.entries.map(publicView),
+          /** The `cursor` of the next page; `null` on the last page. */
+          nextCursor: page.nextCursor,
+        };
+      }),
+  };
+}

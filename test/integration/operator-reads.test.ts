@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { statusOf } from "../fixtures/request.ts";
+import type { Service } from "../fixtures/service.ts";
+import { signUp, signUpWithKey, type Visitor } from "../fixtures/user.ts";
+
+let service: Service;
+let operator: Visitor;
+
+beforeAll(async () => {
+  service = await startOperatedService();
+  operator = await signInOperator(service.baseUrl);
+});
+afterAll(() => service?.[Symbol.asyncDispose]());
+
+const today = () => {
+  const from = new Date();
+  from.setUTCHours(0, 0, 0, 0);
+  return { from, to: new Date(from.getTime() + 86_400_000), interval: "day" as const };
+};
+
+describe("an operator who reads an account", () => {
+  it("sees what its users see: keys, usage, latency and entries, and no key string", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    expect(await statusOf(service.baseUrl, owner.key)).toBe(200);
+    const { accounts } = operator.trpc.operator;
+    const entries = await accounts.entries.query({ id });
+    expect(entries).toEqual(await owner.trpc.audit.list.query());
+    expect(entries.entries).toHaveLength(1);
+    expect((await accounts.entries.query({ id, status: "error" })).entries).toEqual([]);
+    const usage = await accounts.usage.query({ id, ...today(), groupBy: "key" });
+    expect(usage).toEqual(await owner.trpc.usage.summary.query({ ...today(), groupBy: "key" }));
+    expect(usage.total.requests).toBe(1);
+    expect(await accounts.performance.query({ id, ...today() })).toEqual(
+      await owner.trpc.usage.performance.query(today()),
+    );
+    const keys = await accounts.keys.query({ id });
+    expect(keys).toEqual(await owner.trpc.keys.list.query());
+    expect(keys.keys.map((key) => key.id)).toEqual([owner.id]);
+    expect(JSON.stringify(keys)).not.toContain(owner.key);
+  });
+
+  it("is refused without the role", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const { accounts, testUpstream } = owner.trpc.operator;
+    for (const call of [
+      accounts.keys.query({ id }),
+      accounts.usage.query({ id, ...today() }),
+      accounts.entries.query({ id }),
+      testUpstream.mutate({ name: "sandbox" }),
+    ]) {
+      expect((await refusalOf(call)).code).toBe("permission_denied");
+    }
+  });
+});
+
+describe("the list of accounts", () => {
+  it("has the usage of 30 days and the latest request, and can be ordered by it", async () => {
+    const [quiet, busy] = [await signUpWithKey(service.baseUrl), await signUpWithKey(service.baseUrl)];
+    for (let number = 0; number < 3; number++) await statusOf(service.baseUrl, busy.key);
+    const idOf = async (owner: typeof busy) => (await owner.trpc.account.get.query()).id;
+    const { accounts } = operator.trpc.operator;
+    const id = await idOf(busy);
+    // Asking for usage waits until it is stored.
+    const { total } = await accounts.usage.query({ id, ...today() });
+    const account = await accounts.get.query({ id });
+    expect(account).toMatchObject({ recentRequests: 3, recentCostNanoUsd: total.costNanoUsd });
+    expect(Date.now() - (account.lastRequestHour?.getTime() ?? 0)).toBeLessThan(2 * 3_600_000);
+    expect(await accounts.get.query({ id: await idOf(quiet) })).toMatchObject({
+      recentRequests: 0,
+      recentCostNanoUsd: 0n,
+      lastRequestHour: null,
+    });
+    for (const order of ["requests", "cost"] as const) {
+      const page = await accounts.list.query({ order, limit: 200 });
+      const figures = page.accounts.map((each) =>
+        order === "cost" ? each.recentCostNanoUsd : BigInt(each.recentRequests),
+      );
+      expect(figures).toEqual(figures.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0)));
+      expect(page.nextCursor).toBeNull();
+    }
+    const [first] = (await accounts.list.query({ order: "requests", limit: 1 })).accounts;
+    expect(first?.id).toBe(id);
+  });
+});
+
+describe("the audit trail", () => {
+  it("is filtered by action, author, address and text", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const { accounts, audit } = operator.trpc.operator;
+    await accounts.suspend.mutate({ id, reason: "100% Chargeback" });
+    await accounts.reinstate.mutate({ id });
+    const found = async (filter: Parameters<typeof audit.query>[0]) =>
+      (await audit.query({ accountId: id, ...filter })).actions.map(({ action }) => action);
+    expect(await found({})).toHaveLength(3);
+    expect(await found({ action: "account.reinstate" })).toEqual(["account.reinstate"]);
+    expect(await found({ author: "OPERATOR@" })).toEqual(["account.reinstate", "account.suspend"]);
+    expect(await found({ author: owner.email })).toEqual(["user.signUp"]);
+    expect(await found({ source: "127.0.0.0/8" })).toHaveLength(3);
+    expect(await found({ source: "192.0.2.0/24" })).toEqual([]);
+    expect(await found({ search: "100% charge" })).toEqual(["account.suspend"]);
+    expect(await found({ search: "1_0%" })).toEqual([]);
+    const { code } = await refusalOf(audit.query({ source: "nowhere" }));
+    expect(code).toBe("invalid_request");
+  });
+});
+
+describe("the test of an upstream", () => {
+  it("answers for a sandbox, refuses a name that the catalog has not, and is recorded", async () => {
+    const { upstreams } = await operator.trpc.operator.catalog.query();
+    const name = upstreams[0]?.name ?? "";
+    const result = await operator.trpc.operator.testUpstream.mutate({ name });
+    expect(result).toMatchObject({ problem: null, models: 0 });
+    const { actions } = await operator.trpc.operator.audit.query({ action: "upstream.test" });
+    expect(actions.map(({ after }) => after)).toEqual([{ upstream: name, accepted: true }]);
+    const { code } = await refusalOf(operator.trpc.operator.testUpstream.mutate({ name: "none such" }));
+    expect(code).toBe("not_found");
+  });
+});
