@@ -51,7 +51,9 @@ export function Keys() {
           look="primary"
           icon={<Plus size={16} aria-hidden="true" />}
           disabled={list.isPending}
-          offReason={isFull ? `The account has reached its limit of ${formatCount(limit)} active keys.` : undefined}
+          offReason={
+            isFull ? `The account has reached its limit of ${formatCount(limit)} active keys.` : undefined
+          }
           onClick={() => setDialog({ kind: "create" })}
         >
           Create key
