@@ -28,6 +28,7 @@ import {
   readTrailSearch,
 } from "./pages/operator/search.ts";
 import { readAccountSearch } from "./pages/operator/search-account.ts";
+import { firstKeysQuery } from "./pages/playground/keys-query.ts";
 import { readPlaygroundSearch } from "./pages/playground/search.ts";
 import { currentUsageQuery } from "./pages/usage/queries.ts";
 import { readServiceUsageSearch, readUsageSearch } from "./pages/usage/search.ts";
@@ -111,7 +112,7 @@ const playground = createRoute({
   getParentRoute: () => account,
   path: "/playground",
   validateSearch: readPlaygroundSearch,
-  loader: () => load(api.models.list.queryOptions(), api.keys.list.queryOptions()),
+  loader: () => load(api.models.list.queryOptions(), firstKeysQuery()),
   component: lazyPage(() => import("./pages/playground/Playground.tsx"), "Playground"),
 });
 const models = createRoute({

@@ -8,8 +8,8 @@ import { member, root, routerType } from "./router-type.mjs";
 import { schemasOf } from "./schemas.mjs";
 
 const GENERATED = "// Generated from the server's router by `npm run procedures`. Do not edit.\n";
-/** The routers whose procedures have paths of REST, too. */
-const REST_ROUTERS = ["account", "keys", "usage", "credits"];
+/** The routers whose procedures have paths of REST, too, and single procedures of others. */
+const IN_REST = ["account", "keys", "usage", "credits", "audit.summary"];
 
 const router = routerType();
 const record = member(router, "_def", "record");
@@ -37,7 +37,7 @@ export interface ProcedureError ${printed(errorShape, "error")}
  * The JSON Schemas of procedures' outputs, by the names of the procedures. A \`Date\` has the format \`date-time\`, and a bigint the
  * format \`bigint\`.
  */
-export const ANSWER_SCHEMAS = ${JSON.stringify(schemasOf(record, REST_ROUTERS))} as const;
+export const ANSWER_SCHEMAS = ${JSON.stringify(schemasOf(record, IN_REST))} as const;
 `,
 };
 

@@ -3,12 +3,16 @@ import ts from "typescript";
 import { commentOf } from "./comments.mjs";
 import { checker, isProcedure, member, procedureAt, withoutBrand } from "./router-type.mjs";
 
-/** The schemas of the outputs of these routers' queries and mutations, by the full names of the procedures. */
-export function schemasOf(record, routers) {
+/**
+ * The schemas of the outputs of queries and mutations, by the full names of the procedures. `names` has routers, such as `keys`, and
+ * procedures, such as `audit.summary`.
+ */
+export function schemasOf(record, names) {
   const schemas = {};
-  for (const router of routers) {
+  for (const [router, only] of names.map((name) => name.split("."))) {
     const procedures = member(record, router);
     for (const { name } of checker.getPropertiesOfType(procedures)) {
+      if (only !== undefined && name !== only) continue;
       const type = member(procedures, name);
       if (!isProcedure(type)) continue;
       const { kind, output } = procedureAt(type);

@@ -16,11 +16,29 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     expect(await usage.getByText("sandbox/echo").count()).toBe(0);
     await page.getByRole("region", { name: "Latency over time" }).waitFor();
     await page.getByRole("row", { name: /^sandbox 2 100%/ }).waitFor();
+    const addresses = page.getByRole("table", { name: "Addresses of the last 30 days" });
+    await addresses.getByRole("row", { name: /^127\.0\.0\.1 / }).waitFor();
+    await page.getByRole("heading", { name: "Use this key" }).waitFor();
+    await page.getByText("export OSTIARY_API_KEY=sk-…").waitFor();
+    await page.getByText("No errors in the last 30 days.").waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await page.getByRole("link", { name: "View requests" }).click();
     await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
     expect(new URL(page.url()).searchParams.get("key")).toBe(id);
     expect(complaints).toEqual([]);
+  });
+
+  it("a key lists its errors by code, each of which leads to its requests", async () => {
+    const { keys } = await overview.used.trpc.keys.list.query();
+    const id = keys.find(({ name }) => name === "test")?.id ?? "";
+    const { page } = await overview.site.open(overview.used, `/settings/keys/${id}`);
+    const errors = page.getByRole("table", { name: /^Errors of the last 30 days/ });
+    await errors.getByRole("row", { name: "model_not_found 1" }).waitFor();
+    await errors.getByRole("link", { name: "model_not_found" }).click();
+    await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
+    const search = new URL(page.url()).searchParams;
+    expect([search.get("key"), search.get("error_code")]).toEqual([id, "model_not_found"]);
+    await page.getByRole("row", { name: /model_not_found/ }).waitFor();
   });
 
   it("a model shows its prices, code to call it, and its usage by key", async () => {

@@ -120,13 +120,16 @@ describe.skipIf(!hasBrowser)("a chart", () => {
 
   it("leads from a part of a bar to its requests, and by keyboard to those of the interval", async () => {
     const { page } = await overview.pageOf(overview.used);
-    await chartOf(page, "Errors").scrollIntoViewIfNeeded();
-    const box = await chartOf(page, "Errors").boundingBox();
+    const chart = chartOf(page, "Errors");
+    // The foot of the last of seven bars, once the page has stopped moving and shows it.
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
     if (box === null) throw new Error("the chart is not there");
-    await page.mouse.click(box.x + box.width - box.width / 14, box.y + box.height - 4);
+    await chart.click({ position: { x: box.width - box.width / 14, y: box.height - 4 } });
     await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
     const errors = new URL(page.url()).searchParams;
     expect(errors.get("error_code")).toBe("model_not_found");
+    expect(errors.get("status")).toBe("error");
     const lengthMs = Date.parse(errors.get("to") ?? "") - Date.parse(errors.get("from") ?? "");
     expect(lengthMs).toBe(DAY_MS);
     await page.goBack();
@@ -135,6 +138,30 @@ describe.skipIf(!hasBrowser)("a chart", () => {
     await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
     expect(new URL(page.url()).searchParams.get("from")).toBe(errors.get("from"));
     expect(new URL(page.url()).searchParams.has("model")).toBe(false);
+    expect(new URL(page.url()).searchParams.has("status")).toBe(false);
+  });
+
+  it("of errors leads to the failed requests of an interval by keyboard", async () => {
+    const { page } = await overview.pageOf(overview.used, "/?by=none");
+    await chartOf(page, "Errors").focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("status")).toBe("error");
+    await page.getByText("model_not_found").first().waitFor();
+    expect(await page.getByText("sandbox/lorem").count()).toBe(0);
+  });
+
+  it("of tokens tells those of prompts, of cached prompts and of answers apart", async () => {
+    const { total } = await overview.used.trpc.usage.summary.query({
+      from: new Date(Date.now() - DAY_MS).toISOString(),
+      to: new Date().toISOString(),
+      interval: "day",
+    });
+    const { page } = await overview.pageOf(overview.used);
+    const chart = chartOf(page, "Input and output tokens");
+    await expect
+      .poll(() => chart.getAttribute("aria-valuetext"))
+      .toContain(`Input ${total.promptTokens - total.cachedTokens}, Output ${total.completionTokens}`);
   });
 
   it("leaves out a series that is switched off in its legend", async () => {
@@ -170,6 +197,9 @@ describe.skipIf(!hasBrowser)("a chart", () => {
     for (const theme of ["Dark", "Light", "Dark"]) {
       await chooseInAccountMenu(page, theme);
       await expect.poll(() => page.evaluate(missingColours)).toEqual([]);
+      // The menu stays open after a choice.
+      await page.keyboard.press("Escape");
+      await page.getByRole("menu").waitFor({ state: "detached" });
     }
   });
 

@@ -28,6 +28,12 @@ const ACCOUNT: readonly PageUnderTest[] = [
   { path: "/settings/credits", title: "Credits" },
   { path: "/settings/account", title: "Account" },
 ];
+/** Pages of what only an account in use has. `:key` is the id of its key. */
+const DETAILS: readonly PageUnderTest[] = [
+  { path: "/settings/keys/:key", title: "test" },
+  { path: "/settings/keys/:key/rotation", title: "Rotate “test”" },
+  { path: "/models/sandbox%2Fecho", title: "sandbox/echo" },
+];
 const OPERATOR: readonly PageUnderTest[] = [
   { path: "/operator", title: "Accounts" },
   { path: "/operator/usage", title: "Usage" },
@@ -44,6 +50,7 @@ const PHONE = 375;
 const WIDER = [1_440, 1_920];
 
 let owner: Owner;
+let keyId: string;
 let operator: Visitor;
 
 const site = openSite(startOperatedService);
@@ -60,6 +67,7 @@ beforeAll(async () => {
     });
   }
   await busy.trpc.tokens.create.mutate({ name: "script" });
+  keyId = (await busy.trpc.keys.list.query()).keys[0]?.id ?? "";
   owner = busy;
 });
 
@@ -70,7 +78,7 @@ async function pageOf(visitor: Visitor | null, colorScheme: (typeof SCHEMES)[num
 }
 
 async function show(page: Page, { path, title }: PageUnderTest): Promise<void> {
-  await page.goto(path);
+  await page.goto(path.replace(":key", keyId));
   await page.getByRole("heading", { level: 1, name: title, exact: true }).waitFor();
   // Nothing is still on its way.
   await page.waitForFunction(() => !/Loading /.test(document.body.textContent));
@@ -86,7 +94,7 @@ function overflowOf(page: Page): Promise<number> {
 
 const VISITORS = [
   { name: "nobody", pages: OPEN, who: () => null },
-  { name: "an owner", pages: ACCOUNT, who: () => owner },
+  { name: "an owner", pages: [...ACCOUNT, ...DETAILS], who: () => owner },
   { name: "the owner of an empty account", pages: ACCOUNT, who: () => signUp(site.service.baseUrl) },
   { name: "an operator", pages: OPERATOR, who: () => operator },
 ];

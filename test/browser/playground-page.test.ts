@@ -124,6 +124,32 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     await expect.poll(() => choice.inputValue()).toBe(next.id);
   });
 
+  it("searches the keys of an account that has many, and loads the first ones only", async () => {
+    const { page, owner } = await playground.openBench("acme/echo");
+    const { keys } = owner.trpc;
+    for (let begun = 0; begun < 100; begun += 20) {
+      const names = Array.from({ length: 20 }, (_, index) => `old ${begun + index}`);
+      const created = await Promise.all(names.map((name) => keys.create.mutate({ name })));
+      await Promise.all(created.map(({ id }) => keys.revoke.mutate({ id })));
+    }
+    await keys.create.mutate({ name: "newest" });
+    const lists: string[] = [];
+    page.on("response", (response) => {
+      if (response.url().includes("keys.list")) lists.push(decodeURIComponent(response.url()));
+    });
+    await page.reload();
+    const choice = page.getByRole("combobox", { name: "Key", exact: true });
+    await choice.fill("tes");
+    await page.getByRole("option", { name: /^test / }).click();
+    await sayAndHear(page, "as the chosen one");
+    const { entries } = await owner.trpc.audit.list.query({ limit: 1 });
+    expect(entries[0]?.keyName).toBe("test");
+    await page.reload();
+    await expect.poll(() => choice.inputValue()).toMatch(/^test /);
+    expect(lists.length).toBeGreaterThan(0);
+    expect(lists.every((url) => url.includes("limit"))).toBe(true);
+  });
+
   it("leads who has no key to create one", async () => {
     const owner = await signUp(playground.site.service.baseUrl);
     const { page } = await playground.site.page();

@@ -6,8 +6,10 @@ import {
   groupsOf,
   NOTHING,
   rankedBy,
+  totalsOf,
   type UsageGroup,
 } from "../../dashboard-ui/src/pages/usage/groups.ts";
+import { TOKEN_KINDS } from "../../dashboard-ui/src/pages/usage/measures.ts";
 
 const START = new Date("2026-03-03T00:00:00Z");
 const NEXT = new Date("2026-03-04T00:00:00Z");
@@ -31,6 +33,19 @@ function tenModels(): readonly UsageGroup[] {
 }
 
 const idsOf = (groups: readonly UsageGroup[]) => groups.map(({ id }) => id);
+
+describe("the kinds of tokens", () => {
+  it("add up to all tokens of an interval", () => {
+    const figures = { promptTokens: 10, cachedTokens: 4, completionTokens: 3 };
+    const groups = groupsOf([rowOf("a", figures), rowOf("b", figures)], [START, NEXT]);
+    expect(
+      totalsOf(groups, 2).map((totals) => TOKEN_KINDS.map(({ name, read }) => `${name} ${read(totals)}`)),
+    ).toEqual([
+      ["Input 12", "Cached input 8", "Output 6"],
+      ["Input 0", "Cached input 0", "Output 0"],
+    ]);
+  });
+});
 
 describe("groups of usage", () => {
   it("have a value for each interval, and come by number of requests", () => {

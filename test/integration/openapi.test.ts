@@ -130,7 +130,9 @@ describe("the OpenAPI document", () => {
   });
 
   it("describes management operations with REST's names and units", () => {
-    const managed = operations().filter(({ path }) => /^\/v1\/(?:keys|usage|account|credits)/.test(path));
+    const managed = operations().filter(({ path }) =>
+      /^\/v1\/(?:keys|usage|account|credits|audit\/summary)/.test(path),
+    );
     const descriptions = managed.flatMap(({ operation }) =>
       [...JSON.stringify(operation).matchAll(/"description":"((?:[^"\\]|\\.)*)"/g)].map(
         ([, text = ""]) => text,
@@ -143,12 +145,14 @@ describe("the OpenAPI document", () => {
   it("describes the answers of management operations completely", async () => {
     // The export of actions answers with lines.
     const managed = operations().filter(
-      ({ path }) => /^\/v1\/(?:keys|usage|account|credits)/.test(path) && !path.endsWith("/export"),
+      ({ path }) =>
+        /^\/v1\/(?:keys|usage|account|credits|audit\/summary)/.test(path) && !path.endsWith("/export"),
     );
-    expect(managed).toHaveLength(12);
+    expect(managed).toHaveLength(16);
     const day = new Date().toISOString().slice(0, 10);
     const queries: Readonly<Record<string, string>> = {
       "/v1/usage": `?from=2026-01-01&to=${day}&interval=month&group_by=key`,
+      "/v1/usage/performance": `?from=2026-01-01&to=${day}&interval=month`,
     };
     for (const described of managed) {
       const { path, method, operation } = described;

@@ -40,7 +40,10 @@ async function newAccount(): Promise<Account> {
   return { ...owner, key, keyUuid, token };
 }
 
-const READS = ["/v1/keys", "/v1/account", "/v1/account/limits", "/v1/credits", "/v1/credits/ledger"];
+const READS = [
+  ...["/v1/keys", "/v1/account", "/v1/account/limits", "/v1/audit/summary"],
+  ...["/v1/credits", "/v1/credits/ledger", "/v1/credits/statement"],
+];
 
 /** Operations that change something, for a key's id. */
 const changesOf = (id: string) =>
@@ -130,7 +133,11 @@ describe("a management operation", () => {
   it("finds no keys of other accounts, and none that do not exist", async () => {
     const [mine, other] = [await newAccount(), await newAccount()];
     for (const id of [other.keyUuid, crypto.randomUUID()]) {
-      const paths = [["GET", `/v1/keys/${id}/usage`, undefined], ...changesOf(id).slice(1)] as const;
+      const paths = [
+        ["GET", `/v1/keys/${id}/usage`, undefined],
+        ["GET", `/v1/keys/${id}/addresses`, undefined],
+        ...changesOf(id).slice(1),
+      ] as const;
       for (const [method, path, body] of paths) {
         expect(await send(method, path, { credential: mine.token, body }), path).toMatchObject({
           status: 404,

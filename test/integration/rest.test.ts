@@ -51,6 +51,10 @@ describe("keys by REST", () => {
       rotation: { successor_id: rotated.body.id, idle_after_seconds: 60, is_idle: false },
     });
 
+    const { addresses } = await owner.trpc.keys.addresses.query({ id });
+    expect(addresses).toMatchObject([{ ip: "127.0.0.1", lastUsedAt: expect.any(Date) }]);
+    expect((await send("GET", `/v1/keys/${id}/addresses`)).body).toEqual(inRest({ addresses }));
+
     const listed = await send("GET", "/v1/keys");
     expect(listed.body).toMatchObject({ object: "list", has_more: false, next_cursor: null });
     expect(listed.body.data.map(({ name }: { name: string }) => name)).toEqual([
@@ -143,11 +147,42 @@ describe("reading by REST", () => {
     expect(summary.total.requests).toBeGreaterThan(0);
     const { entries } = await trpc.credits.ledger.query();
     expect((await send("GET", "/v1/credits/ledger")).body.data).toEqual(inRest(entries));
+    const { lines } = await trpc.credits.statement.query();
+    expect((await send("GET", "/v1/credits/statement")).body.data).toEqual(inRest(lines));
+    expect(lines.length).toBeGreaterThan(0);
+    await fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+    });
+    const performance = await trpc.usage.performance.query(period);
+    const { body } = await send("GET", `/v1/usage/performance?from=2026-01-01&to=${day}&interval=month`);
+    expect(body).toEqual(inRest(performance));
+    expect(body.upstreams).toMatchObject([{ errors: 0, latency_ms: { p50: expect.any(Number) } }]);
     const { actions } = await trpc.account.actions.query({ limit: 3 });
     expect((await send("GET", "/v1/account/actions?limit=3")).body).toMatchObject({
       data: inRest(actions),
       has_more: true,
     });
+  });
+
+  it("adds up the entries of the log that match", async () => {
+    const { trpc } = owner;
+    const today = { from: new Date(`${day}T00:00:00Z`), to: new Date(Date.now() + 60_000) };
+    const query = `from=${today.from.toISOString()}&to=${today.to.toISOString()}`;
+    for (const status of ["200", "error"]) {
+      const summary = await trpc.audit.summary.query({
+        from: today.from.toISOString(),
+        to: today.to.toISOString(),
+        status,
+      });
+      expect(summary.total.requests).toBeGreaterThan(0);
+      expect((await send("GET", `/v1/audit/summary?${query}&status=${status}`)).body).toEqual(
+        inRest(summary),
+      );
+    }
+    const wrong = await send("GET", "/v1/audit/summary?status=7xx");
+    expect(wrong).toMatchObject({ status: 400, body: { error: { param: "status" } } });
   });
 
   it("writes amounts exactly, also small, large and negative ones", async () => {

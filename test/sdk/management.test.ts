@@ -79,6 +79,9 @@ describe("the client with a management token", () => {
     });
     expect(summary.total.requests).toBe(summary.rows.reduce((sum, row) => sum + row.requests, 0));
     for await (const entry of client().credits.ledger({ limit: 1 })) expect(entry.at).toBeInstanceOf(Date);
+    for await (const line of client().credits.statement({ limit: 1 })) {
+      expect(line.amountNanoUsd).toMatch(/^-?\d+$/);
+    }
   });
 
   it("makes one key when the answer to its creation was lost", async () => {

@@ -17,6 +17,9 @@ export type KeyUsage = ListedKey["usage"];
 /** The answer of `keys.usage`: a key with its use. @interface */
 export type KeyUse = Decimals<Keys["usage"]["output"]>;
 
+/** A client's address, and when a key was last used from it. @interface */
+export type KeyAddress = Decimals<Keys["addresses"]["output"]["addresses"][number]>;
+
 /** The state of a key's rotation. @interface */
 export type Rotation = NonNullable<ListedKey["rotation"]>;
 
@@ -55,11 +58,24 @@ export type Balance = Decimals<Procedures["credits"]["balance"]["output"]>;
  */
 export type LedgerEntry = Decimals<Procedures["credits"]["ledger"]["output"]["entries"][number]>;
 
+/**
+ * A line of the account's statement: a grant, an adjustment, or the requests of a UTC day with their complete sum.
+ *
+ * @interface
+ */
+export type StatementLine = Decimals<Procedures["credits"]["statement"]["output"]["lines"][number]>;
+
 /** Parameters of `usage.summary`. @interface */
 export type UsageSummaryParams = Procedures["usage"]["summary"]["input"];
 
 /** The answer of `usage.summary`: rows in order of time, without the intervals that have no requests. @interface */
 export type UsageSummary = Decimals<Procedures["usage"]["summary"]["output"]>;
+
+/** Parameters of `usage.performance`. @interface */
+export type UsagePerformanceParams = Procedures["usage"]["performance"]["input"];
+
+/** The answer of `usage.performance`: latency and time to first token, by interval and by upstream. @interface */
+export type UsagePerformance = Decimals<Procedures["usage"]["performance"]["output"]>;
 
 /** Usage in one interval: of the account, or of one model or key where it is grouped. @interface */
 export type UsageRow = UsageSummary["rows"][number];
@@ -75,6 +91,12 @@ export type AuditVerifyParams = NonNullable<Procedures["audit"]["verify"]["input
 
 /** A point in an account's chain of batches. Keep it to verify later that nothing before it was modified. @interface */
 export type ChainPoint = NonNullable<AuditVerification["head"]>;
+
+/** Filters of `audit.summary`. @interface */
+export type AuditSummaryParams = NonNullable<Procedures["audit"]["summary"]["input"]>;
+
+/** Sums of the entries that match, with the names of procedures. @interface */
+export type AuditSummary = Decimals<Procedures["audit"]["summary"]["output"]>;
 
 /** Filters of live entries. @interface */
 export type AuditTailParams = NonNullable<Procedures["audit"]["tail"]["input"]>;

@@ -589,6 +589,23 @@ export interface Procedures {
         } | null;
       }
     >;
+    /** The addresses from which a key was used in the last 30 days, the latest first: at most 100. */
+    readonly addresses: Procedure<
+      "query",
+      {
+        /** The id of the key, a UUID. Not its key ID. */
+        readonly id: string;
+      },
+      {
+        /** The addresses. */
+        readonly addresses: readonly {
+          /** An IPv4 or IPv6 address. */
+          readonly ip: string;
+          /** When the last request with the key arrived from it. */
+          readonly lastUsedAt: Date;
+        }[];
+      }
+    >;
     /** Creates a key. The answer contains the key string; it cannot be read again. */
     readonly create: Procedure<
       "mutation",

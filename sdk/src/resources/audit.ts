@@ -1,11 +1,14 @@
 import { AuditExport, type ExportOptions } from "../audit/export.ts";
 import type { AuditEntry, AuditExportParams, AuditListParams, AuditListResponse } from "../contract/audit.ts";
 import type {
+  AuditSummary,
+  AuditSummaryParams,
   AuditTailParams,
   AuditVerification,
   AuditVerifyParams,
   LiveAuditEntries,
 } from "../contract/management.ts";
+import type { APIPromise } from "../core/api-promise.ts";
 import { APIPagePromise, Page } from "../core/pagination.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
 import type { Trpc } from "../core/trpc.ts";
@@ -54,6 +57,20 @@ export class Audit {
    */
   export(params: AuditExportParams = {}, options: ExportOptions = {}): AuditExport {
     return new AuditExport(this.#transport, params, options);
+  }
+
+  /**
+   * Adds up the entries that match: totals, a histogram, and how many have each model, error code and status. Of more than 200,000
+   * entries in the period, the newest are counted.
+   *
+   * @example
+   * ```ts
+   * const { total, errorCodes } = await client.audit.summary({ status: "error", from: "2026-11-01" });
+   * console.log(total.requests, errorCodes);
+   * ```
+   */
+  summary(params: AuditSummaryParams = {}, options?: RequestOptions): APIPromise<AuditSummary> {
+    return this.#trpc.audit.summary.query(params, options);
   }
 
   /**

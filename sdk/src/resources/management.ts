@@ -5,6 +5,7 @@ import type {
   Balance,
   CreatedKey,
   Key,
+  KeyAddress,
   KeyCreateParams,
   KeyRotateParams,
   KeyUse,
@@ -12,6 +13,9 @@ import type {
   LimitUse,
   ListedKey,
   PageParams,
+  StatementLine,
+  UsagePerformance,
+  UsagePerformanceParams,
   UsageSummary,
   UsageSummaryParams,
 } from "../contract/management.ts";
@@ -90,6 +94,11 @@ export class Keys {
     return this.#trpc.keys.usage.query({ id }, options);
   }
 
+  /** The addresses from which a key was used in the last 30 days, the latest first: at most 100. */
+  async addresses(id: string, options?: RequestOptions): Promise<readonly KeyAddress[]> {
+    return (await this.#trpc.keys.addresses.query({ id }, options)).addresses;
+  }
+
   /** Revokes a key permanently. Once this has resolved, every node refuses it. */
   revoke(id: string, options?: RequestOptions): APIPromise<Key> {
     return this.#trpc.keys.revoke.mutate({ id }, options);
@@ -117,6 +126,21 @@ export class Usage {
    */
   summary(params: UsageSummaryParams, options?: RequestOptions): APIPromise<UsageSummary> {
     return this.#trpc.usage.summary.query(params, options);
+  }
+
+  /**
+   * Median and 95th percentile of latency and of time to first token in milliseconds, by interval and by upstream. Measures the newest
+   * 20,000 requests of the period.
+   *
+   * @example
+   * ```ts
+   * const from = new Date(Date.now() - 24 * 60 * 60_000);
+   * const { upstreams } = await client.usage.performance({ from, to: new Date(), interval: "hour" });
+   * for (const { upstream, latencyMs } of upstreams) console.log(upstream, latencyMs.p50, latencyMs.p95);
+   * ```
+   */
+  performance(params: UsagePerformanceParams, options?: RequestOptions): APIPromise<UsagePerformance> {
+    return this.#trpc.usage.performance.query(params, options);
   }
 }
 
@@ -218,6 +242,22 @@ export class Credits {
     return pages(params, async (page) => {
       const { entries, nextCursor } = await this.#trpc.credits.ledger.query(page, options);
       return { data: entries, nextCursor };
+    });
+  }
+
+  /**
+   * Lists the account's statement, newest first: each grant and adjustment, and the requests of each UTC day as one line with their
+   * complete sum.
+   *
+   * @example
+   * ```ts
+   * for await (const { at, kind, amountNanoUsd } of client.credits.statement()) console.log(at, kind, amountNanoUsd);
+   * ```
+   */
+  statement(params: PageParams = {}, options?: RequestOptions): PagePromise<StatementLine> {
+    return pages(params, async (page) => {
+      const { lines, nextCursor } = await this.#trpc.credits.statement.query(page, options);
+      return { data: lines, nextCursor };
     });
   }
 }

@@ -38,6 +38,14 @@ export interface KeyUsage {
   readonly requestsLastDay: number;
 }
 
+/** A client's address, and when a key was last used from it. */
+export interface KeyAddress {
+  /** An IPv4 or IPv6 address. */
+  readonly ip: string;
+  /** When the last request with the key arrived from it. */
+  readonly lastUsedAt: Date;
+}
+
 export interface ListedKey extends Key {
   /** How much the key is used. */
   readonly usage: KeyUsage;

@@ -4,7 +4,16 @@ import { suspended } from "../accounts/refusals.ts";
 import { raiseVersion } from "../admission/versions-store.ts";
 import { ACTIVE_KEY_LIMITS, type AccountId, type AccountState, type Plan } from "../contract/account.ts";
 import type { ActionName, Actor } from "../contract/action.ts";
-import type { Key, KeyLookup, KeySnapshot, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
+import type {
+  Key,
+  KeyAddress,
+  KeyLookup,
+  KeySnapshot,
+  KeyState,
+  KeyUsage,
+  KeyUuid,
+  ListedKey,
+} from "../contract/key.ts";
 import {
   type Database,
   inTransaction,
@@ -126,6 +135,28 @@ export class PostgresKeys implements KeyStore, KeyLookup {
         where account_id = ${accountId}
           and id in (select value::uuid from jsonb_array_elements_text(${sql.json([...ids])}))`,
       now,
+    );
+  }
+
+  async listAddresses(
+    accountId: AccountId,
+    id: KeyUuid,
+    max: number,
+    now: Date,
+  ): Promise<readonly KeyAddress[] | null> {
+    const sql = this.#longReads;
+    // Uses the keys' primary key and key_addresses_pkey. A key without addresses has one row, of nulls.
+    const rows = await sql<{ ip: string | null; lastUsedAt: Date | null }[]>`
+      select host(source_ip) as ip, last_seen_at as "lastUsedAt"
+      from keys
+      left join key_addresses
+        on key_addresses.key = keys.id and last_seen_at >= ${now}::timestamptz - interval '30 days'
+      where keys.account_id = ${accountId} and keys.id = ${id}
+      order by last_seen_at desc nulls last, source_ip
+      limit ${max}`;
+    if (rows.length === 0) return null;
+    return rows.flatMap(({ ip, lastUsedAt }) =>
+      ip === null || lastUsedAt === null ? [] : [{ ip, lastUsedAt }],
     );
   }
 

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Publisher } from "../admission/publisher.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
-import type { Key, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
+import type { Key, KeyAddress, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
 import { readPage } from "../database/page.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
@@ -26,6 +26,13 @@ export interface KeyStore {
   listActiveNames(accountId: AccountId, prefix: string): Promise<readonly string[]>;
   /** @returns `null` when the account has no such key. */
   findKey(accountId: AccountId, id: KeyUuid, now: Date): Promise<ListedKey | null>;
+  /** The addresses of the last 30 days, the latest first. @returns `null` when the account has no such key. */
+  listAddresses(
+    accountId: AccountId,
+    id: KeyUuid,
+    max: number,
+    now: Date,
+  ): Promise<readonly KeyAddress[] | null>;
   /** Raises the version. Revoking a revoked key changes nothing. @returns `null` when the account has no such key. */
   revokeKey(
     accountId: AccountId,
@@ -201,6 +208,19 @@ export class Keys {
       noSuchKey();
     const { keyId, name, state, rotation, usage } = found;
     return { id, keyId, name, state, rotation, ...usage };
+  }
+
+  /** Returns the addresses from which a key was used in the last 30 days, at most `max`, the latest first. @throws {Failure} `not_found` */
+  async addresses(
+    accountId: AccountId,
+    id: KeyUuid,
+    max: number,
+    reader: Reader = accountId,
+  ): Promise<readonly KeyAddress[]> {
+    const found = await this.#onceFlushed(reader, () =>
+      this.#parts.store.listAddresses(accountId, id, max, this.#parts.now()),
+    );
+    return found ?? noSuchKey();
   }
 
   /**

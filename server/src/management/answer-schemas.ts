@@ -642,6 +642,28 @@ export const ANSWER_SCHEMAS = {
       },
     },
   },
+  "keys.addresses": {
+    type: "object",
+    required: ["addresses"],
+    properties: {
+      addresses: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["ip", "lastUsedAt"],
+          properties: {
+            ip: { type: "string", description: "An IPv4 or IPv6 address." },
+            lastUsedAt: {
+              type: "string",
+              format: "date-time",
+              description: "When the last request with the key arrived from it.",
+            },
+          },
+        },
+        description: "The addresses.",
+      },
+    },
+  },
   "keys.create": {
     type: "object",
     required: ["id", "name", "keyId", "key", "state", "createdAt", "replaces"],
@@ -985,6 +1007,88 @@ export const ANSWER_SCHEMAS = {
       nextCursor: {
         type: ["string", "null"],
         description: "The `cursor` of the next page; `null` on the last page.",
+      },
+    },
+  },
+  "audit.summary": {
+    type: "object",
+    required: ["total", "countedFrom", "bucketMs", "buckets", "models", "errorCodes", "statuses"],
+    properties: {
+      total: {
+        type: "object",
+        required: ["requests", "errors", "promptTokens", "completionTokens", "costNanoUsd"],
+        properties: {
+          requests: { type: "integer", description: "The number of requests, including refused ones." },
+          errors: {
+            type: "integer",
+            description:
+              "The requests that failed: answered with a status of 400 or more, or aborted with an error code.",
+          },
+          promptTokens: { type: "integer", description: "The tokens of the prompts." },
+          completionTokens: { type: "integer", description: "The tokens of the answers." },
+          costNanoUsd: { type: "string", format: "bigint", description: "The cost in nano-USD." },
+        },
+        description: "The sums over all entries that were counted.",
+      },
+      countedFrom: {
+        type: ["string", "null"],
+        format: "date-time",
+        description:
+          "The time up to which older entries were not counted, because there are too many; `null`: all were counted.",
+      },
+      bucketMs: {
+        type: "integer",
+        description: "The length of an interval of the histogram in milliseconds.",
+      },
+      buckets: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["start", "requests", "errors"],
+          properties: {
+            start: { type: "string", format: "date-time", description: "When the interval begins." },
+            requests: { type: "integer", description: "The number of requests, including refused ones." },
+            errors: { type: "integer", description: "The requests that failed." },
+          },
+        },
+        description:
+          "The intervals of the histogram, in order of time, without gaps: at most 100. Empty without entries.",
+      },
+      models: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["value", "requests"],
+          properties: {
+            value: { type: "string", description: "The value." },
+            requests: { type: "integer", description: "The number of requests." },
+          },
+        },
+        description: "The models with the most requests, at most 100.",
+      },
+      errorCodes: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["value", "requests"],
+          properties: {
+            value: { type: "string", description: "The value." },
+            requests: { type: "integer", description: "The number of requests." },
+          },
+        },
+        description: "The error codes with the most requests, at most 100.",
+      },
+      statuses: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["value", "requests"],
+          properties: {
+            value: { type: "string", description: "The value." },
+            requests: { type: "integer", description: "The number of requests." },
+          },
+        },
+        description: "The statuses with the most requests, at most 100.",
       },
     },
   },

@@ -12,6 +12,7 @@ const id = idOf<KeyUuid>();
 const DAY_S = 24 * 60 * 60;
 const MAX_PAGE = 1_000;
 const MAX_GOT = 100;
+const MAX_ADDRESSES = 100;
 const MAX_SEARCH_LENGTH = 64;
 
 /** The `nextCursor` of a page of keys. */
@@ -89,6 +90,12 @@ export function keysRouter({ keys }: RpcServices) {
     usage: accountReader
       .input(z.strictObject({ id }))
       .query(({ ctx, input }) => keys.usage(ctx.accountId, input.id, ctx.reader)),
+
+    /** The addresses from which a key was used in the last 30 days, the latest first: at most 100. */
+    addresses: accountReader.input(z.strictObject({ id })).query(async ({ ctx, input }) => ({
+      /** The addresses. */
+      addresses: await keys.addresses(ctx.accountId, input.id, MAX_ADDRESSES, ctx.reader),
+    })),
 
     /** Creates a key. The answer contains the key string; it cannot be read again. */
     create: accountProcedure

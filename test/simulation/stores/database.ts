@@ -90,6 +90,7 @@ export class SimulatedDatabase {
       countKeys: () => notSimulated(),
       findSuccessor: () => notSimulated(),
       listActiveNames: () => notSimulated(),
+      listAddresses: () => notSimulated(),
       findKey: () => notSimulated(),
       revokeKey: (account, id, _, now) => link.call("revokeKey", () => this.keys.revoke(account, id, now)),
     };

@@ -13,6 +13,7 @@ interface KeyFieldProps {
   /** The key that it names, once it is known. */
   readonly chosen: ListedKey | undefined;
   readonly error?: string | undefined;
+  readonly placeholder?: string;
   /** Called with the id of a key, or an empty text. */
   readonly onCommit: (id: string) => void;
 }
@@ -21,7 +22,7 @@ interface KeyFieldProps {
 const WAIT_MS = 150;
 
 /** A choice of a key. The service searches, because an account may have thousands. */
-export function KeyField({ value, chosen, error, onCommit }: KeyFieldProps) {
+export function KeyField({ value, chosen, error, placeholder = "Any", onCommit }: KeyFieldProps) {
   const id = useId();
   const errorId = `${id}-error`;
   const [isWanted, setWanted] = useState(false);
@@ -64,7 +65,7 @@ export function KeyField({ value, chosen, error, onCommit }: KeyFieldProps) {
       >
         <Autocomplete.Input
           id={id}
-          placeholder="Any"
+          placeholder={placeholder}
           spellCheck={false}
           aria-invalid={error !== undefined}
           aria-describedby={error === undefined ? undefined : errorId}

@@ -26,8 +26,8 @@ export function Credits() {
           {lines.length > 0 ? <StatementTable lines={lines} /> : null}
           {query.isSuccess && lines.length === 0 ? (
             <Empty title="No transactions" art="money">
-                <p>Grants, adjustments and the cost of each day's requests appear here.</p>
-                <LearnMore about="credits" />
+              <p>Grants, adjustments and the cost of each day's requests appear here.</p>
+              <LearnMore about="credits" />
             </Empty>
           ) : null}
         </Paged>

@@ -12,6 +12,9 @@ import { GroupLink, searchOf } from "../overview/AccountUsage.tsx";
 import { accountPerformance } from "../usage/performance-source.ts";
 import { accountUsage } from "../usage/sources.ts";
 import { UsageSection } from "../usage/UsageSection.tsx";
+import { KeyAddresses } from "./KeyAddresses.tsx";
+import { KeyErrors } from "./KeyErrors.tsx";
+import { UseKey } from "./UseKey.tsx";
 import { useKeyUse } from "./use-key-use.ts";
 
 const GROUPINGS = [
@@ -44,7 +47,10 @@ export function KeyPage() {
         {(key) => (
           <>
             <Facts apiKey={key} />
+            {key.state === "active" ? <UseKey /> : null}
             <KeyUsage id={keyId} />
+            <KeyErrors id={keyId} />
+            <KeyAddresses id={keyId} />
           </>
         )}
       </Answer>

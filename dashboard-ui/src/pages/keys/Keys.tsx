@@ -39,7 +39,7 @@ export function Keys() {
   const keys = list.data?.keys ?? [];
   const active = keys.filter((key) => key.state === "active").length;
   const limit = account.data?.keyLimit ?? null;
-  const full = limit !== null && active >= limit;
+  const isFull = limit !== null && active >= limit;
 
   return (
     <>
@@ -52,17 +52,22 @@ export function Keys() {
           look="primary"
           icon={<Plus size={16} aria-hidden="true" />}
           disabled={list.isPending}
-          offReason={full ? `The account has ${formatCount(active)} active keys, its limit.` : undefined}
+          offReason={
+            isFull ? `The account has reached its limit of ${formatCount(limit)} active keys.` : undefined
+          }
           onClick={() => setDialog({ kind: "create" })}
         >
           Create key
         </Button>
       </PageHead>
 
-      {full ? (
+      {isFull ? (
         <Notice tone="warning">
-          The account has reached its limit of {formatCount(active)} active keys. Revoke one to create
-          another.
+          {active > limit
+            ? `The account has ${formatCount(active)} active keys; its limit is ${formatCount(limit)}.`
+            : `The account has reached its limit of ${formatCount(limit)} active keys.`}{" "}
+          Revoke keys to create another. You can still rotate a key: its successor may exceed the limit until
+          you revoke one of the two.
         </Notice>
       ) : null}
       <Answer query={list} what="keys">

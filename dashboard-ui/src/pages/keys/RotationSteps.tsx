@@ -114,7 +114,8 @@ function Create({ old, successor, rotate }: Omit<RotationStepsProps, "revoke">) 
   return (
     <>
       <p>
-        The new key replaces <code>…{old.keyId}</code>. Both keys work until you revoke the old one.
+        The new key replaces <code>…{old.keyId}</code>. Both keys work until you revoke the old one. Until
+        then the new key may exceed the plan's number of active keys.
       </p>
       <div>
         <Button look="primary" onClick={rotate}>

@@ -9,13 +9,14 @@ import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { Snippets } from "../../components/Snippets.tsx";
+import type { SnippetService } from "../../components/snippets.ts";
 import { GroupLink, searchOf } from "../overview/AccountUsage.tsx";
 import { accountPerformance } from "../usage/performance-source.ts";
 import { accountUsage } from "../usage/sources.ts";
 import { UsageSection } from "../usage/UsageSection.tsx";
 import { EmbeddingExample } from "./EmbeddingExample.tsx";
 import { ModelTable } from "./ModelTable.tsx";
-import { chats } from "./model.ts";
+import { chats, embeds } from "./model.ts";
 
 const GROUPINGS = [
   { value: "none", label: "Total" },
@@ -48,15 +49,7 @@ export function ModelPage() {
           return (
             <>
               <ModelTable models={[model]} showExample={setExample} />
-              {service === undefined || !chats(model) ? null : (
-                <section className={panelStyles.panel} aria-labelledby="call">
-                  <h2 id="call">Call this model</h2>
-                  <Snippets
-                    service={service}
-                    request={{ model: id, messages: [{ role: "user", content: "Hello!" }] }}
-                  />
-                </section>
-              )}
+              {service === undefined ? null : <CallModel service={service} model={model} />}
             </>
           );
         }}
@@ -64,6 +57,37 @@ export function ModelPage() {
       {example === null ? null : <EmbeddingExample model={example} onClose={() => setExample(null)} />}
       <ModelUsage id={id} />
     </>
+  );
+}
+
+interface CallModelProps {
+  readonly service: SnippetService;
+  readonly model: ListedModel;
+}
+
+/** Code that calls the model, and the way to the clients that people have. */
+function CallModel({ service, model }: CallModelProps) {
+  const { id } = model;
+  if (!chats(model) && !embeds(model)) return null;
+  return (
+    <section className={panelStyles.panel} aria-labelledby="call">
+      <div className={panelStyles.panelHead}>
+        <h2 id="call">Call this model</h2>
+        {chats(model) ? (
+          <Link className={buttonStyles.button} to="/connect" search={{ model: id }}>
+            All clients
+          </Link>
+        ) : null}
+      </div>
+      <Snippets
+        service={service}
+        request={
+          chats(model)
+            ? { model: id, messages: [{ role: "user", content: "Hello!" }] }
+            : { model: id, input: ["The door is open.", "Who opened it?"] }
+        }
+      />
+    </section>
   );
 }
 

@@ -59,9 +59,10 @@ function filterOf({ id, isOther }: GroupName, by: By) {
 }
 
 /** The log's filter for a part of a chart. */
-export function searchOf({ group, from, to }: UsagePick, by: By): AuditSearch {
+export function searchOf({ group, from, to, isOfErrors }: UsagePick, by: By): AuditSearch {
   const filter = group === null ? null : filterOf(group, by);
-  return { ...filter, from: from.toISOString(), to: to.toISOString() };
+  const errors = isOfErrors ? { status: "error" } : null;
+  return { ...filter, ...errors, from: from.toISOString(), to: to.toISOString() };
 }
 
 /** A link to the entries of a group. */

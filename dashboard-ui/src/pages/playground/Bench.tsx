@@ -30,15 +30,17 @@ interface BenchProps {
   readonly userId: string;
   /** The models that support chat. */
   readonly models: readonly ListedModel[];
-  /** The active keys. */
+  /** The first keys of the account. */
   readonly keys: readonly ListedKey[];
+  /** Whether the account has further keys, which are found by a search. */
+  readonly hasMoreKeys: boolean;
 }
 
 /** The playground's layout: the request beside the conversation. */
-export function Bench({ chat, userId, models, keys }: BenchProps) {
+export function Bench({ chat, userId, models, keys: listed, hasMoreKeys }: BenchProps) {
   const state = useSyncExternalStore(chat.subscribe, chat.state);
   const { model, missing, choose } = useFirstModel(chat, state, models);
-  const [key, chooseKey] = useChosenKey(keys);
+  const { keys, key, choose: chooseKey } = useChosenKey(listed);
   const [problem, setProblem] = useState<string | null>(null);
   const composer = useRef<HTMLTextAreaElement>(null);
   const talk = useRef<HTMLElement>(null);
@@ -57,6 +59,7 @@ export function Bench({ chat, userId, models, keys }: BenchProps) {
     void act(key.id).finally(() => {
       // The request has changed the key's last use, and a refused key may be revoked.
       void queryClient.invalidateQueries({ queryKey: api.keys.list.queryKey() });
+      void queryClient.invalidateQueries({ queryKey: api.keys.get.queryKey() });
     });
   };
   const accepted = acceptedBy(models, state);
@@ -76,6 +79,7 @@ export function Bench({ chat, userId, models, keys }: BenchProps) {
         missing={missing}
         chooseFirst={choose}
         keys={keys}
+        hasMoreKeys={hasMoreKeys}
         apiKey={key}
         chooseKey={chooseKey}
       />

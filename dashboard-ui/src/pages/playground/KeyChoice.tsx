@@ -2,17 +2,21 @@ import { Link } from "@tanstack/react-router";
 import type { ListedKey } from "../../api/types.ts";
 import { Notice } from "../../components/Notice.tsx";
 import { Select } from "../../components/Select.tsx";
+import textStyles from "../../components/text.module.css";
+import { KeyField } from "../audit/KeyField.tsx";
 import { keysInRotation } from "./choose-key.ts";
 
 interface KeyChoiceProps {
   /** The active keys. */
   readonly keys: readonly ListedKey[];
+  /** Whether the account has further keys, which are found by a search. */
+  readonly hasMore: boolean;
   readonly value: ListedKey | undefined;
   readonly onChange: (id: string) => void;
 }
 
 /** The choice of the key for requests. */
-export function KeyChoice({ keys, value, onChange }: KeyChoiceProps) {
+export function KeyChoice({ keys, hasMore, value, onChange }: KeyChoiceProps) {
   if (keys.length === 0) {
     return (
       <Notice tone="warning">
@@ -23,6 +27,21 @@ export function KeyChoice({ keys, value, onChange }: KeyChoiceProps) {
     );
   }
   const rotating = keysInRotation(keys);
+  if (hasMore) {
+    return (
+      <>
+        <KeyField
+          value={value?.id ?? ""}
+          chosen={value}
+          placeholder="Search keys"
+          onCommit={(id) => {
+            if (id !== "") onChange(id);
+          }}
+        />
+        <p className={textStyles.small}>{hintFor(value, rotating)}</p>
+      </>
+    );
+  }
   const options = keys.map(({ id, name, keyId }) => ({
     value: id,
     label: `${name} (…${keyId})${rotating.has(id) ? ", in rotation" : ""}`,

@@ -5,12 +5,13 @@ import { PageHead } from "../../components/PageHead.tsx";
 import { chats } from "../models/model.ts";
 import { Bench } from "./Bench.tsx";
 import { chatOf } from "./chat.ts";
+import { firstKeysQuery } from "./keys-query.ts";
 
 /** A page to test models by chat. */
 export function Playground() {
   const me = useQuery(api.auth.me.queryOptions());
   const models = useQuery(api.models.list.queryOptions());
-  const keys = useQuery(api.keys.list.queryOptions());
+  const keys = useQuery(firstKeysQuery());
   const user = me.data?.user;
   return (
     <>
@@ -24,7 +25,8 @@ export function Playground() {
                   chat={chatOf(user.id)}
                   userId={user.id}
                   models={catalog.models.filter(chats)}
-                  keys={list.keys.filter(({ state }) => state === "active")}
+                  keys={list.keys}
+                  hasMoreKeys={list.nextCursor !== null}
                 />
               )
             }

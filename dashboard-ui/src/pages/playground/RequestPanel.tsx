@@ -26,6 +26,7 @@ interface RequestPanelProps {
   readonly missing: string | null;
   readonly chooseFirst: (modelId: string) => void;
   readonly keys: readonly ListedKey[];
+  readonly hasMoreKeys: boolean;
   readonly apiKey: ListedKey | undefined;
   readonly chooseKey: (id: string) => void;
 }
@@ -70,6 +71,7 @@ function Settings({
   model,
   missing,
   keys,
+  hasMoreKeys,
   apiKey,
   chooseKey,
 }: RequestPanelProps) {
@@ -85,7 +87,7 @@ function Settings({
           chooseFirst(id);
         }}
       />
-      <KeyChoice keys={keys} value={apiKey} onChange={chooseKey} />
+      <KeyChoice keys={keys} hasMore={hasMoreKeys} value={apiKey} onChange={chooseKey} />
       <SystemPrompt value={state.system} onChange={(system) => chat.set({ system })} />
       <OutputChoice value={state.format} onChange={(format) => chat.set({ format })} />
       <ToolList

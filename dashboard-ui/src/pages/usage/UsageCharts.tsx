@@ -1,8 +1,10 @@
 import { useMemo } from "react";
-import { Chart } from "../../components/Chart.tsx";
+import type { UsageTotals } from "../../api/types.ts";
+import { Chart, type ChartPart } from "../../components/Chart.tsx";
+import { formatCount, formatCountBriefly } from "../../components/format.ts";
 import panelStyles from "../../components/Panel.module.css";
 import type { Colours, UsageGroup } from "./groups.ts";
-import { MEASURES, type Measure } from "./measures.ts";
+import { MEASURES, type Measure, TOKEN_KINDS } from "./measures.ts";
 import { type Period, startOf } from "./period.ts";
 import usageStyles from "./usage.module.css";
 
@@ -18,14 +20,16 @@ interface UsageChartsProps {
   /** The groups of each chart, in the order of {@link MEASURES}. */
   readonly charts: readonly (readonly UsageGroup[])[];
   readonly colours: readonly Colours[];
+  /** The totals of each interval. */
+  readonly totals: readonly UsageTotals[];
   readonly period: Period;
   /** The suffix of the charts' labels: ", by model". */
   readonly grouping: string;
   readonly onPick: ((pick: UsagePick) => void) | undefined;
 }
 
-/** Requests, errors, tokens and cost over time. */
-export function UsageCharts({ charts, colours, ...rest }: UsageChartsProps) {
+/** Requests, errors, tokens and cost over time, and what kinds of tokens they are. */
+export function UsageCharts({ charts, colours, totals, ...rest }: UsageChartsProps) {
   return (
     <div className={usageStyles.usageCharts}>
       {MEASURES.map((measure, index) => (
@@ -34,11 +38,42 @@ export function UsageCharts({ charts, colours, ...rest }: UsageChartsProps) {
           <MeasureChart measure={measure} groups={charts[index]} colours={colours[index]} {...rest} />
         </section>
       ))}
+      <section className={panelStyles.panel} aria-label="Input and output tokens over time">
+        <h3>Input and output tokens</h3>
+        <TokenKindsChart totals={totals} {...rest} />
+      </section>
     </div>
   );
 }
 
-interface MeasureChartProps extends Omit<UsageChartsProps, "charts" | "colours"> {
+type TokenKindsProps = Pick<UsageChartsProps, "totals" | "period" | "onPick">;
+
+/** The tokens of all requests: those of prompts, those of prompts that were cached, and those of answers. */
+function TokenKindsChart({ totals, period, onPick }: TokenKindsProps) {
+  const series = useMemo(
+    () => TOKEN_KINDS.map(({ name, read }) => ({ label: name, values: totals.map(read) })),
+    [totals],
+  );
+  const { interval } = period.span;
+  const pick = ({ interval: index }: ChartPart) => {
+    const from = period.starts[index];
+    if (from !== undefined)
+      onPick?.({ group: null, from, to: startOf(from, interval, 1), isOfErrors: false });
+  };
+  return (
+    <Chart
+      label={`Input and output tokens, ${period.words}`}
+      times={period.starts}
+      interval={interval}
+      series={series}
+      format={formatCount}
+      formatTick={formatCountBriefly}
+      onPick={onPick === undefined ? undefined : pick}
+    />
+  );
+}
+
+interface MeasureChartProps extends Omit<UsageChartsProps, "charts" | "colours" | "totals"> {
   readonly measure: Measure;
   readonly groups: readonly UsageGroup[] | undefined;
   readonly colours: Colours | undefined;

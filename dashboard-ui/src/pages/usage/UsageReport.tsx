@@ -13,6 +13,7 @@ import {
   groupsOf,
   rankedBy,
   sumOf,
+  totalsOf,
   type UsageGroup,
 } from "./groups.ts";
 import { MEASURES } from "./measures.ts";
@@ -39,7 +40,8 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf, onPick
   const groups = useMemo(() => groupsOf(rows, period.starts), [rows, period.starts]);
   const charts = useMemo(() => MEASURES.map(({ read }) => rankedBy(read, groups)), [groups]);
   const colours = useMemo(() => coloursOf(charts), [charts]);
-  const total = useMemo(() => sumOf(groups.map((group) => group.total)), [groups]);
+  const totals = useMemo(() => totalsOf(groups, period.starts.length), [groups, period.starts.length]);
+  const total = useMemo(() => sumOf(totals), [totals]);
   const isGrouped = by !== "none";
   const grouping = isGrouped ? ` by ${by}` : "";
   return (
@@ -59,6 +61,7 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf, onPick
             key={`charts by ${by}`}
             charts={charts}
             colours={colours}
+            totals={totals}
             period={period}
             grouping={grouping}
             onPick={onPick === undefined ? undefined : (pick) => onPick(pick, by)}

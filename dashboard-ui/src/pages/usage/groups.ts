@@ -65,6 +65,13 @@ export function groupsOf(rows: readonly GroupedRow[], starts: readonly Date[]): 
     .sort(inOrder);
 }
 
+/** The totals of each interval over all groups. */
+export function totalsOf(groups: readonly UsageGroup[], intervals: number): readonly UsageTotals[] {
+  return Array.from({ length: intervals }, (_, index) =>
+    sumOf(groups.map((group) => group.intervals[index] ?? NOTHING)),
+  );
+}
+
 function inOrder(one: UsageGroup, other: UsageGroup): number {
   const isOther = Number(one.isOther ?? false) - Number(other.isOther ?? false);
   return isOther || other.total.requests - one.total.requests || (one.label < other.label ? -1 : 1);

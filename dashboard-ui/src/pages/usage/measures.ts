@@ -24,3 +24,10 @@ export const MEASURES: readonly Measure[] = [
     formatTick: (value) => formatUsd(nanoUsd(value)),
   },
 ];
+
+/** The kinds of tokens. They add up to all tokens. */
+export const TOKEN_KINDS: readonly Pick<Measure, "name" | "read">[] = [
+  { name: "Input", read: ({ promptTokens, cachedTokens }) => Math.max(0, promptTokens - cachedTokens) },
+  { name: "Cached input", read: ({ cachedTokens }) => cachedTokens },
+  { name: "Output", read: ({ completionTokens }) => completionTokens },
+];

@@ -60,6 +60,14 @@ const DEFINITIONS: readonly RestDefinition[] = [
     errors: ["not_found"],
   },
   {
+    method: "GET",
+    path: "/v1/keys/{id}/addresses",
+    procedure: "keys.addresses",
+    operationId: "listKeyAddresses",
+    summary: "The addresses from which a key was used in the last 30 days, the latest first",
+    errors: ["not_found"],
+  },
+  {
     method: "POST",
     path: "/v1/keys/{id}/rotate",
     procedure: "keys.rotate",
@@ -89,6 +97,20 @@ const DEFINITIONS: readonly RestDefinition[] = [
     procedure: "usage.summary",
     operationId: "summarizeUsage",
     summary: "Requests, errors, tokens and cost by intervals of UTC, and by model or key",
+  },
+  {
+    method: "GET",
+    path: "/v1/usage/performance",
+    procedure: "usage.performance",
+    operationId: "summarizePerformance",
+    summary: "Latency and time to first token by intervals of UTC, and by upstream",
+  },
+  {
+    method: "GET",
+    path: "/v1/audit/summary",
+    procedure: "audit.summary",
+    operationId: "summarizeAuditEntries",
+    summary: "Totals, a histogram and counts of the entries that match a filter",
   },
   {
     method: "GET",
@@ -127,6 +149,14 @@ const DEFINITIONS: readonly RestDefinition[] = [
     procedure: "credits.ledger",
     operationId: "listLedgerEntries",
     summary: "A page of the account's grants, adjustments and charges, newest first",
+  },
+  {
+    method: "GET",
+    path: "/v1/credits/statement",
+    procedure: "credits.statement",
+    operationId: "listStatementLines",
+    summary:
+      "A page of the account's statement, newest first: a line per grant, adjustment and day of requests",
   },
 ];
 
