@@ -5,9 +5,9 @@ import { defineConfig, type Plugin, type ViteDevServer } from "vite";
 /** The service that the pages speak to during development. */
 const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
 
-/** What the pages before sign-in are made of. */
+/** What the pages before sign-in are made of, without their entry, which would otherwise run in the dashboard too. */
 const DOOR_PARTS =
-  /\/src\/(?:door|api\/errors|components\/(?:Button|Field|FieldNote|Mark|Notice|PasswordField|Spinner|Title|Welcome|classes|form|service-name|text|theme|storage)\.)/;
+  /\/src\/(?:door\/|api\/errors|components\/(?:Button|Field|FieldNote|Mark|Notice|PasswordField|Spinner|Title|Welcome|classes|form|service-name|text|theme|storage)\.)/;
 
 /** Serves the pages before sign-in during development, as the service does. */
 function serveDoor({ middlewares }: ViteDevServer) {
