@@ -114,16 +114,16 @@ describe.skipIf(!hasBrowser)("a button that is off", () => {
     const full = await signUpWithKey(site.service.baseUrl);
     for (let number = 1; number < 50; number++) await full.trpc.keys.create.mutate({ name: `app-${number}` });
     const { page } = await site.open(full, "/settings/keys");
-    await page.getByText("reached its limit").waitFor();
+    await page.getByText("reached its limit").first().waitFor();
     const create = page.getByRole("button", { name: "Create key" });
     await create.hover();
-    await page.locator(".Tooltip_tooltip").getByText("50 active keys, its limit").waitFor();
+    await page.locator(".Tooltip_tooltip").getByText("its limit of 50 active keys").waitFor();
     await page.mouse.move(0, 0);
     await page.locator(".Tooltip_tooltip").waitFor({ state: "detached" });
     const reason = await create.evaluate(
       (button) => document.getElementById(button.getAttribute("aria-describedby") ?? "")?.textContent,
     );
-    expect(reason).toContain("50 active keys, its limit");
+    expect(reason).toContain("its limit of 50 active keys");
     await create.click({ force: true });
     expect(await page.getByRole("dialog").count()).toBe(0);
   });

@@ -21,7 +21,8 @@ interface MenuPopupProps {
 export function MenuPopup({ parts, side, align, head, anchor, labelledBy, choose, onClose }: MenuPopupProps) {
   return (
     <Menu.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
-      <Menu.Portal>
+      {/* In a landmark, as all content of a page is. */}
+      <Menu.Portal container={anchor.current?.closest<HTMLElement>("header, main") ?? null}>
         <Menu.Positioner
           anchor={anchor}
           side={side}
