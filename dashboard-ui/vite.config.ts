@@ -24,7 +24,7 @@ const preloadedFont: Plugin = {
     order: "post",
     handler: (_html, { bundle = {} }) =>
       Object.keys(bundle)
-        .filter((name) => /inter-latin-wght.*\.woff2$/.test(name))
+        .filter((name) => /\/inter-(?!latin).*\.woff2$/.test(name))
         .map((name) => ({
           tag: "link",
           attrs: { rel: "preload", href: `/${name}`, as: "font", type: "font/woff2", crossorigin: "" },
