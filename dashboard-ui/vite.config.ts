@@ -5,9 +5,13 @@ import { defineConfig, type Plugin, type ViteDevServer } from "vite";
 /** The service that the pages speak to during development. */
 const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
 
-/** What the pages before sign-in are made of, without their entry, which would otherwise run in the dashboard too. */
+/** What the pages before sign-in are made of, and all other pages too. Not their entry, which would run in the dashboard too. */
 const DOOR_PARTS =
-  /\/src\/(?:door\/|api\/errors|components\/(?:Button|Field|FieldNote|Mark|Notice|PasswordField|Spinner|Title|Welcome|classes|form|service-name|text|theme|storage)\.)/;
+  /\/src\/(?:door\/|api\/errors|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|deferred|form|service-name|text|theme|storage)\.)|vite\/preload-helper|lucide-react\/dist\/esm\/(?!icons\/)|lucide-react\/dist\/esm\/icons\/(?:circle|triangle)-exclamation-point\./;
+
+/** What every page has besides, in one file. */
+const SHELL_PARTS =
+  /\/src\/(?:api\/|components\/(?:Answer|Code|CopyButton|PageHead|Segmented|DataTable|Select|format)\.)|\/sdk\/src\/contract\/procedure-data|lucide-react\/dist\/esm\/icons\/(?:check|copy)\./;
 
 /** Serves the pages before sign-in during development, as the service does. */
 function serveDoor({ middlewares }: ViteDevServer) {
@@ -24,7 +28,7 @@ const preloadedFont: Plugin = {
     order: "post",
     handler: (_html, { bundle = {} }) =>
       Object.keys(bundle)
-        .filter((name) => /inter-latin-wght.*\.woff2$/.test(name))
+        .filter((name) => /\/inter-(?!latin).*\.woff2$/.test(name))
         .map((name) => ({
           tag: "link",
           attrs: { rel: "preload", href: `/${name}`, as: "font", type: "font/woff2", crossorigin: "" },
@@ -59,15 +63,17 @@ export default defineConfig({
               name: "libraries",
               test: /node_modules\/(?:@tanstack\/(?!.*virtual)|@trpc|use-sync-external-store)/,
             },
+            { name: "shell", test: SHELL_PARTS },
             // Charts and programs to copy are on some pages only.
             { name: "charts", test: /node_modules\/uplot|\/src\/components\/(?:Chart|chart\/)/ },
             {
               name: "snippets",
               test: /\/src\/components\/(?:snippets|format-snippets|format-messages|Snippets)\./,
             },
-            // Only menus, tooltips and lists have a place beside something else.
+            // Dialogs, menus, tooltips and lists of suggestions, which pages load once they are needed.
             { name: "anchored", test: /node_modules\/@floating-ui/ },
-            { name: "base", test: /node_modules\/@base-ui/, minShareCount: 4 },
+            { name: "base", test: /node_modules\/@base-ui/, minShareCount: 3 },
+            { name: "dialogs", test: /\/src\/components\/(?:Dialog|FormDialog|ShownOnce)\.tsx/ },
             { name: "parts", test: /\/src\/components\//, minShareCount: 4 },
           ],
         },

@@ -32,7 +32,7 @@ let latestOpener: Element | null = null;
 /** The focused element. When one dialog replaces another, the element that had the focus before both. */
 function findOpener(): Element | null {
   const focused = document.activeElement;
-  if (focused?.closest('[role="dialog"]') == null) latestOpener = focused;
+  if (focused?.closest('[role="dialog"], dialog') == null) latestOpener = focused;
   return latestOpener;
 }
 

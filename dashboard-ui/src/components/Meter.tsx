@@ -1,4 +1,4 @@
-import { Meter as Base } from "@base-ui/react/meter";
+import { useId } from "react";
 import { classes } from "./classes.ts";
 import styles from "./Meter.module.css";
 
@@ -19,20 +19,25 @@ const CLOSE = 0.8;
 /** A meter of how much of a limit is used. */
 export function Meter({ label, value, max, text, isGoal = false }: MeterProps) {
   const share = max === 0 ? 1 : value / max;
+  const id = useId();
   return (
-    <Base.Root
+    // biome-ignore lint/a11y/useSemanticElements: browsers draw their own meter in ways that style sheets can't change
+    <div
       className={share >= CLOSE && !isGoal ? classes(styles.meter, styles.meterClose) : styles.meter}
-      value={Math.min(value, max)}
-      max={max}
-      getAriaValueText={() => text}
+      role="meter"
+      aria-labelledby={id}
+      aria-valuemin={0}
+      aria-valuemax={max}
+      aria-valuenow={Math.min(value, max)}
+      aria-valuetext={text}
     >
-      <Base.Label>{label}</Base.Label>
+      <span id={id}>{label}</span>
       <span className={styles.meterText} aria-hidden="true">
         {text}
       </span>
-      <Base.Track className={styles.meterTrack}>
-        <Base.Indicator className={styles.meterIndicator} />
-      </Base.Track>
-    </Base.Root>
+      <div className={styles.meterTrack}>
+        <div className={styles.meterIndicator} style={{ width: `${100 * Math.min(1, share)}%` }} />
+      </div>
+    </div>
   );
 }

@@ -1,8 +1,7 @@
-import { Dialog as Base } from "@base-ui/react/dialog";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { Menu as MenuIcon } from "lucide-react";
-import { useMemo, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
 import { errorTextOf } from "../api/errors.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
@@ -10,7 +9,6 @@ import buttonStyles from "./Button.module.css";
 import { ConnectionLost } from "./ConnectionLost.tsx";
 import { CreditBanner } from "./CreditBanner.tsx";
 import { classes } from "./classes.ts";
-import dialogStyles from "./Dialog.module.css";
 import { Deferred, deferred, usePreload } from "./deferred.tsx";
 import markStyles from "./Mark.module.css";
 import { Mark } from "./Mark.tsx";
@@ -20,21 +18,32 @@ import { Notice } from "./Notice.tsx";
 import { PaletteButton } from "./PaletteButton.tsx";
 import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
 import styles from "./Shell.module.css";
-import { Shortcuts } from "./Shortcuts.tsx";
+import { Shortcuts, shortcutsDialog } from "./Shortcuts.tsx";
 import { SuspensionBanner } from "./SuspensionBanner.tsx";
 import { clearSession } from "./storage.ts";
 import { Toasts, toastList } from "./Toasts.tsx";
 import { tooltipPopup } from "./Tooltip.tsx";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
 
+const drawer = deferred(async () => (await import("./Drawer.tsx")).Drawer);
 const palette = deferred(async () => (await import("./palette/Palette.tsx")).Palette);
 
 /** What is loaded when the page has been open for a while. */
-const LATER = [menuPopup.preload, tooltipPopup.preload, toastList.preload, palette.preload];
+const LATER = [
+  menuPopup.preload,
+  tooltipPopup.preload,
+  toastList.preload,
+  palette.preload,
+  drawer.preload,
+  shortcutsDialog.preload,
+];
 
 /** The frame of every page for a signed-in user. */
 export function Shell() {
   const [isMenuOpen, setMenuOpen] = useState(false);
+  // The drawer stays after it was first opened, and moves the focus when it closes.
+  const [isMenuNeeded, setMenuNeeded] = useState(false);
+  const menuButton = useRef<HTMLButtonElement>(null);
   const [isShortcutsOpen, setShortcutsOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const navigate = useNavigate();
@@ -84,28 +93,39 @@ export function Shell() {
       <header className={styles.side}>
         <div className={styles.sideHead}>
           <Brand isOperator={account == null} />
-          <Base.Root open={isMenuOpen} onOpenChange={setMenuOpen}>
-            <Base.Trigger
-              className={classes(buttonStyles.button, buttonStyles.buttonQuiet, styles.menuButton)}
-            >
-              <MenuIcon size={18} aria-hidden="true" />
-              Menu
-            </Base.Trigger>
-            <Base.Portal>
-              <Base.Backdrop className={dialogStyles.backdrop} />
-              <Base.Popup className={styles.drawer}>
-                <div className={styles.sideHead}>
-                  <Base.Title>Menu</Base.Title>
-                  <Base.Close className={classes(buttonStyles.button, buttonStyles.buttonQuiet)}>
-                    Close
-                  </Base.Close>
-                </div>
-                {search}
-                <Navigation groups={groups} onFollow={() => setMenuOpen(false)} />
-                {rest}
-              </Base.Popup>
-            </Base.Portal>
-          </Base.Root>
+          <button
+            ref={menuButton}
+            type="button"
+            className={classes(buttonStyles.button, buttonStyles.buttonQuiet, styles.menuButton)}
+            aria-haspopup="dialog"
+            aria-expanded={isMenuOpen}
+            onClick={() => {
+              setMenuNeeded(true);
+              setMenuOpen(true);
+            }}
+            onFocus={drawer.preload}
+            onPointerOver={drawer.preload}
+          >
+            <MenuIcon size={18} aria-hidden="true" />
+            Menu
+          </button>
+          {isMenuNeeded ? (
+            <Deferred
+              part={drawer}
+              props={{
+                isOpen: isMenuOpen,
+                setOpen: setMenuOpen,
+                opener: menuButton,
+                children: (
+                  <>
+                    {search}
+                    <Navigation groups={groups} onFollow={() => setMenuOpen(false)} />
+                    {rest}
+                  </>
+                ),
+              }}
+            />
+          ) : null}
         </div>
         <div className={styles.sideBody}>
           {search}

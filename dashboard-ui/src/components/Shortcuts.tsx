@@ -1,11 +1,9 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
-import { Button } from "./Button.tsx";
-import dialogStyles from "./Dialog.module.css";
-import { Dialog } from "./Dialog.tsx";
-import listsStyles from "./lists.module.css";
+import { Deferred, deferred } from "./deferred.tsx";
 import type { PageLink } from "./pages.ts";
-import { COMMAND_KEY } from "./platform.ts";
+
+export const shortcutsDialog = deferred(async () => (await import("./ShortcutsDialog.tsx")).ShortcutsDialog);
 
 /** The maximum delay between `g` and the second key. */
 const SEQUENCE_MS = 1_500;
@@ -31,7 +29,7 @@ export function Shortcuts({ pages, isOpen, setOpen, onPalette }: ShortcutsProps)
     let goingSinceMs = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent) => {
       if (event.altKey || event.defaultPrevented) return;
-      const isBehindDialog = document.querySelector('[role="dialog"][data-open]') !== null;
+      const isBehindDialog = document.querySelector('[role="dialog"][data-open], dialog[open]') !== null;
       if (event.ctrlKey || event.metaKey) {
         if (event.key.toLowerCase() !== "k" || event.shiftKey) return;
         event.preventDefault();
@@ -56,45 +54,7 @@ export function Shortcuts({ pages, isOpen, setOpen, onPalette }: ShortcutsProps)
     return () => removeEventListener("keydown", onKey);
   }, [pages, navigate, setOpen]);
 
-  if (!isOpen) return null;
-  const close = () => setOpen(false);
-  return (
-    <Dialog title="Keyboard shortcuts" onDismiss={close}>
-      <dl className={listsStyles.facts}>
-        {pages.map(({ label, shortcut }) => (
-          <div key={label}>
-            <dt>
-              <kbd>g</kbd> <kbd>{shortcut}</kbd>
-            </dt>
-            <dd>{label}</dd>
-          </div>
-        ))}
-        <div>
-          <dt>
-            <kbd>{COMMAND_KEY}</kbd> <kbd>K</kbd>
-          </dt>
-          <dd>Search everything</dd>
-        </div>
-        <div>
-          <dt>
-            <kbd>/</kbd>
-          </dt>
-          <dd>Search on this page</dd>
-        </div>
-        <div>
-          <dt>
-            <kbd>?</kbd>
-          </dt>
-          <dd>Show keyboard shortcuts</dd>
-        </div>
-      </dl>
-      <div className={dialogStyles.dialogActions}>
-        <Button look="primary" onClick={close}>
-          Close
-        </Button>
-      </div>
-    </Dialog>
-  );
+  return isOpen ? <Deferred part={shortcutsDialog} props={{ pages, onClose: () => setOpen(false) }} /> : null;
 }
 
 function isTyping(target: EventTarget | null): boolean {

@@ -4,12 +4,16 @@ import {
   type ReactNode,
   Suspense,
   use,
+  useId,
+  useLayoutEffect,
+  useRef,
   useState,
 } from "react";
 import { CodeError, loadAhead, loadCode } from "../code-loading.ts";
 import { Button } from "./Button.tsx";
+import { classes } from "./classes.ts";
 import dialogStyles from "./Dialog.module.css";
-import { Dialog } from "./Dialog.tsx";
+import { Loading, Notice } from "./Notice.tsx";
 
 /** A component whose code is loaded when it is first needed. */
 interface CodeOf<Props> {
@@ -100,15 +104,62 @@ interface DialogFailedProps extends DialogProps {
   readonly retry: () => void;
 }
 
+/** An element of the browser's own: code for other dialogs may be what is missing. */
 function DialogFailed({ error, retry, onClose }: DialogFailedProps) {
+  const id = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    // Closing gives the focus back, as long as the element is in the document.
+    return () => element?.close();
+  }, []);
   return (
-    <Dialog title="This could not be loaded" onDismiss={onClose}>
+    <dialog
+      ref={dialog}
+      className={classes(dialogStyles.dialog, dialogStyles.native)}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <h2 id={id}>This could not be loaded</h2>
       <p role="alert">{codeLossText(error)}</p>
       <div className={dialogStyles.dialogActions}>
         <Button onClick={onClose}>Close</Button>
         <CodeRetry error={error} retry={retry} />
       </div>
-    </Dialog>
+    </dialog>
+  );
+}
+
+interface LazyPartProps<Props> extends LazyProps<Props> {
+  /** What it is, for the text while it is loaded. */
+  readonly what: string;
+}
+
+/** A part of a page whose code is loaded when it is shown. If that fails, it says so in its place and offers to try again. */
+export function LazyPart<Props extends object>({ code, props, what }: LazyPartProps<Props>) {
+  const [attempt, setAttempt] = useState(0);
+  const retry = () => {
+    code.restart();
+    setAttempt(attempt + 1);
+  };
+  return (
+    <CodeBoundary
+      key={attempt}
+      failed={(error) => (
+        <Notice tone="error">
+          <p>{codeLossText(error)}</p>
+          <CodeRetry error={error} retry={retry} />
+        </Notice>
+      )}
+    >
+      <Suspense fallback={<Loading what={what} />}>
+        <LazyContent code={code} props={props} />
+      </Suspense>
+    </CodeBoundary>
   );
 }
 

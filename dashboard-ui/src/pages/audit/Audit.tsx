@@ -2,13 +2,13 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { errorFieldOf } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
+import { usePreload } from "../../components/deferred.tsx";
 import { formatCount } from "../../components/format.ts";
 import { LazyDialog, lazyCode } from "../../components/lazy.tsx";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./Audit.module.css";
-import { EntryDetails } from "./EntryDetails.tsx";
 import { EntryTable } from "./EntryTable.tsx";
 import { EntryList, type EntryPage } from "./entry-list.ts";
 import { Filters } from "./Filters.tsx";
@@ -19,6 +19,7 @@ import { LogTotals } from "./LogTotals.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
 import { FilterRefused, NoEntries } from "./NoEntries.tsx";
 import { SavedViews } from "./SavedViews.tsx";
+import { suggestInput } from "./SuggestBox.tsx";
 import { type AuditSearch, NO_FILTERS } from "./search.ts";
 import type { TailState } from "./tail.ts";
 import { useEntries } from "./use-entries.ts";
@@ -29,9 +30,13 @@ import { useOpenEntry } from "./use-open-entry.ts";
 import { useSummary } from "./use-summary.ts";
 import { useView } from "./use-view.ts";
 
+const entryDetails = lazyCode(async () => (await import("./EntryDetails.tsx")).EntryDetails);
 const viewDialog = lazyCode(async () => (await import("./ViewDialog.tsx")).ViewDialog);
 // Few users export, so the dialog is loaded on demand.
 const exportDialog = lazyCode(async () => (await import("./export/ExportDialog.tsx")).ExportDialog);
+
+/** What is loaded when the page has been open for a while. */
+const LATER = [() => void entryDetails.load().catch(entryDetails.restart), suggestInput.preload];
 
 const NO_PAGES: readonly EntryPage[] = [];
 
@@ -43,6 +48,7 @@ export function Audit() {
   const { columns, setColumns, views, setViews } = useView();
   const [isExporting, setExporting] = useState(false);
   const scroller = useRef<HTMLDivElement>(null);
+  usePreload(LATER);
 
   const { filters, refreshRange } = useFilters(search);
   const chosenKey = useFilterKey(search.key);
@@ -156,12 +162,15 @@ export function Audit() {
       </div>
 
       {opened === null ? null : (
-        <EntryDetails
-          opened={opened}
-          goNewer={goBy(-1)}
-          goOlder={goBy(1)}
-          finalFocus={() => scroller.current?.querySelector<HTMLElement>('[tabindex="0"]') ?? null}
-          onClose={close}
+        <LazyDialog
+          code={entryDetails}
+          props={{
+            opened,
+            goNewer: goBy(-1),
+            goOlder: goBy(1),
+            finalFocus: () => scroller.current?.querySelector<HTMLElement>('[tabindex="0"]') ?? null,
+            onClose: close,
+          }}
         />
       )}
       {isViewing ? (

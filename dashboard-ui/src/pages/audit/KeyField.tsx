@@ -1,10 +1,8 @@
-import { Autocomplete } from "@base-ui/react/autocomplete";
 import { useEffect, useId, useState } from "react";
 import type { ListedKey } from "../../api/types.ts";
 import formStyles from "../../components/form.module.css";
 import { useDraft } from "../../components/use-draft.ts";
-import styles from "./SuggestField.module.css";
-import { SuggestionList } from "./SuggestField.tsx";
+import { SuggestBox } from "./SuggestBox.tsx";
 import { useFoundKeys } from "./use-filter-key.ts";
 
 interface KeyFieldProps {
@@ -22,7 +20,7 @@ interface KeyFieldProps {
 const WAIT_MS = 150;
 
 /** A choice of a key. The service searches, because an account may have thousands. */
-export function KeyField({ value, chosen, error, placeholder = "Any", onCommit }: KeyFieldProps) {
+export function KeyField({ value, chosen, error, placeholder, onCommit }: KeyFieldProps) {
   const id = useId();
   const errorId = `${id}-error`;
   const [isWanted, setWanted] = useState(false);
@@ -47,43 +45,24 @@ export function KeyField({ value, chosen, error, placeholder = "Any", onCommit }
   return (
     <div className={formStyles.field}>
       <label htmlFor={id}>Key</label>
-      <Autocomplete.Root
-        items={found}
-        mode="none"
-        itemToStringValue={labelOf}
-        value={text}
-        onValueChange={(next, { reason }) => {
-          if (reason !== "item-press") {
-            setText(next);
-            setSearch(next.trim());
-            return;
-          }
+      <SuggestBox
+        id={id}
+        text={text}
+        {...(placeholder === undefined ? {} : { placeholder })}
+        suggestions={found.map((key) => ({ value: labelOf(key), count: null }))}
+        isFiltered={false}
+        errorId={error === undefined ? undefined : errorId}
+        onType={(next) => {
+          setText(next);
+          setSearch(next.trim());
+        }}
+        onChoose={(next) => {
           const key = found.find((candidate) => labelOf(candidate) === next);
           if (key !== undefined) choose(key);
         }}
-        openOnInputClick
-      >
-        <Autocomplete.Input
-          id={id}
-          placeholder={placeholder}
-          spellCheck={false}
-          aria-invalid={error !== undefined}
-          aria-describedby={error === undefined ? undefined : errorId}
-          onFocus={() => setWanted(true)}
-          onBlur={commit}
-          onKeyDown={(event) => {
-            const isChoosing = event.currentTarget.hasAttribute("aria-activedescendant");
-            if (event.key === "Enter" && !isChoosing) commit();
-          }}
-        />
-        <SuggestionList>
-          {(key: ListedKey) => (
-            <Autocomplete.Item key={key.id} value={key} className={styles.suggestion}>
-              {labelOf(key)}
-            </Autocomplete.Item>
-          )}
-        </SuggestionList>
-      </Autocomplete.Root>
+        onOpen={() => setWanted(true)}
+        commit={commit}
+      />
       {error === undefined ? null : (
         <p id={errorId} className={formStyles.fieldError} role="alert">
           {error}

@@ -1,4 +1,3 @@
-import { Toggle } from "@base-ui/react/toggle";
 import { useEffect, useRef, useState } from "react";
 import { errorTextOf } from "../../api/errors.ts";
 import buttonStyles from "../../components/Button.module.css";
@@ -25,14 +24,15 @@ export function LiveToggle({ state, isOn, arrived, onChange }: LiveToggleProps) 
       <span className={styles.liveState} data-kind={state?.kind} role="status">
         {state === null ? "" : wordsOf(state)}
       </span>
-      <Toggle
+      <button
+        type="button"
         className={classes(buttonStyles.button, styles.liveToggle)}
-        pressed={isOn}
-        onPressedChange={onChange}
+        aria-pressed={isOn}
+        onClick={() => onChange(!isOn)}
       >
         <span className={styles.liveDot} data-kind={state?.kind} aria-hidden="true" />
         Live
-      </Toggle>
+      </button>
       <span className={textStyles.visuallyHidden} role="status">
         {said}
       </span>

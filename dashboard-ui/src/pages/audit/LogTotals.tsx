@@ -1,4 +1,3 @@
-import { Toggle } from "@base-ui/react/toggle";
 import { type MouseEvent, useState } from "react";
 import type { LogSummary } from "../../api/types.ts";
 import buttonStyles from "../../components/Button.module.css";
@@ -65,13 +64,14 @@ export function LogTotals({ summary, isErrorsOnly, clearFilters, onErrorsOnly, o
             Clear filters
           </button>
         )}
-        <Toggle
+        <button
+          type="button"
           className={classes(buttonStyles.button, styles.small, styles.errorsOnly)}
-          pressed={isErrorsOnly}
-          onPressedChange={onErrorsOnly}
+          aria-pressed={isErrorsOnly}
+          onClick={() => onErrorsOnly(!isErrorsOnly)}
         >
           Errors only
-        </Toggle>
+        </button>
       </div>
       {summary === undefined ? (
         <div className={styles.chart} />

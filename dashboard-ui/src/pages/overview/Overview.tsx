@@ -3,14 +3,17 @@ import { useEffect, useRef, useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
+import { LazyPart, lazyCode } from "../../components/lazy.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
 import { useNewKey } from "../connect/use-new-key.ts";
 import { AccountUsage } from "./AccountUsage.tsx";
 import { Checklist } from "./Checklist.tsx";
 import { Credit } from "./Credit.tsx";
-import { GettingStarted } from "./GettingStarted.tsx";
 import styles from "./Overview.module.css";
+
+/** Most accounts have made requests. */
+const gettingStarted = lazyCode(async () => (await import("./GettingStarted.tsx")).GettingStarted);
 
 /** The interval between checks for the first request. */
 const WAITING_MS = 2_000;
@@ -52,7 +55,13 @@ export function Overview() {
           hasFirstSteps ? (
             <>
               <Answer query={list} what="keys">
-                {({ keys }) => <GettingStarted keys={keys} newKey={newKey} hasBegun={areUsed} />}
+                {({ keys }) => (
+                  <LazyPart
+                    code={gettingStarted}
+                    props={{ keys, newKey, hasBegun: areUsed }}
+                    what="the first steps"
+                  />
+                )}
               </Answer>
               {now}
             </>

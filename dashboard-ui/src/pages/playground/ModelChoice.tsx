@@ -1,12 +1,10 @@
-import { Combobox } from "@base-ui/react/combobox";
 import { Link } from "@tanstack/react-router";
 import { useId } from "react";
 import type { ListedModel } from "../../api/types.ts";
 import formStyles from "../../components/form.module.css";
-import { formatCount, formatUsd } from "../../components/format.ts";
-import textStyles from "../../components/text.module.css";
-import { isFree, matches } from "../models/model.ts";
-import styles from "./ModelChoice.module.css";
+import { formatCount } from "../../components/format.ts";
+import { isFree } from "../models/model.ts";
+import { ModelBox, priceOf } from "./ModelBox.tsx";
 
 interface ModelChoiceProps {
   readonly label: string;
@@ -22,52 +20,14 @@ export function ModelChoice({ label, models, value, missing, onChange }: ModelCh
   const id = useId();
   return (
     <div className={formStyles.field}>
-      <Combobox.Root
-        items={models}
+      <ModelBox
+        label={label}
+        models={models}
         value={value}
-        itemToStringLabel={(model: ListedModel) => model.id}
-        isItemEqualToValue={(one: ListedModel, other: ListedModel) => one.id === other.id}
-        filter={(model: ListedModel, search) => matches(model, search.trim())}
-        autoHighlight
-        onValueChange={(model) => {
-          if (model !== null) onChange(model);
-        }}
-      >
-        <Combobox.Label className={styles.comboboxLabel}>{label}</Combobox.Label>
-        <Combobox.Trigger
-          className={styles.comboboxTrigger}
-          aria-describedby={`${id}-note`}
-          aria-invalid={missing !== null}
-        >
-          <span className={styles.comboboxName}>
-            <Combobox.Value placeholder="Choose a model" />
-          </span>
-          <svg width="16" height="16" viewBox="0 0 16 16" fill="currentColor" aria-hidden="true">
-            <path d="M12 6H4l4 4.5z" />
-          </svg>
-        </Combobox.Trigger>
-        <Combobox.Portal>
-          <Combobox.Positioner className={styles.comboboxPositioner} sideOffset={4} align="start">
-            <Combobox.Popup className={styles.comboboxPopup} aria-label="Models">
-              <Combobox.Input
-                className={styles.comboboxSearch}
-                aria-label="Search models"
-                placeholder="ID, alias, owner or modality"
-                spellCheck={false}
-              />
-              <Combobox.Empty className={styles.comboboxEmpty}>No model matches.</Combobox.Empty>
-              <Combobox.List className={styles.comboboxList} aria-label="Models">
-                {(model: ListedModel) => (
-                  <Combobox.Item key={model.id} value={model} className={styles.comboboxItem}>
-                    <span className={styles.comboboxName}>{model.id}</span>
-                    <span className={textStyles.small}>{priceOf(model)}</span>
-                  </Combobox.Item>
-                )}
-              </Combobox.List>
-            </Combobox.Popup>
-          </Combobox.Positioner>
-        </Combobox.Portal>
-      </Combobox.Root>
+        noteId={`${id}-note`}
+        isInvalid={missing !== null}
+        onChange={onChange}
+      />
       {missing === null ? (
         <p id={`${id}-note`} className={formStyles.hint}>
           {value === null ? null : factsOf(value)}
@@ -80,13 +40,6 @@ export function ModelChoice({ label, models, value, missing, onChange }: ModelCh
       )}
     </div>
   );
-}
-
-function priceOf(model: ListedModel): string {
-  const { prices } = model;
-  if (prices === null) return "Free";
-  if (isFree(model)) return "Free";
-  return `${formatUsd(prices.inputNanoUsdPerMTok)} in, ${formatUsd(prices.outputNanoUsdPerMTok)} out`;
 }
 
 function factsOf(model: ListedModel): string {

@@ -1,0 +1,93 @@
+import { type ComponentProps, type ComponentType, useRef, useState } from "react";
+import { deferred } from "../../components/deferred.tsx";
+import type { SuggestInput, TakenOver } from "./SuggestInput.tsx";
+
+/** A value to choose. */
+export interface Suggestion {
+  readonly value: string;
+  /** The number of entries that have it; `null` when that is unknown. */
+  readonly count: number | null;
+}
+
+export interface SuggestBoxProps {
+  readonly id: string;
+  readonly text: string;
+  /** What an empty field stands for. Default: any. */
+  readonly placeholder?: string;
+  readonly suggestions: readonly Suggestion[];
+  /** Whether the suggestions that don't contain the text are left out. */
+  readonly isFiltered: boolean;
+  /** The element that says what is wrong with the text. */
+  readonly errorId: string | undefined;
+  readonly onType: (text: string) => void;
+  readonly onChoose: (text: string) => void;
+  /** Called when the suggestions are about to be shown. */
+  readonly onOpen: () => void;
+  /** Called on Enter and on blur. */
+  readonly commit: () => void;
+}
+
+/** The list of suggestions needs much code, which is loaded when the first field has the pointer or the focus. */
+export const suggestInput = deferred(async () => (await import("./SuggestInput.tsx")).SuggestInput);
+
+interface Loaded {
+  readonly Input: ComponentType<ComponentProps<typeof SuggestInput>>;
+  readonly before: TakenOver;
+}
+
+/** A field with suggestions; without them until their code is loaded. */
+export function SuggestBox(props: SuggestBoxProps) {
+  const input = useRef<HTMLInputElement>(null);
+  const isOpen = useRef(false);
+  const [loaded, setLoaded] = useState<Loaded | null>(null);
+  const load = () =>
+    void suggestInput.load().then(
+      (Input) => setLoaded((now) => now ?? { Input, before: stateOf(input.current, isOpen.current) }),
+      // The field works without suggestions, and the next focus tries again.
+      () => undefined,
+    );
+  if (loaded !== null) return <loaded.Input {...props} before={loaded.before} />;
+  const { id, text, placeholder = "Any", errorId, onType, onOpen, commit } = props;
+  return (
+    <input
+      ref={input}
+      id={id}
+      role="combobox"
+      aria-expanded={false}
+      aria-haspopup="listbox"
+      aria-autocomplete="list"
+      autoComplete="off"
+      placeholder={placeholder}
+      spellCheck={false}
+      value={text}
+      aria-invalid={errorId !== undefined}
+      aria-describedby={errorId}
+      onPointerOver={load}
+      onFocus={() => {
+        load();
+        onOpen();
+      }}
+      onPointerDown={() => {
+        isOpen.current = true;
+      }}
+      onChange={(event) => {
+        isOpen.current = true;
+        onType(event.target.value);
+      }}
+      onBlur={() => {
+        isOpen.current = false;
+        commit();
+      }}
+      onKeyDown={({ key }) => {
+        if (key === "Enter") commit();
+        if (key === "ArrowDown" || key === "ArrowUp") isOpen.current = true;
+        if (key === "Enter" || key === "Escape") isOpen.current = false;
+      }}
+    />
+  );
+}
+
+function stateOf(input: HTMLInputElement | null, isOpen: boolean): TakenOver {
+  if (input === null || document.activeElement !== input) return { selection: null, isOpen: false };
+  return { selection: [input.selectionStart, input.selectionEnd], isOpen };
+}
