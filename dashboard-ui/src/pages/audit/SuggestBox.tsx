@@ -1,4 +1,4 @@
-import { type ComponentProps, type ComponentType, useRef, useState } from "react";
+import { type ComponentProps, type ComponentType, useEffect, useRef, useState } from "react";
 import { deferred } from "../../components/deferred.tsx";
 import type { SuggestInput, TakenOver } from "./SuggestInput.tsx";
 
@@ -30,8 +30,23 @@ export interface SuggestBoxProps {
 /** The list of suggestions needs much code, which is loaded when the first field has the pointer or the focus. */
 export const suggestInput = deferred(async () => (await import("./SuggestInput.tsx")).SuggestInput);
 
+type LoadedInput = ComponentType<ComponentProps<typeof SuggestInput>>;
+
+/** The plain fields on the page. All change at once, so that none does while a user types into it. */
+const plain = new Set<(Input: LoadedInput) => void>();
+
+function load(): void {
+  void suggestInput.load().then(
+    (Input) => {
+      for (const change of plain) change(Input);
+    },
+    // The field works without suggestions, and the next focus tries again.
+    () => undefined,
+  );
+}
+
 interface Loaded {
-  readonly Input: ComponentType<ComponentProps<typeof SuggestInput>>;
+  readonly Input: LoadedInput;
   readonly before: TakenOver;
 }
 
@@ -39,13 +54,16 @@ interface Loaded {
 export function SuggestBox(props: SuggestBoxProps) {
   const input = useRef<HTMLInputElement>(null);
   const isOpen = useRef(false);
-  const [loaded, setLoaded] = useState<Loaded | null>(null);
-  const load = () =>
-    void suggestInput.load().then(
-      (Input) => setLoaded((now) => now ?? { Input, before: stateOf(input.current, isOpen.current) }),
-      // The field works without suggestions, and the next focus tries again.
-      () => undefined,
-    );
+  const [loaded, setLoaded] = useState<Loaded | null>(() => {
+    const Input = suggestInput.loaded();
+    return Input === null ? null : { Input, before: UNTOUCHED };
+  });
+  useEffect(() => {
+    const change = (Input: LoadedInput) =>
+      setLoaded((now) => now ?? { Input, before: stateOf(input.current, isOpen.current) });
+    plain.add(change);
+    return () => void plain.delete(change);
+  }, []);
   if (loaded !== null) return <loaded.Input {...props} before={loaded.before} />;
   const { id, text, placeholder = "Any", errorId, onType, onOpen, commit } = props;
   return (
@@ -87,7 +105,9 @@ export function SuggestBox(props: SuggestBoxProps) {
   );
 }
 
+const UNTOUCHED: TakenOver = { selection: null, isOpen: false };
+
 function stateOf(input: HTMLInputElement | null, isOpen: boolean): TakenOver {
-  if (input === null || document.activeElement !== input) return { selection: null, isOpen: false };
+  if (input === null || document.activeElement !== input) return UNTOUCHED;
   return { selection: [input.selectionStart, input.selectionEnd], isOpen };
 }

@@ -1,5 +1,5 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { formatCount } from "../../components/format.ts";
 import type { SuggestBoxProps, Suggestion } from "./SuggestBox.tsx";
 import styles from "./SuggestField.module.css";
@@ -28,7 +28,9 @@ export function SuggestInput({
   const { id, text, placeholder = "Any", errorId, onType, onChoose } = props;
   const input = useRef<HTMLInputElement>(null);
   const first = useRef(before);
+  const [isOpen, setOpen] = useState(false);
   useEffect(() => {
+    setOpen(first.current.isOpen);
     if (first.current.selection === null) return;
     input.current?.focus();
     input.current?.setSelectionRange(...first.current.selection);
@@ -39,9 +41,12 @@ export function SuggestInput({
       mode={isFiltered ? "list" : "none"}
       itemToStringValue={(suggestion: Suggestion) => suggestion.value}
       value={text}
-      defaultOpen={before.isOpen}
+      open={isOpen}
       onValueChange={(next, { reason }) => (reason === "item-press" ? onChoose(next) : onType(next))}
-      onOpenChange={(isOpen) => (isOpen ? onOpen() : undefined)}
+      onOpenChange={(next) => {
+        setOpen(next);
+        if (next) onOpen();
+      }}
       openOnInputClick
     >
       <Autocomplete.Input

@@ -1,5 +1,5 @@
 import { Combobox } from "@base-ui/react/combobox";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { ListedModel } from "../../api/types.ts";
 import textStyles from "../../components/text.module.css";
 import { matches } from "../models/model.ts";
@@ -29,8 +29,10 @@ export function ModelCombobox({
 }: ModelComboboxProps) {
   const trigger = useRef<HTMLButtonElement>(null);
   const first = useRef(before);
+  const [isOpen, setOpen] = useState(false);
   useEffect(() => {
-    if (first.current.hasFocus && !first.current.isOpen) trigger.current?.focus();
+    if (first.current.hasFocus) trigger.current?.focus();
+    setOpen(first.current.isOpen);
   }, []);
   return (
     <Combobox.Root
@@ -40,7 +42,8 @@ export function ModelCombobox({
       isItemEqualToValue={(one: ListedModel, other: ListedModel) => one.id === other.id}
       filter={(model: ListedModel, search) => matches(model, search.trim())}
       autoHighlight
-      defaultOpen={before.isOpen}
+      open={isOpen}
+      onOpenChange={setOpen}
       onValueChange={(model) => {
         if (model !== null) onChange(model);
       }}
