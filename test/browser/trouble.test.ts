@@ -217,7 +217,7 @@ describe.skipIf(!hasBrowser)("an account with many keys", () => {
     for (let number = 0; number < 50; number++)
       await owner.trpc.keys.create.mutate({ name: `app-${number}` });
     const page = await pageOf(owner);
-    await page.getByText("reached its limit of 50 active keys").waitFor();
+    await page.getByText("reached its limit of 50 active keys").first().waitFor();
     expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
     await page.getByLabel("Search").fill("app-49");
     await expect.poll(() => page.getByRole("row").count()).toBe(2);
