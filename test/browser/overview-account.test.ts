@@ -94,7 +94,7 @@ describe.skipIf(!hasBrowser).each(["light", "dark"] as const)("in %s colours", (
       what: "the way to the first request",
       person: () => signUpWithKey(overview.site.service.baseUrl),
       path: "/",
-      shows: "Copy command",
+      shows: "Waiting for the first request…",
     },
     { what: "the overview by key", person: () => overview.used, path: "/?by=key", shows: "second" },
     {
