@@ -229,7 +229,8 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("dialog").getByRole("link", { name: "Request log" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    await page.getByText("sandbox/echo").waitFor();
+    await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
+    await page.getByText("sandbox/echo").first().waitFor();
     expect(await fits()).toBe(true);
   });
 });
