@@ -84,8 +84,11 @@ describe("an operator who repairs the journal", () => {
 
   it("gets a not-found error that names the node when no such line was rejected", async () => {
     const { repair } = await folder.start();
-    for (const call of [repair.get("0123456789ab"), repair.discard(BY, ["0123456789ab"], "why")]) {
-      await expect(call).rejects.toMatchObject({
+    for (const call of [
+      () => repair.get("0123456789ab"),
+      () => repair.discard(BY, ["0123456789ab"], "why"),
+    ]) {
+      await expect(call()).rejects.toMatchObject({
         code: "not_found",
         message: expect.stringContaining("this node"),
       });
