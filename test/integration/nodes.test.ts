@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
+import {
+  type EnterpriseOwner,
+  refusalOf,
+  signInOperator,
+  signUpEnterprise,
+  startOperatedService,
+} from "../fixtures/operator.ts";
 import { type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { statusOf } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
 import { openTcpProxy, type TcpProxy } from "../fixtures/tcp-proxy.ts";
-import { type Owner, type Visitor, visit } from "../fixtures/user.ts";
+import { type Visitor, visit } from "../fixtures/user.ts";
 
 const isDistributed =
   process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
@@ -13,8 +19,6 @@ const NODES = 4;
 /** For each of the three changes. */
 const CLIENTS = 12;
 const ROUNDS = 50;
-
-type EnterpriseOwner = Owner & { readonly accountId: string };
 
 let redis: RedisServer;
 /** The last node's way to Redis. */
