@@ -5,19 +5,20 @@ import { TextTally } from "../../tokens/text-tally.ts";
 import {
   type ForwardCall,
   type OwnWire,
+  type UpstreamCall,
   UpstreamRefused,
   type WholeAnswer,
   type WireAnswer,
 } from "../dialect.ts";
 import { jsonText } from "../json-text.ts";
-import { answerText, postJson } from "../post-json.ts";
+import { answerText, type JsonPost, postJson } from "../post-json.ts";
 import { malformedResponse } from "../refusal.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport, TransportResponse } from "../transport.ts";
 import { forwardedBody } from "./forwarded-body.ts";
 import { streamedMessage } from "./messages-stream.ts";
 import { readMessagesUsage } from "./usage.ts";
 
-export const DEFAULT_BASE_URL = "https://api.anthropic.com/v1";
+const DEFAULT_BASE_URL = "https://api.anthropic.com/v1";
 /** The version of a request that names none. */
 const VERSION = "2023-06-01";
 const BETA = "anthropic-beta";
@@ -28,22 +29,33 @@ export function messagesWire(transport: Transport): OwnWire {
 }
 
 async function forward(transport: Transport, call: ForwardCall): Promise<WireAnswer> {
-  const { request, upstream } = call;
-  const { credential } = upstream;
-  const baseUrl = upstream.baseUrl === "" ? DEFAULT_BASE_URL : upstream.baseUrl;
-  const asked = { ...call, upstream: { ...upstream, baseUrl } };
-  const sent = postJson(transport, asked, {
+  const { request } = call;
+  const post = {
     path: `/messages${request.query ?? ""}`,
-    headers: {
-      "anthropic-version": VERSION,
-      ...request.headers,
-      ...(credential === null ? {} : { "x-api-key": credential.reveal() }),
-    },
+    headers: request.headers,
     body: forwardedBody(call),
-  });
+  };
+  const sent = postMessage(transport, call, post);
   const response = await sent.catch((thrown: unknown) => throwForBeta(thrown, request.headers));
   if (request.stream) return streamedMessage(call, response.body);
   return wholeMessage(call, await answerText(response));
+}
+
+/** Sends a request of the Messages API, with the operator's credential. @throws as {@link postJson}. */
+export function postMessage(
+  transport: Transport,
+  call: UpstreamCall,
+  post: JsonPost,
+): Promise<TransportResponse> {
+  const { upstream } = call;
+  const { credential } = upstream;
+  const baseUrl = upstream.baseUrl === "" ? DEFAULT_BASE_URL : upstream.baseUrl;
+  const headers = {
+    "anthropic-version": VERSION,
+    ...post.headers,
+    ...(credential === null ? {} : { "x-api-key": credential.reveal() }),
+  };
+  return postJson(transport, { ...call, upstream: { ...upstream, baseUrl } }, { ...post, headers });
 }
 
 /**
