@@ -27,7 +27,7 @@ import { callOptionsOf } from "./call-options.ts";
 import { embeddingsOf, embedOptionsOf } from "./embeddings.ts";
 import { errorOf } from "./error.ts";
 import type { Provider, ProviderSettings, ProviderSource } from "./provider.ts";
-import { CallFetch } from "./transport-fetch.ts";
+import { CallFetch, type PaidTokens } from "./transport-fetch.ts";
 
 /** Upstreams with a wire format of their own, through the provider packages of the AI SDK. */
 export class AiSdkDialect implements Dialect {
@@ -51,8 +51,8 @@ export class AiSdkDialect implements Dialect {
     const options = callOptionsOf(conversation, limits, call.maxTokens);
     const leftOut = leftOutOf(conversation, limits);
     // Packages ask for more tokens than their caller only with reasoning.
-    const guarded = conversation.reasoning === null ? null : call.maxTokens;
-    return this.#calling(call, guarded, async (provider, errorOfCall) => {
+    const paid = conversation.reasoning === null ? null : paidTokensOf(call);
+    return this.#calling(call, paid, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
       const settings = { ...options, abortSignal: toAbortSignal(call.signal) };
       if (call.stream) {
@@ -80,12 +80,12 @@ export class AiSdkDialect implements Dialect {
   /** Creates a provider for one call, so that an error shows whether anything was sent before it. */
   async #calling<Answer>(
     { upstream }: UpstreamCall,
-    maxTokens: number | null,
+    paid: PaidTokens | null,
     use: (provider: Provider, errorOfCall: (thrown: unknown) => unknown) => Promise<Answer>,
   ): Promise<Answer> {
     const create = await this.#creatorOf(upstream);
     const { timeouts, credential, baseUrl } = upstream;
-    const call = new CallFetch({ transport: this.#parts.transport, timeouts, maxTokens });
+    const call = new CallFetch({ transport: this.#parts.transport, timeouts, paid });
     const errorOfCall = (thrown: unknown) => errorOf(thrown, call.isSent);
     try {
       return await use(create(this.#settingsOf(credential, baseUrl, call.fetch)), errorOfCall);
@@ -112,6 +112,15 @@ export class AiSdkDialect implements Dialect {
     }
     return creator;
   }
+}
+
+function paidTokensOf({ maxTokens, conversation }: ConversationCall): PaidTokens | null {
+  if (maxTokens === null) return null;
+  const names = {
+    reasoning: nameOf(conversation, "reasoning"),
+    maxTokens: nameOf(conversation, "maxTokens"),
+  };
+  return { maxTokens, names };
 }
 
 function streamed(
