@@ -58,7 +58,10 @@ describe("a request to Anthropic", () => {
   it("is refused naming the client's field when it has audio", async () => {
     const audio = { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } };
     const spoken = chat(upstream, "claude-opus-5", { messages: [{ role: "user", content: [audio] }] });
-    await expect(spoken).rejects.toMatchObject({ code: "invalid_request", param: "messages.0.content.0.input_audio" });
+    await expect(spoken).rejects.toMatchObject({
+      code: "invalid_request",
+      param: "messages.0.content.0.input_audio",
+    });
     expect(vendor.sent).toEqual([]);
   });
 
