@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
 import { filterInput, filterOf } from "../audit/filter.ts";
 import type { AccountId } from "../contract/account.ts";
-import { publicView } from "./audit.ts";
-import { idOf, wholeNumber } from "./inputs.ts";
+import { entryPaging, publicView } from "./audit.ts";
+import { idOf } from "./inputs.ts";
 import { keysPage, readKeysPage } from "./keys.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure } from "./trpc.ts";
@@ -53,12 +52,7 @@ export function operatorAccountReads({ auditLog, keys, usage }: RpcServices) {
         z.strictObject({
           id,
           ...filterInput,
-          /** The `nextCursor` of the previous page. Omit it for the first page. */
-          cursor: z.string().optional(),
-          /** Has no effect. Infinite queries of TanStack Query send it. */
-          direction: z.literal("forward").optional(),
-          /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
-          limit: wholeNumber(1, AUDIT_PAGE_LIMIT).default(50),
+          ...entryPaging,
         }),
       )
       .query(async ({ input }) => {

@@ -13,6 +13,7 @@ import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { journalRouter } from "./journal.ts";
 import { operatorAccountReads } from "./operator-accounts.ts";
+import { operatorLogRouter } from "./operator-log.ts";
 import { providersRouter, testUpstream } from "./providers.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
@@ -269,6 +270,9 @@ export function operatorRouter(services: RpcServices) {
         }),
       )
       .query(({ input }) => services.usage.serviceSummary(input)),
+
+    /** The audit log of all accounts. */
+    log: operatorLogRouter(services),
 
     /** How fast the requests of all accounts were answered, in the form of `usage.performance`. */
     performance: operatorProcedure
