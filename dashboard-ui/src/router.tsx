@@ -14,7 +14,7 @@ import { Shell } from "./components/Shell.tsx";
 import { ownPath } from "./door/own-path.ts";
 import { load, requireSession } from "./load.ts";
 import { changesQuery } from "./pages/account/changes-query.ts";
-import { readAuditSearch } from "./pages/audit/search.ts";
+import { readAuditSearch, readServiceLogSearch } from "./pages/audit/search.ts";
 import { connectKeysQuery } from "./pages/connect/keys-query.ts";
 import { readConnectSearch } from "./pages/connect/search.ts";
 import { statementQuery } from "./pages/credits/statement-query.ts";
@@ -220,6 +220,13 @@ const operatorUsage = createRoute({
   loader: ({ deps }) => load(currentUsageQuery(SERVICE_USAGE, deps.range, deps.by)),
   component: lazyConsole("ServiceUsage"),
 });
+const operatorLog = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/log",
+  validateSearch: readServiceLogSearch,
+  loader: () => load(api.operator.catalog.queryOptions()),
+  component: lazyPage(() => import("./pages/operator/ServiceLog.tsx"), "ServiceLog", { isAhead: false }),
+});
 const operatorUpstreams = createRoute({
   getParentRoute: () => operator,
   path: "/operator/upstreams",
@@ -286,6 +293,7 @@ export const router = createRouter({
         operatorAccounts,
         operatorAccount,
         operatorUsage,
+        operatorLog,
         operatorUpstreams,
         operatorCatalog,
         operatorConnect,

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type EntryFilter, NO_FILTER } from "../../server/src/audit/filter.ts";
 import type { AsOf } from "../../server/src/audit/cursor.ts";
+import { type EntryFilter, NO_FILTER } from "../../server/src/audit/filter.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { EntryId } from "../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";

@@ -101,7 +101,10 @@ describe("the log of all accounts", () => {
     expect(total.requests).toBe(paged.length);
     expect(models.reduce((sum, { requests }) => sum + requests, 0)).toBeLessThanOrEqual(paged.length);
     const own = await log.summary.query({ accountId: owner.accountId });
-    expect(own).toMatchObject({ total: { requests: 7, errors: 0 }, models: [{ value: "sandbox/echo", requests: 7 }] });
+    expect(own).toMatchObject({
+      total: { requests: 7, errors: 0 },
+      models: [{ value: "sandbox/echo", requests: 7 }],
+    });
   });
 
   it("is refused to others, and refuses what it does not know", async () => {

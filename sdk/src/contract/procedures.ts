@@ -1139,6 +1139,13 @@ export interface Procedures {
           /** The number of requests. */
           readonly requests: number;
         }[];
+        /** The upstreams with the most requests, at most 100. */
+        readonly upstreams: readonly {
+          /** The value. */
+          readonly value: string;
+          /** The number of requests. */
+          readonly requests: number;
+        }[];
       }
     >;
     /** Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Ends when the caller may no longer read the account. */
@@ -2967,6 +2974,13 @@ export interface Procedures {
           }[];
           /** The statuses with the most requests, at most 100. */
           readonly statuses: readonly {
+            /** The value. */
+            readonly value: string;
+            /** The number of requests. */
+            readonly requests: number;
+          }[];
+          /** The upstreams with the most requests, at most 100. */
+          readonly upstreams: readonly {
             /** The value. */
             readonly value: string;
             /** The number of requests. */

@@ -1,6 +1,7 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { client } from "../../../api/client.ts";
+import { filterOfGroup, searchOf } from "../../usage/log-filter.ts";
 import { operatedUsage } from "../../usage/sources.ts";
 import { UsageSection } from "../../usage/UsageSection.tsx";
 
@@ -29,7 +30,19 @@ export function AccountUsage({ accountId }: { readonly accountId: string }) {
       onChange={(change) =>
         void navigate({ search: (known) => ({ ...known, ...change }), replace: true, resetScroll: false })
       }
-      nameOf={({ label }) => label}
+      onPick={(pick, grouping) =>
+        void navigate({ to: "/operator/log", search: { ...searchOf(pick, grouping), accountId } })
+      }
+      nameOf={(group, answer) => {
+        const filter = filterOfGroup(group, answer.by);
+        if (filter === null) return group.label;
+        const from = answer.period.span.from.toISOString();
+        return (
+          <Link to="/operator/log" search={{ ...filter, accountId, from }}>
+            {group.label}
+          </Link>
+        );
+      }}
     />
   );
 }
