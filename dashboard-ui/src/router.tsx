@@ -104,7 +104,7 @@ const overview = createRoute({
       api.account.get.queryOptions(),
       api.account.limits.queryOptions(),
       api.credits.balance.queryOptions(),
-      currentUsageQuery(ACCOUNT_USAGE, deps.range, deps.by),
+      currentUsageQuery(ACCOUNT_USAGE, deps, deps.by),
     ),
   component: lazyPage(() => import("./pages/overview/Overview.tsx"), "Overview"),
 });
@@ -217,7 +217,7 @@ const operatorUsage = createRoute({
   path: "/operator/usage",
   validateSearch: readServiceUsageSearch,
   loaderDeps: ({ search }) => search,
-  loader: ({ deps }) => load(currentUsageQuery(SERVICE_USAGE, deps.range, deps.by)),
+  loader: ({ deps }) => load(currentUsageQuery(SERVICE_USAGE, deps, deps.by)),
   component: lazyConsole("ServiceUsage"),
 });
 const operatorLog = createRoute({

@@ -1377,18 +1377,20 @@ export interface Procedures {
   /** Sums over the audit log. */
   readonly usage: {
     /**
-     * Requests, errors, tokens and cost, in intervals of UTC, always equal to the sums of the entries. Intervals that the period
-     * covers in part are included as a whole.
+     * Requests, errors, tokens and cost, in intervals of a time zone, always equal to the sums of the entries. Intervals that the
+     * period covers in part are included as a whole. Where midnight is within an hour of UTC, a day begins with the next hour.
      */
     readonly summary: Procedure<
       "query",
       {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
         readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
         readonly to: string | Date;
-        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
         /** The id of a key, a UUID. Default: all keys. */
         readonly key?: string | undefined;
         /** A model, as rows name it: up to 256 characters. Default: all models. */
@@ -1399,7 +1401,7 @@ export interface Procedures {
       {
         /** One row per interval and group, in order of time. Intervals without requests have none. */
         readonly rows: readonly {
-          /** When the interval begins, in UTC. */
+          /** When the interval begins. */
           readonly start: Date;
           /**
            * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
@@ -1448,18 +1450,20 @@ export interface Procedures {
       }
     >;
     /**
-     * How fast the requests of a period were answered, by interval of UTC and by upstream: median and 95th percentile of the newest
+     * How fast the requests of a period were answered, by interval and by upstream: median and 95th percentile of the newest
      * 20,000 entries.
      */
     readonly performance: Procedure<
       "query",
       {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
         readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
         readonly to: string | Date;
-        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
         /** The id of a key, a UUID. Default: all keys. */
         readonly key?: string | undefined;
         /** A model, as rows name it: up to 256 characters. Default: all models. */
@@ -1486,7 +1490,7 @@ export interface Procedures {
             /** The 95th percentile in milliseconds; `null`: no request has a value. */
             readonly p95: number | null;
           };
-          /** When the interval begins, in UTC. */
+          /** When the interval begins. */
           readonly start: Date;
         }[];
         /** One row per upstream, the one with most requests first. */
@@ -1689,12 +1693,14 @@ export interface Procedures {
       readonly usage: Procedure<
         "query",
         {
-          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
           readonly from: string | Date;
-          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
           readonly to: string | Date;
-          /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+          /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
           readonly interval: "day" | "hour" | "month";
+          /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+          readonly timeZone?: string | undefined;
           /** The id of the account. */
           readonly id: string;
           /** What has rows of its own in each interval. Default `none`. */
@@ -1703,7 +1709,7 @@ export interface Procedures {
         {
           /** One row per interval and group, in order of time. Intervals without requests have none. */
           readonly rows: readonly {
-            /** When the interval begins, in UTC. */
+            /** When the interval begins. */
             readonly start: Date;
             /**
              * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
@@ -1755,12 +1761,14 @@ export interface Procedures {
       readonly performance: Procedure<
         "query",
         {
-          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
           readonly from: string | Date;
-          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
           readonly to: string | Date;
-          /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+          /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
           readonly interval: "day" | "hour" | "month";
+          /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+          readonly timeZone?: string | undefined;
           /** The id of the account. */
           readonly id: string;
         },
@@ -1785,7 +1793,7 @@ export interface Procedures {
               /** The 95th percentile in milliseconds; `null`: no request has a value. */
               readonly p95: number | null;
             };
-            /** When the interval begins, in UTC. */
+            /** When the interval begins. */
             readonly start: Date;
           }[];
           /** One row per upstream, the one with most requests first. */
@@ -2530,19 +2538,21 @@ export interface Procedures {
     readonly usage: Procedure<
       "query",
       {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
         readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
         readonly to: string | Date;
-        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
         /** What has rows of its own in each interval. Default `none`. */
         readonly groupBy?: "account" | "model" | "none" | undefined;
       },
       {
         /** One row per interval and group, in order of time. Intervals without requests have none. */
         readonly rows: readonly {
-          /** When the interval begins, in UTC. */
+          /** When the interval begins. */
           readonly start: Date;
           /**
            * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
@@ -2993,12 +3003,14 @@ export interface Procedures {
     readonly performance: Procedure<
       "query",
       {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
         readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
         readonly to: string | Date;
-        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
       },
       {
         /** One row per interval with requests, in order of time. */
@@ -3021,7 +3033,7 @@ export interface Procedures {
             /** The 95th percentile in milliseconds; `null`: no request has a value. */
             readonly p95: number | null;
           };
-          /** When the interval begins, in UTC. */
+          /** When the interval begins. */
           readonly start: Date;
         }[];
         /** One row per upstream, the one with most requests first. */

@@ -741,7 +741,7 @@ export const ANSWER_SCHEMAS = {
             "costNanoUsd",
           ],
           properties: {
-            start: { type: "string", format: "date-time", description: "When the interval begins, in UTC." },
+            start: { type: "string", format: "date-time", description: "When the interval begins." },
             model: {
               type: ["string", "null"],
               description:
@@ -844,7 +844,7 @@ export const ANSWER_SCHEMAS = {
               },
               description: "The time from the request to the first token, of streams.",
             },
-            start: { type: "string", format: "date-time", description: "When the interval begins, in UTC." },
+            start: { type: "string", format: "date-time", description: "When the interval begins." },
           },
         },
         description: "One row per interval with requests, in order of time.",

@@ -6,7 +6,7 @@ import { idOf } from "./inputs.ts";
 import { keysPage, readKeysPage } from "./keys.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure } from "./trpc.ts";
-import { spanInput } from "./usage.ts";
+import { spanInput, spanOf } from "./usage.ts";
 
 /** The id of the account. */
 const id = idOf<AccountId>();
@@ -39,12 +39,16 @@ export function operatorAccountReads({ auditLog, keys, usage }: RpcServices) {
           groupBy: z.enum(["none", "model", "key"]).default("none"),
         }),
       )
-      .query(({ input: { id: accountId, ...question } }) => usage.summary(accountId, question, "operators")),
+      .query(({ input: { id: accountId, ...question } }) =>
+        usage.summary(accountId, spanOf(question), "operators"),
+      ),
 
     /** How fast the requests of an account were answered, in the form of `usage.performance`. */
     performance: operatorProcedure
       .input(z.strictObject({ id, ...spanInput }))
-      .query(({ input: { id: accountId, ...span } }) => usage.performance(accountId, span, "operators")),
+      .query(({ input: { id: accountId, ...span } }) =>
+        usage.performance(accountId, spanOf(span), "operators"),
+      ),
 
     /** The entries of an account's audit log, newest first, in the form of `audit.list`. */
     entries: operatorProcedure

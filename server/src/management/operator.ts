@@ -17,7 +17,7 @@ import { operatorLogRouter } from "./operator-log.ts";
 import { providersRouter, testUpstream } from "./providers.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
-import { spanInput } from "./usage.ts";
+import { spanInput, spanOf } from "./usage.ts";
 
 /** The id of the account. */
 const accountId = idOf<AccountId>();
@@ -269,7 +269,7 @@ export function operatorRouter(services: RpcServices) {
           groupBy: z.enum(["none", "model", "account"]).default("none"),
         }),
       )
-      .query(({ input }) => services.usage.serviceSummary(input)),
+      .query(({ input }) => services.usage.serviceSummary(spanOf(input))),
 
     /** The audit log of all accounts. */
     log: operatorLogRouter(services),
@@ -277,7 +277,7 @@ export function operatorRouter(services: RpcServices) {
     /** How fast the requests of all accounts were answered, in the form of `usage.performance`. */
     performance: operatorProcedure
       .input(z.strictObject(spanInput))
-      .query(({ input }) => services.usage.performance(null, input, "operators")),
+      .query(({ input }) => services.usage.performance(null, spanOf(input), "operators")),
 
     /**
      * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that

@@ -90,7 +90,7 @@ function Facts({ apiKey }: { readonly apiKey: KeyUse }) {
 }
 
 function KeyUsage({ id }: { readonly id: string }) {
-  const { range, by } = useSearch({ from: "/shell/account/settings/keys/$keyId" });
+  const { by, ...choice } = useSearch({ from: "/shell/account/settings/keys/$keyId" });
   const navigate = useNavigate();
   const source = useMemo(() => accountUsage({ key: id }), [id]);
   const performance = useMemo(() => accountPerformance({ key: id }), [id]);
@@ -99,14 +99,14 @@ function KeyUsage({ id }: { readonly id: string }) {
       title="Usage"
       source={source}
       performance={performance}
-      range={range}
+      choice={choice}
       by={by === "key" ? "none" : by}
       groupings={GROUPINGS}
       onChange={(change) =>
         void navigate({
           to: "/settings/keys/$keyId",
           params: { keyId: id },
-          search: { range, by, ...change },
+          search: { ...choice, by, ...change },
           replace: true,
           resetScroll: false,
         })

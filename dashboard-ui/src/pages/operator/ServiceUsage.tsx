@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { PageHead } from "../../components/PageHead.tsx";
 import type { GroupName } from "../usage/groups.ts";
-import { filterOfGroup, searchOf } from "../usage/log-filter.ts";
+import { filterOfGroup, periodSearch, searchOf } from "../usage/log-filter.ts";
 import { SERVICE_PERFORMANCE } from "../usage/performance-source.ts";
 import type { Span } from "../usage/period.ts";
 import type { ServiceUsageSearch } from "../usage/search.ts";
@@ -18,7 +18,7 @@ const GROUPINGS: readonly { readonly value: By; readonly label: string }[] = [
 
 /** The usage of all accounts over time. */
 export function ServiceUsage() {
-  const { range, by } = useSearch({ from: "/shell/operator/operator/usage" });
+  const { by, ...choice } = useSearch({ from: "/shell/operator/operator/usage" });
   const navigate = useNavigate({ from: "/operator/usage" });
   return (
     <>
@@ -27,7 +27,7 @@ export function ServiceUsage() {
         title="All accounts"
         source={SERVICE_USAGE}
         performance={SERVICE_PERFORMANCE}
-        range={range}
+        choice={choice}
         by={by}
         groupings={GROUPINGS}
         onChange={(change) =>
@@ -58,7 +58,7 @@ function GroupLink({ group, by, span }: GroupLinkProps) {
     );
   }
   return (
-    <Link to="/operator/log" search={{ ...filter, from: span.from.toISOString() }}>
+    <Link to="/operator/log" search={{ ...filter, ...periodSearch(span) }}>
       {group.label}
     </Link>
   );

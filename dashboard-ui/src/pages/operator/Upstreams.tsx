@@ -21,7 +21,7 @@ export function Upstreams() {
   const health = useQuery(api.operator.upstreams.queryOptions(undefined, { refetchInterval: LIVE_MS }));
   const catalog = useQuery(api.operator.catalog.queryOptions());
   const hour = useCurrentHour();
-  const period = useMemo(() => periodOf("24h", hour), [hour]);
+  const period = useMemo(() => periodOf({ range: "24h" }, hour), [hour]);
   const described = new Map(catalog.data?.upstreams.map((upstream) => [upstream.name, upstream]));
   return (
     <>

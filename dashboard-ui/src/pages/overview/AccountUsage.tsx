@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { GroupName } from "../usage/groups.ts";
-import { filterOfGroup, searchOf } from "../usage/log-filter.ts";
+import { filterOfGroup, periodSearch, searchOf } from "../usage/log-filter.ts";
 import { accountPerformance } from "../usage/performance-source.ts";
 import type { Span } from "../usage/period.ts";
 import type { UsageSearch } from "../usage/search.ts";
@@ -19,14 +19,14 @@ const ACCOUNT_PERFORMANCE = accountPerformance();
 
 /** The account's usage over time. */
 export function AccountUsage() {
-  const { range, by } = useSearch({ from: "/shell/account/" });
+  const { by, ...choice } = useSearch({ from: "/shell/account/" });
   const navigate = useNavigate({ from: "/" });
   return (
     <UsageSection
       title="Usage"
       source={ACCOUNT_USAGE}
       performance={ACCOUNT_PERFORMANCE}
-      range={range}
+      choice={choice}
       by={by}
       groupings={GROUPINGS}
       onChange={(change) =>
@@ -51,7 +51,7 @@ export function GroupLink({ group, by, span, filter: own }: GroupLinkProps) {
   const filter = filterOfGroup(group, by);
   if (filter === null) return group.label;
   return (
-    <Link to="/audit" search={{ ...own, ...filter, from: span.from.toISOString() }}>
+    <Link to="/audit" search={{ ...own, ...filter, ...periodSearch(span) }}>
       {group.label}
     </Link>
   );

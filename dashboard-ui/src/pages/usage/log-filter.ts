@@ -1,6 +1,7 @@
 import { UNKNOWN_MODEL } from "../../../../sdk/src/contract/audit-words.ts";
 import type { AuditSearch } from "../audit/search.ts";
 import type { GroupName } from "./groups.ts";
+import type { Span } from "./period.ts";
 import type { UsagePick } from "./UsageCharts.tsx";
 
 export type Grouping = "none" | "model" | "key" | "account";
@@ -14,6 +15,11 @@ export function filterOfGroup({ id, isOther }: GroupName, by: Grouping): AuditSe
   if (by === "key") return { key: id };
   if (by === "account") return { accountId: id };
   return id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
+}
+
+/** The log's filter for a period. One that is not over has no end, so that the log goes on. */
+export function periodSearch({ from, to }: Span): AuditSearch {
+  return { from: from.toISOString(), ...(to.getTime() > Date.now() ? {} : { to: to.toISOString() }) };
 }
 
 /** The log's filter for a part of a chart. */
