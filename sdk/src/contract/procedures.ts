@@ -3067,6 +3067,62 @@ export interface Procedures {
       }
     >;
     /**
+     * How each upstream answered the requests of all accounts, by interval: latency, time to first token, and errors by code. Measures the
+     * newest 20,000 entries of the period.
+     */
+    readonly upstreamHistory: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
+        readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
+        readonly to: string | Date;
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
+      },
+      {
+        /** One row per upstream with requests, by name. */
+        readonly upstreams: readonly {
+          /** The name of the upstream. */
+          readonly upstream: string;
+          /** One row per interval with requests, in order of time. */
+          readonly intervals: readonly {
+            /** When the interval begins. */
+            readonly start: Date;
+            /** The error codes of requests that failed, also of those whose answer had begun with status 200, the most frequent first. */
+            readonly errorCodes: readonly {
+              /** The code. */
+              readonly code: string;
+              /** The number of requests. */
+              readonly requests: number;
+            }[];
+            /** The number of requests that reached an upstream. */
+            readonly requests: number;
+            /** Those of them that were answered with a status of 400 or more. */
+            readonly errors: number;
+            /** The time from the request to the end of the answer. */
+            readonly latencyMs: {
+              /** The median in milliseconds; `null`: no request has a value. */
+              readonly p50: number | null;
+              /** The 95th percentile in milliseconds; `null`: no request has a value. */
+              readonly p95: number | null;
+            };
+            /** The time from the request to the first token, of streams. */
+            readonly timeToFirstTokenMs: {
+              /** The median in milliseconds; `null`: no request has a value. */
+              readonly p50: number | null;
+              /** The 95th percentile in milliseconds; `null`: no request has a value. */
+              readonly p95: number | null;
+            };
+          }[];
+        }[];
+        /** As that of a `Performance`. */
+        readonly measuredSince: Date | null;
+      }
+    >;
+    /**
      * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
      * other nodes have seen in the last seconds may be missing. An event that recurs while pages are read moves to the front.
      */

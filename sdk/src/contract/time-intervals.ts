@@ -48,13 +48,28 @@ function midnight(localMs: number, timeZone: string): Date {
 function instantOf(localMs: number, timeZone: string): number {
   const before = localMs - offsetMs(localMs - DAY_MS, timeZone);
   const after = localMs - offsetMs(localMs + DAY_MS, timeZone);
+  if (before === after) return before;
   const shown = [before, after].filter((ms) => ms + offsetMs(ms, timeZone) === localMs);
   return shown.length === 0 ? before : Math.min(...shown);
 }
 
+/** Differences between clocks and UTC: formatting a time takes tens of microseconds, and the same days are asked for again and again. */
+const offsets = new Map<string, number>();
+const MAX_OFFSETS = 20_000;
+
 /** The difference between the clocks of a time zone and UTC. */
 function offsetMs(timeMs: number, timeZone: string): number {
   if (timeZone === "UTC") return 0;
+  const key = `${timeZone} ${timeMs}`;
+  const known = offsets.get(key);
+  if (known !== undefined) return known;
+  const offset = formattedOffsetMs(timeMs, timeZone);
+  if (offsets.size >= MAX_OFFSETS) offsets.clear();
+  offsets.set(key, offset);
+  return offset;
+}
+
+function formattedOffsetMs(timeMs: number, timeZone: string): number {
   const parts = new Map(
     clockOf(timeZone)
       .formatToParts(timeMs)

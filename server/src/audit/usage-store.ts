@@ -6,6 +6,8 @@ import type {
   PerformanceFigures,
   ServiceUsageQuestion,
   ServiceUsageRow,
+  UpstreamHistory,
+  UpstreamInterval,
   UsageFilter,
   UsageQuestion,
   UsageRow,
@@ -102,6 +104,32 @@ export class PostgresUsage {
       ),
       measuredSince: rows[0]?.measuredSince ?? null,
     };
+  }
+
+  /** Reads how each upstream answered the newest `maxMeasured` entries of the period. */
+  async readUpstreamHistory(span: WholeSpan, maxMeasured: number): Promise<UpstreamHistory> {
+    const sql = this.#database;
+    // Walks the primary key backwards, up to the limit.
+    const rows = await sql<UpstreamRow[]>`
+      with newest as materialized (
+        select at, upstream, status, error_code, latency_ms, time_to_first_token_ms
+        from audit_entries
+        where id >= ${firstEntryIdAt(span.from)} and id < ${firstEntryIdAt(span.to)}
+        order by id desc limit ${maxMeasured + 1}
+      ),
+      measured as (
+        select ${startOf(sql, sql`at`, span)} as start, upstream, status, error_code as code, time_to_first_token_ms as first,
+               latency_ms as whole
+        from newest where upstream is not null
+      )
+      select upstream, start, code, grouping(code) = 0 as "isOfCode", count(*)::float8 as requests,
+             count(*) filter (where status >= 400)::float8 as errors,
+             ${percentile(sql, "whole", 0.5)} as "latencyP50", ${percentile(sql, "whole", 0.95)} as "latencyP95",
+             ${percentile(sql, "first", 0.5)} as "firstP50", ${percentile(sql, "first", 0.95)} as "firstP95",
+             (select case when count(*) > ${maxMeasured} then min(at) end from newest) as "measuredSince"
+      from measured group by grouping sets ((upstream, start), (upstream, start, code))
+      order by upstream, start, requests desc, code`;
+    return { upstreams: historiesOf(rows), measuredSince: rows[0]?.measuredSince ?? null };
   }
 
   async readServiceUsage(
@@ -208,6 +236,33 @@ interface PerformanceRow extends Pick<PerformanceFigures, "requests" | "errors">
   readonly firstP50: number | null;
   readonly firstP95: number | null;
   readonly measuredSince: Date | null;
+}
+
+/** A row of an interval of an upstream, or of an error code in it. */
+interface UpstreamRow extends PerformanceRow {
+  readonly upstream: string;
+  readonly start: Date;
+  readonly isOfCode: boolean;
+  readonly code: string | null;
+}
+
+/** Rows in order of upstream and time. Those of an interval's codes may come before or after its own. */
+function historiesOf(rows: readonly UpstreamRow[]): UpstreamHistory["upstreams"] {
+  const codesOf = new Map<string, { code: string; requests: number }[]>();
+  const placeOf = ({ upstream, start }: UpstreamRow) => `${start.getTime()} ${upstream}`;
+  for (const row of rows) {
+    if (!row.isOfCode || row.code === null) continue;
+    const codes = codesOf.get(placeOf(row)) ?? [];
+    codesOf.set(placeOf(row), [...codes, { code: row.code, requests: row.requests }]);
+  }
+  const intervalsOf = new Map<string, UpstreamInterval[]>();
+  for (const row of rows) {
+    if (row.isOfCode) continue;
+    const intervals = intervalsOf.get(row.upstream) ?? [];
+    intervals.push({ start: row.start, ...figuresOf(row), errorCodes: codesOf.get(placeOf(row)) ?? [] });
+    intervalsOf.set(row.upstream, intervals);
+  }
+  return [...intervalsOf].map(([upstream, intervals]) => ({ upstream, intervals }));
 }
 
 function figuresOf(row: PerformanceRow): PerformanceFigures {

@@ -137,6 +137,32 @@ export interface Performance {
   readonly measuredSince: Date | null;
 }
 
+/** How an upstream answered in one interval. */
+export interface UpstreamInterval extends PerformanceFigures {
+  /** When the interval begins. */
+  readonly start: Date;
+  /** The error codes of requests that failed, also of those whose answer had begun with status 200, the most frequent first. */
+  readonly errorCodes: readonly {
+    /** The code. */
+    readonly code: string;
+    /** The number of requests. */
+    readonly requests: number;
+  }[];
+}
+
+/** How each upstream answered over time. */
+export interface UpstreamHistory {
+  /** One row per upstream with requests, by name. */
+  readonly upstreams: readonly {
+    /** The name of the upstream. */
+    readonly upstream: string;
+    /** One row per interval with requests, in order of time. */
+    readonly intervals: readonly UpstreamInterval[];
+  }[];
+  /** As that of a {@link Performance}. */
+  readonly measuredSince: Date | null;
+}
+
 export interface UsageSummary<Row> {
   /** One row per interval and group, in order of time. Intervals without requests have none. */
   readonly rows: readonly Row[];
@@ -208,6 +234,15 @@ export class Usage {
     await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
     return this.#reads.whole(reader, (parts) =>
       parts.run(() => this.#reader.readPerformance(accountId, question, MAX_MEASURED)),
+    );
+  }
+
+  /** How each upstream answered the requests of all accounts over time. @throws as {@link summary}. */
+  async upstreamHistory(asked: UsageSpan): Promise<UpstreamHistory> {
+    const span = wholeIntervals(asked);
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
+    return this.#reads.whole("operators", (parts) =>
+      parts.run(() => this.#reader.readUpstreamHistory(span, MAX_MEASURED)),
     );
   }
 

@@ -280,6 +280,14 @@ export function operatorRouter(services: RpcServices) {
       .query(({ input }) => services.usage.performance(null, spanOf(input), "operators")),
 
     /**
+     * How each upstream answered the requests of all accounts, by interval: latency, time to first token, and errors by code. Measures the
+     * newest 20,000 entries of the period.
+     */
+    upstreamHistory: operatorProcedure
+      .input(z.strictObject(spanInput))
+      .query(({ input }) => services.usage.upstreamHistory(spanOf(input))),
+
+    /**
      * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
      * other nodes have seen in the last seconds may be missing. An event that recurs while pages are read moves to the front.
      */
