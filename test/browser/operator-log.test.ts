@@ -67,7 +67,8 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
     await page.goto("/operator/upstreams");
     const panel = page.getByRole("region", { name: "sandbox over time" });
     await panel.getByRole("heading", { name: "Errors by code" }).waitFor();
-    for (const heading of ["Error rate", "Latency"]) await panel.getByRole("heading", { name: heading }).waitFor();
+    for (const heading of ["Error rate", "Latency"])
+      await panel.getByRole("heading", { name: heading }).waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await slider(/Error rate of sandbox/).focus();
     await page.keyboard.press("Enter");
@@ -103,7 +104,7 @@ describe.skipIf(!hasBrowser)("a custom period of usage", () => {
       timeZone: "Asia/Kolkata",
     });
     expect(total.total.requests).toBe(1);
-    await page.getByRole("cell", { name: "sandbox/echo" }).waitFor();
+    await page.getByRole("table").getByRole("link", { name: "sandbox/echo" }).waitFor();
 
     await first.fill(day(2));
     await first.press("Enter");

@@ -4,7 +4,12 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cronLine, exportCommands, githubWorkflow, TOKEN_VARIABLE } from "../../dashboard-ui/src/pages/audit/export/schedule.ts";
+import {
+  cronLine,
+  exportCommands,
+  githubWorkflow,
+  TOKEN_VARIABLE,
+} from "../../dashboard-ui/src/pages/audit/export/schedule.ts";
 import { insertEntries } from "../fixtures/entries.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -39,7 +44,11 @@ async function run(command: string, args: readonly string[], env: Readonly<Recor
 }
 
 const yesterday = () => new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-const scheduled = (format: "csv" | "ndjson", filters = {}) => ({ format, filters, serviceUrl: service.baseUrl });
+const scheduled = (format: "csv" | "ndjson", filters = {}) => ({
+  format,
+  filters,
+  serviceUrl: service.baseUrl,
+});
 
 describe("the export that the page schedules", () => {
   it.each([

@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { client } from "../../../api/client.ts";
 import { Answer } from "../../../components/Answer.tsx";
 import { Chart, type ChartPart } from "../../../components/Chart.tsx";
+import { classes } from "../../../components/classes.ts";
 import { formatCount, formatDateTime, formatDuration, formatShare } from "../../../components/format.ts";
 import panelStyles from "../../../components/Panel.module.css";
 import textStyles from "../../../components/text.module.css";
@@ -53,7 +54,7 @@ function UpstreamPanel({ history, period }: UpstreamPanelProps) {
   const { upstream } = history;
   const figures = historyOf(history, period.starts);
   return (
-    <section className={panelStyles.panel} aria-label={`${upstream} over time`}>
+    <section className={classes(panelStyles.panel, styles.panel)} aria-label={`${upstream} over time`}>
       <h3>
         {upstream}{" "}
         <span className={textStyles.small}>
