@@ -138,6 +138,8 @@ try {
         from: new Date(to.getTime() - 365 * DAY_MS),
         to,
         interval: "month",
+        timeZone: "UTC",
+        starts: [],
         groupBy: "model",
       },
       200,

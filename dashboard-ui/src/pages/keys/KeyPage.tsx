@@ -8,7 +8,8 @@ import { formatCount, formatDateTime } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
-import { GroupLink, searchOf } from "../overview/AccountUsage.tsx";
+import { GroupLink } from "../overview/AccountUsage.tsx";
+import { searchOf } from "../usage/log-filter.ts";
 import { accountPerformance } from "../usage/performance-source.ts";
 import { accountUsage } from "../usage/sources.ts";
 import { UsageSection } from "../usage/UsageSection.tsx";
@@ -89,7 +90,7 @@ function Facts({ apiKey }: { readonly apiKey: KeyUse }) {
 }
 
 function KeyUsage({ id }: { readonly id: string }) {
-  const { range, by } = useSearch({ from: "/shell/account/settings/keys/$keyId" });
+  const { by, ...choice } = useSearch({ from: "/shell/account/settings/keys/$keyId" });
   const navigate = useNavigate();
   const source = useMemo(() => accountUsage({ key: id }), [id]);
   const performance = useMemo(() => accountPerformance({ key: id }), [id]);
@@ -98,14 +99,14 @@ function KeyUsage({ id }: { readonly id: string }) {
       title="Usage"
       source={source}
       performance={performance}
-      range={range}
+      choice={choice}
       by={by === "key" ? "none" : by}
       groupings={GROUPINGS}
       onChange={(change) =>
         void navigate({
           to: "/settings/keys/$keyId",
           params: { keyId: id },
-          search: { range, by, ...change },
+          search: { ...choice, by, ...change },
           replace: true,
           resetScroll: false,
         })

@@ -10,7 +10,8 @@ import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { Snippets } from "../../components/Snippets.tsx";
 import type { SnippetService } from "../../components/snippets.ts";
-import { GroupLink, searchOf } from "../overview/AccountUsage.tsx";
+import { GroupLink } from "../overview/AccountUsage.tsx";
+import { searchOf } from "../usage/log-filter.ts";
 import { accountPerformance } from "../usage/performance-source.ts";
 import { accountUsage } from "../usage/sources.ts";
 import { UsageSection } from "../usage/UsageSection.tsx";
@@ -92,7 +93,7 @@ function CallModel({ service, model }: CallModelProps) {
 }
 
 function ModelUsage({ id }: { readonly id: string }) {
-  const { range, by } = useSearch({ from: "/shell/account/models/$model" });
+  const { by, ...choice } = useSearch({ from: "/shell/account/models/$model" });
   const navigate = useNavigate();
   const source = useMemo(() => accountUsage({ model: id }), [id]);
   const performance = useMemo(() => accountPerformance({ model: id }), [id]);
@@ -101,14 +102,14 @@ function ModelUsage({ id }: { readonly id: string }) {
       title="Usage"
       source={source}
       performance={performance}
-      range={range}
+      choice={choice}
       by={by === "model" ? "none" : by}
       groupings={GROUPINGS}
       onChange={(change) =>
         void navigate({
           to: "/models/$model",
           params: { model: id },
-          search: { range, by, ...change },
+          search: { ...choice, by, ...change },
           replace: true,
           resetScroll: false,
         })

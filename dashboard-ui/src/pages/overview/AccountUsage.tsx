@@ -1,12 +1,10 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { UNKNOWN_MODEL } from "../../../../sdk/src/contract/audit-words.ts";
-import type { AuditSearch } from "../audit/search.ts";
 import type { GroupName } from "../usage/groups.ts";
+import { filterOfGroup, periodSearch, searchOf } from "../usage/log-filter.ts";
 import { accountPerformance } from "../usage/performance-source.ts";
 import type { Span } from "../usage/period.ts";
 import type { UsageSearch } from "../usage/search.ts";
 import { ACCOUNT_USAGE } from "../usage/sources.ts";
-import type { UsagePick } from "../usage/UsageCharts.tsx";
 import { UsageSection } from "../usage/UsageSection.tsx";
 
 type By = UsageSearch["by"];
@@ -21,14 +19,14 @@ const ACCOUNT_PERFORMANCE = accountPerformance();
 
 /** The account's usage over time. */
 export function AccountUsage() {
-  const { range, by } = useSearch({ from: "/shell/account/" });
+  const { by, ...choice } = useSearch({ from: "/shell/account/" });
   const navigate = useNavigate({ from: "/" });
   return (
     <UsageSection
       title="Usage"
       source={ACCOUNT_USAGE}
       performance={ACCOUNT_PERFORMANCE}
-      range={range}
+      choice={choice}
       by={by}
       groupings={GROUPINGS}
       onChange={(change) =>
@@ -48,29 +46,12 @@ interface GroupLinkProps {
   readonly filter?: { readonly key?: string; readonly model?: string };
 }
 
-/** Entries contain the requested names, so this group is found by its error code. */
-const UNKNOWN_MODELS = { error_code: "model_not_found" };
-
-/** The log's filter for the entries of a group; `null`: it has none for requests without a model, or for the rest. */
-function filterOf({ id, isOther }: GroupName, by: By) {
-  if (id === "" || isOther === true || by === "none") return null;
-  if (by === "key") return { key: id };
-  return id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
-}
-
-/** The log's filter for a part of a chart. */
-export function searchOf({ group, from, to, isOfErrors }: UsagePick, by: By): AuditSearch {
-  const filter = group === null ? null : filterOf(group, by);
-  const errors = isOfErrors ? { status: "error" } : null;
-  return { ...filter, ...errors, from: from.toISOString(), to: to.toISOString() };
-}
-
 /** A link to the entries of a group. */
 export function GroupLink({ group, by, span, filter: own }: GroupLinkProps) {
-  const filter = filterOf(group, by);
+  const filter = filterOfGroup(group, by);
   if (filter === null) return group.label;
   return (
-    <Link to="/audit" search={{ ...own, ...filter, from: span.from.toISOString() }}>
+    <Link to="/audit" search={{ ...own, ...filter, ...periodSearch(span) }}>
       {group.label}
     </Link>
   );
