@@ -2,9 +2,9 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { errorFieldOf } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
-import { usePreload } from "../../components/deferred.tsx";
 import { formatCount } from "../../components/format.ts";
-import { LazyDialog, lazyCode } from "../../components/lazy.tsx";
+import { LazyDialog } from "../../components/lazy.tsx";
+import { lazyCode, usePreload } from "../../components/lazy-code.tsx";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
@@ -36,7 +36,7 @@ const viewDialog = lazyCode(async () => (await import("./ViewDialog.tsx")).ViewD
 const exportDialog = lazyCode(async () => (await import("./export/ExportDialog.tsx")).ExportDialog);
 
 /** What is loaded when the page has been open for a while. */
-const LATER = [() => void entryDetails.load().catch(entryDetails.restart), suggestInput.preload];
+const LATER = [entryDetails.preload, suggestInput.preload];
 
 const NO_PAGES: readonly EntryPage[] = [];
 
@@ -54,7 +54,7 @@ export function Audit() {
   const chosenKey = useFilterKey(search.key);
   const put = (change: AuditSearch) =>
     void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
-  // The fields begin anew, also those that hold what the address does not.
+  // All fields start again from the address, also those that hold what the address does not.
   const [cleared, setCleared] = useState(0);
   const clearFilters = () => {
     setCleared(cleared + 1);

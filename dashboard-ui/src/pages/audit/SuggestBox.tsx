@@ -1,5 +1,5 @@
 import { type ComponentProps, type ComponentType, useEffect, useRef, useState } from "react";
-import { deferred } from "../../components/deferred.tsx";
+import { lazyCode } from "../../components/lazy-code.tsx";
 import type { SuggestInput, TakenOver } from "./SuggestInput.tsx";
 
 /** A value to choose. */
@@ -28,7 +28,7 @@ export interface SuggestBoxProps {
 }
 
 /** The list of suggestions needs much code, which is loaded when the first field has the pointer or the focus. */
-export const suggestInput = deferred(async () => (await import("./SuggestInput.tsx")).SuggestInput);
+export const suggestInput = lazyCode(async () => (await import("./SuggestInput.tsx")).SuggestInput);
 
 type LoadedInput = ComponentType<ComponentProps<typeof SuggestInput>>;
 
@@ -36,6 +36,7 @@ type LoadedInput = ComponentType<ComponentProps<typeof SuggestInput>>;
 const plain = new Set<(Input: LoadedInput) => void>();
 
 function load(): void {
+  suggestInput.restart();
   void suggestInput.load().then(
     (Input) => {
       for (const change of plain) change(Input);
@@ -55,7 +56,7 @@ export function SuggestBox(props: SuggestBoxProps) {
   const input = useRef<HTMLInputElement>(null);
   const isOpen = useRef(false);
   const [loaded, setLoaded] = useState<Loaded | null>(() => {
-    const Input = suggestInput.loaded();
+    const Input = suggestInput.current();
     return Input === null ? null : { Input, before: UNTOUCHED };
   });
   useEffect(() => {

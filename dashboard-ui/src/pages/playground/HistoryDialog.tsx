@@ -18,11 +18,11 @@ interface HistoryDialogProps {
   readonly open: (id: string, chat: SavedChat) => void;
   /** Called after the open chat was deleted. */
   readonly onDelete: () => void;
-  readonly close: () => void;
+  readonly onClose: () => void;
 }
 
 /** The chats that this browser keeps: open, rename, delete. */
-export function HistoryDialog({ userId, openId, open, onDelete, close }: HistoryDialogProps) {
+export function HistoryDialog({ userId, openId, open, onDelete, onClose }: HistoryDialogProps) {
   const queryKey = ["playground-history", userId];
   const chats = useQuery({
     queryKey,
@@ -55,12 +55,12 @@ export function HistoryDialog({ userId, openId, open, onDelete, close }: History
       const chat = await readChat(id);
       if (chat === null) return;
       open(id, chat);
-      close();
+      onClose();
     });
   const entries = chats.data ?? [];
 
   return (
-    <Dialog title="History" onDismiss={close}>
+    <Dialog title="History" onDismiss={onClose}>
       <p className={textStyles.quiet}>
         Chats are kept in this browser only, never on the server. Signing out deletes them.
       </p>
@@ -89,7 +89,7 @@ export function HistoryDialog({ userId, openId, open, onDelete, close }: History
         ) : (
           <Button onClick={() => setClearing(true)}>Clear all</Button>
         )}
-        <Button look="primary" onClick={close}>
+        <Button look="primary" onClick={onClose}>
           Close
         </Button>
       </div>

@@ -1,7 +1,7 @@
 import { type ComponentProps, type ComponentType, useId, useRef, useState } from "react";
 import type { ListedModel } from "../../api/types.ts";
-import { deferred } from "../../components/deferred.tsx";
 import { formatUsd } from "../../components/format.ts";
+import { lazyCode } from "../../components/lazy-code.tsx";
 import { isFree } from "../models/model.ts";
 import styles from "./ModelChoice.module.css";
 import type { ModelCombobox, TakenOver } from "./ModelCombobox.tsx";
@@ -17,7 +17,7 @@ export interface ModelBoxProps {
 }
 
 /** The list of models needs much code, which is loaded when the button has the pointer or the focus. */
-export const modelCombobox = deferred(async () => (await import("./ModelCombobox.tsx")).ModelCombobox);
+export const modelCombobox = lazyCode(async () => (await import("./ModelCombobox.tsx")).ModelCombobox);
 
 export const MODEL_ARROW = (
   <svg width="16" height="16" viewBox="0 0 16 16" fill="currentColor" aria-hidden="true">

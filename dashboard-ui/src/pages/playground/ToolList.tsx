@@ -1,10 +1,12 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { Button } from "../../components/Button.tsx";
+import { LazyDialog } from "../../components/lazy.tsx";
+import { lazyCode } from "../../components/lazy-code.tsx";
 import { Select } from "../../components/Select.tsx";
 import styles from "./ToolList.module.css";
 import { EXAMPLE_TOOL, type ToolChoice, type ToolDefinition } from "./tools.ts";
 
-const ToolDialog = lazy(async () => ({ default: (await import("./ToolDialog.tsx")).ToolDialog }));
+const toolDialog = lazyCode(async () => (await import("./ToolDialog.tsx")).ToolDialog);
 
 interface ToolListProps {
   readonly tools: readonly ToolDefinition[];
@@ -59,15 +61,16 @@ export function ToolList({ tools, choice, onChange, onChoose }: ToolListProps) {
         />
       )}
       {edited === null ? null : (
-        <Suspense>
-          <ToolDialog
-            tool={tools[edited] ?? example}
-            isNew={edited === tools.length}
-            others={tools.filter((_, at) => at !== edited).map(({ name }) => name)}
-            save={save}
-            close={() => setEdited(null)}
-          />
-        </Suspense>
+        <LazyDialog
+          code={toolDialog}
+          props={{
+            tool: tools[edited] ?? example,
+            isNew: edited === tools.length,
+            others: tools.filter((_, at) => at !== edited).map(({ name }) => name),
+            save,
+            onClose: () => setEdited(null),
+          }}
+        />
       )}
     </fieldset>
   );
