@@ -7,6 +7,7 @@ import { LazyDialog } from "../../components/lazy.tsx";
 import { lazyCode, usePreload } from "../../components/lazy-code.tsx";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { searchList } from "../../components/SearchSelect.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./Audit.module.css";
 import { EntryTable } from "./EntryTable.tsx";
@@ -19,7 +20,6 @@ import { LogTotals } from "./LogTotals.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
 import { FilterRefused, NoEntries } from "./NoEntries.tsx";
 import { SavedViews } from "./SavedViews.tsx";
-import { suggestInput } from "./SuggestBox.tsx";
 import { type AuditSearch, NO_FILTERS } from "./search.ts";
 import type { TailState } from "./tail.ts";
 import { useEntries } from "./use-entries.ts";
@@ -36,7 +36,7 @@ const viewDialog = lazyCode(async () => (await import("./ViewDialog.tsx")).ViewD
 const exportDialog = lazyCode(async () => (await import("./export/ExportDialog.tsx")).ExportDialog);
 
 /** What is loaded when the page has been open for a while. */
-const LATER = [entryDetails.preload, suggestInput.preload];
+const LATER = [entryDetails.preload, searchList.preload];
 
 const NO_PAGES: readonly EntryPage[] = [];
 

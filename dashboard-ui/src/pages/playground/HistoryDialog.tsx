@@ -7,6 +7,7 @@ import { Dialog } from "../../components/Dialog.tsx";
 import { formatDateTime } from "../../components/format.ts";
 import { Loading, Notice } from "../../components/Notice.tsx";
 import textStyles from "../../components/text.module.css";
+import { toast } from "../../components/toast.ts";
 import type { SavedChat } from "./chat-state.ts";
 import styles from "./HistoryDialog.module.css";
 import { type ChatEntry, deleteChats, listChats, readChat, renameChat } from "./history.ts";
@@ -34,22 +35,24 @@ export function HistoryDialog({ userId, openId, open, onDelete, onClose }: Histo
   const [isClearing, setClearing] = useState(false);
   const [hasFailed, setFailed] = useState(false);
 
-  const act = async (change: () => Promise<void>) => {
+  /** @param done what is said of the change once it is made. */
+  const act = async (change: () => Promise<void>, done?: string) => {
     try {
       await change();
+      if (done !== undefined) toast(done);
       setFailed(false);
     } catch {
       setFailed(true);
     }
     await queryClient.invalidateQueries({ queryKey });
   };
-  const remove = (ids: readonly string[]) =>
+  const remove = (ids: readonly string[], done: string) =>
     act(async () => {
       // The open chat is replaced first: it would be stored again.
       if (ids.includes(openId)) onDelete();
       await deleteChats(ids);
       setClearing(false);
-    });
+    }, done);
   const openEntry = (id: string) =>
     act(async () => {
       const chat = await readChat(id);
@@ -76,14 +79,22 @@ export function HistoryDialog({ userId, openId, open, onDelete, onClose }: Histo
             entry={entry}
             isOpen={entry.id === openId}
             open={() => void openEntry(entry.id)}
-            rename={(title) => void act(() => renameChat(entry.id, title))}
-            remove={() => void remove([entry.id])}
+            rename={(title) => void act(() => renameChat(entry.id, title), `Chat renamed to “${title}”`)}
+            remove={() => void remove([entry.id], `Chat “${entry.title}” deleted`)}
           />
         ))}
       </ul>
       <div className={dialogStyles.dialogActions}>
         {entries.length === 0 ? null : isClearing ? (
-          <Button look="danger" onClick={() => void remove(entries.map(({ id }) => id))}>
+          <Button
+            look="danger"
+            onClick={() =>
+              void remove(
+                entries.map(({ id }) => id),
+                "Chats deleted",
+              )
+            }
+          >
             Delete {entries.length === 1 ? "the chat" : `all ${entries.length} chats`}
           </Button>
         ) : (

@@ -3,6 +3,7 @@ import { Button } from "../../components/Button.tsx";
 import { LazyDialog } from "../../components/lazy.tsx";
 import { lazyCode } from "../../components/lazy-code.tsx";
 import { Select } from "../../components/Select.tsx";
+import { toast } from "../../components/toast.ts";
 import styles from "./Bench.module.css";
 import { EXAMPLE_SCHEMA, type OutputFormat, schemaProblem } from "./tools.ts";
 
@@ -46,6 +47,7 @@ export function OutputChoice({ value, onChange }: OutputChoiceProps) {
             save: (schema) => {
               onChange({ ...value, schema });
               setEditing(false);
+              toast("Schema saved");
             },
             onClose: () => setEditing(false),
           }}

@@ -3,6 +3,7 @@ import { Button } from "../../components/Button.tsx";
 import { LazyDialog } from "../../components/lazy.tsx";
 import { lazyCode } from "../../components/lazy-code.tsx";
 import { Select } from "../../components/Select.tsx";
+import { toast } from "../../components/toast.ts";
 import styles from "./ToolList.module.css";
 import { EXAMPLE_TOOL, type ToolChoice, type ToolDefinition } from "./tools.ts";
 
@@ -24,6 +25,7 @@ export function ToolList({ tools, choice, onChange, onChoose }: ToolListProps) {
       edited === tools.length ? [...tools, tool] : tools.map((one, at) => (at === edited ? tool : one)),
     );
     setEdited(null);
+    toast(`Tool “${tool.name}” saved`);
   };
   const example = tools.length === 0 ? EXAMPLE_TOOL : { ...EXAMPLE_TOOL, name: "", description: "" };
   return (
@@ -40,7 +42,10 @@ export function ToolList({ tools, choice, onChange, onChoose }: ToolListProps) {
                 </Button>
                 <Button
                   aria-label={`Remove tool ${tool.name}`}
-                  onClick={() => onChange(tools.filter((one) => one !== tool))}
+                  onClick={() => {
+                    onChange(tools.filter((one) => one !== tool));
+                    toast(`Tool “${tool.name}” removed`);
+                  }}
                 >
                   Remove
                 </Button>
