@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Pencil, Trash2 } from "lucide-react";
 import { type SubmitEvent, useId, useState } from "react";
 import { queryClient } from "../../api/client.ts";
 import { Button } from "../../components/Button.tsx";
@@ -6,6 +7,7 @@ import dialogStyles from "../../components/Dialog.module.css";
 import { Dialog } from "../../components/Dialog.tsx";
 import { formatDateTime } from "../../components/format.ts";
 import { Loading, Notice } from "../../components/Notice.tsx";
+import { RowMenu } from "../../components/RowMenu.tsx";
 import textStyles from "../../components/text.module.css";
 import { toast } from "../../components/toast.ts";
 import type { SavedChat } from "./chat-state.ts";
@@ -159,14 +161,26 @@ function Entry({ entry, isOpen, open, rename, remove }: EntryProps) {
           {formatDateTime(new Date(updatedMs))} · {models.join(", ")}
         </span>
       </button>
-      <div className={styles.actions}>
-        <Button aria-label={`Rename ${title}`} onClick={() => setDraft(title)}>
-          Rename
-        </Button>
-        <Button aria-label={`Delete ${title}`} onClick={remove}>
-          Delete
-        </Button>
-      </div>
+      <RowMenu
+        of={title}
+        parts={[
+          [
+            {
+              label: "Rename",
+              icon: <Pencil size={16} aria-hidden="true" />,
+              onSelect: () => setDraft(title),
+            },
+          ],
+          [
+            {
+              label: "Delete",
+              icon: <Trash2 size={16} aria-hidden="true" />,
+              tone: "danger",
+              onSelect: remove,
+            },
+          ],
+        ]}
+      />
     </li>
   );
 }
