@@ -1,7 +1,9 @@
+import { Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Button } from "../../components/Button.tsx";
 import { LazyDialog } from "../../components/lazy.tsx";
 import { lazyCode } from "../../components/lazy-code.tsx";
+import { RowMenu } from "../../components/RowMenu.tsx";
 import { Select } from "../../components/Select.tsx";
 import { toast } from "../../components/toast.ts";
 import styles from "./ToolList.module.css";
@@ -27,6 +29,10 @@ export function ToolList({ tools, choice, onChange, onChoose }: ToolListProps) {
     setEdited(null);
     toast(`Tool “${tool.name}” saved`);
   };
+  const remove = (tool: ToolDefinition) => {
+    onChange(tools.filter((one) => one !== tool));
+    toast(`Tool “${tool.name}” removed`);
+  };
   const example = tools.length === 0 ? EXAMPLE_TOOL : { ...EXAMPLE_TOOL, name: "", description: "" };
   return (
     <fieldset className={styles.tools}>
@@ -36,20 +42,26 @@ export function ToolList({ tools, choice, onChange, onChoose }: ToolListProps) {
           {tools.map((tool, index) => (
             <li key={tool.name}>
               <code>{tool.name}</code>
-              <span>
-                <Button aria-label={`Edit tool ${tool.name}`} onClick={() => setEdited(index)}>
-                  Edit
-                </Button>
-                <Button
-                  aria-label={`Remove tool ${tool.name}`}
-                  onClick={() => {
-                    onChange(tools.filter((one) => one !== tool));
-                    toast(`Tool “${tool.name}” removed`);
-                  }}
-                >
-                  Remove
-                </Button>
-              </span>
+              <RowMenu
+                of={tool.name}
+                parts={[
+                  [
+                    {
+                      label: "Edit",
+                      icon: <Pencil size={16} aria-hidden="true" />,
+                      onSelect: () => setEdited(index),
+                    },
+                  ],
+                  [
+                    {
+                      label: "Remove",
+                      icon: <Trash2 size={16} aria-hidden="true" />,
+                      tone: "danger",
+                      onSelect: () => remove(tool),
+                    },
+                  ],
+                ]}
+              />
             </li>
           ))}
         </ul>
