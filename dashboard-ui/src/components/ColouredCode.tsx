@@ -3,14 +3,13 @@ import ini from "highlight.js/lib/languages/ini";
 import javascript from "highlight.js/lib/languages/javascript";
 import json from "highlight.js/lib/languages/json";
 import python from "highlight.js/lib/languages/python";
-import sql from "highlight.js/lib/languages/sql";
 import typescript from "highlight.js/lib/languages/typescript";
 import yaml from "highlight.js/lib/languages/yaml";
 import { createLowlight } from "lowlight";
 import { memo, type ReactNode } from "react";
 import styles from "./ColouredCode.module.css";
 
-const lowlight = createLowlight({ bash, ini, javascript, json, python, sql, typescript, yaml });
+const lowlight = createLowlight({ bash, ini, javascript, json, python, typescript, yaml });
 lowlight.registerAlias({ bash: ["console", "shell"] });
 
 /** Colouring takes a millisecond for every thousand characters or so, which an answer that grows pays often. */
