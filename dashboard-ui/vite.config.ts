@@ -7,7 +7,7 @@ const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
 
 /** What the pages before sign-in are made of, and all other pages too. Not their entry, which would run in the dashboard too. */
 const DOOR_PARTS =
-  /\/src\/(?:door\/|api\/errors|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|deferred|form|service-name|text|theme|storage)\.)|vite\/preload-helper|lucide-react\/dist\/esm\/(?!icons\/)|lucide-react\/dist\/esm\/icons\/(?:circle|triangle)-exclamation-point\./;
+  /\/src\/(?:door\/|api\/(?:connection|errors)\.|code-loading\.|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|lazy-code|form|service-name|text|theme|storage)\.)|vite\/preload-helper|lucide-react\/dist\/esm\/(?!icons\/)|lucide-react\/dist\/esm\/icons\/(?:circle|triangle)-exclamation-point\./;
 
 /** What every page has besides, in one file. */
 const SHELL_PARTS =

@@ -85,7 +85,7 @@ async function show(page: Page, { path, title }: PageUnderTest): Promise<void> {
   await page.waitForFunction(() => !/Loading /.test(document.body.textContent));
 }
 
-/** By how many pixels a page is wider than its window, once what measures itself has drawn itself anew. */
+/** By how many pixels a page is wider than its window, once what measures itself has been drawn again. */
 function overflowOf(page: Page): Promise<number> {
   return page.evaluate(async () => {
     for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);

@@ -4,11 +4,12 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client.ts";
 import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
-import { usePreload } from "../../components/deferred.tsx";
 import { formatCount } from "../../components/format.ts";
-import { LazyDialog, lazyCode } from "../../components/lazy.tsx";
+import { LazyDialog } from "../../components/lazy.tsx";
+import { lazyCode, usePreload } from "../../components/lazy-code.tsx";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { searchList } from "../../components/SearchSelect.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./Audit.module.css";
 import { countText } from "./count-text.ts";
@@ -23,7 +24,6 @@ import { LogTotals } from "./LogTotals.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
 import { FilterRefused, NoEntries } from "./NoEntries.tsx";
 import { SavedViews } from "./SavedViews.tsx";
-import { suggestInput } from "./SuggestBox.tsx";
 import { type AuditSearch, NO_FILTERS } from "./search.ts";
 import type { TailState } from "./tail.ts";
 import { useEntries } from "./use-entries.ts";
@@ -40,7 +40,7 @@ const viewDialog = lazyCode(async () => (await import("./ViewDialog.tsx")).ViewD
 const exportDialog = lazyCode(async () => (await import("./export/ExportDialog.tsx")).ExportDialog);
 
 /** What is loaded when the page has been open for a while. */
-const LATER = [() => void entryDetails.load().catch(entryDetails.restart), suggestInput.preload];
+const LATER = [entryDetails.preload, searchList.preload];
 
 const NO_PAGES: readonly EntryPage[] = [];
 
@@ -60,7 +60,7 @@ export function Audit() {
   const knownModels = useMemo(() => catalog?.map((model) => model.id) ?? [], [catalog]);
   const put = (change: AuditSearch) =>
     void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
-  // The fields begin anew, also those that hold what the address does not.
+  // All fields start again from the address, also those that hold what the address does not.
   const [cleared, setCleared] = useState(0);
   const clearFilters = () => {
     setCleared(cleared + 1);

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type AuditFilters, withoutFilter } from "./filters.ts";
 import { summaryQuery, useLogSource } from "./log-source.ts";
-import type { Suggestion } from "./SuggestBox.tsx";
+import type { Suggestion } from "./SuggestField.tsx";
 
 /** The interval of refreshes while the log is followed. */
 const LIVE_MS = 10_000;

@@ -1,10 +1,8 @@
 import { keepPreviousData, skipToken, useQuery } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { api } from "../../../api/client.ts";
 import type { ListedAccount } from "../../../api/types.ts";
-import formStyles from "../../../components/form.module.css";
-import { useDraft } from "../../../components/use-draft.ts";
-import { SuggestBox } from "../../audit/SuggestBox.tsx";
+import { type SearchOption, SearchSelect } from "../../../components/SearchSelect.tsx";
 
 interface AccountFieldProps {
   /** The id of the account; empty for any. */
@@ -19,53 +17,32 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /** A choice of an account by its name, an e-mail address or its id. The service searches. */
 export function AccountField({ value, error, onCommit }: AccountFieldProps) {
-  const id = useId();
-  const errorId = `${id}-error`;
   const [search, setSearch] = useState<string | null>(null);
   const found = useFound(search);
   const chosen = useQuery(
     api.operator.accounts.get.queryOptions(UUID.test(value) ? { id: value } : skipToken, { retry: false }),
   );
-  const shown = value === "" ? "" : (chosen.data?.name ?? value);
-  const [text, setText] = useDraft(shown);
-  const commit = () => {
-    const typed = text.trim();
-    if (typed === shown) return;
-    const account = found.find((each) => each.name === typed || each.id === typed);
-    if (typed === "") onCommit("");
-    else if (account !== undefined) onCommit(account.id);
-    else if (UUID.test(typed)) onCommit(typed);
-    else setText(shown);
-  };
   return (
-    <div className={formStyles.field}>
-      <label htmlFor={id}>Account</label>
-      <SuggestBox
-        id={id}
-        text={text}
-        suggestions={found.map((account) => ({ value: labelOf(account), count: null }))}
-        isFiltered={false}
-        errorId={error === undefined ? undefined : errorId}
-        onType={(next) => {
-          setText(next);
-          setSearch(next.trim());
-        }}
-        onChoose={(label) => {
-          const account = found.find((each) => labelOf(each) === label);
-          if (account === undefined) return;
-          setText(account.name);
-          onCommit(account.id);
-        }}
-        onOpen={() => setSearch((before) => before ?? "")}
-        commit={commit}
-      />
-      {error === undefined ? null : (
-        <p id={errorId} className={formStyles.fieldError} role="alert">
-          {error}
-        </p>
-      )}
-    </div>
+    <SearchSelect
+      label="Account"
+      searchLabel="Search accounts"
+      searchPlaceholder="Name, e-mail address or ID"
+      text={value === "" ? null : (chosen.data?.name ?? value)}
+      placeholder="Any"
+      value={value}
+      error={error}
+      optionsFor={(text) => optionsFor(text.trim(), found, value)}
+      onChoose={onCommit}
+      onSearch={(text) => setSearch(text.trim())}
+      onOpen={() => setSearch("")}
+    />
   );
+}
+
+function optionsFor(text: string, found: readonly ListedAccount[], chosen: string): SearchOption[] {
+  const accounts = found.map((account) => ({ value: account.id, label: labelOf(account) }));
+  if (text === "" && chosen !== "") return [{ value: "", label: "Any" }, ...accounts];
+  return accounts.length === 0 && UUID.test(text) ? [{ value: text, label: text }] : accounts;
 }
 
 /** The first accounts that match; nothing is asked for while the search is `null`. */
