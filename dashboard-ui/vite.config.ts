@@ -7,11 +7,11 @@ const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
 
 /** What the pages before sign-in are made of, and all other pages too. Not their entry, which would run in the dashboard too. */
 const DOOR_PARTS =
-  /\/src\/(?:door\/|api\/errors|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|deferred|form|service-name|text|theme|storage)\.)|vite\/preload-helper|lucide-react\/dist\/esm\/(?!icons\/)|lucide-react\/dist\/esm\/icons\/(?:circle|triangle)-exclamation-point\./;
+  /\/src\/(?:door\/|icons\/(?:icon|notices)\.|api\/errors|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|deferred|form|service-name|text|theme|storage)\.)|vite\/preload-helper/;
 
 /** What every page has besides, in one file. */
 const SHELL_PARTS =
-  /\/src\/(?:api\/|components\/(?:Answer|Code|CopyButton|PageHead|Segmented|DataTable|Select|format)\.)|\/sdk\/src\/contract\/procedure-data|lucide-react\/dist\/esm\/icons\/(?:check|copy)\./;
+  /\/src\/(?:api\/|icons\/|components\/(?:Answer|Code|CopyButton|PageHead|Segmented|DataTable|Select|format)\.)|\/sdk\/src\/contract\/procedure-data/;
 
 /** Serves the pages before sign-in during development, as the service does. */
 function serveDoor({ middlewares }: ViteDevServer) {
