@@ -20,7 +20,13 @@ const steps = [
   {
     folder: "sdk",
     made: "index.js",
-    sources: ["sdk/src", "sdk/build.mjs", "sdk/package.json", "sdk/tsconfig.json"],
+    sources: [
+      "sdk/src",
+      "sdk/build.mjs",
+      "scripts/third-party-notices.mjs",
+      "sdk/package.json",
+      "sdk/tsconfig.json",
+    ],
     tools: ["esbuild", "typescript", "commander"],
   },
   {
@@ -34,6 +40,7 @@ const steps = [
       "dashboard-ui/vite.config.ts",
       "dashboard-ui/package.json",
       "scripts/compress.mjs",
+      "scripts/third-party-notices.mjs",
       "sdk/src",
     ],
     tools: ["vite", "@vitejs/plugin-react"],
@@ -59,6 +66,7 @@ const steps = [
     sources: [
       "server/src",
       "server/build.mjs",
+      "scripts/third-party-notices.mjs",
       "server/package.json",
       "packages/embedded-postgres",
       "sdk/src",
