@@ -1,5 +1,5 @@
-import { ChevronDown } from "lucide-react";
 import { type ReactNode, useId, useRef, useState } from "react";
+import { ChevronDown } from "../icons/icons.ts";
 import { classes } from "./classes.ts";
 import formStyles from "./form.module.css";
 import { Deferred, lazyCode } from "./lazy-code.tsx";

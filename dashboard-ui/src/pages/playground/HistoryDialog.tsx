@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { Pencil, Trash2 } from "lucide-react";
 import { type SubmitEvent, useId, useState } from "react";
 import { queryClient } from "../../api/client.ts";
 import { Button } from "../../components/Button.tsx";
@@ -10,6 +9,7 @@ import { Loading, Notice } from "../../components/Notice.tsx";
 import { RowMenu } from "../../components/RowMenu.tsx";
 import textStyles from "../../components/text.module.css";
 import { toast } from "../../components/toast.ts";
+import { Pencil, Trash2 } from "../../icons/icons.ts";
 import type { SavedChat } from "./chat-state.ts";
 import styles from "./HistoryDialog.module.css";
 import { type ChatEntry, deleteChats, listChats, readChat, renameChat } from "./history.ts";

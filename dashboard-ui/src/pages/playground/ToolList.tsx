@@ -1,4 +1,3 @@
-import { Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Button } from "../../components/Button.tsx";
 import { LazyDialog } from "../../components/lazy.tsx";
@@ -6,6 +5,7 @@ import { lazyCode } from "../../components/lazy-code.tsx";
 import { RowMenu } from "../../components/RowMenu.tsx";
 import { Select } from "../../components/Select.tsx";
 import { toast } from "../../components/toast.ts";
+import { Pencil, Trash2 } from "../../icons/icons.ts";
 import styles from "./ToolList.module.css";
 import { EXAMPLE_TOOL, type ToolChoice, type ToolDefinition } from "./tools.ts";
 
