@@ -57,14 +57,16 @@ function UpstreamPanel({ history, period }: UpstreamPanelProps) {
     <section className={classes(panelStyles.panel, styles.panel)} aria-label={`${upstream} over time`}>
       <h3>
         {upstream}{" "}
-        <span className={textStyles.small}>
+        <span className={classes(textStyles.small, styles.summary)}>
           {formatCount(figures.requests)} requests, {formatShare(figures.errors / figures.requests)} errors
         </span>
       </h3>
       <div className={styles.charts}>
         <RateChart upstream={upstream} figures={figures} period={period} />
         <LatencyChart upstream={upstream} figures={figures} period={period} />
-        <CodesChart upstream={upstream} figures={figures} period={period} />
+        {figures.codes.length === 0 ? null : (
+          <CodesChart upstream={upstream} figures={figures} period={period} />
+        )}
       </div>
     </section>
   );
@@ -87,14 +89,19 @@ function RateChart({ upstream, figures, period }: FigureProps) {
   return (
     <div>
       <h4>Error rate</h4>
-      <Chart
-        label={`Error rate of ${upstream}, ${period.words}`}
-        kind="line"
-        {...timesOf(period)}
-        series={[{ label: "Error rate", values: figures.errorRates }]}
-        format={formatShare}
-        onPick={(part) => pick(part, { status: "error" })}
-      />
+      {figures.errors === 0 ? (
+        <p className={textStyles.quiet}>No errors.</p>
+      ) : (
+        <Chart
+          label={`Error rate of ${upstream}, ${period.words}`}
+          kind="line"
+          {...timesOf(period)}
+          series={[{ label: "Error rate", values: figures.errorRates }]}
+          isNamed
+          format={formatShare}
+          onPick={(part) => pick(part, { status: "error" })}
+        />
+      )}
     </div>
   );
 }
@@ -124,25 +131,21 @@ function CodesChart({ upstream, figures, period }: FigureProps) {
   return (
     <div>
       <h4>Errors by code</h4>
-      {figures.codes.length === 0 ? (
-        <p className={textStyles.quiet}>No errors.</p>
-      ) : (
-        <Chart
-          label={`Errors of ${upstream} by code, ${period.words}`}
-          {...timesOf(period)}
-          series={figures.codes.map(({ code, values, isOther }) => ({
-            label: isOther ? "All others" : code,
-            values,
-            isOther,
-          }))}
-          isNamed
-          format={formatCount}
-          onPick={(part) => {
-            const code = part.series === null ? undefined : figures.codes[part.series];
-            pick(part, code === undefined || code.isOther ? { status: "error" } : { error_code: code.code });
-          }}
-        />
-      )}
+      <Chart
+        label={`Errors of ${upstream} by code, ${period.words}`}
+        {...timesOf(period)}
+        series={figures.codes.map(({ code, values, isOther }) => ({
+          label: isOther ? "All others" : code,
+          values,
+          isOther,
+        }))}
+        isNamed
+        format={formatCount}
+        onPick={(part) => {
+          const code = part.series === null ? undefined : figures.codes[part.series];
+          pick(part, code === undefined || code.isOther ? { status: "error" } : { error_code: code.code });
+        }}
+      />
     </div>
   );
 }
