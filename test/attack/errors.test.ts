@@ -30,6 +30,8 @@ function appThat(throws: () => never) {
   const { log, text } = memoryLog();
   const fail = async (): Promise<never> => throws();
   const app = createApp({
+    accessLog: null,
+    clientAddress: () => null,
     rpc: fail,
     metrics: fail,
     dashboard: { answer: throws },

@@ -1,19 +1,22 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { startService } from "../fixtures/service.ts";
+import { logLines, SCRIPT, startService } from "../fixtures/service.ts";
 import { visit } from "../fixtures/user.ts";
 
 const run = promisify(execFile);
 
-describe("the first start on an empty data folder", () => {
+const onTerminal = describe.skipIf(!existsSync(SCRIPT));
+
+onTerminal("the first start on an empty data folder, on a terminal", () => {
   it("prints a curl command that works as pasted, and how to sign in", async () => {
-    await using service = await startService({ env: { OSTIARY_DEMO: undefined }, fromNothing: true });
-    await expect.poll(service.stdout).toContain("-d '");
+    const env = { OSTIARY_DEMO: undefined };
+    await using service = await startService({ env, fromNothing: true, onTerminal: true });
     const printed = service.stdout();
-    const command = printed.slice(printed.indexOf("curl "));
+    const command = /^curl [\s\S]*?-d '.*'$/m.exec(printed)?.[0] ?? "";
     const { stdout } = await run("sh", ["-c", command.replace("curl ", "curl -sS ")]);
     expect(JSON.parse(stdout)).toMatchObject({
       object: "chat.completion",
@@ -41,25 +44,45 @@ describe("the first start on an empty data folder", () => {
   it.each([
     ["with OSTIARY_DEMO=0", { OSTIARY_DEMO: "0" }],
     ["in production, whatever is set", { OSTIARY_DEMO: "1", NODE_ENV: "production" }],
-  ])("creates no demo account %s", async (_, env) => {
-    await using service = await startService({ env, fromNothing: true });
-    expect(service.stdout()).not.toContain("sk-");
-    expect(service.stdout()).not.toContain("password");
+  ])("prints only the log %s, and creates no demo account", async (_, env) => {
+    await using service = await startService({ env, fromNothing: true, onTerminal: true });
+    const printed = service.stdout();
+    expect(logLines(printed).length).toBe(printed.trim().split("\n").length);
+    expect(printed).not.toContain("password");
   });
 });
 
-describe("the second start", () => {
+onTerminal("the second start", () => {
   it("creates no second demo account", async () => {
-    await using first = await startService({ env: { OSTIARY_DEMO: undefined }, fromNothing: true });
+    const env = { OSTIARY_DEMO: undefined };
+    await using first = await startService({ env, fromNothing: true });
     await first.stop();
     const second = await startService({
-      env: { OSTIARY_DEMO: undefined },
+      env,
+      onTerminal: true,
       dataDir: first.dataDir,
       ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
     });
     await second.stop();
     expect(second.stdout()).toContain("is ready at");
     expect(second.stdout()).not.toContain("sk-");
+  });
+});
+
+describe("a first start without a terminal", () => {
+  it("prints nothing, logs where the demo account's password is, and creates no key that nobody sees", async () => {
+    await using service = await startService({
+      env: { OSTIARY_DEMO: undefined, OSTIARY_LOG: "info" },
+      fromNothing: true,
+    });
+    expect(service.stdout()).toBe("");
+    const created = logLines(service.stderr()).find(({ msg }) => msg?.startsWith("created the demo account"));
+    const note = await readFile(String(created?.passwordIn), "utf8");
+    const [, email = "", password = ""] = /e-mail: (\S+)\npassword: (\S+)/.exec(note) ?? [];
+    expect(service.stderr()).not.toContain(password);
+    const { trpc } = visit(service.baseUrl);
+    await trpc.auth.signIn.mutate({ email, password });
+    expect((await trpc.keys.list.query()).keys).toEqual([]);
   });
 });
 

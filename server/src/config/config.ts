@@ -104,7 +104,8 @@ const variables = z.object({
   OSTIARY_RESPONSES_TTL_DAYS: wholeNumber(0, 3_650).default(30),
   OSTIARY_RESPONSES_KEY: sealKeys.default([]),
   OSTIARY_PRESTOP_S: wholeNumber(0, 300).optional(),
-  OSTIARY_LOG: oneOf(["debug", "info", "warn", "error", "silent"]).default("info"),
+  OSTIARY_LOG: oneOf(["debug", "info", "warn", "error", "silent"]).optional(),
+  OSTIARY_ACCESS_LOG: flag.default(false),
   OSTIARY_SERVICE_NAME: z
     .string()
     .regex(SERVICE_NAME, "must begin with a letter and have at most 40 letters, digits, spaces, - or _")
@@ -113,6 +114,14 @@ const variables = z.object({
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url("http:", "https:").optional(),
   NODE_ENV: z.string().optional(),
 });
+
+/** Settings that contain a secret. The log shows where a URL of these leads, and nothing else of them. */
+const SECRETS: readonly (keyof typeof variables.shape)[] = [
+  "DATABASE_URL",
+  "REDIS_URL",
+  "OSTIARY_OPERATOR_PASSWORD",
+  "OSTIARY_RESPONSES_KEY",
+];
 
 /** A problem with a combination. It is reported together with those of single variables. */
 const problemOf = (name: string, message: string) => ({ path: [name], message, when: () => true });
@@ -194,13 +203,38 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     responsesKeys: values.OSTIARY_RESPONSES_KEY,
     /** How long requests are still served after SIGTERM. A proxy needs a moment to notice that the node is not ready. */
     prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
-    logLevel: values.OSTIARY_LOG,
+    /** `null`: not configured. */
+    logLevel: values.OSTIARY_LOG ?? null,
+    /** Whether a line is logged for each request. */
+    accessLog: values.OSTIARY_ACCESS_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
+    /** Every setting that has a value, by its variable, for the log. */
+    logged: withoutSecretValues(values),
     /** Warnings about dangerous combinations of settings. */
     warnings: isOpenWithoutTls(values) ? [NO_TLS] : [],
     /** Messages about variables that look like settings but are none. */
     unknownSettings: unknownSettings(present),
   };
+}
+
+/** The settings that have a value, without secrets: of a URL the scheme, host and path, of another secret that it is set. */
+function withoutSecretValues(values: z.output<typeof variables>): Readonly<Record<string, unknown>> {
+  const present = Object.entries(values).filter(
+    ([, value]) => value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0),
+  );
+  return Object.fromEntries(
+    present.map(([name, value]) => {
+      if (typeof value === "string" && value.includes("://")) return [name, addressIn(value)];
+      return [name, SECRETS.some((secret) => secret === name) ? "(set)" : value];
+    }),
+  );
+}
+
+/** A URL without user, password and query, each of which may be secret. */
+function addressIn(url: string): string {
+  if (!URL.canParse(url)) return "(set)";
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
 }
 
 const NO_TLS =

@@ -8,12 +8,12 @@ const DEMO_EMAIL = "demo@ostiary.example";
 const DEMO_OPERATOR_EMAIL = "operator@ostiary.example";
 const NOTE_FILE = "demo-sign-in.txt";
 
-/** The demo account, as the banner of the first start shows it. */
+/** The demo account, as the banner of the first start shows it. Without a terminal it has no key, which nobody would see. */
 export interface DemoAccount {
   readonly email: string;
   readonly password: string;
-  /** The key string, which is shown once. */
-  readonly key: string;
+  /** The key string, which is shown once; `null` without a terminal. */
+  readonly key: string | null;
   /** The operator beside it; `null`: one is configured. */
   readonly operator: { readonly email: string; readonly password: string } | null;
 }
@@ -23,7 +23,7 @@ export interface DemoAccount {
  * database has no accounts, unless that is turned off.
  */
 export async function createFirstUsers(
-  { settings: { config }, log }: Startup,
+  { settings: { config }, log, hasBanner }: Startup,
   access: OpenAccess,
 ): Promise<DemoAccount | null> {
   if (config.firstOperator !== null) {
@@ -34,7 +34,13 @@ export async function createFirstUsers(
   const isNew = config.demo && (await access.accountAdmin.isEmpty());
   if (!isNew) return null;
   const operator = config.firstOperator === null ? await createDemoOperator(access) : null;
-  return await createDemoAccount(access, config.dataDir, operator);
+  const note = join(config.dataDir, NOTE_FILE);
+  const demo = await createDemoAccount(access, { note, operator, hasKey: hasBanner });
+  log.info(
+    { email: demo.email, passwordIn: note },
+    "created the demo account; OSTIARY_DEMO=0 turns this off",
+  );
+  return demo;
 }
 
 /** Creates an operator, so that the console can be tried too. */
@@ -45,22 +51,21 @@ async function createDemoOperator({ signIn }: OpenAccess): Promise<DemoAccount["
 }
 
 /**
- * Creates the demo account with a key. E-mail addresses and passwords, but not the key, are also written to a file in the data folder
- * that only its owner can read.
+ * Creates the demo account, with a key if it will be shown. E-mail addresses and passwords, but not the key, are also written to a
+ * file in the data folder that only its owner can read.
  */
 async function createDemoAccount(
   { signIn, keys }: OpenAccess,
-  dataDir: string,
-  operator: DemoAccount["operator"],
+  { note, operator, hasKey }: { note: string; operator: DemoAccount["operator"]; hasKey: boolean },
 ): Promise<DemoAccount> {
   const password = randomBase62(16);
   const noClient = { sourceIp: null, userAgent: null };
   const { signedIn } = await signIn.signUp({ email: DEMO_EMAIL, password, accountName: "Demo" }, noClient);
   if (signedIn.role !== "owner") throw new Error("the demo's user has no account");
   const by = { userId: signedIn.user.id, managementToken: null, sourceIp: null };
-  const { key } = await keys.create(by, signedIn.account.id, "demo");
+  const created = hasKey ? await keys.create(by, signedIn.account.id, "demo") : null;
   const users = [{ email: DEMO_EMAIL, password }, ...(operator === null ? [] : [operator])];
-  const note = users.map((user) => `e-mail: ${user.email}\npassword: ${user.password}\n`).join("\n");
-  await writeFile(join(dataDir, NOTE_FILE), note, { mode: 0o600 });
-  return { email: DEMO_EMAIL, password, key, operator };
+  const lines = users.map((user) => `e-mail: ${user.email}\npassword: ${user.password}\n`);
+  await writeFile(note, lines.join("\n"), { mode: 0o600 });
+  return { email: DEMO_EMAIL, password, key: created?.key ?? null, operator };
 }

@@ -5,6 +5,7 @@ import { createRpcHandler } from "../management/handler.ts";
 import { answerMetrics } from "../metrics/metrics-endpoint.ts";
 import { clientAddress } from "../networks/client-address.ts";
 import { parseNetworks } from "../networks/networks.ts";
+import { openAccessLog } from "./open-log.ts";
 import { measure } from "./open-metrics.ts";
 import type { OpenRequests, RequestDependencies } from "./open-requests.ts";
 import { firstUnavailable } from "./readiness.ts";
@@ -60,6 +61,8 @@ export async function openManagement(
     }),
     newId,
     log,
+    accessLog: openAccessLog(startup),
+    clientAddress: addressOf,
     notReady: async () => {
       if (shutdown.hasBegun) return "stopping";
       return isStarted() ? await unavailable() : "starting";

@@ -1,3 +1,4 @@
+import process from "node:process";
 import type { Config } from "../config/config.ts";
 import type { Listener, ListenerOptions, Served } from "../http/listener.ts";
 import type { Tracing } from "../tracing/open-telemetry.ts";
@@ -7,6 +8,9 @@ import { listenFailure } from "./startup-failure.ts";
 // The parts that differ by runtime, or that are loaded only if they are configured.
 
 const isDeno = "Deno" in globalThis;
+
+/** The runtime and its version, such as `node 20.19.0`. */
+export const RUNTIME = isDeno ? `deno ${process.versions.deno}` : `node ${process.versions.node}`;
 
 /** Opens tracing. Its packages are loaded only if an endpoint for traces is configured. */
 export async function openTracing(

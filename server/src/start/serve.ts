@@ -38,6 +38,7 @@ export async function serve(
   const drain = async () => {
     listener.retire();
     await shutdown.pause(shutdown.prestopMs);
+    startup.log.info({ requestsInFlight: requests.inFlight, drainS: config.drainS }, "draining");
     auditTail.close();
     const closed = listener.close(drainMs + ABORTED_MS);
     // Requests whose clients have disconnected have no connection that the listener could wait for.
