@@ -53,11 +53,11 @@ export async function openManagement(
       now,
       clientAddress: addressOf,
       log,
-      publicOrigin: config.publicUrl,
+      browserAddress: { origin: config.publicUrl, isHttps: config.isHttps },
     }),
     metrics: (request, peer) => answerMetrics(metrics, metricsAccess, request, peer),
     dashboard: await Dashboard.load([folders.dashboard, folders.site, folders.docs], {
-      isHttps: config.publicUrl?.startsWith("https:") ?? false,
+      isHttps: config.isHttps,
     }),
     newId,
     log,

@@ -56,7 +56,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     operations,
     access: access.access,
     accountOfToken: (token, clientInfo) => accountOfToken(access, token, clientInfo),
-    sessions: new DashboardSessions(access.signIn, config.publicUrl),
+    sessions: new DashboardSessions(access.signIn, { origin: config.publicUrl, isHttps: config.isHttps }),
     bodies,
     overload,
     catalog,

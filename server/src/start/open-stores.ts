@@ -57,7 +57,7 @@ export async function openConfiguredDatabase(config: Config, log: Logger) {
       },
     };
   }
-  const address = { url: config.databaseUrl };
+  const address = { url: config.databaseUrl, ca: config.databaseCa };
   // The label has only host and name, because the URL contains a password.
   const { hostname, pathname } = new URL(config.databaseUrl);
   const label = `PostgreSQL at ${hostname}${pathname}`;
@@ -118,11 +118,16 @@ async function requireVersion(address: DatabaseAddress): Promise<void> {
 export async function openAdmissionStore(config: Config, log: Logger) {
   if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null, redisMemory: null };
   const { RedisAdmissionStore } = await import("../admission/redis-store.ts");
+  let lastError: string | null = null;
   const store = new RedisAdmissionStore({
     url: config.redisUrl,
+    ca: config.redisCa,
     prefix: config.redisPrefix,
     commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS,
-    onError: (message) => log.warn({ part: "redis" }, message),
+    onError: (message) => {
+      lastError = message;
+      log.warn({ part: "redis" }, message);
+    },
   });
   const redisMemory = watchRedisMemory(store, log);
   try {
@@ -132,8 +137,9 @@ export async function openAdmissionStore(config: Config, log: Logger) {
   } catch (error) {
     await store.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
+    // The client reports why a connection failed, and of the command only that it was closed.
     throw new StartupFailure(
-      `Cannot use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${cause}`,
+      `Cannot use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${lastError ?? cause}`,
     );
   }
   return { store, redis: store, redisMemory };
@@ -171,6 +177,7 @@ export async function openAttemptCounters(config: Config, log: Logger): Promise<
   const { redisCounters } = await import("../accounts/redis-attempt-counters.ts");
   return redisCounters({
     url: config.redisUrl,
+    ca: config.redisCa,
     prefix: config.redisPrefix,
     commandTimeoutMs: ATTEMPTS_TIMEOUT_MS,
     onError: (message) => log.warn({ part: "redis" }, message),

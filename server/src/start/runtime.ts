@@ -14,10 +14,12 @@ export const RUNTIME = isDeno ? `deno ${process.versions.deno}` : `node ${proces
 
 /** Opens tracing. Its packages are loaded only if an endpoint for traces is configured. */
 export async function openTracing(
-  { traces, serviceName }: Config,
+  { traces, otlpHeaders, serviceName }: Config,
   { version, id }: { readonly version: string; readonly id: string },
 ): Promise<Tracing> {
   if (!traces) return { ended: () => {}, close: async () => {} };
+  // The exporter reads its own variables. This one may come from a file.
+  if (otlpHeaders !== null) process.env.OTEL_EXPORTER_OTLP_HEADERS = otlpHeaders;
   const { openTelemetry } = await import("../tracing/open-telemetry.ts");
   return openTelemetry({ serviceName, serviceVersion: version, instanceId: id });
 }

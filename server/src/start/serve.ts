@@ -1,7 +1,9 @@
+import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { AuditTail } from "../audit/audit-tail.ts";
 import { requestIdOf } from "../contract/entry.ts";
-import { hostForUrl, type Served } from "../http/listener.ts";
+import { hostForUrl, type Listener, type Served } from "../http/listener.ts";
+import { TlsWatch } from "../http/tls-pair.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
 import { SECOND_MS, type Startup } from "./startup.ts";
@@ -26,8 +28,9 @@ export async function serve(
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
   const listener = await listen(
     { requests, web: (request, peer) => web(request, peer), newRequestId: () => requestIdOf(newId()) },
-    config,
+    { host: config.host, port: config.port, maxConnections: config.maxConnections, tls: settings.tls },
   );
+  renewCertificates(startup, listener);
   // Jobs keep what is held and claimed for requests until the last has ended.
   teardown.add(
     "background jobs",
@@ -51,9 +54,31 @@ export async function serve(
   };
   teardown.add("requests", drain, () => shutdown.prestopMs + drainMs + ABORTED_MS + SECOND_MS);
   return {
-    listensOn: `http://${hostForUrl(config.host)}:${listener.port}`,
+    listensOn: `${settings.tls === null ? "http" : "https"}://${hostForUrl(config.host)}:${listener.port}`,
     serveWeb: (opened) => {
       web = opened;
     },
   };
+}
+
+/** Uses the certificate of the files when they change or on SIGHUP. A pair that can't be used leaves the former in use. */
+function renewCertificates({ settings, log, jobs, teardown }: Startup, listener: Listener): void {
+  const { config, tls } = settings;
+  if (config.tls === null || tls === null) return;
+  const watch = new TlsWatch({
+    files: config.tls,
+    first: tls,
+    onRenewed: async (pair) => {
+      await listener.renew(pair);
+      log.info({ expiresAt: pair.expiresAt }, "reloaded the TLS certificate");
+    },
+    onBroken: (problem) =>
+      log.error({ problem }, "the TLS certificate can't be used: the previous one stays in use"),
+  });
+  const reload = () => {
+    watch.check().catch((error: unknown) => log.error({ err: error }, "the TLS certificate can't be read"));
+  };
+  process.on("SIGHUP", reload);
+  teardown.add("certificate", async () => void process.off("SIGHUP", reload));
+  jobs.add({ name: "check the TLS certificate", everyMs: 2 * SECOND_MS, run: () => watch.check() });
 }
