@@ -229,7 +229,7 @@ withOpenSsl("Redis over TLS", () => {
   });
 });
 
-withOpenSsl.skipIf(DATABASE_SERVER === undefined)("PostgreSQL over TLS", () => {
+describe.skipIf(!hasOpenSsl || DATABASE_SERVER === undefined)("PostgreSQL over TLS", () => {
   it("must have a certificate of DATABASE_CA_FILE, for its own name", async () => {
     // A database of its own, of a service that reaches it directly.
     await using direct = await startService();

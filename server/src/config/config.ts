@@ -104,6 +104,7 @@ const variables = z.object({
   OSTIARY_CATALOG: z.string().optional(),
   OSTIARY_LOCAL_MODELS: flag.default(true),
   OSTIARY_PLANS: z.string().optional(),
+  OSTIARY_MIGRATE: flag.default(true),
   OSTIARY_TAKE_OVER: flag.default(false),
   OSTIARY_DEMO: flag.default(true),
   OSTIARY_SIGNUP: oneOf(["open", "closed"]).default("open"),
@@ -234,6 +235,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     /** Created at start unless a user with this address exists. */
     firstOperator: operatorOf(values.OSTIARY_OPERATOR_EMAIL, values.OSTIARY_OPERATOR_PASSWORD),
     localModels: values.OSTIARY_LOCAL_MODELS,
+    /** Whether the service applies its migrations at start. The bundled database belongs to it alone. */
+    migrate: values.OSTIARY_MIGRATE || values.DATABASE_URL === null,
     takeOver: values.OSTIARY_TAKE_OVER,
     // A production database must never get an account whose password was printed on a terminal.
     demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO,

@@ -2,14 +2,17 @@ import { Admissions } from "../admission/admissions.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
-import { readDatabaseClock } from "../database/database.ts";
+import { type Database, readDatabaseClock } from "../database/database.ts";
 import { keyMacSecret } from "../database/installation-store.ts";
-import { migrate } from "../database/migrate.ts";
+import { migrate, untilMigrated } from "../database/migrate.ts";
 import { Clocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
 import { joinNodes, nodeId } from "./node-membership.ts";
 import { openAdmissionStore, openConfiguredDatabase } from "./open-stores.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
+
+/** How long a service that must not migrate waits for another process that does. */
+const MIGRATED_TIMEOUT_MS = 5 * MINUTE_MS;
 
 export type OpenNode = Awaited<ReturnType<typeof openNode>>;
 
@@ -19,7 +22,7 @@ export type OpenNode = Awaited<ReturnType<typeof openNode>>;
  * @throws {StartupFailure} if one of them can't be used, or other nodes exclude this one.
  */
 export async function openNode(startup: Startup) {
-  const { settings, folders, log, jobs, teardown, shutdown, now } = startup;
+  const { settings, log, jobs, teardown, shutdown, now } = startup;
   const { config } = settings;
   await openDataDir(config.dataDir);
   const lock = await lockDataDir(config.dataDir);
@@ -28,7 +31,7 @@ export async function openNode(startup: Startup) {
   const { close, ...stores } = await openConfiguredDatabase(config, log);
   const { database, longReads } = stores;
   teardown.add("database", close);
-  await migrate(database, folders.migrations);
+  await openSchema(startup, database);
   const clocks = new Clocks({ databaseNow: () => readDatabaseClock(database), now, log });
   await makeAuditPartitions(database, await clocks.compare());
 
@@ -61,4 +64,19 @@ export async function openNode(startup: Startup) {
     },
   );
   return { id, macSecret, ...stores, clocks, admissions, redisMemory };
+}
+
+/** Applies the migrations of this version, or waits until another process has. */
+async function openSchema({ settings, folders, log }: Startup, database: Database): Promise<void> {
+  const { newer } = settings.config.migrate
+    ? await migrate(database, folders.migrations, () =>
+        log.info("waiting for the migration of another process"),
+      )
+    : await untilMigrated(database, folders.migrations, {
+        timeoutMs: MIGRATED_TIMEOUT_MS,
+        onWaiting: (missing) => log.warn({ missing }, "waiting until the database is migrated"),
+      });
+  if (newer.length > 0) {
+    log.info({ newer }, "a newer version of the service has migrated the database; this one works with it");
+  }
 }
