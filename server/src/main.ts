@@ -45,9 +45,10 @@ async function start(startup: Startup): Promise<void> {
     publicUrl: () => publicUrl,
   });
   // With PORT=0 the address is known only now.
-  const { listensOn, serveWeb } = await serve(startup, requests, records.auditTail);
+  const { listensOn, serveWeb, certificateExpiresAt } = await serve(startup, requests, records.auditTail);
   publicUrl ??= listensOn;
-  serveWeb(await openManagement(startup, { ...parts, procedures, requests, isStarted: () => isStarted }));
+  const management = { ...parts, procedures, requests, certificateExpiresAt, isStarted: () => isStarted };
+  serveWeb(await openManagement(startup, management));
   startup.jobs.start();
 
   const demo = await createFirstUsers(startup, access);

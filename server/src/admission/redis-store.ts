@@ -133,6 +133,11 @@ export class RedisAdmissionStore implements AdmissionStore {
     return (await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, owner, "NX"))) === "OK";
   }
 
+  /** Whether there is a connection that commands can be sent on. */
+  get isConnected(): boolean {
+    return this.#redis.status === "ready";
+  }
+
   /** Changes whenever the connection is lost. */
   get connection(): number {
     return this.#connection;

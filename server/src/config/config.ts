@@ -111,6 +111,7 @@ const variables = z.object({
   TRUSTED_PROXIES: networks.default([]),
   OSTIARY_PUBLIC_URL: url("http:", "https:").optional(),
   OSTIARY_METRICS_FROM: networks.default(["127.0.0.0/8", "::1"]),
+  OSTIARY_METRICS_PORT: wholeNumber(1, 65_535).nullable().default(null),
   AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),
   OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824).default(20_971_520),
   OSTIARY_MAX_UNFINISHED_BODY_BYTES: wholeNumber(1_048_576, 68_719_476_736).optional(),
@@ -164,6 +165,10 @@ const checkedVariables = variables
     ({ OSTIARY_MAX_UNFINISHED_BODY_BYTES: unfinished, OSTIARY_MAX_BODY_BYTES: body }) =>
       typeof unfinished !== "number" || typeof body !== "number" || unfinished >= 2 * body,
     problemOf("OSTIARY_MAX_UNFINISHED_BODY_BYTES", "must be at least twice OSTIARY_MAX_BODY_BYTES"),
+  )
+  .refine(
+    ({ OSTIARY_METRICS_PORT: metrics, PORT: port }) => metrics !== port,
+    problemOf("OSTIARY_METRICS_PORT", "must be another port than PORT"),
   )
   .refine(
     ({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }) => cert !== undefined || key === undefined,
@@ -251,6 +256,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     /** Whether traces are exported. */
     traces: (values.OTEL_EXPORTER_OTLP_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) !== undefined,
     metricsFrom: values.OSTIARY_METRICS_FROM,
+    /** The port for metrics; `null`: that of the API. */
+    metricsPort: values.OSTIARY_METRICS_PORT,
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
     /** The limit on all request bodies that are being received or wait for admission: several of the maximum size. */

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import postgres from "postgres";
 import type { Connection, ConnectionHooks, Driver, Statement } from "./connection.ts";
-import { ConnectionPool } from "./connection-pool.ts";
+import { ConnectionPool, type PoolUse } from "./connection-pool.ts";
 
 /** What statements are written with, as tagged templates. */
 export interface Statements {
@@ -30,6 +30,8 @@ export interface Database extends Statements {
   transaction<Result>(mode: string, work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /** The same database with another deadline for its statements. The deadline for the wait for a connection stays. */
   withTimeout(statementTimeoutMs: number): Database;
+  /** How its connections are used at the moment. */
+  poolUse(): PoolUse;
   /** Closes all connections when what runs on them has ended, after `timeout` seconds at the latest. */
   end(options?: { readonly timeout?: number }): Promise<void>;
 }
@@ -142,6 +144,7 @@ function databaseOn(parts: Parts, timeoutMs: number): Database {
       transaction: <Result>(mode: string, work: (transaction: Transaction) => Promise<Result>) =>
         runTransaction(parts, mode, timeoutMs, work),
       withTimeout: (longerMs: number) => databaseOn(parts, longerMs),
+      poolUse: () => pool.use,
       end: ({ timeout = END_TIMEOUT_S } = {}) => pool.close(timeout * 1_000),
     },
   );

@@ -62,10 +62,12 @@ function handlerOf(served: Served): Handler {
   return (request, { remoteAddr }) => {
     const peer = remoteAddr.hostname ?? "";
     const { pathname } = new URL(request.url);
-    const isForPlane = isApiPath(pathname, () => request.headers.get("accept"));
-    if (!isForPlane) return served.web(request, peer);
+    const { requests } = served;
+    if (requests === null || !isApiPath(pathname, () => request.headers.get("accept"))) {
+      return served.web(request, peer);
+    }
     const exchange = new FetchExchange(request, peer);
-    void served.requests.handle(exchange);
+    void requests.handle(exchange);
     return exchange.response;
   };
 }

@@ -123,7 +123,7 @@ function routerOf(served: Served): Route {
     request.url = target;
     const question = target.indexOf("?");
     const path = question === -1 ? target : target.slice(0, question);
-    if (isApiPath(path, () => request.headers.accept)) {
+    if (served.requests !== null && isApiPath(path, () => request.headers.accept)) {
       void served.requests.handle(new NodeExchange(request, response, awaitsContinue));
       return;
     }

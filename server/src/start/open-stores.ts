@@ -4,6 +4,7 @@ import { type AttemptCounters, memoryCounters } from "../accounts/attempt-counte
 import { MemoryAdmissionStore } from "../admission/memory-store.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
+import type { PoolUse } from "../database/connection-pool.ts";
 import { type DatabaseAddress, openDatabase } from "../database/database.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
@@ -72,6 +73,14 @@ export async function openConfiguredDatabase(config: Config, log: Logger) {
   return { ...openPools(address), label };
 }
 
+/** What metrics call the pools. */
+const POOL_NAMES = {
+  database: "access",
+  longReads: "reads",
+  recording: "recording",
+  responses: "responses",
+} as const;
+
 /** Connections by purpose. `ping` has its own, so that busy connections do not count as a failure. */
 function openPools(address: DatabaseAddress) {
   const open = (maxConnections: number) =>
@@ -90,6 +99,11 @@ function openPools(address: DatabaseAddress) {
   return {
     ...pools,
     ping: () => probe`select 1`,
+    /** The use of the connections, by what they are for. */
+    poolUses: (): ReadonlyMap<string, PoolUse> =>
+      new Map(
+        Object.entries(POOL_NAMES).map(([pool, name]) => [name, pools[pool as keyof typeof pools].poolUse()]),
+      ),
     close: async () => {
       await Promise.all([...Object.values(pools), probe].map((pool) => pool.end({ timeout: END_TIMEOUT_S })));
     },

@@ -18,10 +18,8 @@ export async function openTracing(
   { version, id }: { readonly version: string; readonly id: string },
 ): Promise<Tracing> {
   if (!traces) return { ended: () => {}, close: async () => {} };
-  // The exporter reads its own variables. This one may come from a file.
-  if (otlpHeaders !== null) process.env.OTEL_EXPORTER_OTLP_HEADERS = otlpHeaders;
   const { openTelemetry } = await import("../tracing/open-telemetry.ts");
-  return openTelemetry({ serviceName, serviceVersion: version, instanceId: id });
+  return openTelemetry({ serviceName, serviceVersion: version, instanceId: id, otlpHeaders });
 }
 
 export async function openTransport(): Promise<Transport> {

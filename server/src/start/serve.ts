@@ -13,6 +13,14 @@ const ABORTED_MS = 2_000;
 /** How long background jobs have to end. The next start repeats their work. */
 const JOBS_TIMEOUT_MS = 500;
 
+export interface Serving {
+  /** Scheme, host and port. */
+  readonly listensOn: string;
+  readonly serveWeb: (web: Served["web"]) => void;
+  /** When the certificate in use expires; `null` without TLS. */
+  readonly certificateExpiresAt: () => Date | null;
+}
+
 /**
  * Listens on the configured address. Requests under `/v1` are answered at once, all others with 503 until `serveWeb` is called.
  *
@@ -22,7 +30,7 @@ export async function serve(
   startup: Startup,
   { requests, newId }: OpenRequests,
   auditTail: AuditTail,
-): Promise<{ readonly listensOn: string; readonly serveWeb: (web: Served["web"]) => void }> {
+): Promise<Serving> {
   const { settings, jobs, teardown, shutdown } = startup;
   const { config } = settings;
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
@@ -30,7 +38,7 @@ export async function serve(
     { requests, web: (request, peer) => web(request, peer), newRequestId: () => requestIdOf(newId()) },
     { host: config.host, port: config.port, maxConnections: config.maxConnections, tls: settings.tls },
   );
-  renewCertificates(startup, listener);
+  const certificate = renewCertificates(startup, listener);
   // Jobs keep what is held and claimed for requests until the last has ended.
   teardown.add(
     "background jobs",
@@ -58,13 +66,14 @@ export async function serve(
     serveWeb: (opened) => {
       web = opened;
     },
+    certificateExpiresAt: () => certificate?.expiresAt ?? null,
   };
 }
 
 /** Uses the certificate of the files when they change or on SIGHUP. A pair that can't be used leaves the former in use. */
-function renewCertificates({ settings, log, jobs, teardown }: Startup, listener: Listener): void {
+function renewCertificates({ settings, log, jobs, teardown }: Startup, listener: Listener): TlsWatch | null {
   const { config, tls } = settings;
-  if (config.tls === null || tls === null) return;
+  if (config.tls === null || tls === null) return null;
   const watch = new TlsWatch({
     files: config.tls,
     first: tls,
@@ -81,4 +90,22 @@ function renewCertificates({ settings, log, jobs, teardown }: Startup, listener:
   process.on("SIGHUP", reload);
   teardown.add("certificate", async () => void process.off("SIGHUP", reload));
   jobs.add({ name: "check the TLS certificate", everyMs: 2 * SECOND_MS, run: () => watch.check() });
+  return watch;
+}
+
+/**
+ * Listens on the port for metrics, which speaks HTTP, if one is configured.
+ *
+ * @throws {StartupFailure} when the address can't be listened on.
+ */
+export async function serveMetrics(
+  { settings: { config }, teardown }: Startup,
+  { newId }: OpenRequests,
+  web: Served["web"],
+): Promise<void> {
+  if (config.metricsPort === null) return;
+  const served = { requests: null, web, newRequestId: () => requestIdOf(newId()) };
+  const address = { host: config.host, port: config.metricsPort };
+  const listener = await listen(served, { ...address, maxConnections: config.maxConnections, tls: null });
+  teardown.add("metrics", () => listener.close(0));
 }
