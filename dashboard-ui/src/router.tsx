@@ -220,6 +220,12 @@ const operatorUsage = createRoute({
   loader: ({ deps }) => load(currentUsageQuery(SERVICE_USAGE, deps.range, deps.by)),
   component: lazyConsole("ServiceUsage"),
 });
+const operatorStatus = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/status",
+  loader: () => load(api.operator.status.queryOptions()),
+  component: lazyConsole("Status"),
+});
 const operatorUpstreams = createRoute({
   getParentRoute: () => operator,
   path: "/operator/upstreams",
@@ -286,6 +292,7 @@ export const router = createRouter({
         operatorAccounts,
         operatorAccount,
         operatorUsage,
+        operatorStatus,
         operatorUpstreams,
         operatorCatalog,
         operatorConnect,

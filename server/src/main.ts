@@ -24,6 +24,7 @@ import { Teardown } from "./start/teardown.ts";
 async function start(startup: Startup): Promise<void> {
   const { config } = startup.settings;
   let publicUrl = config.publicUrl;
+  let certificateExpiresAt: () => Date | null = () => null;
   let isStarted = false;
   const opened = await openModels(startup);
   const { catalog, transport } = opened;
@@ -37,16 +38,20 @@ async function start(startup: Startup): Promise<void> {
     ...parts,
     transport: opened.transport,
     publicUrl: () => publicUrl,
+    certificateExpiresAt: () => certificateExpiresAt(),
   });
   const requests = await openRequests(startup, {
     ...parts,
     responses,
     procedures,
     publicUrl: () => publicUrl,
+    certificateExpiresAt: () => certificateExpiresAt(),
   });
   // With PORT=0 the address is known only now.
-  const { listensOn, serveWeb, certificateExpiresAt } = await serve(startup, requests, records.auditTail);
+  const serving = await serve(startup, requests, records.auditTail);
+  const { listensOn, serveWeb } = serving;
   publicUrl ??= listensOn;
+  certificateExpiresAt = serving.certificateExpiresAt;
   const management = { ...parts, procedures, requests, certificateExpiresAt, isStarted: () => isStarted };
   serveWeb(await openManagement(startup, management));
   startup.jobs.start();

@@ -37,6 +37,7 @@ const DETAILS: readonly PageUnderTest[] = [
 const OPERATOR: readonly PageUnderTest[] = [
   { path: "/operator", title: "Accounts" },
   { path: "/operator/usage", title: "Usage" },
+  { path: "/operator/status", title: "Status" },
   { path: "/operator/upstreams", title: "Upstreams" },
   { path: "/operator/catalog", title: "Catalog" },
   { path: "/operator/connect", title: "Connect a provider" },

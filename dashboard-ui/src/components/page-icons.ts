@@ -1,4 +1,5 @@
 import {
+  Activity,
   BookOpen,
   Boxes,
   ChartColumn,
@@ -34,6 +35,7 @@ export const PAGE_ICONS: Readonly<Record<PageLink["to"], LucideIcon>> = {
   "/settings/sign-in": Lock,
   "/operator": UsersRound,
   "/operator/usage": ChartColumn,
+  "/operator/status": Activity,
   "/operator/upstreams": Server,
   "/operator/catalog": Library,
   "/operator/connect": Plug,

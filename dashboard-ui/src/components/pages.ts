@@ -13,6 +13,7 @@ export interface PageLink {
     | "/settings/sign-in"
     | "/operator"
     | "/operator/usage"
+    | "/operator/status"
     | "/operator/upstreams"
     | "/operator/catalog"
     | "/operator/connect"
@@ -58,6 +59,7 @@ export const OPERATOR_PAGES: readonly PageGroup[] = [
     pages: [
       { to: "/operator", label: "Accounts", shortcut: "a" },
       { to: "/operator/usage", label: "Usage", shortcut: "u" },
+      { to: "/operator/status", label: "Status", shortcut: "w" },
       { to: "/operator/upstreams", label: "Upstreams", shortcut: "h" },
       { to: "/operator/catalog", label: "Catalog", shortcut: "c" },
       { to: "/operator/connect", label: "Connect a provider", shortcut: "n" },
