@@ -12,7 +12,7 @@ import type {
 } from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
 import { memoryOf, type RedisMemory, type RedisServer, serverOf } from "./redis-info.ts";
-import { redisOptions } from "./redis-options.ts";
+import { type RedisConnectionOptions, redisOptions } from "./redis-options.ts";
 import {
   type AdmitReply,
   type Replies,
@@ -24,12 +24,10 @@ import {
 /** A script that renews more slots would delay the commands of all clients. */
 const MAX_RENEWED_AT_ONCE = 1_000;
 
-export interface RedisAdmissionStoreOptions {
+export interface RedisAdmissionStoreOptions extends RedisConnectionOptions {
   readonly url: string;
   /** The prefix of all keys, so that several services can share a Redis. */
   readonly prefix: string;
-  /** A command that takes longer fails, and its connection is closed. */
-  readonly commandTimeoutMs: number;
   readonly onError: (message: string) => void;
   /** Replaces the clock of Redis in tests. */
   readonly nowMs?: () => number;
@@ -133,6 +131,11 @@ export class RedisAdmissionStore implements AdmissionStore {
    */
   async claim(owner: string): Promise<boolean> {
     return (await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, owner, "NX"))) === "OK";
+  }
+
+  /** Whether there is a connection that commands can be sent on. */
+  get isConnected(): boolean {
+    return this.#redis.status === "ready";
   }
 
   /** Changes whenever the connection is lost. */
