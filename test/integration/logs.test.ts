@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { OPERATOR_ENV } from "../fixtures/operator.ts";
-import { logLines, type Service, type ServiceOptions, startService } from "../fixtures/service.ts";
+import { logLines, RUNTIME, type Service, type ServiceOptions, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -133,7 +133,8 @@ describe("the access log", () => {
       expect(service.stderr()).not.toContain(secret);
   });
 
-  it("tells that a client disconnected before it was answered", async () => {
+  // On Deno the body's failure is known, and answered, before the client is known to be gone.
+  it.skipIf(RUNTIME === "deno")("tells that a client disconnected before it was answered", async () => {
     await using service = await start({ env: { OSTIARY_ACCESS_LOG: "1" } });
     const { key } = await signUpWithKey(service.baseUrl);
     const { hostname, port } = new URL(service.baseUrl);
