@@ -1,17 +1,22 @@
-import { basename } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin, type ViteDevServer } from "vite";
+import { thirdPartyNotices } from "../scripts/third-party-notices.mjs";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** The service that the pages speak to during development. */
 const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
 
 /** What the pages before sign-in are made of, and all other pages too. Not their entry, which would run in the dashboard too. */
 const DOOR_PARTS =
-  /\/src\/(?:door\/|api\/errors|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|deferred|form|service-name|text|theme|storage)\.)|vite\/preload-helper|lucide-react\/dist\/esm\/(?!icons\/)|lucide-react\/dist\/esm\/icons\/(?:circle|triangle)-exclamation-point\./;
+  /\/src\/(?:door\/|icons\/(?:icon|notices)\.|api\/errors|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|deferred|form|service-name|text|theme|storage)\.)|vite\/preload-helper/;
 
 /** What every page has besides, in one file. */
 const SHELL_PARTS =
-  /\/src\/(?:api\/|components\/(?:Answer|Code|CopyButton|PageHead|Segmented|DataTable|Select|format)\.)|\/sdk\/src\/contract\/procedure-data|lucide-react\/dist\/esm\/icons\/(?:check|copy)\./;
+  /\/src\/(?:api\/|icons\/|components\/(?:Answer|Code|CopyButton|PageHead|Segmented|DataTable|Select|format)\.)|\/sdk\/src\/contract\/procedure-data/;
 
 /** Serves the pages before sign-in during development, as the service does. */
 function serveDoor({ middlewares }: ViteDevServer) {
@@ -37,8 +42,20 @@ const preloadedFont: Plugin = {
   },
 };
 
+/** Adds the licenses of the packages that the pages contain, and that of the icons. */
+const notices: Plugin = {
+  name: "notices",
+  apply: "build",
+  generateBundle() {
+    const inputs = [...this.getModuleIds()].map((id) => relative(ROOT, id.split("?", 1)[0] ?? id));
+    const icons = readFileSync(new URL("src/icons/LICENSE", import.meta.url), "utf8");
+    const source = `${thirdPartyNotices("The dashboard", inputs)}\nIcons of Lucide\n\n${icons}`;
+    this.emitFile({ type: "asset", fileName: "THIRD-PARTY-NOTICES.txt", source });
+  },
+};
+
 export default defineConfig({
-  plugins: [react(), { name: "door", configureServer: serveDoor }, preloadedFont],
+  plugins: [react(), { name: "door", configureServer: serveDoor }, preloadedFont, notices],
   css: {
     modules: {
       // Readable, and named after the file: a module that adjusts another component's part writes `:global(.Button_button)`.

@@ -7,6 +7,10 @@ import { register } from "tsx/esm/api";
 register();
 const { catalogJsonSchema } = await import("../server/src/catalog/catalog-file.ts");
 const { DIALECTS } = await import("../server/src/upstream/dialects.ts");
-const file = fileURLToPath(new URL("../docs/reference/catalog.schema.json", import.meta.url));
+const root = fileURLToPath(new URL("..", import.meta.url));
+const file = `${root}docs/reference/catalog.schema.json`;
 writeFileSync(file, `${JSON.stringify(catalogJsonSchema(DIALECTS), null, 2)}\n`);
-spawnSync("npx", ["--no-install", "biome", "format", "--write", file], { stdio: "inherit" });
+spawnSync(`${root}test/node_modules/.bin/biome`, ["format", "--write", file], {
+  cwd: root,
+  stdio: "inherit",
+});

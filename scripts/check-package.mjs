@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SDK = join(ROOT, "sdk");
 const PACKAGE = JSON.parse(readFileSync(join(SDK, "package.json"), "utf8"));
 const TYPESCRIPTS = ["5.9.3", "6.0.3", "7.0.2"];
-const bin = (name) => join(ROOT, "node_modules/.bin", name);
+const bin = (name) => join(ROOT, "test/node_modules/.bin", name);
 const run = (file, args, cwd = SDK) =>
   execFileSync(file, args, { cwd, stdio: ["ignore", "inherit", "inherit"] });
 

@@ -23,7 +23,10 @@ try {
   if (service.exitCode === null) await once(service, "exit");
   rmSync(data, { recursive: true, force: true });
 }
-spawnSync("npx", ["--no-install", "biome", "format", "--write", file], { cwd: root, stdio: "inherit" });
+spawnSync(join(root, "test/node_modules/.bin/biome"), ["format", "--write", file], {
+  cwd: root,
+  stdio: "inherit",
+});
 
 /** The address that the service prints once it listens. */
 async function addressOf({ stdout }) {

@@ -1,7 +1,7 @@
-// Publishes the SDK to npm. By default it checks everything and publishes nothing; with --publish it publishes, from CI only, because npm's
+// Publishes the SDK and the server to npm. By default it checks everything and publishes nothing; with --publish it publishes, from CI only, because npm's
 // provenance statement is signed with the identity of the CI job.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -19,7 +19,7 @@ const address = repositoryAddress(process.env);
 const problems = [...problemsOfSources(), ...(isDryRun ? [] : problemsOfEnvironment(process.env))];
 if (problems.length > 0) {
   process.stderr.write(
-    `The package ${version} can't be released:\n${problems.map((text) => `- ${text}\n`).join("")}`,
+    `Version ${version} can't be released:\n${problems.map((text) => `- ${text}\n`).join("")}`,
   );
   process.exit(1);
 }
@@ -27,7 +27,10 @@ if (problems.length > 0) {
 npm("run", "--silent", "--prefix", ROOT, "check-package");
 const folder = mkdtempSync(join(tmpdir(), "ostiary-release-"));
 try {
-  publish(stagedIn(folder));
+  // Both are packed before either is published.
+  const packages = [stagedIn(folder, "sdk", packSdk), stagedIn(folder, "server", packServer)];
+  for (const staged of packages) publish(staged);
+  if (isDryRun) process.stdout.write("Nothing was published. In CI, --publish publishes.\n");
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -38,6 +41,7 @@ function problemsOfSources() {
   if (git("status", "--porcelain") !== "")
     found.push("The working tree has uncommitted changes. Commit them.");
   const others = {
+    "server/package.json": JSON.parse(readFileSync(join(ROOT, "server/package.json"), "utf8")).version,
     "sdk/jsr.json": JSON.parse(read("jsr.json")).version,
     "sdk/src/core/version.ts": /VERSION = "([^"]+)"/.exec(read("src/core/version.ts"))?.[1],
   };
@@ -76,15 +80,26 @@ function repositoryAddress({ GITHUB_SERVER_URL, GITHUB_REPOSITORY, CI_PROJECT_UR
   return CI_PROJECT_URL || null;
 }
 
-/** Unpacks what would be published, and adds the repository's address. @returns the package's folder. */
-function stagedIn(folder) {
+function packSdk(folder) {
   npm("pack", "--silent", "--pack-destination", folder);
+}
+
+function packServer(folder) {
+  const args = [join(ROOT, "scripts/pack-server.mjs"), folder];
+  execFileSync(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
+}
+
+/** Unpacks what would be published, and adds the repository's address. @returns the package's folder. */
+function stagedIn(parent, directory, pack) {
+  const folder = join(parent, directory);
+  mkdirSync(folder);
+  pack(folder);
   const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz"));
   execFileSync("tar", ["-xzf", join(folder, tarball), "-C", folder]);
   const staged = join(folder, "package");
   const manifest = JSON.parse(readFileSync(join(staged, "package.json"), "utf8"));
   if (address !== null) {
-    manifest.repository = { type: "git", url: `git+${address}.git`, directory: "sdk" };
+    manifest.repository = { type: "git", url: `git+${address}.git`, directory };
     manifest.homepage = `${address}#readme`;
     manifest.bugs = `${address}/issues`;
   }
@@ -97,5 +112,4 @@ function publish(staged) {
   const tag = version.includes("-") ? "next" : "latest";
   const mode = isDryRun ? ["--dry-run"] : [];
   npm("publish", staged, "--provenance", "--access", "public", "--tag", tag, ...mode);
-  if (isDryRun) process.stdout.write("Nothing was published. In CI, --publish publishes.\n");
 }

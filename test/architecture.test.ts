@@ -11,6 +11,9 @@ const ORDER = [
   ...(CONTRIBUTING.split("### Folder order")[1]?.split("\n## ")[0] ?? "").matchAll(/^\| `([a-z]+)` /gm),
 ].map(([, folder = ""]) => folder);
 
+/** The programs of the server. */
+const ENTRIES = ["main.ts", "operator.ts", "ostiary-server.ts"];
+
 /** The places that may import a framework or driver. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   hono: ["http/app.ts"],
@@ -85,7 +88,7 @@ describe("the folders of server/src", () => {
 
   it("read the environment only in entry points", () => {
     const asking = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".ts") && name !== "main.ts" && name !== "operator.ts")
+      .filter((name) => name.endsWith(".ts") && !ENTRIES.includes(name))
       .filter((name) => /process\.env|Deno\.env/.test(readFileSync(join(SOURCES, name), "utf8")));
     expect(asking).toEqual([]);
   });

@@ -62,8 +62,8 @@ for (const [path, source] of Object.entries(files)) {
 process.exit(isStale ? 1 : 0);
 
 function formatted(path, source) {
-  const arguments_ = ["--no-install", "biome", "format", `--stdin-file-path=${path}`];
-  const { stdout, stderr, status } = spawnSync("npx", arguments_, {
+  const arguments_ = ["format", `--stdin-file-path=${path}`];
+  const { stdout, stderr, status } = spawnSync(`${root}test/node_modules/.bin/biome`, arguments_, {
     cwd: root,
     input: source,
     encoding: "utf8",

@@ -5,6 +5,7 @@ import type { Config } from "./config/config.ts";
 import { withoutSecrets } from "./secrets/redact.ts";
 import { BackgroundJobs } from "./start/background-jobs.ts";
 import { banner } from "./start/banner.ts";
+import { readEnvironmentFile } from "./start/environment-file.ts";
 import { createFirstUsers } from "./start/first-users.ts";
 import { openAccess } from "./start/open-access.ts";
 import { openManagement } from "./start/open-management.ts";
@@ -73,7 +74,7 @@ async function main(): Promise<void> {
   const teardown = new Teardown();
   let shutdown: Shutdown | null = null;
   try {
-    readEnvironmentFile();
+    readEnvironmentFile(process.env);
     const settings = await readSettings(process.env);
     const { config } = settings;
     log = openLog(config.logLevel);
@@ -97,15 +98,6 @@ async function main(): Promise<void> {
 /** Lines of JSON on standard error. Whatever an error's message contains, no key is written. */
 function openLog(level: Config["logLevel"]): Logger {
   return pino({ level, hooks: { streamWrite: withoutSecrets } }, destination({ fd: 2, sync: true }));
-}
-
-function readEnvironmentFile(): void {
-  if (process.env.NODE_ENV === "production") return;
-  try {
-    process.loadEnvFile(".env");
-  } catch {
-    // Most folders have none.
-  }
 }
 
 async function readVersion(): Promise<string> {

@@ -5,19 +5,17 @@ import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Ran } from "../fixtures/package.ts";
 import { runInShell } from "../fixtures/run-code.ts";
-import { INSTALL_TIMEOUT_MS, installPrograms } from "./programs/install.ts";
+import { PROGRAMS } from "../fixtures/runtimes.ts";
 import { MODELS, openTarget, type Target } from "./target.ts";
 
 // Claude Code, which speaks the Messages API only.
 let target: Target;
-let programs: string;
 let home: string;
 
 beforeAll(async () => {
-  programs = await installPrograms();
   target = await openTarget();
   home = await mkdtemp(join(homedir(), ".claude-code-under-test-"));
-}, INSTALL_TIMEOUT_MS);
+});
 
 afterAll(async () => {
   if (home !== undefined) await rm(home, { recursive: true, force: true });
@@ -27,7 +25,7 @@ afterAll(async () => {
 function run(model: string, prompt: string): Promise<Ran> {
   const command = `cd && claude --print ${JSON.stringify(prompt)} --allowedTools "Bash(echo:*)" </dev/null`;
   return runInShell(command, {
-    PATH: `${programs}:${process.env.PATH ?? ""}`,
+    PATH: `${PROGRAMS}:${process.env.PATH ?? ""}`,
     HOME: home,
     ANTHROPIC_BASE_URL: target.url,
     ANTHROPIC_AUTH_TOKEN: target.key,

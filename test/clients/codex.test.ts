@@ -6,7 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { INSTALL_TIMEOUT_MS, installPrograms } from "./programs/install.ts";
+import { PROGRAMS } from "../fixtures/runtimes.ts";
 import { MODELS, openTarget, type Target } from "./target.ts";
 
 // The Codex CLI, which speaks the Responses API only. It runs without a terminal and without a network but the gateway.
@@ -18,7 +18,7 @@ let codex: string;
 let home: string;
 
 beforeAll(async () => {
-  codex = join(await installPrograms(), "codex");
+  codex = join(PROGRAMS, "codex");
   target = await openTarget();
   home = await mkdtemp(join(homedir(), ".codex-under-test-"));
   await mkdir(join(home, ".codex"));
@@ -37,7 +37,7 @@ command = ${JSON.stringify(process.execPath)}
 args = [${JSON.stringify(MCP_SERVER)}]
 `,
   );
-}, INSTALL_TIMEOUT_MS);
+});
 
 afterAll(async () => {
   if (home !== undefined) await rm(home, { recursive: true, force: true });

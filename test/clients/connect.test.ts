@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SetupId } from "../../dashboard-ui/src/pages/connect/setup-ids.ts";
 import { FIRST_SETUPS, type Setup, setupsFor } from "../../dashboard-ui/src/pages/connect/setups.ts";
 import { runInShell, runModule, type Variables } from "../fixtures/run-code.ts";
+import { PROGRAMS } from "../fixtures/runtimes.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { INSTALL_TIMEOUT_MS, installPrograms } from "./programs/install.ts";
-import { installPython } from "./programs/install-python.ts";
+import { installPython, PYTHON_TIMEOUT_MS } from "./programs/install-python.ts";
 
 // What the dashboard's page "Quickstart" and the guide docs/how-to/connect-clients.md tell people to run.
 const MODEL = "sandbox/echo";
@@ -68,7 +68,7 @@ describe("the set-up of", () => {
         await rm(folder, { recursive: true, force: true });
       }
     },
-    INSTALL_TIMEOUT_MS,
+    PYTHON_TIMEOUT_MS,
   );
 
   it("every client has the key in its commands, and never in a file, while the page knows it", () => {
@@ -89,44 +89,35 @@ describe("the set-up of", () => {
     }
   });
 
-  it(
-    "Codex works",
-    async () => {
-      const [config = "", command = ""] = codeOf("codex");
-      const programs = await installPrograms();
-      // Codex refuses a home in the system's temporary folder.
-      const home = await mkdtemp(join(homedir(), ".codex-under-test-"));
-      try {
-        await mkdir(join(home, ".codex"));
-        await writeFile(join(home, ".codex/config.toml"), config);
-        const path = `${programs}:${process.env.PATH ?? ""}`;
-        const ran = await runInShell(`cd && ${command} </dev/null`, { ...variables, HOME: home, PATH: path });
-        expect(ran, ran.stderr).toMatchObject({ code: 0 });
-        expect(ran.stdout).toContain(SAID);
-      } finally {
-        await rm(home, { recursive: true, force: true });
-      }
-    },
-    INSTALL_TIMEOUT_MS,
-  );
+  it("Codex works", async () => {
+    const [config = "", command = ""] = codeOf("codex");
+    // Codex refuses a home in the system's temporary folder.
+    const home = await mkdtemp(join(homedir(), ".codex-under-test-"));
+    try {
+      await mkdir(join(home, ".codex"));
+      await writeFile(join(home, ".codex/config.toml"), config);
+      const path = `${PROGRAMS}:${process.env.PATH ?? ""}`;
+      const ran = await runInShell(`cd && ${command} </dev/null`, { ...variables, HOME: home, PATH: path });
+      expect(ran, ran.stderr).toMatchObject({ code: 0 });
+      expect(ran.stdout).toContain(SAID);
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
+  });
 
-  it(
-    "Claude Code works",
-    async () => {
-      const [exported = "", command = ""] = codeOf("claude-code");
-      const home = await mkdtemp(join(homedir(), ".claude-code-under-test-"));
-      try {
-        const path = `${await installPrograms()}:${process.env.PATH ?? ""}`;
-        const code = `cd && ${exported}\n${command} </dev/null`;
-        const ran = await runInShell(code, { ...variables, HOME: home, PATH: path });
-        expect(ran, ran.stderr).toMatchObject({ code: 0 });
-        expect(ran.stdout).toContain(SAID);
-      } finally {
-        await rm(home, { recursive: true, force: true });
-      }
-    },
-    INSTALL_TIMEOUT_MS,
-  );
+  it("Claude Code works", async () => {
+    const [exported = "", command = ""] = codeOf("claude-code");
+    const home = await mkdtemp(join(homedir(), ".claude-code-under-test-"));
+    try {
+      const path = `${PROGRAMS}:${process.env.PATH ?? ""}`;
+      const code = `cd && ${exported}\n${command} </dev/null`;
+      const ran = await runInShell(code, { ...variables, HOME: home, PATH: path });
+      expect(ran, ran.stderr).toMatchObject({ code: 0 });
+      expect(ran.stdout).toContain(SAID);
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
+  });
 });
 
 describe("the guide to clients", () => {

@@ -4,6 +4,14 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     command: /^npm ci( && npm (start|test))?$/,
     reason: "Installs packages. .ci/run and test/installation do it.",
   },
+  {
+    command: /^(npm (install|ci|prune) |npm ci && npm prune ).*(ostiary-server|omit=dev)$/,
+    reason: "Installs packages. test/installation does it.",
+  },
+  {
+    command: /^(npx|deno run -A \S+) (npm:)?ostiary-server (start|migrate|backup-check)$/,
+    reason: "Needs an installation and its database. test/installation/npm-package.test.ts does it.",
+  },
   { command: /^npm install ostiary$/, reason: "The package is already installed from its tarball." },
   {
     command: /^npm start$/,

@@ -1,5 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../sdk/src/contract/error-codes.ts";
 import { runOperatorCommand } from "../fixtures/command.ts";
@@ -100,10 +102,25 @@ describe("docs/explanation/architecture.md", () => {
 });
 
 describe("docs/reference/command-line.md", () => {
-  const documented = rowsOf("docs/reference/command-line.md")
+  const rows = rowsOf("docs/reference/command-line.md")
     .flatMap(([command]) => codesIn(command))
     .filter((command) => !/^OSTIARY_|^\d/.test(command))
     .map((command) => command.replace(/ [<[-].*/, "").replace(/ …$/, ""));
+  // Those of the server come first.
+  const operators = rows.indexOf("operator") + 1;
+  const documented = rows.slice(operators);
+
+  it("describes every command of the server", () => {
+    const help = execFileSync(process.execPath, ["server/dist/ostiary-server.js", "--help"], {
+      cwd: ROOT,
+      encoding: "utf8",
+    });
+    const [, commands = ""] = help.split("Commands:");
+    const existing = [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name);
+    expect(rows.slice(0, operators).toSorted()).toEqual(
+      existing.filter((name) => name !== "help").toSorted(),
+    );
+  });
 
   it("describes every command that exists", async () => {
     const groups = new Set(documented.map((command) => command.split(" ")[0] ?? ""));

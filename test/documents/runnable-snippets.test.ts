@@ -145,7 +145,14 @@ function installPrograms({ folder }: Project): string {
   };
   const cli = `exec ${process.execPath} ${join(folder, "node_modules/ostiary/dist/cli.js")}`;
   write("ostiary", `${cli} "$@"`);
-  write("npx", '[ "$1" = ostiary ] || exit 99', "shift", `${cli} "$@"`);
+  const server = `exec ${process.execPath} ${join(ROOT, "server/dist/ostiary-server.js")}`;
+  write(
+    "npx",
+    `if [ "$1" = ostiary-server ]; then shift; ${server} "$@"; fi`,
+    '[ "$1" = ostiary ] || exit 99',
+    "shift",
+    `${cli} "$@"`,
+  );
   write(
     "npm",
     '[ "$1 $2 $3 $4" = "run --silent operator --" ] || exit 99',

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { DENO } from "../fixtures/runtimes.ts";
 import { Installation, inChangedRoot, isRoot, until, works } from "./installation.ts";
 
-const deno = fileURLToPath(new URL("../../node_modules/.bin/deno", import.meta.url));
+const deno = DENO;
 const permissions = ["net", "env", "read", "write", "run", "sys", "ffi"].map((name) => `--allow-${name}`);
 const runtime = [deno, "run", "--no-config", "--no-lock", ...permissions];
 

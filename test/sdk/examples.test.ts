@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import { transformSync } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Project, projectWithPackage, type Ran } from "../fixtures/package.ts";
+import * as runtimes from "../fixtures/runtimes.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUp, signUpWithKey } from "../fixtures/user.ts";
 
@@ -34,13 +35,13 @@ interface Runtime {
 const NODE: Runtime = { name: "Node", command: process.execPath, args: [], extension: "mjs" };
 const DENO: Runtime = {
   name: "Deno",
-  command: join(ROOT, "node_modules/.bin/deno"),
+  command: runtimes.DENO,
   args: ["run", "--node-modules-dir=manual", "--no-check", "--allow-net", "--allow-env", "--allow-read"],
   extension: "ts",
 };
 const BUN: Runtime = {
   name: "Bun",
-  command: join(ROOT, "node_modules/.bin/bun"),
+  command: runtimes.BUN,
   args: ["run"],
   extension: "ts",
 };

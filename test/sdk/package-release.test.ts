@@ -26,9 +26,18 @@ let repository: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "ostiary-release-test-"));
   repository = join(folder, "repository");
-  for (const path of ["scripts", "sdk/src/core", "sdk/dist"])
+  for (const path of ["scripts", "sdk/src/core", "sdk/dist", "server"])
     mkdirSync(join(repository, path), { recursive: true });
   copyFileSync(join(ROOT, "scripts/release.mjs"), join(repository, "scripts/release.mjs"));
+  // Packs a server of the version that the repository has.
+  write(
+    "scripts/pack-server.mjs",
+    `import { execFileSync } from "node:child_process";
+process.chdir(new URL("../server", import.meta.url).pathname);
+execFileSync("npm", ["pack", "--silent", "--pack-destination", process.argv[2]]);
+`,
+  );
+  write("server/package.json", JSON.stringify({ name: "ostiary-server", version: "1.2.3" }));
   write("sdk/package.json", JSON.stringify({ name: "ostiary", version: "1.2.3", files: ["dist"] }));
   write("sdk/jsr.json", JSON.stringify({ version: "1.2.3" }));
   write("sdk/src/core/version.ts", 'export const VERSION = "1.2.3";\n');
@@ -64,7 +73,7 @@ function installRecordingNpm(): void {
   const script = `#!/bin/bash
 [ "$1" = pack ] && exec ${real} "$@"
 echo "$@" >>${folder}/calls
-[ "$1" = publish ] && cp "$2/package.json" ${folder}/published.json
+[ "$1" = publish ] && cp "$2/package.json" ${folder}/published-$(basename $(dirname $2)).json
 exit 0
 `;
   writeFileSync(join(folder, "bin/npm"), script);
@@ -83,7 +92,8 @@ function release(args: readonly string[], env: Readonly<Record<string, string>> 
   return { status, stderr, calls };
 }
 
-const publishedManifest = () => JSON.parse(readFileSync(join(folder, "published.json"), "utf8"));
+const publishedManifest = (directory: string) =>
+  JSON.parse(readFileSync(join(folder, `published-${directory}.json`), "utf8"));
 
 describe("a release", () => {
   it("is a dry run by default, after the package was checked", () => {
@@ -91,25 +101,34 @@ describe("a release", () => {
     expect(status, stderr).toBe(0);
     expect(calls).toEqual([
       expect.stringMatching(/^run .*check-package$/),
-      expect.stringMatching(/^publish \S+\/package --provenance --access public --tag latest --dry-run$/),
+      expect.stringMatching(
+        /^publish \S+\/sdk\/package --provenance --access public --tag latest --dry-run$/,
+      ),
+      expect.stringMatching(
+        /^publish \S+\/server\/package --provenance --access public --tag latest --dry-run$/,
+      ),
     ]);
-    expect(publishedManifest()).toEqual({ name: "ostiary", version: "1.2.3", files: ["dist"] });
+    expect(publishedManifest("sdk")).toEqual({ name: "ostiary", version: "1.2.3", files: ["dist"] });
+    expect(publishedManifest("server")).toEqual({ name: "ostiary-server", version: "1.2.3" });
   });
 
   it("is published from CI with provenance, and names the repository that the job builds", () => {
     const { status, calls, stderr } = release(["--publish"], GITHUB);
     expect(status, stderr).toBe(0);
     expect(calls.at(-1)).toMatch(/^publish \S+\/package --provenance --access public --tag latest$/);
-    expect(publishedManifest()).toMatchObject({
-      repository: { type: "git", url: "git+https://git.example/someone/ostiary.git", directory: "sdk" },
-      homepage: "https://git.example/someone/ostiary#readme",
-      bugs: "https://git.example/someone/ostiary/issues",
-    });
+    for (const directory of ["sdk", "server"]) {
+      expect(publishedManifest(directory)).toMatchObject({
+        repository: { type: "git", url: "git+https://git.example/someone/ostiary.git", directory },
+        homepage: "https://git.example/someone/ostiary#readme",
+        bugs: "https://git.example/someone/ostiary/issues",
+      });
+    }
   });
 
   it("of a prerelease is not the latest version", () => {
     for (const [path, content] of [
       ["sdk/package.json", JSON.stringify({ name: "ostiary", version: "1.3.0-beta.1", files: ["dist"] })],
+      ["server/package.json", JSON.stringify({ name: "ostiary-server", version: "1.3.0-beta.1" })],
       ["sdk/jsr.json", JSON.stringify({ version: "1.3.0-beta.1" })],
       ["sdk/src/core/version.ts", 'export const VERSION = "1.3.0-beta.1";\n'],
       ["sdk/CHANGELOG.md", "## 1.3.0-beta.1 (2026-11-23)\n"],

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { createContext, runInContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Project, projectWithPackage } from "../fixtures/package.ts";
+import { BUN, DENO } from "../fixtures/runtimes.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUp } from "../fixtures/user.ts";
 
@@ -37,12 +38,8 @@ afterAll(async () => {
 describe("the packed and installed package", () => {
   it.each([
     ["Node", process.execPath, []],
-    [
-      "Deno",
-      join(ROOT, "node_modules/.bin/deno"),
-      ["run", "--node-modules-dir=manual", "--allow-net", "--allow-env", "--allow-read"],
-    ],
-    ["Bun", join(ROOT, "node_modules/.bin/bun"), ["run"]],
+    ["Deno", DENO, ["run", "--node-modules-dir=manual", "--allow-net", "--allow-env", "--allow-read"]],
+    ["Bun", BUN, ["run"]],
   ])("works under %s with a service", async (_, command, args) => {
     const child = spawn(command, [...args, "scenario.mjs"], { cwd: project.folder, env });
     let stdout = "";

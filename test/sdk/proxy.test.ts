@@ -7,6 +7,7 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { BUN, DENO } from "../fixtures/runtimes.ts";
 import { ROOT } from "../fixtures/service.ts";
 
 /** A host that only the proxy can resolve. */
@@ -112,8 +113,8 @@ beforeEach(() => {
 
 const RUNTIMES = {
   Node: [process.execPath, []],
-  Deno: [join(ROOT, "node_modules/.bin/deno"), ["run", "--allow-all"]],
-  Bun: [join(ROOT, "node_modules/.bin/bun"), ["run"]],
+  Deno: [DENO, ["run", "--allow-all"]],
+  Bun: [BUN, ["run"]],
 } as const;
 
 /** What a program with a client says, with these variables. */

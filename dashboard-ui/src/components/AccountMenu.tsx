@@ -1,5 +1,5 @@
-import { ChevronsUpDown, Keyboard, LogOut, Monitor, Moon, Sun } from "lucide-react";
 import { useState } from "react";
+import { ChevronsUpDown, Keyboard, LogOut, Monitor, Moon, Sun } from "../icons/icons.ts";
 import styles from "./AccountMenu.module.css";
 import { Badge } from "./Badge.tsx";
 import { Menu } from "./Menu.tsx";

@@ -1,5 +1,5 @@
-import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
+import { Check, Copy } from "../icons/icons.ts";
 import { Button, IconButton } from "./Button.tsx";
 import textStyles from "./text.module.css";
 

@@ -1,6 +1,6 @@
 import { Menu } from "@base-ui/react/menu";
-import { Check } from "lucide-react";
 import type { ReactNode, RefObject } from "react";
+import { Check } from "../icons/icons.ts";
 import { classes } from "./classes.ts";
 import styles from "./Menu.module.css";
 import type { MenuAction, MenuChoice, MenuPart } from "./Menu.tsx";

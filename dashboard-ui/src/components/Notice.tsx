@@ -1,6 +1,6 @@
-import { CircleAlert, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { errorTextOf } from "../api/errors.ts";
+import { CircleAlert, TriangleAlert } from "../icons/notices.ts";
 import { Button } from "./Button.tsx";
 import { classes } from "./classes.ts";
 import { EmptyArt, type EmptyKind } from "./EmptyArt.tsx";

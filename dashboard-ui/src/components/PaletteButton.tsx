@@ -1,4 +1,4 @@
-import { Search } from "lucide-react";
+import { Search } from "../icons/icons.ts";
 import styles from "./PaletteButton.module.css";
 import { COMMAND_KEY } from "./platform.ts";
 

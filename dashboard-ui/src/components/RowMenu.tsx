@@ -1,4 +1,4 @@
-import { Ellipsis } from "lucide-react";
+import { Ellipsis } from "../icons/icons.ts";
 import buttonStyles from "./Button.module.css";
 import { classes } from "./classes.ts";
 import { Menu, type MenuPart } from "./Menu.tsx";

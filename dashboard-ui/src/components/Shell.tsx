@@ -1,9 +1,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
-import { Menu as MenuIcon } from "lucide-react";
 import { useMemo, useRef, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
 import { errorTextOf } from "../api/errors.ts";
+import { Menu as MenuIcon } from "../icons/icons.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import buttonStyles from "./Button.module.css";
 import { ConnectionLost } from "./ConnectionLost.tsx";

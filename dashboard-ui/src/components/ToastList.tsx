@@ -1,6 +1,6 @@
 import { Toast } from "@base-ui/react/toast";
-import { CircleCheck, X } from "lucide-react";
 import { useEffect, useRef } from "react";
+import { CircleCheck, X } from "../icons/icons.ts";
 import { IconButton } from "./Button.tsx";
 import styles from "./Toasts.module.css";
 import type { ToastMessage } from "./toast.ts";

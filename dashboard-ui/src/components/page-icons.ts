@@ -1,3 +1,4 @@
+import type { Icon } from "../icons/icon.ts";
 import {
   BookOpen,
   Boxes,
@@ -8,7 +9,6 @@ import {
   LayoutDashboard,
   Library,
   Lock,
-  type LucideIcon,
   Plug,
   Rocket,
   ScrollText,
@@ -17,11 +17,11 @@ import {
   SquareTerminal,
   UsersRound,
   Wallet,
-} from "lucide-react";
+} from "../icons/icons.ts";
 import type { PageLink } from "./pages.ts";
 
 /** The icons of pages in the navigation and the command palette. */
-export const PAGE_ICONS: Readonly<Record<PageLink["to"], LucideIcon>> = {
+export const PAGE_ICONS: Readonly<Record<PageLink["to"], Icon>> = {
   "/": LayoutDashboard,
   "/playground": FlaskConical,
   "/models": Boxes,

@@ -95,6 +95,17 @@ export class AuditChain {
   }
 }
 
+/** Verifies all of an account's chain, as far as problems can be listed, whatever else the database has to do. */
+export async function verifyWholeChain(database: Database, accountId: AccountId): Promise<ChainReport> {
+  const verify = (after: number | null) =>
+    atOneMoment(database, (sql) => verifyStretch(sql, accountId, after, null));
+  let report = await verify(null);
+  while (report.next !== null && report.problems.length < MAX_PROBLEMS) {
+    report = joined(report, await verify(report.next));
+  }
+  return report;
+}
+
 function isUnfinished({ entries, problems }: ChainReport): boolean {
   return entries + SLICE <= MAX_VERIFIED && problems.length < MAX_PROBLEMS;
 }

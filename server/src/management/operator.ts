@@ -63,7 +63,7 @@ const spenderId = z
 const MAX_RECONCILED_HOURS = 366 * 24;
 
 /** Entries older than the shortest retention are deleted, so older usage cannot be compared with them. */
-function checkableHours(plans: Plans): number {
+export function checkableHours(plans: Plans): number {
   const days = Object.values(plans).map(
     ({ auditRetentionDays }) => auditRetentionDays ?? Number.POSITIVE_INFINITY,
   );

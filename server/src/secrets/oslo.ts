@@ -1,9 +1,9 @@
-// The only file that imports oslo, which is no longer maintained, so that it can be replaced here. The request path calls none
+// With argon2.ts the only file that imports oslo, which is no longer maintained, so that it can be replaced here. The request path calls none
 // of this: password hashing is slow by design, and a random string costs 0.3 ms.
 import { TimeSpan } from "oslo";
 import { Cookie } from "oslo/cookie";
 import { alphabet, generateRandomString } from "oslo/crypto";
-import { Argon2id } from "oslo/password";
+import { loadArgon2 } from "./argon2.ts";
 
 export { Cookie, TimeSpan };
 
@@ -14,13 +14,11 @@ export function randomBase62(length: number): string {
   return generateRandomString(length, BASE62);
 }
 
-const argon2id = new Argon2id();
-
-/** Argon2id with oslo's parameters (19 MiB, 2 passes, 1 lane: OWASP's recommendation), in PHC string format. */
-export function hashPassword(password: string): Promise<string> {
-  return argon2id.hash(password.normalize("NFKC"));
+/** Hashes a password with Argon2id, in PHC string format. */
+export async function hashPassword(password: string): Promise<string> {
+  return (await loadArgon2()).hash(password.normalize("NFKC"));
 }
 
-export function verifyPassword(hash: string, password: string): Promise<boolean> {
-  return argon2id.verify(hash, password.normalize("NFKC"));
+export async function verifyPassword(hash: string, password: string): Promise<boolean> {
+  return (await loadArgon2()).verify(hash, password.normalize("NFKC"));
 }

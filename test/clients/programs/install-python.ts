@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { access, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { access, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
 const FOLDER = dirname(fileURLToPath(import.meta.url));
+/** For a test that calls {@link installPython}. */
+export const PYTHON_TIMEOUT_MS = 300_000;
 
 /** Installs the packages of requirements.txt when they are needed for the first time. @returns the folder of `python`. */
 export async function installPython(): Promise<string> {
@@ -14,6 +16,7 @@ export async function installPython(): Promise<string> {
   const digest = createHash("sha256").update(await readFile(requirements));
   const environment = join(FOLDER, "node_modules", `.python-${digest.digest("hex").slice(0, 12)}`);
   if (await exists(environment)) return join(environment, "bin");
+  await mkdir(join(FOLDER, "node_modules"), { recursive: true });
   // Installed aside and then renamed: an installation that was interrupted is never used.
   const aside = await mkdtemp(join(FOLDER, "node_modules", ".python-"));
   try {

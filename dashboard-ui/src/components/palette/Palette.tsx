@@ -1,7 +1,7 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Dialog } from "@base-ui/react/dialog";
-import { Search } from "lucide-react";
 import { useState } from "react";
+import { Search } from "../../icons/icons.ts";
 import dialogStyles from "../Dialog.module.css";
 import type { PageLink } from "../pages.ts";
 import { Spinner } from "../Spinner.tsx";

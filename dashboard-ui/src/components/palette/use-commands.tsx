@@ -1,5 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { api } from "../../api/client.ts";
 import {
   BookOpen,
   Boxes,
@@ -11,9 +13,7 @@ import {
   Plus,
   Sun,
   UserRound,
-} from "lucide-react";
-import { useEffect, useState } from "react";
-import { api } from "../../api/client.ts";
+} from "../../icons/icons.ts";
 import { PAGE_ICONS } from "../page-icons.ts";
 import { chooseTheme } from "../theme.ts";
 import {

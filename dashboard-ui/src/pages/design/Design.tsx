@@ -1,4 +1,3 @@
-import { Ban, Copy, Plus, RefreshCw, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Badge } from "../../components/Badge.tsx";
 import { Button, IconButton } from "../../components/Button.tsx";
@@ -21,6 +20,7 @@ import { Select } from "../../components/Select.tsx";
 import { Skeleton } from "../../components/Skeleton.tsx";
 import { Spinner } from "../../components/Spinner.tsx";
 import { toast } from "../../components/toast.ts";
+import { Ban, Copy, Plus, RefreshCw, Trash2 } from "../../icons/icons.ts";
 import styles from "./Design.module.css";
 
 const SIZES = ["tiny", "small", "body", "large", "title", "display"];

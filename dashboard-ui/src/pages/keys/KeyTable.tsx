@@ -1,5 +1,4 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Ban, RefreshCw } from "lucide-react";
 import type { ListedKey } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
@@ -7,6 +6,7 @@ import { formatCount, formatDate, formatDateTime } from "../../components/format
 import { Pair } from "../../components/Pair.tsx";
 import { RowMenu } from "../../components/RowMenu.tsx";
 import textStyles from "../../components/text.module.css";
+import { Ban, RefreshCw } from "../../icons/icons.ts";
 import styles from "./KeyTable.module.css";
 import { RotationState } from "./RotationState.tsx";
 

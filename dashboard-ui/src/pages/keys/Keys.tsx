@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation, useNavigate, useSearch } from "@tanstack/react-router";
-import { Plus } from "lucide-react";
 import { useEffect, useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedKey } from "../../api/types.ts";
@@ -12,6 +11,7 @@ import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
 import { toast } from "../../components/toast.ts";
+import { Plus } from "../../icons/icons.ts";
 import { CreateKey } from "./CreateKey.tsx";
 import { KeyList } from "./KeyList.tsx";
 import { RevokeKey } from "./RevokeKey.tsx";

@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Plus } from "lucide-react";
 import { useState } from "react";
 import { Button } from "../../components/Button.tsx";
 import { Empty } from "../../components/Notice.tsx";
@@ -9,6 +8,7 @@ import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
 import { Select } from "../../components/Select.tsx";
 import textStyles from "../../components/text.module.css";
+import { Plus } from "../../icons/icons.ts";
 import { AccountTable } from "./accounts/AccountTable.tsx";
 import { CreateAccount } from "./accounts/CreateAccount.tsx";
 import consoleStyles from "./console.module.css";

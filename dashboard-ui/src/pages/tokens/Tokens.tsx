@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { Plus } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedToken } from "../../api/types.ts";
@@ -9,6 +8,7 @@ import { LearnMore } from "../../components/LearnMore.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { toast } from "../../components/toast.ts";
+import { Plus } from "../../icons/icons.ts";
 import { CreateToken } from "./CreateToken.tsx";
 import { RevokeToken } from "./RevokeToken.tsx";
 import { TokenTable } from "./TokenTable.tsx";

@@ -1,0 +1,37 @@
+import type { Logger } from "pino";
+import type { Config } from "../config/config.ts";
+import { lockDataDir } from "../database/data-dir-lock.ts";
+import type { Database } from "../database/database.ts";
+import { openDataDir } from "../start/data-dir.ts";
+import { openConfiguredDatabase } from "../start/open-stores.ts";
+
+export type UseDatabase<Result> = (database: Database) => Promise<Result>;
+
+/**
+ * Opens the configured database for as long as `use` takes. The embedded one needs the data folder, which a running service has locked.
+ *
+ * @throws {StartupFailure} if the database can't be used.
+ */
+export async function withDatabase<Result>(
+  config: Config,
+  log: Logger,
+  use: UseDatabase<Result>,
+): Promise<Result> {
+  if (config.databaseUrl !== null) return opened(config, log, use);
+  await openDataDir(config.dataDir);
+  const lock = await lockDataDir(config.dataDir);
+  try {
+    return await opened(config, log, use);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function opened<Result>(config: Config, log: Logger, use: UseDatabase<Result>): Promise<Result> {
+  const { database, close } = await openConfiguredDatabase(config, log);
+  try {
+    return await use(database);
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+import process from "node:process";
+import { runServerCommand } from "./commands/run.ts";
+
+await runServerCommand({
+  arguments: process.argv.slice(2),
+  environment: process.env,
+  migrations: new URL("./database/migrations/", import.meta.url),
+  manifest: new URL("../package.json", import.meta.url),
+  start: async () => void (await import("./main.ts")),
+  write: (text) => void process.stdout.write(text),
+  writeError: (text) => void process.stderr.write(text),
+});

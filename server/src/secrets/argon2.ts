@@ -1,0 +1,77 @@
+import { createRequire } from "node:module";
+import process from "node:process";
+import { Worker } from "node:worker_threads";
+
+/** Argon2id with oslo's parameters (19 MiB, 2 passes, 1 lane: OWASP's recommendation), in PHC string format. */
+export interface Argon2 {
+  hash(password: string): Promise<string>;
+  verify(hash: string, password: string): Promise<boolean>;
+}
+
+/** What a worker does: hashes the password, or verifies it if there is a hash. */
+export interface Argon2Task {
+  readonly password: string;
+  readonly hash: string | null;
+}
+
+/** In the sources and in the build alike. */
+const WORKER = new URL(
+  import.meta.url.endsWith(".ts") ? "argon2-worker.ts" : "argon2-worker.js",
+  import.meta.url,
+);
+/** A hash takes a fifth of a second. */
+const TIMEOUT_MS = 30_000;
+
+let loaded: Promise<Argon2> | null = null;
+
+/**
+ * The native implementation, which hashes on threads. Its binaries are optional packages: an installation with `--omit=optional`, or on a
+ * platform that has none, gets the one in WebAssembly, which takes several times as long.
+ */
+export function loadArgon2(): Promise<Argon2> {
+  loaded ??= hasNative()
+    ? import("oslo/password").then(({ Argon2id }) => new Argon2id())
+    : Promise.resolve(inWorkers);
+  return loaded;
+}
+
+/** Whether there are binaries for this platform: without them, oslo's import logs an error and ends the process. */
+function hasNative(): boolean {
+  const { resolve } = createRequire(import.meta.url);
+  const name = `@node-rs/argon2-${process.platform}-${process.arch}`;
+  try {
+    // They are packages of the package that oslo imports.
+    const from = resolve("@node-rs/argon2", { paths: [resolve("oslo")] });
+    return ["", "-gnu", "-musl", "-msvc"].some((suffix) => isInstalled(name + suffix, from));
+  } catch {
+    return false;
+  }
+}
+
+function isInstalled(name: string, from: string): boolean {
+  try {
+    createRequire(from).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** WebAssembly would stop all requests while it hashes, so each hash has a thread of its own. */
+const inWorkers: Argon2 = {
+  hash: async (password) => String(await inWorker({ password, hash: null })),
+  verify: async (hash, password) => (await inWorker({ password, hash })) === true,
+};
+
+function inWorker(task: Argon2Task): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(WORKER, { workerData: task });
+    const timer = setTimeout(() => void worker.terminate(), TIMEOUT_MS);
+    worker.once("message", resolve);
+    worker.once("error", reject);
+    worker.once("exit", () => {
+      clearTimeout(timer);
+      reject(new Error("the worker that hashes a password has ended without an answer"));
+    });
+  });
+}
