@@ -1,8 +1,9 @@
 // Packs the service and builds its image with deploy/image/Containerfile.
 //
 //   node scripts/image.mjs [--name ostiary] [--platform linux/amd64,linux/arm64] [--builder docker|podman|buildah]
-//                          [--base <image>] [--without-database] [--package <tarball>]
+//                          [--base <image>] [--without-database] [--package <tarball>] [--push]
 //
+// --push, with docker, pushes the image with its provenance, and signs it with cosign.
 // --base names the image of the first stage: Debian with Node and npm. "debian" makes it from Debian's packages, with buildah, where no
 // registry of images can be reached. --package takes a tarball of scripts/pack-server.mjs instead of making one.
 import { execFileSync, spawnSync } from "node:child_process";
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     builder: { type: "string" },
     base: { type: "string" },
     package: { type: "string" },
+    push: { type: "boolean", default: false },
     "without-database": { type: "boolean", default: false },
   },
 });
@@ -31,6 +33,13 @@ const { version } = JSON.parse(readFileSync(join(ROOT, "server/package.json"), "
 const builder = values.builder ?? BUILDERS.find(isInstalled);
 if (builder === undefined || (values.base === "debian" && !isInstalled("buildah"))) {
   process.stderr.write(`No program builds images here. Install one of ${BUILDERS.join(", ")}.\n`);
+  process.exit(1);
+}
+
+if (values.push && (builder !== "docker" || !isInstalled("cosign"))) {
+  process.stderr.write(
+    "--push needs docker and cosign: an image that is not signed must not be published.\n",
+  );
   process.exit(1);
 }
 
@@ -42,6 +51,7 @@ try {
   const program = values.base === "debian" ? "buildah" : builder;
   if (values.base === "debian") run("sh", join(ROOT, "deploy/image/debian-base.sh"), DEBIAN_BASE);
   run(program, ...buildArguments(program));
+  if (values.push) sign();
 } finally {
   rmSync(context, { recursive: true, force: true });
 }
@@ -64,11 +74,20 @@ function buildArguments(program) {
     ...(program === "docker" ? [] : ["--format", "docker"]),
     ...Object.entries(built).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]),
     ...(values.platform === undefined ? [] : ["--platform", values.platform]),
+    ...(values.push
+      ? ["--push", "--provenance=mode=max", "--metadata-file", join(context, "metadata.json")]
+      : []),
     ...["--file", join(ROOT, "deploy/image/Containerfile")],
     // Images of several platforms are a manifest list, which docker makes of a tag.
     ...[isList && program !== "docker" ? "--manifest" : "--tag", `${values.name}:${version}`],
     context,
   ];
+}
+
+/** Signs what was pushed, by its digest, with the identity of the CI job. */
+function sign() {
+  const metadata = JSON.parse(readFileSync(join(context, "metadata.json"), "utf8"));
+  run("cosign", "sign", "--yes", `${values.name}@${metadata["containerimage.digest"]}`);
 }
 
 function packServer() {
@@ -83,7 +102,9 @@ function sourceAddress({ GITHUB_SERVER_URL, GITHUB_REPOSITORY, CI_PROJECT_URL })
 }
 
 function isInstalled(program) {
-  return spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
+  return (
+    spawnSync(program, [program === "cosign" ? "version" : "--version"], { stdio: "ignore" }).status === 0
+  );
 }
 
 function git(...args) {

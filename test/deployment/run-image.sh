@@ -13,5 +13,4 @@ mount --rbind /dev "$root/dev"
 mount -t tmpfs -o "uid=${user%:*},gid=${user#*:},mode=700" tmpfs "$root/var/lib/ostiary"
 mount -t tmpfs tmpfs "$root/tmp"
 mount -o remount,bind,ro "$root"
-exec setpriv --reuid "${user%:*}" --regid "${user#*:}" --clear-groups --bounding-set -all --no-new-privs \
-  "$(command -v chroot)" "$root" "$@"
+exec setpriv --no-new-privs chroot --userspec "$user" --groups= "$root" "$@"
