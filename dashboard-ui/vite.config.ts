@@ -12,7 +12,7 @@ const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
 
 /** What the pages before sign-in are made of, and all other pages too. Not their entry, which would run in the dashboard too. */
 const DOOR_PARTS =
-  /\/src\/(?:door\/|icons\/(?:icon|notices)\.|api\/errors|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|deferred|form|service-name|text|theme|storage)\.)|vite\/preload-helper/;
+  /\/src\/(?:door\/|icons\/(?:icon|notices)\.|api\/(?:connection|errors)\.|code-loading\.|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|lazy-code|form|service-name|text|theme|storage)\.)|vite\/preload-helper/;
 
 /** What every page has besides, in one file. */
 const SHELL_PARTS =

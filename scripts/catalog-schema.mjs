@@ -1,4 +1,4 @@
-// Writes docs/reference/catalog.schema.json anew, from the definition that checks catalog files.
+// Writes docs/reference/catalog.schema.json from the definition that checks catalog files.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// Writes docs/reference/openapi.json anew: the document that the built service answers at /v1/openapi.json, without its address.
+// Writes docs/reference/openapi.json again: the document that the built service answers at /v1/openapi.json, without its address.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

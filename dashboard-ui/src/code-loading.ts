@@ -16,19 +16,35 @@ export class CodeError extends Error {
   }
 }
 
+/** How long a file of code may take, on a slow connection too. */
+const LOAD_TIMEOUT_MS = 60_000;
+const PROBE_TIMEOUT_MS = 10_000;
+
 /** Loads a part of the dashboard's code. @throws {CodeError} */
 export async function loadCode<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
-    return await load();
+    return await withTimeout(load());
   } catch (cause) {
     throw new CodeError(await lossNow(), cause);
   }
 }
 
+/** An import can't be ended: one that comes too late is there for the next attempt. */
+function withTimeout<Module>(loading: Promise<Module>): Promise<Module> {
+  const signal = AbortSignal.timeout(LOAD_TIMEOUT_MS);
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    loading.then(resolve, reject);
+  });
+}
+
 /** Finds out why a file is missing, by the page that the service has now. */
 async function lossNow(): Promise<CodeLoss> {
   try {
-    const response = await watchedFetch("/", { cache: "no-store" });
+    const response = await watchedFetch("/", {
+      cache: "no-store",
+      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+    });
     if (!response.ok) return "unreachable";
     const page = await response.text();
     // The names of files contain digests of their contents, so another version has another entry file.

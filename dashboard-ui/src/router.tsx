@@ -14,7 +14,7 @@ import { Shell } from "./components/Shell.tsx";
 import { ownPath } from "./door/own-path.ts";
 import { load, requireSession } from "./load.ts";
 import { changesQuery } from "./pages/account/changes-query.ts";
-import { readAuditSearch } from "./pages/audit/search.ts";
+import { readAuditSearch, readServiceLogSearch } from "./pages/audit/search.ts";
 import { connectKeysQuery } from "./pages/connect/keys-query.ts";
 import { readConnectSearch } from "./pages/connect/search.ts";
 import { statementQuery } from "./pages/credits/statement-query.ts";
@@ -104,7 +104,7 @@ const overview = createRoute({
       api.account.get.queryOptions(),
       api.account.limits.queryOptions(),
       api.credits.balance.queryOptions(),
-      currentUsageQuery(ACCOUNT_USAGE, deps.range, deps.by),
+      currentUsageQuery(ACCOUNT_USAGE, deps, deps.by),
     ),
   component: lazyPage(() => import("./pages/overview/Overview.tsx"), "Overview"),
 });
@@ -217,8 +217,15 @@ const operatorUsage = createRoute({
   path: "/operator/usage",
   validateSearch: readServiceUsageSearch,
   loaderDeps: ({ search }) => search,
-  loader: ({ deps }) => load(currentUsageQuery(SERVICE_USAGE, deps.range, deps.by)),
+  loader: ({ deps }) => load(currentUsageQuery(SERVICE_USAGE, deps, deps.by)),
   component: lazyConsole("ServiceUsage"),
+});
+const operatorLog = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/log",
+  validateSearch: readServiceLogSearch,
+  loader: () => load(api.operator.catalog.queryOptions()),
+  component: lazyPage(() => import("./pages/operator/ServiceLog.tsx"), "ServiceLog", { isAhead: false }),
 });
 const operatorUpstreams = createRoute({
   getParentRoute: () => operator,
@@ -286,6 +293,7 @@ export const router = createRouter({
         operatorAccounts,
         operatorAccount,
         operatorUsage,
+        operatorLog,
         operatorUpstreams,
         operatorCatalog,
         operatorConnect,

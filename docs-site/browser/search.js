@@ -4,6 +4,7 @@ const MAX_RESULTS = 12;
 /** What a word counts for, by where it is found. */
 const WEIGHTS = { page: 6, section: 8, text: 1 };
 const EXCERPT_CHARACTERS = 110;
+const LOAD_TIMEOUT_MS = 15_000;
 
 /** Adds the field and the list of what it finds. `/` goes to the field. */
 export function addSearch(place, address) {
@@ -24,6 +25,7 @@ export function addSearch(place, address) {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     popup.hidden = words.length === 0;
     if (words.length === 0) return;
+    if (!isLoaded) status.textContent = "Loading…";
     const found = await find(address, words);
     if (found === null) {
       status.textContent = "The search could not be loaded. Try again.";
@@ -47,6 +49,7 @@ export function addSearch(place, address) {
 }
 
 let loading = null;
+let isLoaded = false;
 
 /** Sections with all words, best first; `null` when the index cannot be loaded. */
 async function find(address, words) {
@@ -56,6 +59,7 @@ async function find(address, words) {
     loading = null;
     return null;
   }
+  isLoaded = true;
   return sections
     .map((section) => ({ ...section, score: scoreOf(section, words) }))
     .filter(({ score }) => score > 0)
@@ -64,7 +68,7 @@ async function find(address, words) {
 
 async function load(address) {
   try {
-    const response = await fetch(address);
+    const response = await fetch(address, { signal: AbortSignal.timeout(LOAD_TIMEOUT_MS) });
     return response.ok ? await response.json() : null;
   } catch {
     return null;

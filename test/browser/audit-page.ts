@@ -21,6 +21,12 @@ export async function exported(baseUrl: string, key: string, query: string): Pro
   return response.text();
 }
 
+/** Opens a choice and types into its search. */
+export async function searchIn(page: Page, label: string, text: string): Promise<void> {
+  await page.getByRole("combobox", { name: label, exact: true }).click();
+  await page.getByRole("dialog").getByRole("combobox").fill(text);
+}
+
 /** The rows of entries, without the head. */
 export function rowsOf(page: Page): Locator {
   return page.getByRole("grid").locator("tbody").getByRole("row");

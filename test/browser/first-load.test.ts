@@ -74,7 +74,9 @@ describe.skipIf(!hasBrowser)("the first load", () => {
   it("takes less than 200 KB of script, on every page of an account", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await fetch(`${site.service.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${owner.key}` } });
-    for (const path of ["/", "/audit", "/playground", "/models", "/settings/keys"]) {
+    const [key] = (await owner.trpc.keys.list.query()).keys;
+    const details = ["/models/sandbox%2Fecho", `/settings/keys/${key?.id}`];
+    for (const path of ["/", "/audit", "/playground", "/models", "/settings/keys", ...details]) {
       const { script } = await firstLoadOf(path, owner);
       expect(script, path).toBeGreaterThan(50_000);
       expect(script, path).toBeLessThan(MAX_SCRIPT_BYTES);

@@ -37,6 +37,7 @@ const DETAILS: readonly PageUnderTest[] = [
 const OPERATOR: readonly PageUnderTest[] = [
   { path: "/operator", title: "Accounts" },
   { path: "/operator/usage", title: "Usage" },
+  { path: "/operator/log", title: "Request log" },
   { path: "/operator/upstreams", title: "Upstreams" },
   { path: "/operator/catalog", title: "Catalog" },
   { path: "/operator/connect", title: "Connect a provider" },
@@ -84,7 +85,7 @@ async function show(page: Page, { path, title }: PageUnderTest): Promise<void> {
   await page.waitForFunction(() => !/Loading /.test(document.body.textContent));
 }
 
-/** By how many pixels a page is wider than its window, once what measures itself has drawn itself anew. */
+/** By how many pixels a page is wider than its window, once what measures itself has been drawn again. */
 function overflowOf(page: Page): Promise<number> {
   return page.evaluate(async () => {
     for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { toastOf } from "../fixtures/menu.ts";
 import { chunkOf } from "../fixtures/model-server.ts";
 import {
   answerInStream,
@@ -53,7 +54,7 @@ describe.skipIf(!hasBrowser)("an answer in the playground", () => {
     expect(asked.filter((url) => !url.startsWith(playground.site.service.baseUrl))).toEqual([]);
 
     await message.getByRole("button", { name: "Copy code" }).click();
-    await message.getByText("Copied", { exact: true }).first().waitFor();
+    await toastOf(page, "Copied code").waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('print("hello")');
     expect(await violationsOf(page)).toEqual([]);
     await message.getByRole("button", { name: "Raw message 2" }).click();

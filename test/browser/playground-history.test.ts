@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
-import { signOut } from "../fixtures/menu.ts";
+import { chooseInRow, signOut, toastOf } from "../fixtures/menu.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { composerOf, messageOn, modelOn, openPlaygroundSite, sayAndHear } from "./playground-site.ts";
 import { fillSignIn } from "./sign-in.ts";
@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser)("the history of the playground", () => {
 
     let dialog = await openHistory(page);
     expect(await violationsOf(page)).toEqual([]);
-    await dialog.getByRole("button", { name: "Rename the first chat" }).click();
+    await chooseInRow(page, "the first chat", "Rename");
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type("My experiment");
     await page.keyboard.press("Enter");
@@ -62,7 +62,8 @@ describe.skipIf(!hasBrowser)("the history of the playground", () => {
     await messageOn(page, 2).getByText("the first chat").waitFor();
 
     dialog = await openHistory(page);
-    await dialog.getByRole("button", { name: "Delete the second chat" }).click();
+    await chooseInRow(page, "the second chat", "Delete");
+    await toastOf(page, "Chat “the second chat” deleted").waitFor();
     await expect.poll(() => databaseOf(page)).not.toContain("the second chat");
     await dialog.getByRole("button", { name: /^My experiment/ }).waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();

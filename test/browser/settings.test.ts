@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
-import { chooseInRow } from "../fixtures/menu.ts";
+import { chooseInRow, toastOf } from "../fixtures/menu.ts";
 import { OPERATOR_ENV, refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { goToKeys, openSite } from "../fixtures/site.ts";
@@ -218,7 +218,7 @@ describe.skipIf(!hasBrowser)("the account", () => {
     await page.getByText("current password is wrong").waitFor();
     await page.getByLabel("Current password").fill(PASSWORD);
     await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByRole("status").getByText("Password changed.").waitFor();
+    await toastOf(page, "Password changed").waitFor();
     expect(await owner.trpc.auth.me.query()).toBeNull();
     await page.getByRole("listitem").getByText("Password changed").waitFor();
   });

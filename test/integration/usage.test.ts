@@ -170,6 +170,126 @@ describe("the summary of usage", () => {
   });
 });
 
+describe("usage in a time zone", () => {
+  /** One request in each hour of UTC, which costs the hour's number. */
+  async function ownerOfHours(from: string, hours: number): Promise<Owner> {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const key = await owner.trpc.keys.create.mutate({ name: "hourly" });
+    await using sql = await openDatabaseOf(service);
+    await sql`
+      insert into usage_hours
+      select ${id}::uuid, ${new Date(from)} + n * interval '1 hour', ${key.id}::uuid, 'acme/chat', 1, 0, 2, 3, 0, n
+      from generate_series(0, ${hours}::int - 1) n`;
+    return owner;
+  }
+
+  it("has days as long as the clock's, which begin at its midnight", async () => {
+    // Clocks in Berlin were put forward on 29 March 2026, at 01:00 UTC.
+    const owner = await ownerOfHours("2026-03-27T00:00Z", 4 * 24);
+    const { rows, total } = await owner.trpc.usage.summary.query({
+      from: "2026-03-28",
+      to: "2026-03-29",
+      interval: "day",
+      timeZone: "Europe/Berlin",
+    });
+    expect(rows.map(({ start, requests }) => [start.toISOString(), requests])).toEqual([
+      ["2026-03-27T23:00:00.000Z", 24],
+      ["2026-03-28T23:00:00.000Z", 23],
+    ]);
+    expect(total.requests).toBe(47);
+    const byHour = await owner.trpc.usage.summary.query({
+      from: "2026-03-28",
+      to: "2026-03-29",
+      interval: "hour",
+      timeZone: "Europe/Berlin",
+    });
+    expect(byHour.rows).toHaveLength(47);
+    expect(byHour.total).toEqual(total);
+    const month = await owner.trpc.usage.summary.query({
+      from: "2026-03-28",
+      to: "2026-03-29",
+      interval: "month",
+      timeZone: "Europe/Berlin",
+    });
+    expect(month.rows.map(({ start, requests }) => [start.toISOString(), requests])).toEqual([
+      ["2026-02-28T23:00:00.000Z", 96],
+    ]);
+  });
+
+  it("counts each hour once, also where midnight is within one", async () => {
+    const owner = await ownerOfHours("2026-03-01T00:00Z", 5 * 24);
+    for (const timeZone of ["Asia/Kolkata", "Asia/Kathmandu", "America/New_York", "Pacific/Apia"]) {
+      const { rows, total } = await owner.trpc.usage.summary.query({
+        from: "2026-02-25",
+        to: "2026-03-10",
+        interval: "day",
+        timeZone,
+        groupBy: "model",
+      });
+      expect([total.requests, total.costNanoUsd], timeZone).toEqual([120, 7_140n]);
+      for (const { start } of rows) expect(start.getTime() % HOUR_MS).toBe(0);
+    }
+    const { rows } = await owner.trpc.usage.summary.query({
+      from: "2026-03-02",
+      to: "2026-03-02",
+      interval: "day",
+      timeZone: "Asia/Kolkata",
+    });
+    // From 18:30 UTC on, counted from the next hour.
+    expect(rows.map(({ start, requests }) => [start.toISOString(), requests])).toEqual([
+      ["2026-03-01T19:00:00.000Z", 24],
+    ]);
+  });
+
+  it("sums up to what the ledger charges", async () => {
+    const owner = await signUp(service.baseUrl);
+    const key = await owner.trpc.keys.create.mutate({ name: "paid" });
+    for (let number = 0; number < 5; number++) await chat(key.key, "acme/chat");
+    const { trpc } = owner;
+    const charged = async () => {
+      const { entries } = await trpc.credits.ledger.query();
+      return entries.reduce(
+        (sum, { kind, amountNanoUsd }) => (kind === "charge" ? sum - amountNanoUsd : sum),
+        0n,
+      );
+    };
+    const costs = async (timeZone: string, interval: "hour" | "day" | "month") =>
+      (await trpc.usage.summary.query({ ...today, interval, timeZone })).total.costNanoUsd;
+    await trpc.usage.summary.query({ ...today, interval: "day" });
+    await expect.poll(charged).toBe(5n * 4_500_000n);
+    for (const timeZone of ["UTC", "Asia/Kolkata", "America/Los_Angeles"]) {
+      for (const interval of ["hour", "day", "month"] as const) {
+        expect(await costs(timeZone, interval), `${timeZone} by ${interval}`).toBe(await charged());
+      }
+    }
+    const performance = await trpc.usage.performance.query({
+      ...today,
+      interval: "day",
+      timeZone: "Asia/Kolkata",
+    });
+    expect(performance.intervals.reduce((sum, { requests }) => sum + requests, 0)).toBe(5);
+  });
+
+  it("refuses what is no zone, and years of another zone than UTC", async () => {
+    const { trpc } = await signUp(service.baseUrl);
+    const ask = (timeZone: string, from = today.from) =>
+      refusalOf(trpc.usage.summary.query({ from, to: today.to, interval: "day", timeZone }));
+    for (const timeZone of ["", "Mars/Olympus", "+02:00", "UTC'; drop table keys"]) {
+      expect((await ask(timeZone)).code, timeZone).toBe("invalid_request");
+    }
+    const longAgo = new Date(now - 400 * 24 * HOUR_MS);
+    expect((await ask("Europe/Berlin", longAgo)).code).toBe("invalid_request");
+    const { rows } = await trpc.usage.summary.query({
+      from: longAgo,
+      to: today.to,
+      interval: "day",
+      timeZone: "UTC",
+    });
+    expect(rows).toEqual([]);
+  });
+});
+
 describe("performance", () => {
   it("has the percentiles of the entries' times by interval and upstream, and the filters of the summary", async () => {
     const owner = await signUp(service.baseUrl);

@@ -249,3 +249,52 @@ describe("a special request to the sandbox", () => {
     );
   });
 });
+
+describe("the sandbox model that reasons", () => {
+  const thinks = (fields: object = {}) => whole({ model: "reasoning", ...fields });
+
+  it("thinks first, and repeats the message then", async () => {
+    const { choices, usage } = await thinks();
+    expect(choices[0].message.content).toBe("one two three");
+    expect(choices[0].message.reasoning_content).toMatch(/^The user wrote: one two three/);
+    expect(usage.completion_tokens_details.reasoning_tokens).toBe(64);
+    expect(usage.completion_tokens).toBeGreaterThan(64);
+  });
+
+  it("streams the same thoughts before the text", async () => {
+    const once = await thinks();
+    const chunks = await streamed({ model: "reasoning", stream_options: { include_usage: true } });
+    const deltas = chunks.flatMap(({ choices }) =>
+      choices.map(({ delta }: { delta: Record<string, unknown> }) => delta),
+    );
+    const of = (name: string) => deltas.map((delta: Record<string, unknown>) => delta[name] ?? "").join("");
+    expect(of("reasoning_content")).toBe(once.choices[0].message.reasoning_content);
+    expect(of("content")).toBe("one two three");
+    const firstText = deltas.findIndex(({ content }) => typeof content === "string" && content !== "");
+    expect(deltas.slice(firstText).some((delta) => "reasoning_content" in delta)).toBe(false);
+    expect(chunks.at(-1)).toMatchObject({ usage: once.usage });
+  });
+
+  it("thinks as long as the effort says, within the limit of the answer", async () => {
+    const tokens = async (fields: object) =>
+      (await thinks(fields)).usage.completion_tokens_details.reasoning_tokens;
+    expect(await tokens({ reasoning_effort: "none" })).toBe(0);
+    expect(await tokens({ reasoning_effort: "low" })).toBeLessThan(
+      await tokens({ reasoning_effort: "high" }),
+    );
+    const limited = await thinks({ max_completion_tokens: 10 });
+    expect(limited.usage.completion_tokens).toBe(10);
+    expect(limited.choices[0]).toMatchObject({ message: { content: "" }, finish_reason: "length" });
+    const refused = await thinks({ reasoning_effort: "much" });
+    expect(refused.error).toMatchObject({ code: "invalid_request", param: "reasoning_effort" });
+  });
+
+  it("thinks before it calls a tool", async () => {
+    const tools = [{ type: "function", function: { name: "weather", parameters: { type: "object" } } }];
+    const { choices } = await thinks({ tools, tool_choice: "required" });
+    expect(choices[0]).toMatchObject({
+      message: { reasoning_content: expect.any(String), tool_calls: [{ function: { name: "weather" } }] },
+      finish_reason: "tool_calls",
+    });
+  });
+});

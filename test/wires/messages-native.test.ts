@@ -38,6 +38,37 @@ const refuse = (status: number, error: object, headers: Record<string, string> =
 // biome-ignore lint/suspicious/noExplicitAny: a wire format, compared with what it should be
 const json = async (response: Response): Promise<any> => response.json();
 
+describe("an upstream of the Messages API that does not find something", () => {
+  const notFound = (message: string) => refuse(404, { type: "not_found_error", message });
+
+  it("lets the client choose another model, whose name at the provider it does not learn", async () => {
+    notFound("model: claude-inner");
+    const response = await service.post(NATIVE);
+    expect(response.status).toBe(404);
+    const { error } = await json(response);
+    expect(error.type).toBe("not_found_error");
+    expect(error.message).toContain("acme/native");
+    expect(error.message).not.toContain("claude-inner");
+  });
+
+  it("tells which file the request names in vain", async () => {
+    notFound("File not found: file_1");
+    const response = await service.post(NATIVE);
+    expect(response.status).toBe(404);
+    expect((await json(response)).error).toEqual({
+      type: "not_found_error",
+      message: "File not found: file_1",
+    });
+  });
+
+  it("fails when it is another server, as with a wrong address", async () => {
+    service.answers.native = ({ response }) => void response.writeHead(404).end("<h1>Not Found</h1>");
+    const response = await service.post(NATIVE);
+    expect(response.status).toBe(502);
+    expect((await json(response)).error.type).toBe("api_error");
+  });
+});
+
 describe("a request for an upstream of the Messages API", () => {
   it("reaches it byte for byte, except for the model's name", async () => {
     answerWhole();

@@ -11,7 +11,7 @@ import {
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { clientTransformer } from "../../../sdk/src/contract/procedure-data.ts";
 import { watchedFetch, whenHealed } from "./connection.ts";
-import { errorCodeOf } from "./errors.ts";
+import { errorCodeOf, isTimeout } from "./errors.ts";
 
 /** Called when the service answers that the session has ended. */
 let onSignedOut: () => void = () => {};
@@ -38,7 +38,7 @@ export const queryClient = new QueryClient({
       // The service may run on this machine, so requests do not wait for a network. Failures show at once.
       networkMode: "always",
       // An error code is the service's decision and does not change on retry. A lost connection may recover.
-      retry: (failures, error) => errorCodeOf(error) === null && failures < 3,
+      retry: (failures, error) => errorCodeOf(error) === null && !isTimeout(error) && failures < 3,
     },
     // A mutation that cannot be sent fails, so that a revocation is not sent minutes later.
     mutations: { gcTime: 0, networkMode: "always" },
@@ -46,10 +46,16 @@ export const queryClient = new QueryClient({
 });
 
 const MAX_INPUT_IN_ADDRESS = 2_000;
+/** The timeout of a procedure. The service ends each earlier, so that only an answer that got lost takes longer. */
+const PROCEDURE_TIMEOUT_MS = 60_000;
 const http: Omit<HTTPLinkOptions<AppRouter["_def"]["_config"]["$types"]>, "headers"> = {
   url: "/trpc",
   transformer: clientTransformer,
-  fetch: (url, options) => watchedFetch(url, { ...options, signal: options?.signal ?? null }),
+  fetch: (url, options) => {
+    const timeout = AbortSignal.timeout(PROCEDURE_TIMEOUT_MS);
+    const signal = options?.signal == null ? timeout : AbortSignal.any([options.signal, timeout]);
+    return watchedFetch(url, { ...options, signal });
+  },
 };
 
 /** The procedures without a cache, for answers that must not be cached. */

@@ -1,6 +1,7 @@
 /** Probes whether the service answers. A lost connection shows as one line for the page, not as an error in each part. */
 const PROBE = "/trpc/service.info";
 const PROBE_EVERY_MS = 2_000;
+const PROBE_TIMEOUT_MS = 10_000;
 
 let isLost = false;
 let probe: ReturnType<typeof setTimeout> | undefined;
@@ -45,7 +46,7 @@ function set(lost: boolean): void {
 
 function look(): void {
   clearTimeout(probe);
-  fetch(PROBE, { cache: "no-store" }).then(
+  fetch(PROBE, { cache: "no-store", signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).then(
     () => set(false),
     () => {
       probe = setTimeout(look, PROBE_EVERY_MS);

@@ -39,8 +39,17 @@ export function errorFieldOf(error: unknown): string | null {
   return serviceErrorOf(error)?.param ?? null;
 }
 
+/** Whether the service did not answer in time. */
+export function isTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.name === "TimeoutError" || isTimeout(error.cause);
+}
+
 /** The message for the reader: what happened and what to do next. */
 export function errorTextOf(error: unknown): string {
+  if (isTimeout(error)) {
+    return "The service did not answer in time. Try again; reload the page first to see whether a change was made.";
+  }
   const failure = serviceErrorOf(error);
   if (failure === null) return "The service can't be reached. Check your connection and try again.";
   // The field's label is already next to the message.

@@ -6,7 +6,10 @@ type Outputs = inferRouterOutputs<AppRouter>;
 export type AccountView = Outputs["account"]["get"];
 export type AccountAction = Outputs["account"]["actions"]["actions"][number];
 export type AccountDetails = Outputs["operator"]["accounts"]["get"];
-export type AuditEntry = Outputs["audit"]["list"]["entries"][number];
+export type AuditEntry = Outputs["audit"]["list"]["entries"][number] & {
+  /** The account, in the log of all accounts. */
+  readonly account?: Outputs["operator"]["log"]["get"]["account"];
+};
 export type CatalogModel = Outputs["operator"]["catalog"]["models"][number];
 export type CatalogUpstream = Outputs["operator"]["catalog"]["upstreams"][number];
 export type FirstSteps = Outputs["account"]["firstSteps"];

@@ -32,9 +32,11 @@ export interface ChartPart {
 export interface ChartProps {
   /** The chart's description for screen readers: "Requests by model, the last 30 days". */
   readonly label: string;
-  /** The start of each interval, ascending. Days and months are in UTC. */
+  /** The start of each interval, ascending. */
   readonly times: readonly Date[];
   readonly interval: "hour" | "day" | "month";
+  /** The zone in which times are shown. Default: hours in the reader's, days and months in UTC. */
+  readonly timeZone?: string | undefined;
   readonly series: readonly ChartSeries[];
   readonly kind?: "stacked-bars" | "line";
   /** Formats a value: "1,234", "$0.52". */
@@ -55,6 +57,7 @@ export function Chart({
   label,
   times,
   interval,
+  timeZone,
   series: all,
   kind = "stacked-bars",
   format,
@@ -89,8 +92,12 @@ export function Chart({
   const timeLabels = useMemo(() => {
     const element = place.current;
     if (element === null || widthPx === 0) return [];
-    return timeTicks(times, interval, { columnPx: widthPx / times.length, widthOf: measureIn(element) });
-  }, [times, interval, widthPx]);
+    return timeTicks(
+      times,
+      { interval, timeZone },
+      { columnPx: widthPx / times.length, widthOf: measureIn(element) },
+    );
+  }, [times, interval, timeZone, widthPx]);
 
   useEscape(shown !== null, setShown);
 
@@ -99,7 +106,7 @@ export function Chart({
   // The interval may no longer exist: another range has fewer intervals.
   const at = Math.min(shown ?? last, last);
   const time = times[at];
-  const title = time === undefined ? "" : intervalLabel(time, interval);
+  const title = time === undefined ? "" : intervalLabel(time, interval, timeZone);
   const isStacked = kind === "stacked-bars";
   const values = valuesAt(series, at);
   // In stacked charts, the tooltip leaves out zeros.

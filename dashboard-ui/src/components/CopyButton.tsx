@@ -2,6 +2,7 @@ import { useEffect, useState } from "react";
 import { Check, Copy } from "../icons/icons.ts";
 import { Button, IconButton } from "./Button.tsx";
 import textStyles from "./text.module.css";
+import { toast } from "./toast.ts";
 
 interface CopyButtonProps {
   readonly text: string;
@@ -28,7 +29,10 @@ export function CopyButton({ text, what, short = false, look = "plain" }: CopyBu
     // The clipboard exists only on pages loaded over HTTPS or from this machine.
     const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
     copied.then(
-      () => setState("copied"),
+      () => {
+        setState("copied");
+        toast(`Copied ${what}`);
+      },
       () => setState("failed"),
     );
   };
@@ -50,7 +54,7 @@ export function CopyButton({ text, what, short = false, look = "plain" }: CopyBu
         </Button>
       )}
       <span className={textStyles.visuallyHidden} role="status">
-        {state === "idle" ? "" : label}
+        {state === "failed" ? label : ""}
       </span>
     </>
   );

@@ -1,7 +1,7 @@
 import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from "react";
-import { Deferred, deferred } from "./deferred.tsx";
+import { Deferred, lazyCode } from "./lazy-code.tsx";
 
-export const menuPopup = deferred(async () => (await import("./MenuPopup.tsx")).MenuPopup);
+export const menuPopup = lazyCode(async () => (await import("./MenuPopup.tsx")).MenuPopup);
 
 export interface MenuAction {
   readonly label: string;
@@ -66,7 +66,7 @@ export function Menu({ parts, side = "bottom", align = "end", head, trigger }: M
       })}
       {isOpen ? (
         <Deferred
-          part={menuPopup}
+          code={menuPopup}
           props={{
             parts,
             side,

@@ -21,8 +21,8 @@ interface MenuPopupProps {
 export function MenuPopup({ parts, side, align, head, anchor, labelledBy, choose, onClose }: MenuPopupProps) {
   return (
     <Menu.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
-      {/* In a landmark, as all content of a page is. */}
-      <Menu.Portal container={anchor.current?.closest<HTMLElement>("header, main") ?? null}>
+      {/* In a landmark, as all content of a page is, or else beside the dialog that it belongs to. */}
+      <Menu.Portal container={anchor.current?.closest<HTMLElement>("header, main") ?? undefined}>
         <Menu.Positioner
           anchor={anchor}
           side={side}

@@ -9,7 +9,8 @@ import buttonStyles from "./Button.module.css";
 import { ConnectionLost } from "./ConnectionLost.tsx";
 import { CreditBanner } from "./CreditBanner.tsx";
 import { classes } from "./classes.ts";
-import { Deferred, deferred, usePreload } from "./deferred.tsx";
+import { LazyDialog } from "./lazy.tsx";
+import { Deferred, lazyCode, usePreload } from "./lazy-code.tsx";
 import markStyles from "./Mark.module.css";
 import { Mark } from "./Mark.tsx";
 import { menuPopup } from "./Menu.tsx";
@@ -25,8 +26,8 @@ import { Toasts, toastList } from "./Toasts.tsx";
 import { tooltipPopup } from "./Tooltip.tsx";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
 
-const drawer = deferred(async () => (await import("./Drawer.tsx")).Drawer);
-const palette = deferred(async () => (await import("./palette/Palette.tsx")).Palette);
+const drawer = lazyCode(async () => (await import("./Drawer.tsx")).Drawer);
+const palette = lazyCode(async () => (await import("./palette/Palette.tsx")).Palette);
 
 /** What is loaded when the page has been open for a while. */
 const LATER = [
@@ -111,7 +112,7 @@ export function Shell() {
           </button>
           {isMenuNeeded ? (
             <Deferred
-              part={drawer}
+              code={drawer}
               props={{
                 isOpen: isMenuOpen,
                 setOpen: setMenuOpen,
@@ -154,8 +155,8 @@ export function Shell() {
         onPalette={() => setPaletteOpen(true)}
       />
       {isPaletteOpen ? (
-        <Deferred
-          part={palette}
+        <LazyDialog
+          code={palette}
           props={{
             pages,
             isOperator: me.data?.user.role === "operator",

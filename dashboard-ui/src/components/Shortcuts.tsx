@@ -1,9 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
-import { Deferred, deferred } from "./deferred.tsx";
+import { LazyDialog } from "./lazy.tsx";
+import { lazyCode } from "./lazy-code.tsx";
 import type { PageLink } from "./pages.ts";
 
-export const shortcutsDialog = deferred(async () => (await import("./ShortcutsDialog.tsx")).ShortcutsDialog);
+export const shortcutsDialog = lazyCode(async () => (await import("./ShortcutsDialog.tsx")).ShortcutsDialog);
 
 /** The maximum delay between `g` and the second key. */
 const SEQUENCE_MS = 1_500;
@@ -54,7 +55,9 @@ export function Shortcuts({ pages, isOpen, setOpen, onPalette }: ShortcutsProps)
     return () => removeEventListener("keydown", onKey);
   }, [pages, navigate, setOpen]);
 
-  return isOpen ? <Deferred part={shortcutsDialog} props={{ pages, onClose: () => setOpen(false) }} /> : null;
+  return isOpen ? (
+    <LazyDialog code={shortcutsDialog} props={{ pages, onClose: () => setOpen(false) }} />
+  ) : null;
 }
 
 function isTyping(target: EventTarget | null): boolean {

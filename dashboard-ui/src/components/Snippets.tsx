@@ -32,11 +32,15 @@ export function Snippets({ service, request }: SnippetsProps) {
       </div>
       {install === null ? null : (
         <div className={styles.command}>
-          <Code label="Install">{install}</Code>
+          <Code label="Install" language="bash">
+            {install}
+          </Code>
           <CopyButton text={install} what="install command" short />
         </div>
       )}
-      <Code label="Code">{code}</Code>
+      <Code label="Code" language={kind === "curl" ? "bash" : "typescript"}>
+        {code}
+      </Code>
       <p className={formStyles.hint}>{note}</p>
     </div>
   );

@@ -39,6 +39,8 @@ function Shown() {
       toast={shown}
       // A message asks for no answer, as a dialog does.
       role="group"
+      // biome-ignore lint/a11y/useValidAriaValues: removes the attribute, which a group can't have
+      aria-modal={undefined}
       className={styles.toast}
       swipeDirection={["right", "down"]}
     >
@@ -48,6 +50,8 @@ function Shown() {
         <Toast.Description className={styles.description} />
       </Toast.Content>
       <Toast.Close
+        // The button can have the focus at any time.
+        aria-hidden={false}
         render={<IconButton size="small" label="Dismiss" icon={<X size={14} aria-hidden="true" />} />}
       />
     </Toast.Root>

@@ -1,7 +1,7 @@
 import { type FocusEvent, type PointerEvent, type RefObject, useRef, useState } from "react";
-import { Deferred, deferred } from "./deferred.tsx";
+import { Deferred, lazyCode } from "./lazy-code.tsx";
 
-export const tooltipPopup = deferred(async () => (await import("./TooltipPopup.tsx")).TooltipPopup);
+export const tooltipPopup = lazyCode(async () => (await import("./TooltipPopup.tsx")).TooltipPopup);
 
 export interface TipState<Target extends HTMLElement> {
   readonly text: string | undefined;
@@ -62,5 +62,5 @@ export function useTip<Target extends HTMLElement>(text: string | undefined): Ti
 export function Tip<Target extends HTMLElement>({ state }: { readonly state: TipState<Target> }) {
   const { text, isOpen, target, setOpen } = state;
   if (text === undefined || !isOpen) return null;
-  return <Deferred part={tooltipPopup} props={{ text, anchor: target, setOpen }} />;
+  return <Deferred code={tooltipPopup} props={{ text, anchor: target, setOpen }} />;
 }

@@ -4,52 +4,20 @@ import {
   type ReactNode,
   Suspense,
   use,
+  useEffect,
+  useEffectEvent,
   useId,
   useLayoutEffect,
   useRef,
   useState,
 } from "react";
-import { CodeError, loadAhead, loadCode } from "../code-loading.ts";
+import { connection } from "../api/connection.ts";
+import { CodeError, loadAhead } from "../code-loading.ts";
 import { Button } from "./Button.tsx";
 import { classes } from "./classes.ts";
 import dialogStyles from "./Dialog.module.css";
+import { type LazyCode, lazyCode } from "./lazy-code.tsx";
 import { Loading, Notice } from "./Notice.tsx";
-
-/** A component whose code is loaded when it is first needed. */
-interface CodeOf<Props> {
-  /** The component; `null` until its code is loaded. */
-  readonly current: () => ComponentType<Props> | null;
-  /** @throws {CodeError} the same until {@link restart}. */
-  readonly load: () => Promise<ComponentType<Props>>;
-  /** Forgets a failure, so that the next call tries again. */
-  readonly restart: () => void;
-}
-
-export function lazyCode<Props>(load: () => Promise<ComponentType<Props>>): CodeOf<Props> {
-  let current: ComponentType<Props> | null = null;
-  let loading: Promise<ComponentType<Props>> | null = null;
-  let hasFailed = false;
-  const run = async () => {
-    try {
-      current = await loadCode(load);
-      return current;
-    } catch (error) {
-      hasFailed = true;
-      throw error;
-    }
-  };
-  return {
-    current: () => current,
-    load: () => {
-      loading ??= run();
-      return loading;
-    },
-    restart: () => {
-      if (hasFailed) loading = null;
-      hasFailed = false;
-    },
-  };
-}
 
 /** The component of a route, which the router loads by `preload` before it shows it. */
 export function lazyPage<Name extends string>(
@@ -67,7 +35,7 @@ export function lazyPage<Name extends string>(
 }
 
 interface LazyProps<Props> {
-  readonly code: CodeOf<Props>;
+  readonly code: LazyCode<Props>;
   readonly props: Props;
 }
 
@@ -80,13 +48,19 @@ interface DialogProps {
   readonly onClose: () => void;
 }
 
-/** A dialog whose code is loaded when it is opened. If that fails, a dialog says so and offers to try again. */
-export function LazyDialog<Props extends DialogProps>({ code, props }: LazyProps<Props>) {
+/** How often a part was tried, and a function that tries again. */
+function useAttempts({ restart }: { readonly restart: () => void }) {
   const [attempt, setAttempt] = useState(0);
   const retry = () => {
-    code.restart();
+    restart();
     setAttempt(attempt + 1);
   };
+  return { attempt, retry };
+}
+
+/** A dialog whose code is loaded when it is opened. If that fails, a dialog says so and offers to try again. */
+export function LazyDialog<Props extends DialogProps>({ code, props }: LazyProps<Props>) {
+  const { attempt, retry } = useAttempts(code);
   return (
     <CodeBoundary
       key={attempt}
@@ -129,6 +103,7 @@ function DialogFailed({ error, retry, onClose }: DialogFailedProps) {
       <div className={dialogStyles.dialogActions}>
         <Button onClick={onClose}>Close</Button>
         <CodeRetry error={error} retry={retry} />
+        <RetryWhenHealed retry={retry} />
       </div>
     </dialog>
   );
@@ -141,11 +116,7 @@ interface LazyPartProps<Props> extends LazyProps<Props> {
 
 /** A part of a page whose code is loaded when it is shown. If that fails, it says so in its place and offers to try again. */
 export function LazyPart<Props extends object>({ code, props, what }: LazyPartProps<Props>) {
-  const [attempt, setAttempt] = useState(0);
-  const retry = () => {
-    code.restart();
-    setAttempt(attempt + 1);
-  };
+  const { attempt, retry } = useAttempts(code);
   return (
     <CodeBoundary
       key={attempt}
@@ -153,6 +124,7 @@ export function LazyPart<Props extends object>({ code, props, what }: LazyPartPr
         <Notice tone="error">
           <p>{codeLossText(error)}</p>
           <CodeRetry error={error} retry={retry} />
+          <RetryWhenHealed retry={retry} />
         </Notice>
       )}
     >
@@ -174,7 +146,7 @@ export function codeLossText({ loss }: CodeError): string {
   }
 }
 
-/** Tries again, or loads the dashboard anew where only that can help. */
+/** Tries again, or reloads the dashboard where only that can help. */
 export function CodeRetry({ error, retry }: { readonly error: CodeError; readonly retry: () => void }) {
   return error.loss === "unreachable" ? (
     <Button look="primary" onClick={retry}>
@@ -185,6 +157,15 @@ export function CodeRetry({ error, retry }: { readonly error: CodeError; readonl
       Reload
     </Button>
   );
+}
+
+/** Tries again by itself when the service can be reached again. */
+function RetryWhenHealed({ retry }: { readonly retry: () => void }) {
+  const onChange = useEffectEvent(() => {
+    if (!connection.isLost()) retry();
+  });
+  useEffect(() => connection.subscribe(() => onChange()), []);
+  return null;
 }
 
 interface CodeBoundaryProps {

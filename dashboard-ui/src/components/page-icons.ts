@@ -5,6 +5,7 @@ import {
   ChartColumn,
   CircleUserRound,
   FlaskConical,
+  History,
   KeyRound,
   LayoutDashboard,
   Library,
@@ -34,11 +35,12 @@ export const PAGE_ICONS: Readonly<Record<PageLink["to"], Icon>> = {
   "/settings/sign-in": Lock,
   "/operator": UsersRound,
   "/operator/usage": ChartColumn,
+  "/operator/log": ScrollText,
   "/operator/upstreams": Server,
   "/operator/catalog": Library,
   "/operator/connect": Plug,
   "/operator/security": ShieldAlert,
-  "/operator/trail": ScrollText,
+  "/operator/trail": History,
 };
 
 export const DOCS_ICON = BookOpen;

@@ -13,6 +13,7 @@ export interface PageLink {
     | "/settings/sign-in"
     | "/operator"
     | "/operator/usage"
+    | "/operator/log"
     | "/operator/upstreams"
     | "/operator/catalog"
     | "/operator/connect"
@@ -29,6 +30,7 @@ export interface PageGroup {
 }
 
 const TOKENS: PageLink = { to: "/settings/tokens", label: "Management tokens", shortcut: "t" };
+const OPERATOR_TOKENS: PageLink = { ...TOKENS, shortcut: "m" };
 
 export const ACCOUNT_PAGES: readonly PageGroup[] = [
   {
@@ -58,15 +60,16 @@ export const OPERATOR_PAGES: readonly PageGroup[] = [
     pages: [
       { to: "/operator", label: "Accounts", shortcut: "a" },
       { to: "/operator/usage", label: "Usage", shortcut: "u" },
+      { to: "/operator/log", label: "Request log", shortcut: "l" },
       { to: "/operator/upstreams", label: "Upstreams", shortcut: "h" },
       { to: "/operator/catalog", label: "Catalog", shortcut: "c" },
       { to: "/operator/connect", label: "Connect a provider", shortcut: "n" },
       { to: "/operator/security", label: "Security events", shortcut: "s" },
-      { to: "/operator/trail", label: "Audit trail", shortcut: "l" },
+      { to: "/operator/trail", label: "Audit trail", shortcut: "t" },
     ],
   },
   {
     title: "Settings",
-    pages: [TOKENS, { to: "/settings/sign-in", label: "Security", shortcut: "i" }],
+    pages: [OPERATOR_TOKENS, { to: "/settings/sign-in", label: "Security", shortcut: "i" }],
   },
 ];

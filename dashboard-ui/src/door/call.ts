@@ -2,13 +2,20 @@ import type { AppRouter } from "@ostiary/server/router";
 import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 import { useState } from "react";
 
+/** The timeout of signing in and up, whose answers take a second of hashing at most. */
+const CALL_TIMEOUT_MS = 30_000;
+const INFO_TIMEOUT_MS = 10_000;
+
 type Inputs = inferRouterInputs<AppRouter>["auth"];
 export type ServiceInfo = inferRouterOutputs<AppRouter>["service"]["info"];
 
-/** Reads what the pages show of the service. Nothing depends on it: `undefined` if the service does not answer. */
+/** Reads what the pages show of the service. Nothing depends on it: `undefined` if the service does not answer in time. */
 export async function readServiceInfo(): Promise<ServiceInfo | undefined> {
   try {
-    const response = await fetch("/trpc/service.info", { cache: "no-store" });
+    const response = await fetch("/trpc/service.info", {
+      cache: "no-store",
+      signal: AbortSignal.timeout(INFO_TIMEOUT_MS),
+    });
     const { result } = (await response.json()) as { result: { data: { json: ServiceInfo } } };
     return result.data.json;
   } catch {
@@ -35,6 +42,7 @@ async function call<Name extends "signIn" | "signUp">(name: Name, input: Inputs[
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ json: input }),
+    signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
   });
   if (!response.ok) throw new CallError(await response.json());
 }

@@ -48,6 +48,7 @@ export const ChartColumn = /* @__PURE__ */ icon([
   ["path", { d: "M8 17v-3" }],
 ]);
 export const Check = /* @__PURE__ */ icon([["path", { d: "M20 6 9 17l-5-5" }]]);
+export const ChevronDown = /* @__PURE__ */ icon([["path", { d: "m6 9 6 6 6-6" }]]);
 export const ChevronsUpDown = /* @__PURE__ */ icon([
   ["path", { d: "m7 15 5 5 5-5" }],
   ["path", { d: "m7 9 5-5 5 5" }],
@@ -90,6 +91,11 @@ export const FlaskConical = /* @__PURE__ */ icon([
   ],
   ["path", { d: "M6.453 15h11.094" }],
   ["path", { d: "M8.5 2h7" }],
+]);
+export const History = /* @__PURE__ */ icon([
+  ["path", { d: "M3 12a9 9 0 1 0 9-9 9.75 9.75 0 0 0-6.74 2.74L3 8" }],
+  ["path", { d: "M3 3v5h5" }],
+  ["path", { d: "M12 7v5l4 2" }],
 ]);
 export const KeyRound = /* @__PURE__ */ icon([
   [
@@ -149,6 +155,15 @@ export const Moon = /* @__PURE__ */ icon([
       d: "M20.985 12.486a9 9 0 1 1-9.473-9.472c.405-.022.617.46.402.803a6 6 0 0 0 8.268 8.268c.344-.215.825-.004.803.401",
     },
   ],
+]);
+export const Pencil = /* @__PURE__ */ icon([
+  [
+    "path",
+    {
+      d: "M21.174 6.812a1 1 0 0 0-3.986-3.987L3.842 16.174a2 2 0 0 0-.5.83l-1.321 4.352a.5.5 0 0 0 .623.622l4.353-1.32a2 2 0 0 0 .83-.497z",
+    },
+  ],
+  ["path", { d: "m15 5 4 4" }],
 ]);
 export const Plug = /* @__PURE__ */ icon([
   ["path", { d: "M12 22v-5" }],

@@ -102,6 +102,7 @@ export function createProgram(signal: AbortSignal): Command {
     .option("--to <time>", "only entries to this date, included, or before this time, in UTC")
     .option("--key <key>", "only this key: its id or key ID")
     .option("--model <model>")
+    .option("--upstream <name>", "only requests that this upstream answered or failed")
     .option("--status <status>", "only this status, or a class such as 4xx")
     .option("--error-code <code>")
     .option("--source <network>", "only requests from this address or CIDR block")
@@ -253,6 +254,7 @@ interface ExportCommand {
   readonly to?: string;
   readonly key?: string;
   readonly model?: string;
+  readonly upstream?: string;
   readonly status?: string;
   readonly errorCode?: string;
   readonly source?: string;
@@ -265,8 +267,8 @@ interface VerifyCommand {
 }
 
 /** Whether an export is limited to a part of the log. */
-function isPart({ from, to, key, model, status, errorCode, source }: ExportCommand): boolean {
-  return [from, to, key, model, status, errorCode, source].some((value) => value !== undefined);
+function isPart({ from, to, key, model, upstream, status, errorCode, source }: ExportCommand): boolean {
+  return [from, to, key, model, upstream, status, errorCode, source].some((value) => value !== undefined);
 }
 
 type Verified = Pick<ExportVerification, "head" | "entries"> & { readonly problems: readonly object[] };

@@ -113,6 +113,8 @@ export interface AuditFilter {
   readonly key?: string | undefined;
   /** The catalog's id of a model. */
   readonly model?: string | undefined;
+  /** The name of the upstream that answered or failed. */
+  readonly upstream?: string | undefined;
   /** A status such as `404`, or a class such as `4xx`. */
   readonly status?: string | undefined;
   /** An error code such as `rate_limit_exceeded`. */

@@ -780,6 +780,8 @@ export interface Procedures {
           readonly key?: string | undefined;
           /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
           readonly model?: string | undefined;
+          /** The name of the upstream that answered or failed, or a pattern such as `openai-*`: up to 256 characters. */
+          readonly upstream?: string | undefined;
           /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
           readonly status?: string | undefined;
           /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
@@ -1079,6 +1081,8 @@ export interface Procedures {
           readonly key?: string | undefined;
           /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
           readonly model?: string | undefined;
+          /** The name of the upstream that answered or failed, or a pattern such as `openai-*`: up to 256 characters. */
+          readonly upstream?: string | undefined;
           /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
           readonly status?: string | undefined;
           /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
@@ -1135,6 +1139,13 @@ export interface Procedures {
           /** The number of requests. */
           readonly requests: number;
         }[];
+        /** The upstreams with the most requests, at most 100. */
+        readonly upstreams: readonly {
+          /** The value. */
+          readonly value: string;
+          /** The number of requests. */
+          readonly requests: number;
+        }[];
       }
     >;
     /** Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Ends when the caller may no longer read the account. */
@@ -1149,6 +1160,8 @@ export interface Procedures {
           readonly key?: string | undefined;
           /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
           readonly model?: string | undefined;
+          /** The name of the upstream that answered or failed, or a pattern such as `openai-*`: up to 256 characters. */
+          readonly upstream?: string | undefined;
           /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
           readonly status?: string | undefined;
           /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
@@ -1364,18 +1377,20 @@ export interface Procedures {
   /** Sums over the audit log. */
   readonly usage: {
     /**
-     * Requests, errors, tokens and cost, in intervals of UTC, always equal to the sums of the entries. Intervals that the period
-     * covers in part are included as a whole.
+     * Requests, errors, tokens and cost, in intervals of a time zone, always equal to the sums of the entries. Intervals that the
+     * period covers in part are included as a whole. Where midnight is within an hour of UTC, a day begins with the next hour.
      */
     readonly summary: Procedure<
       "query",
       {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
         readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
         readonly to: string | Date;
-        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
         /** The id of a key, a UUID. Default: all keys. */
         readonly key?: string | undefined;
         /** A model, as rows name it: up to 256 characters. Default: all models. */
@@ -1386,7 +1401,7 @@ export interface Procedures {
       {
         /** One row per interval and group, in order of time. Intervals without requests have none. */
         readonly rows: readonly {
-          /** When the interval begins, in UTC. */
+          /** When the interval begins. */
           readonly start: Date;
           /**
            * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
@@ -1435,18 +1450,20 @@ export interface Procedures {
       }
     >;
     /**
-     * How fast the requests of a period were answered, by interval of UTC and by upstream: median and 95th percentile of the newest
+     * How fast the requests of a period were answered, by interval and by upstream: median and 95th percentile of the newest
      * 20,000 entries.
      */
     readonly performance: Procedure<
       "query",
       {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
         readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
         readonly to: string | Date;
-        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
         /** The id of a key, a UUID. Default: all keys. */
         readonly key?: string | undefined;
         /** A model, as rows name it: up to 256 characters. Default: all models. */
@@ -1473,7 +1490,7 @@ export interface Procedures {
             /** The 95th percentile in milliseconds; `null`: no request has a value. */
             readonly p95: number | null;
           };
-          /** When the interval begins, in UTC. */
+          /** When the interval begins. */
           readonly start: Date;
         }[];
         /** One row per upstream, the one with most requests first. */
@@ -1676,12 +1693,14 @@ export interface Procedures {
       readonly usage: Procedure<
         "query",
         {
-          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
           readonly from: string | Date;
-          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
           readonly to: string | Date;
-          /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+          /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
           readonly interval: "day" | "hour" | "month";
+          /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+          readonly timeZone?: string | undefined;
           /** The id of the account. */
           readonly id: string;
           /** What has rows of its own in each interval. Default `none`. */
@@ -1690,7 +1709,7 @@ export interface Procedures {
         {
           /** One row per interval and group, in order of time. Intervals without requests have none. */
           readonly rows: readonly {
-            /** When the interval begins, in UTC. */
+            /** When the interval begins. */
             readonly start: Date;
             /**
              * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
@@ -1742,12 +1761,14 @@ export interface Procedures {
       readonly performance: Procedure<
         "query",
         {
-          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+          /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
           readonly from: string | Date;
-          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+          /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
           readonly to: string | Date;
-          /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+          /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
           readonly interval: "day" | "hour" | "month";
+          /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+          readonly timeZone?: string | undefined;
           /** The id of the account. */
           readonly id: string;
         },
@@ -1772,7 +1793,7 @@ export interface Procedures {
               /** The 95th percentile in milliseconds; `null`: no request has a value. */
               readonly p95: number | null;
             };
-            /** When the interval begins, in UTC. */
+            /** When the interval begins. */
             readonly start: Date;
           }[];
           /** One row per upstream, the one with most requests first. */
@@ -1817,20 +1838,22 @@ export interface Procedures {
           readonly key?: string | undefined;
           /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
           readonly model?: string | undefined;
+          /** The name of the upstream that answered or failed, or a pattern such as `openai-*`: up to 256 characters. */
+          readonly upstream?: string | undefined;
           /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
           readonly status?: string | undefined;
           /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
           readonly error_code?: string | undefined;
           /** An IP address or a CIDR block. */
           readonly source?: string | undefined;
-          /** The id of the account. */
-          readonly id: string;
           /** The `nextCursor` of the previous page. Omit it for the first page. */
           readonly cursor?: string | undefined;
           /** Has no effect. Infinite queries of TanStack Query send it. */
           readonly direction?: "forward" | undefined;
           /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
           readonly limit?: number | undefined;
+          /** The id of the account. */
+          readonly id: string;
         },
         {
           /** The entries of the page, newest first. */
@@ -2515,19 +2538,21 @@ export interface Procedures {
     readonly usage: Procedure<
       "query",
       {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
         readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
         readonly to: string | Date;
-        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
         /** What has rows of its own in each interval. Default `none`. */
         readonly groupBy?: "account" | "model" | "none" | undefined;
       },
       {
         /** One row per interval and group, in order of time. Intervals without requests have none. */
         readonly rows: readonly {
-          /** When the interval begins, in UTC. */
+          /** When the interval begins. */
           readonly start: Date;
           /**
            * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
@@ -2573,16 +2598,419 @@ export interface Procedures {
         };
       }
     >;
+    /** The audit log of all accounts. */
+    readonly log: {
+      /**
+       * Entries of all accounts, newest first, in the form of `audit.list` with their accounts. If few of many entries match, a page may
+       * have fewer entries than `limit`, or none. Requests that end while pages are read may be missing in later pages.
+       */
+      readonly list: Procedure<
+        "query",
+        | {
+            /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+            readonly from?: string | Date | undefined;
+            /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+            readonly to?: string | Date | undefined;
+            /** The id of a key, or its key ID: the last 4 characters of the key string. */
+            readonly key?: string | undefined;
+            /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
+            readonly model?: string | undefined;
+            /** The name of the upstream that answered or failed, or a pattern such as `openai-*`: up to 256 characters. */
+            readonly upstream?: string | undefined;
+            /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
+            readonly status?: string | undefined;
+            /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
+            readonly error_code?: string | undefined;
+            /** An IP address or a CIDR block. */
+            readonly source?: string | undefined;
+            /** The `nextCursor` of the previous page. Omit it for the first page. */
+            readonly cursor?: string | undefined;
+            /** Has no effect. Infinite queries of TanStack Query send it. */
+            readonly direction?: "forward" | undefined;
+            /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
+            readonly limit?: number | undefined;
+            /** The id of an account. Default: all accounts. */
+            readonly accountId?: string | undefined;
+          }
+        | undefined,
+        {
+          /** The entries of the page, newest first. */
+          readonly entries: readonly {
+            /** The present name of the key. */
+            readonly keyName: string;
+            /** The id that the client received in `x-request-id`. */
+            readonly requestId: string;
+            /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
+            readonly timestamp: Date;
+            /** Prompt and completion tokens together; `null`: unknown. */
+            readonly tokenCount: number | null;
+            /** The account that made the request. */
+            readonly account: {
+              /** The id of the account, a UUID. */
+              readonly id: string;
+              /** The name of the account. */
+              readonly name: string;
+            };
+            /** The tokens of recordings in the prompt and of speech in the answer together; `null`: unknown. */
+            readonly audioTokens: number | null;
+            /** The part of the prompt's tokens that the upstream wrote to its cache for an hour; `null`: unknown. */
+            readonly cacheWrite1hTokens: number | null;
+            /**
+             * The part of the prompt's tokens that the upstream wrote to its cache for 5 minutes, or for a time that it does not tell; `null`:
+             * unknown.
+             */
+            readonly cacheWriteTokens: number | null;
+            /** The part of the prompt's tokens that the upstream read from its cache; `null`: unknown. */
+            readonly cachedTokens: number | null;
+            /** The tokens of the answer; `null`: unknown. */
+            readonly completionTokens: number | null;
+            /** The cost in whole nano-USD, by the catalog's prices. */
+            readonly costNanoUsd: bigint;
+            /** How the request ended. */
+            readonly endReason:
+              | "client_gone"
+              | "node_lost"
+              | "refused"
+              | "shutdown"
+              | "stop"
+              | "timeout"
+              | "upstream_error";
+            /** Method and path, such as `POST /v1/chat/completions`. */
+            readonly endpoint: string;
+            /** The code of the error that the request ended with; `null`: none. */
+            readonly errorCode:
+              | "account_suspended"
+              | "conflict"
+              | "context_length_exceeded"
+              | "credit_balance_exhausted"
+              | "expectation_failed"
+              | "headers_too_large"
+              | "idempotency_key_in_use"
+              | "idempotency_key_reused"
+              | "idempotent_answer_gone"
+              | "internal_error"
+              | "invalid_api_key"
+              | "invalid_json"
+              | "invalid_management_token"
+              | "invalid_request"
+              | "ip_blocked"
+              | "key_limit_reached"
+              | "method_not_allowed"
+              | "model_not_found"
+              | "not_found"
+              | "not_signed_in"
+              | "permission_denied"
+              | "rate_limit_exceeded"
+              | "request_timeout"
+              | "request_too_large"
+              | "revoked_api_key"
+              | "server_is_overloaded"
+              | "too_many_concurrent_requests"
+              | "unsupported_media_type"
+              | "upstream_error"
+              | "upstream_timeout"
+              | "wrong_credentials"
+              | null;
+            /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
+            readonly id: string;
+            /** The tokens of images in the prompt and in the answer together; `null`: unknown. */
+            readonly imageTokens: number | null;
+            /** Last 4 characters of the key string. */
+            readonly keyId: string;
+            /** Milliseconds from the arrival of the request to the end of the answer. */
+            readonly latencyMs: number;
+            /** The catalog's id of the model, or the requested name when the catalog has no such model; `null`: none was named. */
+            readonly model: string | null;
+            /** The tokens of the prompt; `null`: unknown. */
+            readonly promptTokens: number | null;
+            /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
+            readonly reasoningTokens: number | null;
+            /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+            readonly sourceIp: string | null;
+            /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
+            readonly status: number;
+            /** Milliseconds from the arrival of the request to the first token; `null`: there was none. */
+            readonly timeToFirstTokenMs: number | null;
+            /** The name of the upstream that answered or failed; `null`: the request was sent to none. */
+            readonly upstream: string | null;
+            /** Where the token counts come from: `upstream` reported them, `estimated` by the service, or `none`. */
+            readonly usageSource: "estimated" | "none" | "upstream";
+            /** The error code that IP rules in report mode would have refused the request with; `null`: they would not. */
+            readonly wouldRefuse:
+              | "account_suspended"
+              | "conflict"
+              | "context_length_exceeded"
+              | "credit_balance_exhausted"
+              | "expectation_failed"
+              | "headers_too_large"
+              | "idempotency_key_in_use"
+              | "idempotency_key_reused"
+              | "idempotent_answer_gone"
+              | "internal_error"
+              | "invalid_api_key"
+              | "invalid_json"
+              | "invalid_management_token"
+              | "invalid_request"
+              | "ip_blocked"
+              | "key_limit_reached"
+              | "method_not_allowed"
+              | "model_not_found"
+              | "not_found"
+              | "not_signed_in"
+              | "permission_denied"
+              | "rate_limit_exceeded"
+              | "request_timeout"
+              | "request_too_large"
+              | "revoked_api_key"
+              | "server_is_overloaded"
+              | "too_many_concurrent_requests"
+              | "unsupported_media_type"
+              | "upstream_error"
+              | "upstream_timeout"
+              | "wrong_credentials"
+              | null;
+          }[];
+          /** The `cursor` of the next page; `null` on the last page. */
+          readonly nextCursor: string | null;
+        }
+      >;
+      /** The entry of one request, of any account. */
+      readonly get: Procedure<
+        "query",
+        {
+          /** The `x-request-id` of the answer to the request. */
+          readonly requestId: string;
+        },
+        {
+          /** The present name of the key. */
+          readonly keyName: string;
+          /** The id that the client received in `x-request-id`. */
+          readonly requestId: string;
+          /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
+          readonly timestamp: Date;
+          /** Prompt and completion tokens together; `null`: unknown. */
+          readonly tokenCount: number | null;
+          /** The account that made the request. */
+          readonly account: {
+            /** The id of the account, a UUID. */
+            readonly id: string;
+            /** The name of the account. */
+            readonly name: string;
+          };
+          /** The tokens of recordings in the prompt and of speech in the answer together; `null`: unknown. */
+          readonly audioTokens: number | null;
+          /** The part of the prompt's tokens that the upstream wrote to its cache for an hour; `null`: unknown. */
+          readonly cacheWrite1hTokens: number | null;
+          /**
+           * The part of the prompt's tokens that the upstream wrote to its cache for 5 minutes, or for a time that it does not tell; `null`:
+           * unknown.
+           */
+          readonly cacheWriteTokens: number | null;
+          /** The part of the prompt's tokens that the upstream read from its cache; `null`: unknown. */
+          readonly cachedTokens: number | null;
+          /** The tokens of the answer; `null`: unknown. */
+          readonly completionTokens: number | null;
+          /** The cost in whole nano-USD, by the catalog's prices. */
+          readonly costNanoUsd: bigint;
+          /** How the request ended. */
+          readonly endReason:
+            | "client_gone"
+            | "node_lost"
+            | "refused"
+            | "shutdown"
+            | "stop"
+            | "timeout"
+            | "upstream_error";
+          /** Method and path, such as `POST /v1/chat/completions`. */
+          readonly endpoint: string;
+          /** The code of the error that the request ended with; `null`: none. */
+          readonly errorCode:
+            | "account_suspended"
+            | "conflict"
+            | "context_length_exceeded"
+            | "credit_balance_exhausted"
+            | "expectation_failed"
+            | "headers_too_large"
+            | "idempotency_key_in_use"
+            | "idempotency_key_reused"
+            | "idempotent_answer_gone"
+            | "internal_error"
+            | "invalid_api_key"
+            | "invalid_json"
+            | "invalid_management_token"
+            | "invalid_request"
+            | "ip_blocked"
+            | "key_limit_reached"
+            | "method_not_allowed"
+            | "model_not_found"
+            | "not_found"
+            | "not_signed_in"
+            | "permission_denied"
+            | "rate_limit_exceeded"
+            | "request_timeout"
+            | "request_too_large"
+            | "revoked_api_key"
+            | "server_is_overloaded"
+            | "too_many_concurrent_requests"
+            | "unsupported_media_type"
+            | "upstream_error"
+            | "upstream_timeout"
+            | "wrong_credentials"
+            | null;
+          /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
+          readonly id: string;
+          /** The tokens of images in the prompt and in the answer together; `null`: unknown. */
+          readonly imageTokens: number | null;
+          /** Last 4 characters of the key string. */
+          readonly keyId: string;
+          /** Milliseconds from the arrival of the request to the end of the answer. */
+          readonly latencyMs: number;
+          /** The catalog's id of the model, or the requested name when the catalog has no such model; `null`: none was named. */
+          readonly model: string | null;
+          /** The tokens of the prompt; `null`: unknown. */
+          readonly promptTokens: number | null;
+          /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
+          readonly reasoningTokens: number | null;
+          /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+          readonly sourceIp: string | null;
+          /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
+          readonly status: number;
+          /** Milliseconds from the arrival of the request to the first token; `null`: there was none. */
+          readonly timeToFirstTokenMs: number | null;
+          /** The name of the upstream that answered or failed; `null`: the request was sent to none. */
+          readonly upstream: string | null;
+          /** Where the token counts come from: `upstream` reported them, `estimated` by the service, or `none`. */
+          readonly usageSource: "estimated" | "none" | "upstream";
+          /** The error code that IP rules in report mode would have refused the request with; `null`: they would not. */
+          readonly wouldRefuse:
+            | "account_suspended"
+            | "conflict"
+            | "context_length_exceeded"
+            | "credit_balance_exhausted"
+            | "expectation_failed"
+            | "headers_too_large"
+            | "idempotency_key_in_use"
+            | "idempotency_key_reused"
+            | "idempotent_answer_gone"
+            | "internal_error"
+            | "invalid_api_key"
+            | "invalid_json"
+            | "invalid_management_token"
+            | "invalid_request"
+            | "ip_blocked"
+            | "key_limit_reached"
+            | "method_not_allowed"
+            | "model_not_found"
+            | "not_found"
+            | "not_signed_in"
+            | "permission_denied"
+            | "rate_limit_exceeded"
+            | "request_timeout"
+            | "request_too_large"
+            | "revoked_api_key"
+            | "server_is_overloaded"
+            | "too_many_concurrent_requests"
+            | "unsupported_media_type"
+            | "upstream_error"
+            | "upstream_timeout"
+            | "wrong_credentials"
+            | null;
+        }
+      >;
+      /** Sums of the entries of all accounts that match, in the form of `audit.summary`. */
+      readonly summary: Procedure<
+        "query",
+        | {
+            /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+            readonly from?: string | Date | undefined;
+            /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+            readonly to?: string | Date | undefined;
+            /** The id of a key, or its key ID: the last 4 characters of the key string. */
+            readonly key?: string | undefined;
+            /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
+            readonly model?: string | undefined;
+            /** The name of the upstream that answered or failed, or a pattern such as `openai-*`: up to 256 characters. */
+            readonly upstream?: string | undefined;
+            /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
+            readonly status?: string | undefined;
+            /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
+            readonly error_code?: string | undefined;
+            /** An IP address or a CIDR block. */
+            readonly source?: string | undefined;
+            /** The id of an account. Default: all accounts. */
+            readonly accountId?: string | undefined;
+          }
+        | undefined,
+        {
+          /** The sums over all entries that were counted. */
+          readonly total: {
+            /** The number of requests, including refused ones. */
+            readonly requests: number;
+            /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
+            readonly errors: number;
+            /** The tokens of the prompts. */
+            readonly promptTokens: number;
+            /** The tokens of the answers. */
+            readonly completionTokens: number;
+            /** The cost in nano-USD. */
+            readonly costNanoUsd: bigint;
+          };
+          /** The time up to which older entries were not counted, because there are too many; `null`: all were counted. */
+          readonly countedFrom: Date | null;
+          /** The length of an interval of the histogram in milliseconds. */
+          readonly bucketMs: number;
+          /** The intervals of the histogram, in order of time, without gaps: at most 100. Empty without entries. */
+          readonly buckets: readonly {
+            /** When the interval begins. */
+            readonly start: Date;
+            /** The number of requests, including refused ones. */
+            readonly requests: number;
+            /** The requests that failed. */
+            readonly errors: number;
+          }[];
+          /** The models with the most requests, at most 100. */
+          readonly models: readonly {
+            /** The value. */
+            readonly value: string;
+            /** The number of requests. */
+            readonly requests: number;
+          }[];
+          /** The error codes with the most requests, at most 100. */
+          readonly errorCodes: readonly {
+            /** The value. */
+            readonly value: string;
+            /** The number of requests. */
+            readonly requests: number;
+          }[];
+          /** The statuses with the most requests, at most 100. */
+          readonly statuses: readonly {
+            /** The value. */
+            readonly value: string;
+            /** The number of requests. */
+            readonly requests: number;
+          }[];
+          /** The upstreams with the most requests, at most 100. */
+          readonly upstreams: readonly {
+            /** The value. */
+            readonly value: string;
+            /** The number of requests. */
+            readonly requests: number;
+          }[];
+        }
+      >;
+    };
     /** How fast the requests of all accounts were answered, in the form of `usage.performance`. */
     readonly performance: Procedure<
       "query",
       {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in UTC. */
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
         readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included. */
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
         readonly to: string | Date;
-        /** The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
         readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
       },
       {
         /** One row per interval with requests, in order of time. */
@@ -2605,7 +3033,7 @@ export interface Procedures {
             /** The 95th percentile in milliseconds; `null`: no request has a value. */
             readonly p95: number | null;
           };
-          /** When the interval begins, in UTC. */
+          /** When the interval begins. */
           readonly start: Date;
         }[];
         /** One row per upstream, the one with most requests first. */
@@ -2635,6 +3063,62 @@ export interface Procedures {
          * When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`:
          * all were.
          */
+        readonly measuredSince: Date | null;
+      }
+    >;
+    /**
+     * How each upstream answered the requests of all accounts, by interval: latency, time to first token, and errors by code. Measures the
+     * newest 20,000 entries of the period.
+     */
+    readonly upstreamHistory: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
+        readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
+        readonly to: string | Date;
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
+      },
+      {
+        /** One row per upstream with requests, by name. */
+        readonly upstreams: readonly {
+          /** The name of the upstream. */
+          readonly upstream: string;
+          /** One row per interval with requests, in order of time. */
+          readonly intervals: readonly {
+            /** When the interval begins. */
+            readonly start: Date;
+            /** The error codes of requests that failed, also of those whose answer had begun with status 200, the most frequent first. */
+            readonly errorCodes: readonly {
+              /** The code. */
+              readonly code: string;
+              /** The number of requests. */
+              readonly requests: number;
+            }[];
+            /** The number of requests that reached an upstream. */
+            readonly requests: number;
+            /** Those of them that were answered with a status of 400 or more. */
+            readonly errors: number;
+            /** The time from the request to the end of the answer. */
+            readonly latencyMs: {
+              /** The median in milliseconds; `null`: no request has a value. */
+              readonly p50: number | null;
+              /** The 95th percentile in milliseconds; `null`: no request has a value. */
+              readonly p95: number | null;
+            };
+            /** The time from the request to the first token, of streams. */
+            readonly timeToFirstTokenMs: {
+              /** The median in milliseconds; `null`: no request has a value. */
+              readonly p50: number | null;
+              /** The 95th percentile in milliseconds; `null`: no request has a value. */
+              readonly p95: number | null;
+            };
+          }[];
+        }[];
+        /** As that of a `Performance`. */
         readonly measuredSince: Date | null;
       }
     >;

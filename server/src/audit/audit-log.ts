@@ -8,6 +8,7 @@ import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
 import { exportCursorStart, isClosed, readExportCursor } from "./export-cursor.ts";
 import { provedLines, type RunPart } from "./export-proof.ts";
 import type { EntryFilter } from "./filter.ts";
+import type { LogScope } from "./filter-sql.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type ExportFormat = "ndjson" | "csv";
@@ -49,7 +50,7 @@ const EXPORTED_AT_ONCE = 5_000;
 /** A search that takes longer returns what it has found as a page. */
 const SEARCH_MS = 10_000;
 
-/** The audit log as its account reads it. */
+/** The audit log as an account reads its own, and operators that of all accounts. */
 export class AuditLog {
   readonly #reader: PostgresAuditReader;
   readonly #recorder: Recorder;
@@ -63,20 +64,20 @@ export class AuditLog {
 
   /**
    * Lists a page of entries. The first page includes all requests that this node has answered. Later pages show the log
-   * as it was at the first.
+   * of an account as it was at the first; that of all accounts may have further entries by then.
    *
    * @throws {Failure} `invalid_request` when the cursor is not one of ours; as {@link Reads.whole}.
    */
   async list(
-    accountId: AccountId,
+    scope: LogScope,
     filter: EntryFilter,
     cursor: string | null,
     limit: number,
-    reader: Reader = accountId,
+    reader: Reader = scope ?? "operators",
   ): Promise<AuditPage> {
-    const { asOf, entry } = await this.#start(accountId, cursor);
+    const { asOf, entry } = await this.#start(scope, cursor);
     const { entries, searchedTo } = await this.#reads.whole(reader, (parts) =>
-      this.#search(parts, accountId, filter, entry, asOf, limit + 1),
+      this.#search(parts, scope, filter, entry, asOf, limit + 1),
     );
     const page = entries.slice(0, limit);
     const last = entries.length > limit ? (page.at(-1)?.id ?? null) : searchedTo;
@@ -86,7 +87,7 @@ export class AuditLog {
   /** Searches part after part of the log until there are enough entries or the time is over. */
   async #search(
     parts: ReadParts,
-    accountId: AccountId,
+    scope: LogScope,
     filter: EntryFilter,
     before: EntryId | null,
     asOf: AsOf,
@@ -96,7 +97,7 @@ export class AuditLog {
     const endMs = performance.now() + SEARCH_MS;
     for (let from = before; ; ) {
       const missing = limit - entries.length;
-      const found = await parts.run(() => this.#reader.listEntries(accountId, filter, from, asOf, missing));
+      const found = await parts.run(() => this.#reader.listEntries(scope, filter, from, asOf, missing));
       entries.push(...found.entries);
       const { searchedTo } = found;
       const isOver = entries.length >= limit || searchedTo === null;
@@ -110,17 +111,24 @@ export class AuditLog {
    *
    * @throws {Failure} `not_found`
    */
-  async get(accountId: AccountId, id: EntryId): Promise<ListedEntry> {
+  async get(scope: LogScope, id: EntryId): Promise<ListedEntry> {
     const entry = await withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#recorder.flushed();
-      return this.#reader.findEntry(accountId, id);
+      return this.#reader.findEntry(scope, id);
     });
     if (entry !== null) return entry;
-    throw new Failure(
-      "not_found",
-      "The account has no entry for this request. The request may belong to another account, or its entry may have been deleted at the end of its retention.",
-      { param: "requestId" },
-    );
+    const none =
+      scope === null
+        ? "The service has no entry for this request. It"
+        : "The account has no entry for this request. The request may belong to another account, or its entry";
+    throw new Failure("not_found", `${none} may have been deleted at the end of its retention.`, {
+      param: "requestId",
+    });
+  }
+
+  /** The names of accounts, by their ids. */
+  accountNames(ids: readonly AccountId[]): Promise<ReadonlyMap<AccountId, string>> {
+    return this.#reader.accountNames([...new Set(ids)]);
   }
 
   /**
@@ -158,13 +166,13 @@ export class AuditLog {
   }
 
   async #start(
-    accountId: AccountId,
+    scope: LogScope,
     cursor: string | null,
   ): Promise<Cursor | { readonly asOf: AsOf; readonly entry: null }> {
     if (cursor !== null) return readCursor(cursor);
     return withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#recorder.flushed();
-      return { asOf: await this.#reader.asOf(accountId), entry: null };
+      return { asOf: await this.#reader.asOf(scope), entry: null };
     });
   }
 }

@@ -7,7 +7,7 @@ import { ENTRY_COLUMNS } from "./entry-columns.ts";
 import { CSV_VALUES, jsonFields, SELECTED_COLUMNS } from "./entry-sql.ts";
 import { PostgresProofs } from "./export-proof-store.ts";
 import type { EntryFilter } from "./filter.ts";
-import { inPeriod, isPart, isSearch, matching } from "./filter-sql.ts";
+import { inPeriod, isPart, isSearch, type LogScope, matching } from "./filter-sql.ts";
 
 /** A row of {@link SELECTED_COLUMNS}. */
 type EntryRow = Readonly<Record<string, unknown>>;
@@ -31,51 +31,61 @@ export class PostgresAuditReader {
     this.proofs = new PostgresProofs(this.#longReads);
   }
 
-  /** The present moment: what has been recorded of the account by now. */
-  async asOf(accountId: AccountId): Promise<AsOf> {
+  /** The present moment: what has been recorded of the account by now. The log of all accounts has no snapshots. */
+  async asOf(scope: LogScope): Promise<AsOf> {
+    if (scope === null) return 0n as AsOf;
     const [row] = await this.#database<{ batches: AsOf }[]>`
-      select batches from audit_chains where account_id = ${accountId}`;
+      select batches from audit_chains where account_id = ${scope}`;
     return row?.batches ?? (0n as AsOf);
   }
 
-  /** @returns `null` if the account has no such entry. */
-  async findEntry(accountId: AccountId, id: EntryId): Promise<ListedEntry | null> {
+  /** @returns `null` if the account, or with a scope of `null` the service, has no such entry. */
+  async findEntry(scope: LogScope, id: EntryId): Promise<ListedEntry | null> {
     const sql = this.#database;
     // Uses audit_entries_pkey, of the one partition that the id is in.
     const [row] = await sql<EntryRow[]>`
       select ${sql.unsafe(SELECTED_COLUMNS)}
       from audit_entries entries
       join keys on keys.id = entries.key
-      where entries.id = ${id} and entries.account_id = ${accountId}`;
+      where entries.id = ${id} ${scope === null ? sql`` : sql`and entries.account_id = ${scope}`}`;
     return row === undefined ? null : entryOf(row);
   }
 
-  /** Lists the account's entries before one, newest first: those that match among the next {@link MAX_SEARCHED}. */
+  /** The names of accounts, by their ids. */
+  async accountNames(ids: readonly AccountId[]): Promise<ReadonlyMap<AccountId, string>> {
+    const sql = this.#database;
+    const rows = await sql<{ id: AccountId; name: string }[]>`
+      select id, name from accounts
+      where id in (select value::uuid from jsonb_array_elements_text(${sql.json([...ids])}))`;
+    return new Map(rows.map(({ id, name }) => [id, name]));
+  }
+
+  /** Lists entries before one, newest first: those that match among the next {@link MAX_SEARCHED}. */
   async listEntries(
-    accountId: AccountId,
+    scope: LogScope,
     filter: EntryFilter,
     before: EntryId | null,
     asOf: AsOf,
     limit: number,
   ): Promise<ListedStretch> {
     const sql = this.#longReads;
-    const start = before === null ? fromNewest(sql, accountId) : sql`entries.id < ${before}`;
+    const start = before === null ? fromNewest(sql, scope) : sql`entries.id < ${before}`;
     const edge = isSearch(filter)
-      ? await this.#edge(sql`${inPeriod(sql, accountId, filter)} and ${start} order by entries.id desc`)
+      ? await this.#edge(sql`${inPeriod(sql, scope, filter)} and ${start} order by entries.id desc`)
       : null;
-    // Walks audit_entries_by_account from the cursor: page 10,000 costs what page 1 costs.
+    // Walks the index of `inPeriod` from the cursor: page 10,000 costs what page 1 costs.
     const rows = await sql<EntryRow[]>`
       select ${sql.unsafe(SELECTED_COLUMNS)}
       from audit_entries entries
       join keys on keys.id = entries.key
-      where ${matching(sql, accountId, filter, asOf)} and ${start}
+      where ${matching(sql, scope, filter, asOf)} and ${start}
         ${edge === null ? sql`` : sql`and entries.id >= ${edge}`}
       order by entries.id desc
       limit ${limit}`;
     return { entries: rows.map(entryOf), searchedTo: edge };
   }
 
-  /** The last entry that one statement searches; `null` if it reaches the end. Uses audit_entries_by_account. */
+  /** The last entry that one statement searches; `null` if it reaches the end. */
   async #edge(inOrder: SqlFragment): Promise<EntryId | null> {
     const [row] = await this.#longReads<{ id: EntryId }[]>`
       select id from audit_entries entries where ${inOrder} offset ${MAX_SEARCHED - 1} limit 1`;
@@ -152,8 +162,9 @@ export class PostgresAuditReader {
 }
 
 /** The bound keeps the planner from scanning other accounts' entries. */
-function fromNewest(sql: Database, accountId: AccountId) {
-  return sql`entries.id <= (select newest from audit_chains where account_id = ${accountId})`;
+function fromNewest(sql: Database, scope: LogScope) {
+  if (scope === null) return sql`true`;
+  return sql`entries.id <= (select newest from audit_chains where account_id = ${scope})`;
 }
 
 function csvLine(sql: Database, cursorStart: string) {

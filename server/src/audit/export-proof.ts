@@ -199,10 +199,12 @@ function statusText(status: NonNullable<EntryFilter["status"]>): string {
 }
 
 /** The filter's parameters, without the period. */
-function searchOf({ key, model, status, errorCode, source }: EntryFilter): Readonly<Record<string, string>> {
+function searchOf(filter: EntryFilter): Readonly<Record<string, string>> {
+  const { key, model, upstream, status, errorCode, source } = filter;
   const given = {
     key: key === null ? null : "id" in key ? key.id : key.keyId,
     model,
+    upstream,
     status: status === null ? null : statusText(status),
     error_code: errorCode,
     source,

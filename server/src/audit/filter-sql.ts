@@ -5,8 +5,8 @@ import type { AsOf } from "./cursor.ts";
 import { type EntryFilter, isPattern } from "./filter.ts";
 
 /** Whether the filter has to be checked entry by entry. A period alone is a range of ids. */
-export function isSearch({ key, model, status, errorCode, source }: EntryFilter): boolean {
-  return [key, model, status, errorCode, source].some((part) => part !== null);
+export function isSearch({ key, model, upstream, status, errorCode, source }: EntryFilter): boolean {
+  return [key, model, upstream, status, errorCode, source].some((part) => part !== null);
 }
 
 /** Whether a filter may leave out entries of a batch. */
@@ -14,22 +14,30 @@ export function isPart(filter: EntryFilter): boolean {
   return filter.from !== null || filter.to !== null || isSearch(filter);
 }
 
-/** The account's entries in the filter's period. */
-export function inPeriod(sql: Database, accountId: AccountId, { from, to }: EntryFilter) {
+/** Whose entries are read; `null`: those of all accounts. */
+export type LogScope = AccountId | null;
+
+/**
+ * The entries in the filter's period. Uses audit_entries_by_account; in the log of all accounts audit_entries_by_key, or the primary
+ * key if the filter names no key by its id.
+ */
+export function inPeriod(sql: Database, scope: LogScope, { from, to, key }: EntryFilter) {
+  const ofKey = key !== null && "id" in key ? sql`entries.key = ${key.id}` : sql`true`;
   return sql`
-    entries.account_id = ${accountId}
+    ${scope === null ? ofKey : sql`entries.account_id = ${scope}`}
     ${from === null ? sql`` : sql`and entries.id >= ${firstEntryIdAt(from)}`}
     ${to === null ? sql`` : sql`and entries.id < ${firstEntryIdAt(to)}`}`;
 }
 
-/** The account's entries that a filter matches, in a snapshot. */
-export function matching(sql: Database, accountId: AccountId, filter: EntryFilter, asOf: AsOf) {
-  const { key, model, status, errorCode, source } = filter;
+/** The entries that a filter matches, in a snapshot of the account. The log of all accounts has no snapshots. */
+export function matching(sql: Database, scope: LogScope, filter: EntryFilter, asOf: AsOf) {
+  const { key, model, upstream, status, errorCode, source } = filter;
   return sql`
-    ${inPeriod(sql, accountId, filter)}
-    and entries.batch <= ${asOf}
+    ${inPeriod(sql, scope, filter)}
+    ${scope === null ? sql`` : sql`and entries.batch <= ${asOf}`}
     ${key === null ? sql`` : "id" in key ? sql`and entries.key = ${key.id}` : sql`and entries.key_id = ${key.keyId}`}
     ${model === null ? sql`` : sql`and ${textMatches(sql, sql`entries.model`, model)}`}
+    ${upstream === null ? sql`` : sql`and ${textMatches(sql, sql`entries.upstream`, upstream)}`}
     ${status === null ? sql`` : sql`and ${statusMatches(sql, status)}`}
     ${errorCode === null ? sql`` : sql`and ${textMatches(sql, sql`entries.error_code`, errorCode)}`}
     ${source === null ? sql`` : sql`and entries.source_ip <<= ${source}::text::inet`}`;

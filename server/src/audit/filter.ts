@@ -13,6 +13,8 @@ export interface EntryFilter {
   readonly key: { readonly id: KeyUuid } | { readonly keyId: string } | null;
   /** A model, or a {@link isPattern pattern}. */
   readonly model: string | null;
+  /** The name of an upstream, or a {@link isPattern pattern}. */
+  readonly upstream: string | null;
   /** A range of statuses; `error`: requests that failed, also those whose answer had begun with status 200. */
   readonly status: { readonly from: number; readonly to: number } | "error" | null;
   /** A code, or a {@link isPattern pattern}. */
@@ -26,6 +28,7 @@ export const NO_FILTER: EntryFilter = {
   to: null,
   key: null,
   model: null,
+  upstream: null,
   status: null,
   errorCode: null,
   source: null,
@@ -55,6 +58,8 @@ export const filterInput = {
     .optional(),
   /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
   model: text,
+  /** The name of the upstream that answered or failed, or a pattern such as `openai-*`: up to 256 characters. */
+  upstream: text,
   /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
   status: z
     .string()
@@ -83,6 +88,7 @@ export function filterOf(input: z.output<typeof schema>): EntryFilter {
     to: input.to ?? null,
     key: input.key === undefined ? null : keyOf(input.key),
     model: input.model ?? null,
+    upstream: input.upstream ?? null,
     status: input.status === undefined ? null : statusOf(input.status),
     errorCode: input.error_code ?? null,
     source: input.source ?? null,

@@ -1,9 +1,9 @@
-import type { AccountId } from "../contract/account.ts";
 import { timeOfEntry } from "../contract/entry.ts";
 import type { Reader, ReadParts, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
 import type { EntryFilter } from "./filter.ts";
+import type { LogScope } from "./filter-sql.ts";
 import type { Recorder } from "./recorder.ts";
 import type { PostgresSummary, SummaryRange, SummaryRow, SummarySums } from "./summary-store.ts";
 
@@ -55,6 +55,8 @@ export interface LogSummary {
   readonly errorCodes: readonly ValueCount[];
   /** The statuses with the most requests, at most 100. */
   readonly statuses: readonly ValueCount[];
+  /** The upstreams with the most requests, at most 100. */
+  readonly upstreams: readonly ValueCount[];
 }
 
 /** Entries that a summary counts at most: as many as the dashboard's list shows. */
@@ -97,7 +99,7 @@ interface AuditSummaryParts {
   readonly now: () => Date;
 }
 
-/** Sums and histograms of an account's audit log, by any filter. The work is bounded: the newest {@link MAX_COUNTED} entries of the period. */
+/** Sums and histograms of an account's audit log, or of that of all accounts, by any filter. The work is bounded: the newest {@link MAX_COUNTED} entries of the period. */
 export class AuditSummary {
   readonly #parts: AuditSummaryParts;
 
@@ -106,20 +108,16 @@ export class AuditSummary {
   }
 
   /** Includes all requests that this node has answered. @throws as {@link Reads.whole}. */
-  async summarize(
-    accountId: AccountId,
-    filter: EntryFilter,
-    reader: Reader = accountId,
-  ): Promise<LogSummary> {
+  async summarize(scope: LogScope, filter: EntryFilter, reader: Reader): Promise<LogSummary> {
     const { recorder, reads } = this.#parts;
     await withTimeout(ANSWER_TIMEOUT_MS, () => recorder.flushed());
-    return reads.whole(reader, (parts) => this.#summarize(parts, accountId, filter));
+    return reads.whole(reader, (parts) => this.#summarize(parts, scope, filter));
   }
 
-  async #summarize(parts: ReadParts, accountId: AccountId, filter: EntryFilter): Promise<LogSummary> {
+  async #summarize(parts: ReadParts, scope: LogScope, filter: EntryFilter): Promise<LogSummary> {
     const { store, reader, now } = this.#parts;
-    const asOf = await reader.asOf(accountId);
-    const range = await parts.run(() => store.readRange(accountId, filter, MAX_COUNTED));
+    const asOf = await reader.asOf(scope);
+    const range = await parts.run(() => store.readRange(scope, filter, MAX_COUNTED));
     if (range === null) return summaryOf([], { from: now(), to: now() }, SECOND_MS, null);
     const span = spanOf(range, filter, now());
     const bucketMs = bucketLengthOf(span);
@@ -128,7 +126,7 @@ export class AuditSummary {
     let countedFrom = range.isCut ? timeOfEntry(range.oldest) : null;
     for (let rest: SummaryRange = range; ; ) {
       const part = rest;
-      const found = await parts.run(() => store.sum(accountId, filter, asOf, part, bucketMs));
+      const found = await parts.run(() => store.sum(scope, filter, asOf, part, bucketMs));
       rows.push(...found.rows);
       if (found.next === null) break;
       if (parts.isSpent || performance.now() >= endMs) {
@@ -186,6 +184,7 @@ export function summaryOf(
     models: valuesOf("model"),
     errorCodes: valuesOf("errorCode"),
     statuses: valuesOf("status"),
+    upstreams: valuesOf("upstream"),
   };
 }
 

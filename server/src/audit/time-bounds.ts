@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { dayStart } from "../../../sdk/src/contract/time-intervals.ts";
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const DAY_MS = 24 * 60 * 60_000;
@@ -28,6 +29,40 @@ export const periodEnd = moment
   .describe(
     "The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in UTC is included.",
   );
+
+/** A bound of a period: a time, or a day of the time zone that the period is in. */
+export type PeriodBound = Date | { readonly day: string };
+
+const bound = moment
+  .transform(
+    (value): PeriodBound =>
+      typeof value === "string" && DATE.test(value) ? { day: value } : new Date(value),
+  )
+  .refine(
+    (value) => isInRange(value instanceof Date ? value : new Date(value.day)),
+    "must be from 1970 to 9998",
+  );
+
+/** The beginning of a period in a time zone, as {@link periodStart} is that of one in UTC. */
+export const zonedPeriodStart = bound.describe(
+  "The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone.",
+);
+
+/** The end of a period in a time zone, as {@link periodEnd} is that of one in UTC. */
+export const zonedPeriodEnd = bound.describe(
+  "The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included.",
+);
+
+/** The period as times. */
+export function periodIn(
+  timeZone: string,
+  { from, to }: { readonly from: PeriodBound; readonly to: PeriodBound },
+): { readonly from: Date; readonly to: Date } {
+  return {
+    from: from instanceof Date ? from : dayStart(from.day, timeZone),
+    to: to instanceof Date ? to : dayStart(to.day, timeZone, 1),
+  };
+}
 
 function isInRange(time: Date): boolean {
   return time.getTime() >= 0 && time.getTime() <= END_MS;

@@ -1,16 +1,17 @@
 import type { AccountId } from "../contract/account.ts";
 import { firstEntryIdAt } from "../contract/entry.ts";
-import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
+import { type Database, LONG_READ_TIMEOUT_MS, type SqlFragment } from "../database/database.ts";
 import type {
   Performance,
   PerformanceFigures,
   ServiceUsageQuestion,
   ServiceUsageRow,
+  UpstreamHistory,
+  UpstreamInterval,
   UsageFilter,
-  UsageInterval,
   UsageQuestion,
   UsageRow,
-  UsageSpan,
+  WholeSpan,
 } from "./usage.ts";
 
 /**
@@ -26,13 +27,14 @@ export class PostgresUsage {
 
   async readUsage(
     accountId: AccountId,
-    { from, to, interval, groupBy, key, model }: UsageQuestion,
+    question: UsageQuestion & WholeSpan,
     maxGroups: number,
   ): Promise<readonly UsageRow[]> {
     const sql = this.#database;
+    const { from, to, groupBy, key, model } = question;
     const group = { none: sql`''`, model: sql`model`, key: sql`key::text` }[groupBy];
     // Uses the primary keys, by account and time.
-    const source = rollupOf(sql, interval);
+    const source = rollupOf(sql, question);
     return sql<UsageRow[]>`
       with narrow as (
         -- By the rows' own intervals first: truncating every row would cost more than adding it up.
@@ -45,7 +47,7 @@ export class PostgresUsage {
         group by 1, 2
       ),
       usage as materialized (
-        select date_trunc(${interval}, at, 'UTC') as start, "group", ${sums(sql)} from narrow group by 1, 2
+        select ${startOf(sql, sql`at`, question)} as start, "group", ${sums(sql)} from narrow group by 1, 2
       ),
       ranked as (
         select "group" from usage group by 1
@@ -68,10 +70,11 @@ export class PostgresUsage {
   /** Reads the times of the newest `maxMeasured` entries of the period; of all accounts if `accountId` is `null`. */
   async readPerformance(
     accountId: AccountId | null,
-    { from, to, interval, key, model }: UsageSpan & UsageFilter,
+    span: WholeSpan & UsageFilter,
     maxMeasured: number,
   ): Promise<Performance> {
     const sql = this.#database;
+    const { from, to, key, model } = span;
     const owner = accountId === null ? sql`` : sql`and account_id = ${accountId}`;
     // Walks audit_entries_by_key, audit_entries_by_account or the primary keys backwards, up to the limit. Entries of other models are
     // left out after it, so that a model that is hardly used does not make the walk longer.
@@ -84,7 +87,7 @@ export class PostgresUsage {
         order by id desc limit ${maxMeasured + 1}
       ),
       measured as (
-        select date_trunc(${interval}, at, 'UTC') as start, upstream, status, time_to_first_token_ms as first, latency_ms as whole
+        select ${startOf(sql, sql`at`, span)} as start, upstream, status, time_to_first_token_ms as first, latency_ms as whole
         from newest
         where upstream is not null ${model === undefined ? sql`` : sql`and model = ${model}`}
       )
@@ -103,8 +106,34 @@ export class PostgresUsage {
     };
   }
 
+  /** Reads how each upstream answered the newest `maxMeasured` entries of the period. */
+  async readUpstreamHistory(span: WholeSpan, maxMeasured: number): Promise<UpstreamHistory> {
+    const sql = this.#database;
+    // Walks the primary key backwards, up to the limit.
+    const rows = await sql<UpstreamRow[]>`
+      with newest as materialized (
+        select at, upstream, status, error_code, latency_ms, time_to_first_token_ms
+        from audit_entries
+        where id >= ${firstEntryIdAt(span.from)} and id < ${firstEntryIdAt(span.to)}
+        order by id desc limit ${maxMeasured + 1}
+      ),
+      measured as (
+        select ${startOf(sql, sql`at`, span)} as start, upstream, status, error_code as code, time_to_first_token_ms as first,
+               latency_ms as whole
+        from newest where upstream is not null
+      )
+      select upstream, start, code, grouping(code) = 0 as "isOfCode", count(*)::float8 as requests,
+             count(*) filter (where status >= 400)::float8 as errors,
+             ${percentile(sql, "whole", 0.5)} as "latencyP50", ${percentile(sql, "whole", 0.95)} as "latencyP95",
+             ${percentile(sql, "first", 0.5)} as "firstP50", ${percentile(sql, "first", 0.95)} as "firstP95",
+             (select case when count(*) > ${maxMeasured} then min(at) end from newest) as "measuredSince"
+      from measured group by grouping sets ((upstream, start), (upstream, start, code))
+      order by upstream, start, requests desc, code`;
+    return { upstreams: historiesOf(rows), measuredSince: rows[0]?.measuredSince ?? null };
+  }
+
   async readServiceUsage(
-    question: ServiceUsageQuestion,
+    question: ServiceUsageQuestion & WholeSpan,
     maxGroups: number,
   ): Promise<readonly ServiceUsageRow[]> {
     return question.groupBy === "account"
@@ -113,14 +142,15 @@ export class PostgresUsage {
   }
 
   async #readByModel(
-    { from, to, interval, groupBy }: ServiceUsageQuestion,
+    question: ServiceUsageQuestion & WholeSpan,
     maxGroups: number,
   ): Promise<readonly ServiceUsageRow[]> {
     const sql = this.#database;
+    const { from, to, groupBy } = question;
     // Uses usage_service_hours_pkey, by time: how many accounts there are makes no difference.
     return sql<ServiceUsageRow[]>`
       with usage as materialized (
-        select date_trunc(${interval}, hour, 'UTC') as start,
+        select ${startOf(sql, sql`hour`, question)} as start,
                ${groupBy === "model" ? sql`model` : sql`null::text`} as model, ${sums(sql)}
         from usage_service_hours
         where hour >= ${from} and hour < ${to}
@@ -143,11 +173,12 @@ export class PostgresUsage {
   }
 
   async #readByAccount(
-    { from, to, interval }: ServiceUsageQuestion,
+    question: ServiceUsageQuestion & WholeSpan,
     maxGroups: number,
   ): Promise<readonly ServiceUsageRow[]> {
     const sql = this.#database;
-    const source = rollupOf(sql, interval);
+    const { from, to } = question;
+    const source = rollupOf(sql, question);
     // The top accounts' rows are read by the primary keys. The usage of all other accounts is the service's
     // (usage_service_hours_pkey) minus theirs, so that no other account's rows are read.
     return sql<ServiceUsageRow[]>`
@@ -164,7 +195,7 @@ export class PostgresUsage {
         group by 1, 2
       ),
       own as materialized (
-        select date_trunc(${interval}, at, 'UTC') as start, account_id, ${sums(sql)} from narrow group by 1, 2
+        select ${startOf(sql, sql`at`, question)} as start, account_id, ${sums(sql)} from narrow group by 1, 2
       ),
       hours as (
         select hour, ${sums(sql)} from usage_service_hours where hour >= ${from} and hour < ${to} group by 1
@@ -172,7 +203,7 @@ export class PostgresUsage {
       rest as (
         select start, ${sums(sql)}
         from (
-          select date_trunc(${interval}, hour, 'UTC') as start, requests, errors, prompt_tokens, completion_tokens,
+          select ${startOf(sql, sql`hour`, question)} as start, requests, errors, prompt_tokens, completion_tokens,
                  cached_tokens, cost_nano_usd
           from hours
           union all
@@ -207,6 +238,33 @@ interface PerformanceRow extends Pick<PerformanceFigures, "requests" | "errors">
   readonly measuredSince: Date | null;
 }
 
+/** A row of an interval of an upstream, or of an error code in it. */
+interface UpstreamRow extends PerformanceRow {
+  readonly upstream: string;
+  readonly start: Date;
+  readonly isOfCode: boolean;
+  readonly code: string | null;
+}
+
+/** Rows in order of upstream and time. Those of an interval's codes may come before or after its own. */
+function historiesOf(rows: readonly UpstreamRow[]): UpstreamHistory["upstreams"] {
+  const codesOf = new Map<string, { code: string; requests: number }[]>();
+  const placeOf = ({ upstream, start }: UpstreamRow) => `${start.getTime()} ${upstream}`;
+  for (const row of rows) {
+    if (!row.isOfCode || row.code === null) continue;
+    const codes = codesOf.get(placeOf(row)) ?? [];
+    codesOf.set(placeOf(row), [...codes, { code: row.code, requests: row.requests }]);
+  }
+  const intervalsOf = new Map<string, UpstreamInterval[]>();
+  for (const row of rows) {
+    if (row.isOfCode) continue;
+    const intervals = intervalsOf.get(row.upstream) ?? [];
+    intervals.push({ start: row.start, ...figuresOf(row), errorCodes: codesOf.get(placeOf(row)) ?? [] });
+    intervalsOf.set(row.upstream, intervals);
+  }
+  return [...intervalsOf].map(([upstream, intervals]) => ({ upstream, intervals }));
+}
+
 function figuresOf(row: PerformanceRow): PerformanceFigures {
   const { requests, errors, latencyP50, latencyP95, firstP50, firstP95 } = row;
   return {
@@ -223,11 +281,21 @@ function percentile(sql: Database, column: "whole" | "first", share: number) {
     percentile_disc(${share}::float8) within group (order by ${sql(column)}) filter (where status < 400)::float8`;
 }
 
-/** The rollup whose rows an interval is summed from. */
-function rollupOf(sql: Database, interval: UsageInterval) {
-  return interval === "hour"
+/** The rollup whose rows an interval is summed from. Stored days are those of UTC. */
+function rollupOf(sql: Database, { interval, timeZone }: WholeSpan) {
+  return interval === "hour" || timeZone !== "UTC"
     ? sql`select hour as at, * from usage_hours`
     : sql`select day as at, * from usage_days`;
+}
+
+/**
+ * The start of the interval that contains a time. The days and months of time zones are given as a list, because the database may know
+ * other rules of a zone than this process.
+ */
+function startOf(sql: Database, time: SqlFragment, { interval, timeZone, starts }: WholeSpan) {
+  if (interval === "hour" || timeZone === "UTC") return sql`date_trunc(${interval}, ${time}, 'UTC')`;
+  const list = `{${starts.map((start) => start.toISOString()).join(",")}}`;
+  return sql`(${list}::text::timestamptz[])[width_bucket(${time}, ${list}::text::timestamptz[])]`;
 }
 
 /** The sums of the usage columns. */
@@ -283,7 +351,7 @@ function partsOf(from: Date, to: Date, periods: readonly Period[] = PERIODS): re
 }
 
 /** The beginning of the period that contains a time, in UTC; with `later`, that of the period so many periods later. */
-export function floor(time: Date, period: Period, later = 0): Date {
+function floor(time: Date, period: Period, later = 0): Date {
   const [year, month, day] = [time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()];
   switch (period) {
     case "month":
@@ -296,7 +364,7 @@ export function floor(time: Date, period: Period, later = 0): Date {
 }
 
 /** The time, if a period begins then; otherwise the end of the period that contains it. */
-export function ceiling(time: Date, period: Period): Date {
+function ceiling(time: Date, period: Period): Date {
   const beginning = floor(time, period);
   return beginning.getTime() === time.getTime() ? time : floor(time, period, 1);
 }

@@ -1,12 +1,13 @@
+import { intervalStart, type UsageInterval } from "../../../sdk/src/contract/time-intervals.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Recorder } from "./recorder.ts";
-import { ceiling, floor, type PostgresUsage } from "./usage-store.ts";
+import type { PostgresUsage } from "./usage-store.ts";
 
-export type UsageInterval = "hour" | "day" | "month";
+export type { UsageInterval };
 export type UsageGrouping = "none" | "model" | "key";
 export type ServiceUsageGrouping = "none" | "model" | "account";
 
@@ -27,7 +28,7 @@ export interface UsageTotals {
 }
 
 export interface UsageRow extends UsageTotals {
-  /** When the interval begins, in UTC. */
+  /** When the interval begins. */
   readonly start: Date;
   /**
    * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
@@ -49,7 +50,7 @@ export interface UsageRow extends UsageTotals {
 
 /** A row of the whole service's usage. */
 export interface ServiceUsageRow extends UsageTotals {
-  /** When the interval begins, in UTC. */
+  /** When the interval begins. */
   readonly start: Date;
   /**
    * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
@@ -73,6 +74,14 @@ export interface UsageSpan {
   /** Not included, and rounded up to the end of an interval, so that the present moment includes the present interval. */
   readonly to: Date;
   readonly interval: UsageInterval;
+  /** The time zone of the intervals, such as `Europe/Berlin`. */
+  readonly timeZone: string;
+}
+
+/** A period of whole intervals. */
+export interface WholeSpan extends UsageSpan {
+  /** When each interval begins, in order of time. */
+  readonly starts: readonly Date[];
 }
 
 /** The requests that are counted. Omitted: all. */
@@ -113,7 +122,7 @@ export interface PerformanceFigures {
 export interface Performance {
   /** One row per interval with requests, in order of time. */
   readonly intervals: readonly (PerformanceFigures & {
-    /** When the interval begins, in UTC. */
+    /** When the interval begins. */
     readonly start: Date;
   })[];
   /** One row per upstream, the one with most requests first. */
@@ -128,6 +137,32 @@ export interface Performance {
   readonly measuredSince: Date | null;
 }
 
+/** How an upstream answered in one interval. */
+export interface UpstreamInterval extends PerformanceFigures {
+  /** When the interval begins. */
+  readonly start: Date;
+  /** The error codes of requests that failed, also of those whose answer had begun with status 200, the most frequent first. */
+  readonly errorCodes: readonly {
+    /** The code. */
+    readonly code: string;
+    /** The number of requests. */
+    readonly requests: number;
+  }[];
+}
+
+/** How each upstream answered over time. */
+export interface UpstreamHistory {
+  /** One row per upstream with requests, by name. */
+  readonly upstreams: readonly {
+    /** The name of the upstream. */
+    readonly upstream: string;
+    /** One row per interval with requests, in order of time. */
+    readonly intervals: readonly UpstreamInterval[];
+  }[];
+  /** As that of a {@link Performance}. */
+  readonly measuredSince: Date | null;
+}
+
 export interface UsageSummary<Row> {
   /** One row per interval and group, in order of time. Intervals without requests have none. */
   readonly rows: readonly Row[];
@@ -136,17 +171,15 @@ export interface UsageSummary<Row> {
 }
 
 const HOUR_MS = 60 * 60_000;
-const MIN_LENGTH_MS: Readonly<Record<UsageInterval, number>> = {
-  hour: HOUR_MS,
-  day: 24 * HOUR_MS,
-  month: 28 * 24 * HOUR_MS,
-};
 /** The maximum period by interval: a chart has no use for more points. */
 const MAX_MS: Readonly<Record<UsageInterval, number>> = {
   hour: 31 * 24 * HOUR_MS,
   day: 3 * 366 * 24 * HOUR_MS,
   month: 20 * 366 * 24 * HOUR_MS,
 };
+
+/** The maximum in other time zones, whose days and months are summed from hours. */
+const MAX_ZONED_MS = 367 * 24 * HOUR_MS;
 
 /** The maximum number of groups with rows of their own. There may be any number of accounts and keys. */
 const MAX_GROUPS: Readonly<Record<UsageGrouping | ServiceUsageGrouping, number>> = {
@@ -204,6 +237,15 @@ export class Usage {
     );
   }
 
+  /** How each upstream answered the requests of all accounts over time. @throws as {@link summary}. */
+  async upstreamHistory(asked: UsageSpan): Promise<UpstreamHistory> {
+    const span = wholeIntervals(asked);
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
+    return this.#reads.whole("operators", (parts) =>
+      parts.run(() => this.#reader.readUpstreamHistory(span, MAX_MEASURED)),
+    );
+  }
+
   /** The whole service's. @throws as {@link summary}. */
   async serviceSummary(asked: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
     const question = wholeIntervals(asked);
@@ -215,14 +257,13 @@ export class Usage {
   }
 }
 
-function maxGroups({ from, to, interval, groupBy }: UsageQuestion | ServiceUsageQuestion): number {
-  const intervals = Math.ceil((to.getTime() - from.getTime()) / MIN_LENGTH_MS[interval]);
-  return Math.min(MAX_GROUPS[groupBy], Math.floor(MAX_ROWS / intervals));
+function maxGroups({ starts, groupBy }: WholeSpan & (UsageQuestion | ServiceUsageQuestion)): number {
+  return Math.min(MAX_GROUPS[groupBy], Math.floor(MAX_ROWS / starts.length));
 }
 
 /** Extends the period to whole intervals. @throws {Failure} `invalid_request` when it is empty or too long. */
-function wholeIntervals<Question extends UsageSpan>(question: Question): Question {
-  const { from, to, interval } = question;
+function wholeIntervals<Question extends UsageSpan>(question: Question): Question & WholeSpan {
+  const { from, to, interval, timeZone } = question;
   const lengthMs = to.getTime() - from.getTime();
   if (lengthMs <= 0) throw new Failure("invalid_request", "to: must be after `from`", { param: "to" });
   if (lengthMs > MAX_MS[interval]) {
@@ -230,7 +271,15 @@ function wholeIntervals<Question extends UsageSpan>(question: Question): Questio
       param: "interval",
     });
   }
-  return { ...question, from: floor(from, interval), to: ceiling(to, interval) };
+  if (timeZone !== "UTC" && lengthMs > MAX_ZONED_MS) {
+    const message =
+      "timeZone: periods of more than a year are available in UTC only. Omit timeZone, or choose a shorter period.";
+    throw new Failure("invalid_request", message, { param: "timeZone" });
+  }
+  const starts: Date[] = [];
+  let next = intervalStart(from, interval, timeZone);
+  for (; next < to; next = intervalStart(next, interval, timeZone, 1)) starts.push(next);
+  return { ...question, starts, from: starts[0] ?? from, to: next };
 }
 
 function summed<Row extends UsageTotals>(rows: readonly Row[]): UsageSummary<Row> {

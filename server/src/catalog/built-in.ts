@@ -11,6 +11,7 @@ import {
 const SANDBOX_MODELS: readonly (readonly [string, Modalities])[] = [
   ["echo", TEXT_ONLY],
   ["lorem", TEXT_ONLY],
+  ["reasoning", TEXT_ONLY],
   ["embedding", { input: ["text"], output: ["embedding"] }],
 ];
 

@@ -741,7 +741,7 @@ export const ANSWER_SCHEMAS = {
             "costNanoUsd",
           ],
           properties: {
-            start: { type: "string", format: "date-time", description: "When the interval begins, in UTC." },
+            start: { type: "string", format: "date-time", description: "When the interval begins." },
             model: {
               type: ["string", "null"],
               description:
@@ -844,7 +844,7 @@ export const ANSWER_SCHEMAS = {
               },
               description: "The time from the request to the first token, of streams.",
             },
-            start: { type: "string", format: "date-time", description: "When the interval begins, in UTC." },
+            start: { type: "string", format: "date-time", description: "When the interval begins." },
           },
         },
         description: "One row per interval with requests, in order of time.",
@@ -1012,7 +1012,16 @@ export const ANSWER_SCHEMAS = {
   },
   "audit.summary": {
     type: "object",
-    required: ["total", "countedFrom", "bucketMs", "buckets", "models", "errorCodes", "statuses"],
+    required: [
+      "total",
+      "countedFrom",
+      "bucketMs",
+      "buckets",
+      "models",
+      "errorCodes",
+      "statuses",
+      "upstreams",
+    ],
     properties: {
       total: {
         type: "object",
@@ -1089,6 +1098,18 @@ export const ANSWER_SCHEMAS = {
           },
         },
         description: "The statuses with the most requests, at most 100.",
+      },
+      upstreams: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["value", "requests"],
+          properties: {
+            value: { type: "string", description: "The value." },
+            requests: { type: "integer", description: "The number of requests." },
+          },
+        },
+        description: "The upstreams with the most requests, at most 100.",
       },
     },
   },

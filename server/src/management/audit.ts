@@ -6,13 +6,24 @@ import type { AsOf } from "../audit/cursor.ts";
 import { filterInput, filterOf } from "../audit/filter.ts";
 import { entryIdOf, type ListedEntry, requestIdOf, tokenCountOf } from "../contract/entry.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
+import { wholeNumber } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountReader, router, toTrpcError } from "./trpc.ts";
+
+/** The inputs of a page of entries. */
+export const entryPaging = {
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  cursor: z.string().optional(),
+  /** Has no effect. Infinite queries of TanStack Query send it. */
+  direction: z.literal("forward").optional(),
+  /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
+  limit: wholeNumber(1, AUDIT_PAGE_LIMIT).default(50),
+};
 
 const batchNumber = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /** The `x-request-id` of the answer to the request. */
-const requestId = z.string().transform((text, context) => {
+export const requestId = z.string().transform((text, context) => {
   const id = entryIdOf(text);
   if (id !== null) return id;
   context.addIssue({
@@ -30,12 +41,7 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
         z
           .strictObject({
             ...filterInput,
-            /** The `nextCursor` of the previous page. Omit it for the first page. */
-            cursor: z.string().optional(),
-            /** Has no effect. Infinite queries of TanStack Query send it. */
-            direction: z.literal("forward").optional(),
-            /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
-            limit: z.number().int().min(1).max(AUDIT_PAGE_LIMIT).default(50),
+            ...entryPaging,
           })
           .default({ limit: 50 }),
       )

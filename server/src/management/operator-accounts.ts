@@ -1,13 +1,12 @@
 import { z } from "zod";
-import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
 import { filterInput, filterOf } from "../audit/filter.ts";
 import type { AccountId } from "../contract/account.ts";
-import { publicView } from "./audit.ts";
-import { idOf, wholeNumber } from "./inputs.ts";
+import { entryPaging, publicView } from "./audit.ts";
+import { idOf } from "./inputs.ts";
 import { keysPage, readKeysPage } from "./keys.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure } from "./trpc.ts";
-import { spanInput } from "./usage.ts";
+import { spanInput, spanOf } from "./usage.ts";
 
 /** The id of the account. */
 const id = idOf<AccountId>();
@@ -40,12 +39,16 @@ export function operatorAccountReads({ auditLog, keys, usage }: RpcServices) {
           groupBy: z.enum(["none", "model", "key"]).default("none"),
         }),
       )
-      .query(({ input: { id: accountId, ...question } }) => usage.summary(accountId, question, "operators")),
+      .query(({ input: { id: accountId, ...question } }) =>
+        usage.summary(accountId, spanOf(question), "operators"),
+      ),
 
     /** How fast the requests of an account were answered, in the form of `usage.performance`. */
     performance: operatorProcedure
       .input(z.strictObject({ id, ...spanInput }))
-      .query(({ input: { id: accountId, ...span } }) => usage.performance(accountId, span, "operators")),
+      .query(({ input: { id: accountId, ...span } }) =>
+        usage.performance(accountId, spanOf(span), "operators"),
+      ),
 
     /** The entries of an account's audit log, newest first, in the form of `audit.list`. */
     entries: operatorProcedure
@@ -53,12 +56,7 @@ export function operatorAccountReads({ auditLog, keys, usage }: RpcServices) {
         z.strictObject({
           id,
           ...filterInput,
-          /** The `nextCursor` of the previous page. Omit it for the first page. */
-          cursor: z.string().optional(),
-          /** Has no effect. Infinite queries of TanStack Query send it. */
-          direction: z.literal("forward").optional(),
-          /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
-          limit: wholeNumber(1, AUDIT_PAGE_LIMIT).default(50),
+          ...entryPaging,
         }),
       )
       .query(async ({ input }) => {

@@ -13,10 +13,11 @@ import { accountNameInput, emailInput } from "./auth.ts";
 import { idOf, ipAddress, paging, words } from "./inputs.ts";
 import { journalRouter } from "./journal.ts";
 import { operatorAccountReads } from "./operator-accounts.ts";
+import { operatorLogRouter } from "./operator-log.ts";
 import { providersRouter, testUpstream } from "./providers.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
-import { spanInput } from "./usage.ts";
+import { spanInput, spanOf } from "./usage.ts";
 
 /** The id of the account. */
 const accountId = idOf<AccountId>();
@@ -268,12 +269,23 @@ export function operatorRouter(services: RpcServices) {
           groupBy: z.enum(["none", "model", "account"]).default("none"),
         }),
       )
-      .query(({ input }) => services.usage.serviceSummary(input)),
+      .query(({ input }) => services.usage.serviceSummary(spanOf(input))),
+
+    /** The audit log of all accounts. */
+    log: operatorLogRouter(services),
 
     /** How fast the requests of all accounts were answered, in the form of `usage.performance`. */
     performance: operatorProcedure
       .input(z.strictObject(spanInput))
-      .query(({ input }) => services.usage.performance(null, input, "operators")),
+      .query(({ input }) => services.usage.performance(null, spanOf(input), "operators")),
+
+    /**
+     * How each upstream answered the requests of all accounts, by interval: latency, time to first token, and errors by code. Measures the
+     * newest 20,000 entries of the period.
+     */
+    upstreamHistory: operatorProcedure
+      .input(z.strictObject(spanInput))
+      .query(({ input }) => services.usage.upstreamHistory(spanOf(input))),
 
     /**
      * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { periodEnd, periodStart } from "../audit/time-bounds.ts";
+import { isTimeZone } from "../../../sdk/src/contract/time-intervals.ts";
+import { type PeriodBound, periodIn, zonedPeriodEnd, zonedPeriodStart } from "../audit/time-bounds.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import { idOf } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
@@ -7,14 +8,26 @@ import { accountReader, router } from "./trpc.ts";
 
 /** The period and its intervals. */
 export const spanInput = {
-  from: periodStart,
-  to: periodEnd,
+  from: zonedPeriodStart,
+  to: zonedPeriodEnd,
   interval: z
     .enum(["hour", "day", "month"])
     .describe(
-      "The length of the intervals, in UTC. A summary covers up to 31 days by hour, 3 years by day and 20 years by month.",
+      "The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month.",
     ),
+  timeZone: z
+    .string()
+    .refine(isTimeZone, "must be the name of a time zone, such as Europe/Berlin")
+    .describe(
+      "The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`.",
+    )
+    .default("UTC"),
 };
+
+/** The input with its period as times. */
+export function spanOf<Input extends { from: PeriodBound; to: PeriodBound; timeZone: string }>(input: Input) {
+  return { ...input, ...periodIn(input.timeZone, input) };
+}
 
 /** The requests that are counted. */
 const filterInput = {
@@ -31,8 +44,8 @@ const filterInput = {
 export function usageRouter({ usage }: RpcServices) {
   return router({
     /**
-     * Requests, errors, tokens and cost, in intervals of UTC, always equal to the sums of the entries. Intervals that the period
-     * covers in part are included as a whole.
+     * Requests, errors, tokens and cost, in intervals of a time zone, always equal to the sums of the entries. Intervals that the
+     * period covers in part are included as a whole. Where midnight is within an hour of UTC, a day begins with the next hour.
      */
     summary: accountReader
       .input(
@@ -45,14 +58,14 @@ export function usageRouter({ usage }: RpcServices) {
             .default("none"),
         }),
       )
-      .query(({ ctx, input }) => usage.summary(ctx.accountId, input, ctx.reader)),
+      .query(({ ctx, input }) => usage.summary(ctx.accountId, spanOf(input), ctx.reader)),
 
     /**
-     * How fast the requests of a period were answered, by interval of UTC and by upstream: median and 95th percentile of the newest
+     * How fast the requests of a period were answered, by interval and by upstream: median and 95th percentile of the newest
      * 20,000 entries.
      */
     performance: accountReader
       .input(z.strictObject({ ...spanInput, ...filterInput }))
-      .query(({ ctx, input }) => usage.performance(ctx.accountId, input, ctx.reader)),
+      .query(({ ctx, input }) => usage.performance(ctx.accountId, spanOf(input), ctx.reader)),
   });
 }

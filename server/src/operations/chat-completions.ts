@@ -1,3 +1,4 @@
+import { CHAT_SIGNS } from "../conversation/signs.ts";
 import type { PaidCall } from "../credits/price-request.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { chatRequest } from "../wire/chat/chat-request.ts";
@@ -32,6 +33,7 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
     },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_TOKENS_FIELDS,
+    signs: CHAT_SIGNS,
     read: readChat,
     modelUse: (input) => input,
     run: (call) => {

@@ -47,6 +47,7 @@ export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): M
     },
     maxBodyBytes,
     outputTokenFields: [],
+    signs: null,
     read: readCountTokens,
     modelUse: (input) => input,
     run: async ({ body: asked, paid }) => {

@@ -67,6 +67,7 @@ export function embeddings(parts: ModelOperationParts): ModelOperation<Embedding
     },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: [],
+    signs: null,
     read: readEmbeddings,
     modelUse: (input) => input,
     run: (call) => runEmbeddings(parts, call),

@@ -1,5 +1,6 @@
 import { cannot } from "../conversation/conversation.ts";
 import type { TextSealer } from "../conversation/sealed-signature.ts";
+import { EARLY_MESSAGES_SIGNS } from "../conversation/signs.ts";
 import type { WireRequest } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/price-request.ts";
 import { isJsonObject } from "../json/json.ts";
@@ -57,6 +58,7 @@ export function messages(parts: MessagesParts): ModelOperation<MessagesInput> {
     },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: [MAX_TOKENS_FIELD],
+    signs: EARLY_MESSAGES_SIGNS,
     read: readMessages,
     modelUse: (input) => input,
     run: (call) => runAnswer(parts, call, { request: requestOf(parts, call) }),

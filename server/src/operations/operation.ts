@@ -65,6 +65,8 @@ export interface ModelOperation<Input> extends Route {
   readonly maxBodyBytes: number;
   /** Members of the body that bound how many tokens the answer may have. The largest of them counts. */
   readonly outputTokenFields: readonly string[];
+  /** How a repeated stream tells that it has failed; `null` for operations without streams. */
+  readonly signs: StreamSigns | null;
   /** Checks the body alone. @throws {Failure} `invalid_request` naming the field. */
   read(body: JsonBody, source: ReadSource): Input;
   /**

@@ -1,4 +1,5 @@
 import type { AccountId } from "../contract/account.ts";
+import { EARLY_RESPONSE_SIGNS } from "../conversation/response-format.ts";
 import type { TextSealer } from "../conversation/sealed-signature.ts";
 import type { PaidCall } from "../credits/price-request.ts";
 import { Failure } from "../errors/failure.ts";
@@ -66,6 +67,7 @@ export function createResponse(parts: ModelOperationParts & ResponsesParts): Mod
     },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_OUTPUT_TOKENS_FIELDS,
+    signs: EARLY_RESPONSE_SIGNS,
     read: (body) => readRequest(parts, body),
     resolve: (input, { accountId }) => resolveRequest(parts, input, accountId),
     modelUse: (input) => input,

@@ -45,7 +45,7 @@ export async function handleRequest(request: RequestContext, services: Services)
     const query = () => exchange.query;
     const sent = operation.read(body, { accountId, query, header }); // 400
     const model = findModel(request, operation.modelUse(sent), services); // 404
-    const answered = await beginOnce(request, accountId, received.bytes, services); // 409, 422
+    const answered = await beginOnce(request, operation, accountId, received.bytes, services); // 409, 422
     if (answered !== null) return await respond(request, answered, services);
     const input = (await operation.resolve?.(sent, { accountId, query, header })) ?? sent; // 400, 404, 413, 503
     const priced = priceRequest(model, operation.modelUse(input), received.bytes);

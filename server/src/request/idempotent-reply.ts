@@ -1,12 +1,14 @@
 import type { AccountId } from "../contract/account.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
-import { CHAT_SIGNS, HEARTBEAT } from "../conversation/signs.ts";
+import { HEARTBEAT } from "../conversation/signs.ts";
+import type { StreamSigns } from "../conversation/wire.ts";
 import { Failure } from "../errors/failure.ts";
 import { idempotentRequest, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
   JSON_HEADERS,
+  type ModelOperation,
   NO_FACTS,
   type Reply,
   type StreamReply,
@@ -38,6 +40,7 @@ export function readIdempotencyKey(values: readonly string[]): string | null {
  */
 export async function beginOnce(
   request: RequestContext,
+  { signs }: Pick<ModelOperation<unknown>, "signs">,
   accountId: AccountId,
   body: Uint8Array,
   { idempotency }: Services,
@@ -45,7 +48,7 @@ export async function beginOnce(
   const key = readIdempotencyKey(request.exchange.header("idempotency-key"));
   if (key === null) return null;
   const begun = await idempotency.begin(idempotentRequest(accountId, request.operation ?? "", key, body));
-  if (!("release" in begun)) return repeated(begun);
+  if (!("release" in begun)) return repeated(begun, signs);
   request.claim = begun;
   return null;
 }
@@ -94,7 +97,7 @@ function textOf(chunk: string | Uint8Array): string {
   return typeof chunk === "string" ? chunk : new TextDecoder().decode(chunk);
 }
 
-function repeated({ isStream, model, text }: KeptAnswer): Reply {
+function repeated({ isStream, model, text }: KeptAnswer, signs: StreamSigns | null): Reply {
   const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
   const facts: EntryFacts = { ...NO_FACTS, model, usage };
   const replayed = { "idempotency-replayed": "true" };
@@ -106,7 +109,7 @@ function repeated({ isStream, model, text }: KeptAnswer): Reply {
       yield text;
     })(),
     last: () => "",
-    signs: CHAT_SIGNS,
+    signs,
     facts: async () => facts,
     failureOf: (thrown) =>
       thrown instanceof Failure ? thrown : new Failure("internal_error", "", { cause: thrown }),

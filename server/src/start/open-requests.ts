@@ -39,6 +39,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   overload.start();
   teardown.add("overload", async () => overload.stop());
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
+  const estimator = new TokenEstimator(loadTokenizer);
   const operations = allOperations({
     catalog,
     auditLog: records.auditLog,
@@ -46,7 +47,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     ...dependencies.responses,
     management: restOperations({ ...access, ...dependencies.procedures, reads: records.reads }),
     gateway: dependencies.gateway,
-    estimator: new TokenEstimator(loadTokenizer),
+    estimator,
     maxBodyBytes: config.maxBodyBytes,
     monotonicMs,
     service: () => ({ name: config.serviceName, version, url: dependencies.publicUrl() ?? "/" }),
@@ -70,6 +71,8 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     newId,
     monotonicMs,
   });
+  // A node that has just started has other things to do. Until then the first estimate loads it.
+  jobs.add({ name: "load the tokenizer", everyMs: 5 * SECOND_MS, run: () => estimator.prepare() });
   jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => requests.sendHeartbeats() });
   return { requests, bodies, overload, trustedProxies, newId };
 }

@@ -54,9 +54,14 @@ export class TokenEstimator {
   readonly #load: () => Promise<CountTokens>;
   #count: Promise<CountTokens> | null = null;
 
-  /** `load` is called at the first estimate, because a tokenizer's tables take much memory. */
+  /** `load` takes time, during which nothing else runs. It is called once: by {@link prepare}, or at the first estimate. */
   constructor(load: () => Promise<CountTokens>) {
     this.#load = load;
+  }
+
+  /** Loads the tokenizer, so that no request has to wait for it. */
+  async prepare(): Promise<void> {
+    await this.#loaded();
   }
 
   /** The tokens of a request and of its answer, complete or not. */
@@ -93,9 +98,15 @@ export class TokenEstimator {
     return (await tokensOf(text, await this.#loaded(), QUICK_WINDOWS)) + messages * TOKENS_PER_MESSAGE;
   }
 
-  #loaded(): Promise<CountTokens> {
+  async #loaded(): Promise<CountTokens> {
     this.#count ??= this.#load();
-    return this.#count;
+    try {
+      return await this.#count;
+    } catch (error) {
+      // The next estimate tries again.
+      this.#count = null;
+      throw error;
+    }
   }
 }
 

@@ -17,6 +17,14 @@ export interface JsonPost {
   readonly headers: Readonly<Record<string, string>>;
   /** JSON. */
   readonly body: string;
+  /** What an answer with another status than 200 means; absent: as {@link refusalOf} has it. */
+  readonly refused?: (response: RefusedResponse) => UpstreamRefused;
+}
+
+export interface RefusedResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
 }
 
 /**
@@ -29,7 +37,7 @@ export interface JsonPost {
 export async function postJson(
   transport: Transport,
   { upstream, signal }: UpstreamCall,
-  { path, headers, body }: JsonPost,
+  { path, headers, body, refused = asRefused }: JsonPost,
 ): Promise<TransportResponse> {
   const response = await transport.send({
     method: "POST",
@@ -46,8 +54,11 @@ export async function postJson(
   if (response.status === 200) return response;
   // A redirect or another 2xx can't be passed on either.
   const text = await readText(response.body, MAX_ERROR_BYTES);
-  const status = refusedStatus(response.status, text);
-  throw new UpstreamRefused(status, refusalOf(status, response.headers, text));
+  throw refused({ status: refusedStatus(response.status, text), headers: response.headers, text });
+}
+
+export function asRefused({ status, headers, text }: RefusedResponse): UpstreamRefused {
+  return new UpstreamRefused(status, refusalOf(status, headers, text));
 }
 
 /** The header by which most upstreams take their credential; none for an upstream without one. */

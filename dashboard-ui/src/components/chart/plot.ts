@@ -59,9 +59,18 @@ export function plotInto(element: HTMLElement, options: PlotOptions): uPlot {
       ],
       series: [
         {},
-        ...series.map(({ colour }) =>
+        ...series.map(({ colour, values }) =>
           kind === "line"
-            ? { stroke: colour, width: LINE_PX, points: { fill: colour, size: 6 } }
+            ? {
+                stroke: colour,
+                width: LINE_PX,
+                points: {
+                  fill: colour,
+                  size: 6,
+                  // Where points are too close to show all, a line of one point would be invisible.
+                  filter: (_: uPlot, __: number, isShown: boolean) => (isShown ? null : lonely(values)),
+                },
+              }
             : { paths: () => null, points: nothing },
         ),
       ],
@@ -72,6 +81,12 @@ export function plotInto(element: HTMLElement, options: PlotOptions): uPlot {
   );
   plot.root.style.marginBlock = `${-BLEED_PX}px`;
   return plot;
+}
+
+/** The indices of values without a value beside them. */
+function lonely(values: readonly (number | null)[]): number[] {
+  const has = (index: number) => (values[index] ?? null) !== null;
+  return values.flatMap((_, index) => (has(index) && !has(index - 1) && !has(index + 1) ? [index] : []));
 }
 
 function drawBars({ ctx, bbox }: uPlot, { series, intervals, ticks }: PlotOptions): void {

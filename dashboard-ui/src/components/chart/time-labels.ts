@@ -2,32 +2,55 @@ import { LOCALE } from "../format.ts";
 
 export type ChartInterval = "hour" | "day" | "month";
 
-// Days and months are in UTC: in the reader's zone, a day could have the name of its neighbour.
-const clock = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit" });
-const hourAndDay = new Intl.DateTimeFormat(LOCALE, {
-  weekday: "short",
-  day: "numeric",
-  month: "short",
-  hour: "2-digit",
-  minute: "2-digit",
-  timeZoneName: "short",
-});
-const localDay = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" });
-const day = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", timeZone: "UTC" });
-const wholeDay = new Intl.DateTimeFormat(LOCALE, {
-  weekday: "short",
-  day: "numeric",
-  month: "long",
-  year: "numeric",
-  timeZone: "UTC",
-});
-const month = new Intl.DateTimeFormat(LOCALE, { month: "short", timeZone: "UTC" });
-const wholeMonth = new Intl.DateTimeFormat(LOCALE, { month: "long", year: "numeric", timeZone: "UTC" });
+/** The formats of times in a zone; `undefined`: hours in the reader's, days and months in UTC. */
+interface Formats {
+  readonly clock: Intl.DateTimeFormat;
+  readonly hourAndDay: Intl.DateTimeFormat;
+  readonly dayOfHours: Intl.DateTimeFormat;
+  readonly day: Intl.DateTimeFormat;
+  readonly wholeDay: Intl.DateTimeFormat;
+  readonly month: Intl.DateTimeFormat;
+  readonly wholeMonth: Intl.DateTimeFormat;
+  /** Year, month and hour as numbers. */
+  readonly ofHours: Intl.DateTimeFormat;
+  readonly ofMonths: Intl.DateTimeFormat;
+}
+
+const formats = new Map<string | undefined, Formats>();
+
+function formatsIn(timeZone: string | undefined): Formats {
+  const known = formats.get(timeZone);
+  if (known !== undefined) return known;
+  const format = (parts: Intl.DateTimeFormatOptions, zone = timeZone) =>
+    new Intl.DateTimeFormat(LOCALE, { ...parts, ...(zone === undefined ? {} : { timeZone: zone }) });
+  // In the reader's zone, a day of UTC could have the name of its neighbour.
+  const ofDays = timeZone ?? "UTC";
+  const clock = { hour: "2-digit", minute: "2-digit" } as const;
+  const day = { day: "numeric", month: "short" } as const;
+  const made: Formats = {
+    clock: format(clock),
+    hourAndDay: format({ weekday: "short", ...day, ...clock, timeZoneName: "short" }),
+    dayOfHours: format(day),
+    day: format(day, ofDays),
+    wholeDay: format({ weekday: "short", day: "numeric", month: "long", year: "numeric" }, ofDays),
+    month: format({ month: "short" }, ofDays),
+    wholeMonth: format({ month: "long", year: "numeric" }, ofDays),
+    ofHours: format({ hour: "numeric", hourCycle: "h23" }),
+    ofMonths: format({ year: "numeric", month: "numeric" }, ofDays),
+  };
+  formats.set(timeZone, made);
+  return made;
+}
+
+function numberOf(format: Intl.DateTimeFormat, time: Date, type: Intl.DateTimeFormatPartTypes): number {
+  return Number(format.formatToParts(time).find((part) => part.type === type)?.value ?? 0);
+}
 
 const HOUR_MS = 60 * 60_000;
 
-/** An interval in full: "Tue, 3 March 2026". Hours are in the reader's zone, days and months in UTC. */
-export function intervalLabel(start: Date, interval: ChartInterval): string {
+/** An interval in full: "Tue, 3 March 2026". Without a zone, hours are in the reader's, days and months in UTC. */
+export function intervalLabel(start: Date, interval: ChartInterval, timeZone?: string): string {
+  const { hourAndDay, wholeDay, wholeMonth } = formatsIn(timeZone);
   switch (interval) {
     case "hour":
       return hourAndDay.formatRange(start, new Date(start.getTime() + HOUR_MS));
@@ -55,12 +78,16 @@ const GAP_PX = 12;
 /** The time labels below the plot, as many as fit. */
 export function timeTicks(
   times: readonly Date[],
-  interval: ChartInterval,
+  of: { readonly interval: ChartInterval; readonly timeZone: string | undefined },
   room: { readonly columnPx: number; readonly widthOf: (text: string) => number },
 ): readonly TimeTick[] {
+  const { interval } = of;
+  const shown = formatsIn(of.timeZone);
   for (const step of STEPS[interval]) {
     const ticks = times.flatMap((time, index) =>
-      isTick(time, index, interval, step) ? [{ index, text: tickText(time, interval, step) }] : [],
+      isTick(time, index, interval, step, shown)
+        ? [{ index, text: tickText(time, interval, step, shown) }]
+        : [],
     );
     const widest = Math.max(0, ...ticks.map(({ text }) => room.widthOf(text)));
     if (widest + GAP_PX > step * room.columnPx) continue;
@@ -71,25 +98,37 @@ export function timeTicks(
   return [];
 }
 
-function isTick(time: Date, index: number, interval: ChartInterval, step: number): boolean {
+function isTick(
+  time: Date,
+  index: number,
+  interval: ChartInterval,
+  step: number,
+  { ofHours, ofMonths }: Formats,
+): boolean {
   switch (interval) {
-    case "hour":
-      return step < 24 ? time.getHours() % step === 0 : time.getHours() === 0 && index % step < 24;
+    case "hour": {
+      const hour = numberOf(ofHours, time, "hour");
+      return step < 24 ? hour % step === 0 : hour === 0 && index % step < 24;
+    }
     case "day":
       return index % step === Math.floor(step / 2);
     case "month":
-      return (time.getUTCFullYear() * 12 + time.getUTCMonth()) % step === 0;
+      return (numberOf(ofMonths, time, "year") * 12 + numberOf(ofMonths, time, "month") - 1) % step === 0;
   }
 }
 
-function tickText(time: Date, interval: ChartInterval, step: number): string {
+function tickText(time: Date, interval: ChartInterval, step: number, shown: Formats): string {
   switch (interval) {
     case "hour":
-      return step < 24 ? clock.format(time) : localDay.format(time);
+      return (step < 24 ? shown.clock : shown.dayOfHours).format(time);
     case "day":
-      return day.format(time);
-    case "month":
+      return shown.day.format(time);
+    case "month": {
       // January shows the new year.
-      return step < 12 && time.getUTCMonth() > 0 ? month.format(time) : String(time.getUTCFullYear());
+      const isNewYear = numberOf(shown.ofMonths, time, "month") === 1;
+      return step < 12 && !isNewYear
+        ? shown.month.format(time)
+        : String(numberOf(shown.ofMonths, time, "year"));
+    }
   }
 }

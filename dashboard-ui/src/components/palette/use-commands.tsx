@@ -38,11 +38,12 @@ export function useCommands(
   const pages = usePages(props);
   const actions = useActions(props);
   const owned = useOwned(search, !props.isOperator);
+  const requests = useRequest(search, props.isOperator);
   const accounts = useAccounts(search, props.isOperator);
   const found = (commands: readonly Command[]) =>
     commands.filter(({ label, note = "" }) => matches(search, label, note));
   const groups = present([
-    { value: "Requests", items: owned.requests },
+    { value: "Requests", items: requests },
     { value: "Accounts", items: accounts.items },
     { value: "Pages", items: found(pages) },
     { value: "Keys", items: owned.keys },
@@ -81,27 +82,29 @@ function useActions({ isOperator, onSignOut, onShowShortcuts }: PaletteProps): r
   ];
 }
 
-/** The keys, models and requests of the account. Without a search they would hide the pages. */
+/** The request whose id is in the search: one of the account, and for operators one of any account. */
+function useRequest(search: string, isOperator: boolean): readonly Command[] {
+  const navigate = useNavigate();
+  const entry = requestIdIn(search);
+  if (entry === undefined) return [];
+  return [
+    {
+      id: entry,
+      label: "Open in the request log",
+      note: entry,
+      icon: <FileSearch {...icon} />,
+      run: () => void navigate({ to: isOperator ? "/operator/log" : "/audit", search: { entry } }),
+    },
+  ];
+}
+
+/** The keys and models of the account. Without a search they would hide the pages. */
 function useOwned(search: string, isEnabled: boolean) {
   const navigate = useNavigate();
   const keys = useQuery(api.keys.list.queryOptions(undefined, { enabled: isEnabled }));
   const models = useQuery(api.models.list.queryOptions(undefined, { enabled: isEnabled }));
-  if (search === "" || !isEnabled) return { keys: [], models: [], requests: [] };
-  const requestId = requestIdIn(search);
-  const requests: readonly Command[] =
-    requestId === undefined
-      ? []
-      : [
-          {
-            id: requestId,
-            label: "Open in the request log",
-            note: requestId,
-            icon: <FileSearch {...icon} />,
-            run: () => void navigate({ to: "/audit", search: { entry: requestId } }),
-          },
-        ];
+  if (search === "" || !isEnabled) return { keys: [], models: [] };
   return {
-    requests,
     keys: (keys.data?.keys ?? [])
       .filter(({ name, keyId }) => matches(search, name, keyId))
       .slice(0, MAX_OF_A_KIND)

@@ -8,6 +8,7 @@ import formStyles from "../../components/form.module.css";
 import { Notice } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { PasswordField } from "../../components/PasswordField.tsx";
+import { toast } from "../../components/toast.ts";
 
 /** The form that changes the user's password and ends every other session. */
 export function Password() {
@@ -18,6 +19,7 @@ export function Password() {
   const change = useMutation({
     mutationFn: () => client.auth.changePassword.mutate({ current, next, revokeTokens }),
     onSuccess: async () => {
+      toast("Password changed", "All other sessions were signed out.");
       setCurrent("");
       setNext("");
       setRevokeTokens(false);
@@ -72,7 +74,6 @@ export function Password() {
             Change password
           </Button>
         </div>
-        <p role="status">{change.isSuccess ? "Password changed." : ""}</p>
       </form>
     </section>
   );

@@ -11,6 +11,7 @@ import listsStyles from "../../components/lists.module.css";
 import { Notice } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
+import { toast } from "../../components/toast.ts";
 
 /** The user's sessions, which can be ended one at a time or all at once. */
 export function Sessions() {
@@ -20,8 +21,10 @@ export function Sessions() {
     api.auth.endSession.mutationOptions({
       onSettled: async (_, error) => {
         await queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() });
+        if (error !== null) return;
+        toast("Session signed out");
         // The pressed button is gone with its row, so the focus moves to the title.
-        if (error === null) title.current?.focus();
+        title.current?.focus();
       },
     }),
   );

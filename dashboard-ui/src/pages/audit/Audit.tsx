@@ -1,25 +1,29 @@
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { errorFieldOf } from "../../api/errors.ts";
+import { api } from "../../api/client.ts";
+import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
-import { usePreload } from "../../components/deferred.tsx";
 import { formatCount } from "../../components/format.ts";
-import { LazyDialog, lazyCode } from "../../components/lazy.tsx";
+import { LazyDialog } from "../../components/lazy.tsx";
+import { lazyCode, usePreload } from "../../components/lazy-code.tsx";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { searchList } from "../../components/SearchSelect.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./Audit.module.css";
+import { countText } from "./count-text.ts";
 import { EntryTable } from "./EntryTable.tsx";
 import { EntryList, type EntryPage } from "./entry-list.ts";
 import { Filters } from "./Filters.tsx";
 import { countFilters } from "./filters.ts";
+import { KeyField } from "./KeyField.tsx";
 import { ListEnd } from "./ListEnd.tsx";
 import { LiveToggle } from "./LiveToggle.tsx";
 import { LogTotals } from "./LogTotals.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
 import { FilterRefused, NoEntries } from "./NoEntries.tsx";
 import { SavedViews } from "./SavedViews.tsx";
-import { suggestInput } from "./SuggestBox.tsx";
 import { type AuditSearch, NO_FILTERS } from "./search.ts";
 import type { TailState } from "./tail.ts";
 import { useEntries } from "./use-entries.ts";
@@ -36,7 +40,7 @@ const viewDialog = lazyCode(async () => (await import("./ViewDialog.tsx")).ViewD
 const exportDialog = lazyCode(async () => (await import("./export/ExportDialog.tsx")).ExportDialog);
 
 /** What is loaded when the page has been open for a while. */
-const LATER = [() => void entryDetails.load().catch(entryDetails.restart), suggestInput.preload];
+const LATER = [entryDetails.preload, searchList.preload];
 
 const NO_PAGES: readonly EntryPage[] = [];
 
@@ -52,9 +56,11 @@ export function Audit() {
 
   const { filters, refreshRange } = useFilters(search);
   const chosenKey = useFilterKey(search.key);
+  const catalog = useQuery(api.models.list.queryOptions()).data?.models;
+  const knownModels = useMemo(() => catalog?.map((model) => model.id) ?? [], [catalog]);
   const put = (change: AuditSearch) =>
     void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
-  // The fields begin anew, also those that hold what the address does not.
+  // All fields start again from the address, also those that hold what the address does not.
   const [cleared, setCleared] = useState(0);
   const clearFilters = () => {
     setCleared(cleared + 1);
@@ -72,7 +78,12 @@ export function Audit() {
 
   const pages = log.data?.pages ?? NO_PAGES;
   const entries = useMemo(() => new EntryList(aboveOf(live, pages[0]?.entries ?? []), pages), [live, pages]);
-  const { opened, open, close } = useOpenEntry(entries, log.isPending);
+  const putEntry = useCallback(
+    (entry: string | undefined, isReplaced: boolean) =>
+      void navigate({ search: (now) => ({ ...now, entry }), replace: isReplaced }),
+    [navigate],
+  );
+  const { opened, open, close } = useOpenEntry(search.entry, putEntry, entries, log.isPending);
   const isOpen = opened !== null;
   useEffect(() => {
     hasOpened.current = isOpen;
@@ -108,7 +119,22 @@ export function Audit() {
         startExport={() => setExporting(true)}
       />
       <SavedViews views={views} search={search} />
-      <Filters key={cleared} search={search} filters={filters} chosenKey={chosenKey} error={log.error} />
+      <Filters
+        key={cleared}
+        search={search}
+        filters={filters}
+        knownModels={knownModels}
+        error={log.error}
+        put={put}
+        onFind={(entry) => putEntry(entry, false)}
+      >
+        <KeyField
+          value={search.key ?? ""}
+          chosen={chosenKey}
+          error={errorTextAt(log.error, "key")}
+          onCommit={(key) => put({ key: key === "" ? undefined : key })}
+        />
+      </Filters>
       <LogTotals
         summary={summary.data}
         clearFilters={countFilters(search) === 0 ? null : clearFilters}
@@ -225,12 +251,4 @@ function NewEntries({ count, show }: { readonly count: number; readonly show: ()
       </Button>
     </div>
   );
-}
-
-/** The number of matching entries, for screen readers. */
-function countText(first: (EntryPage & { readonly nextCursor: string | null }) | undefined): string {
-  if (first === undefined) return "";
-  const count = first.entries.length;
-  if (first.nextCursor !== null) return `More than ${formatCount(count)} entries`;
-  return `${formatCount(count)} ${count === 1 ? "entry" : "entries"}`;
 }

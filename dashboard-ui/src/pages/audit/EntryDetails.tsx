@@ -1,4 +1,5 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
+import { Link } from "@tanstack/react-router";
 import { type ReactNode, useRef } from "react";
 import type { AuditEntry } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
@@ -122,6 +123,13 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
             {entry.timestamp.toISOString()}
           </time>
         </Fact>
+        {entry.account === undefined ? null : (
+          <Fact name="Account">
+            <Link to="/operator/accounts/$accountId" params={{ accountId: entry.account.id }}>
+              {entry.account.name}
+            </Link>
+          </Fact>
+        )}
         <Fact name="Key">
           {entry.keyName} <code className={textStyles.small}>…{entry.keyId}</code>
         </Fact>

@@ -11,7 +11,7 @@ import {
   formatUsd,
 } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
-import type { Column } from "./columns.ts";
+import { afterStatus, type Column } from "./columns.ts";
 import entryTableStyles from "./EntryTable.module.css";
 import { wentWell } from "./entry-labels.ts";
 
@@ -39,7 +39,7 @@ export const EntryRow = memo(function EntryRow({
   isFresh,
   columns,
 }: EntryRowProps) {
-  const { timestamp, keyName, keyId, model, endpoint, status, errorCode } = entry;
+  const { timestamp, account, keyName, keyId, model, endpoint, status, errorCode } = entry;
   const isWell = wentWell(entry);
   return (
     <tr
@@ -59,6 +59,11 @@ export const EntryRow = memo(function EntryRow({
           {formatTimeOfDay(timestamp)} <span className={textStyles.small}>{formatDate(timestamp)}</span>
         </time>
       </td>
+      {columns.includes("account") ? (
+        <td className={entryTableStyles.entryAccount} title={account?.name}>
+          {account?.name ?? "–"}
+        </td>
+      ) : null}
       {columns.includes("key") ? (
         <td className={entryTableStyles.entryKey} title={keyName}>
           <span className={entryTableStyles.entryKeyName}>{keyName}</span>{" "}
@@ -76,7 +81,7 @@ export const EntryRow = memo(function EntryRow({
       <td className={classes(entryTableStyles.entryCode, textStyles.small)} title={errorCode ?? undefined}>
         {errorCode === null ? null : <code>{errorCode}</code>}
       </td>
-      {columns.map((column) => (column === "key" ? null : CELLS[column](entry)))}
+      {afterStatus(columns).map((column) => CELLS[column](entry))}
       <td className={entryTableStyles.entryOpen}>
         <button type="button" tabIndex={-1} aria-label={`Details of ${entry.requestId}`}>
           <span aria-hidden="true">›</span>
@@ -87,7 +92,7 @@ export const EntryRow = memo(function EntryRow({
 });
 
 /** The cells after the status. */
-const CELLS: Readonly<Record<Exclude<Column, "key">, (entry: AuditEntry) => ReactNode>> = {
+const CELLS: Readonly<Record<ReturnType<typeof afterStatus>[number], (entry: AuditEntry) => ReactNode>> = {
   upstream: ({ upstream }) => (
     <td key="upstream" className={entryTableStyles.entryUpstream} title={upstream ?? undefined}>
       {upstream ?? "–"}

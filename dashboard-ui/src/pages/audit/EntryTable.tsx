@@ -17,7 +17,7 @@ import {
 import { classes } from "../../components/classes.ts";
 import dataTableStyles from "../../components/DataTable.module.css";
 import textStyles from "../../components/text.module.css";
-import { COLUMN_NAMES, type Column, gridOf } from "./columns.ts";
+import { afterStatus, COLUMN_NAMES, type Column, gridOf } from "./columns.ts";
 import { EntryRow } from "./EntryRow.tsx";
 import styles from "./EntryTable.module.css";
 import type { EntryList } from "./entry-list.ts";
@@ -228,13 +228,14 @@ function indexAfter(key: string, current: number, inView: number, length: number
 }
 
 /** Columns of texts; the others are numbers. */
-const TEXTS: readonly Column[] = ["key", "upstream", "source"];
+const TEXTS: readonly Column[] = ["upstream", "source"];
 
 function Head({ columns }: Pick<EntryTableProps, "columns">) {
   return (
     <thead className={styles.entriesHead}>
       <tr aria-rowindex={1} className={styles.entry}>
         <th scope="col">Time</th>
+        {columns.includes("account") ? <th scope="col">{COLUMN_NAMES.account}</th> : null}
         {columns.includes("key") ? <th scope="col">{COLUMN_NAMES.key}</th> : null}
         <th scope="col">Model, endpoint</th>
         <th scope="col" className={classes(styles.entryStatus, styles.entryAlone)}>
@@ -243,17 +244,15 @@ function Head({ columns }: Pick<EntryTableProps, "columns">) {
         <th scope="col" className={styles.entryCode}>
           <span className={textStyles.visuallyHidden}>Error code</span>
         </th>
-        {columns.map((column) =>
-          column === "key" ? null : (
-            <th
-              key={column}
-              scope="col"
-              className={TEXTS.includes(column) ? undefined : dataTableStyles.number}
-            >
-              {COLUMN_NAMES[column]}
-            </th>
-          ),
-        )}
+        {afterStatus(columns).map((column) => (
+          <th
+            key={column}
+            scope="col"
+            className={TEXTS.includes(column) ? undefined : dataTableStyles.number}
+          >
+            {COLUMN_NAMES[column]}
+          </th>
+        ))}
         <th scope="col">
           <span className={textStyles.visuallyHidden}>Details</span>
         </th>

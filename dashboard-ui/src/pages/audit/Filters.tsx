@@ -1,16 +1,11 @@
-import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
-import { useId, useMemo, useState } from "react";
-import { api } from "../../api/client.ts";
+import { type ReactNode, useId, useState } from "react";
 import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
-import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { classes } from "../../components/classes.ts";
 import { Select } from "../../components/Select.tsx";
 import { TextField } from "../../components/TextField.tsx";
 import styles from "./Filters.module.css";
 import { type AuditFilters, countFilters, RANGE_NAMES } from "./filters.ts";
-import { KeyField } from "./KeyField.tsx";
 import { RequestIdField } from "./RequestIdField.tsx";
 import { SuggestField } from "./SuggestField.tsx";
 import { type AuditSearch, type NO_FILTERS, RANGES } from "./search.ts";
@@ -21,13 +16,22 @@ import { useSuggestions } from "./use-summary.ts";
 interface FiltersProps {
   readonly search: AuditSearch;
   readonly filters: AuditFilters;
-  /** The key that the filters name, once it is known. */
-  readonly chosenKey: ListedKey | undefined;
+  /** The models that are always suggested. */
+  readonly knownModels: readonly string[];
   /** The error of the service, if it refused the filters. */
   readonly error: unknown;
+  /** Changes the filters of the address. */
+  readonly put: (change: AuditSearch) => void;
+  /** Opens the entry of a request. */
+  readonly onFind: (requestId: string) => void;
+  /** The fields after the time: those of the key and of the account. */
+  readonly children: ReactNode;
+  /** Whether the upstream is one of the fields. */
+  readonly hasUpstream?: boolean;
 }
 
 const ANY = { value: "", label: "Any" };
+const NONE_KNOWN: readonly string[] = [];
 const TIMES = [
   { value: "", label: "Any time" },
   ...RANGES.map((range) => ({ value: range, label: RANGE_NAMES[range] })),
@@ -35,13 +39,12 @@ const TIMES = [
 ];
 
 /** The form of the log's filters. */
-export function Filters({ search, filters, chosenKey, error }: FiltersProps) {
+export function Filters(props: FiltersProps) {
+  const { search, filters, knownModels, error, put, onFind, children, hasUpstream = false } = props;
   const id = useId();
-  const navigate = useNavigate({ from: "/audit" });
-  const [isOpened, setOpened] = useState({ model: false, error_code: false });
-  const catalog = useQuery(api.models.list.queryOptions()).data?.models;
-  const known = useMemo(() => catalog?.map((model) => model.id) ?? [], [catalog]);
-  const models = useSuggestions(filters, "model", known, isOpened.model);
+  const [isOpened, setOpened] = useState({ model: false, error_code: false, upstream: false });
+  const models = useSuggestions(filters, "model", knownModels, isOpened.model);
+  const upstreams = useSuggestions(filters, "upstream", NONE_KNOWN, isOpened.upstream);
   const errorCodes = useSuggestions(filters, "error_code", ERROR_CODES, isOpened.error_code);
   const [isCustomWanted, setCustomWanted] = useState(false);
   // On a phone, the filters are folded by default.
@@ -49,8 +52,6 @@ export function Filters({ search, filters, chosenKey, error }: FiltersProps) {
   const used = countFilters(search);
   const isFolded = !isUnfolded && errorFieldOf(error) === null;
 
-  const put = (change: AuditSearch) =>
-    void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
   const putText = (name: keyof typeof NO_FILTERS) => (value: string) =>
     put({ [name]: value === "" ? undefined : value });
 
@@ -69,12 +70,7 @@ export function Filters({ search, filters, chosenKey, error }: FiltersProps) {
           isCustomWanted={isCustomWanted}
           setCustomWanted={setCustomWanted}
         />
-        <KeyField
-          value={search.key ?? ""}
-          chosen={chosenKey}
-          error={errorTextAt(error, "key")}
-          onCommit={putText("key")}
-        />
+        {children}
         <SuggestField
           label="Model"
           value={search.model ?? ""}
@@ -83,6 +79,16 @@ export function Filters({ search, filters, chosenKey, error }: FiltersProps) {
           onOpen={() => setOpened((now) => ({ ...now, model: true }))}
           onCommit={putText("model")}
         />
+        {hasUpstream ? (
+          <SuggestField
+            label="Upstream"
+            value={search.upstream ?? ""}
+            suggestions={upstreams}
+            error={errorTextAt(error, "upstream")}
+            onOpen={() => setOpened((now) => ({ ...now, upstream: true }))}
+            onCommit={putText("upstream")}
+          />
+        ) : null}
         <Select
           label="Status"
           options={withGiven([ANY, ...STATUSES], search.status ?? "")}
@@ -98,7 +104,7 @@ export function Filters({ search, filters, chosenKey, error }: FiltersProps) {
           onOpen={() => setOpened((now) => ({ ...now, error_code: true }))}
           onCommit={putText("error_code")}
         />
-        <RequestIdField onFind={(entry) => void navigate({ search: (now) => ({ ...now, entry }) })} />
+        <RequestIdField onFind={onFind} />
         <TextField
           label="Source IP or CIDR"
           placeholder="Any"

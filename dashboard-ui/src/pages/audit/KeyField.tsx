@@ -1,8 +1,6 @@
-import { useEffect, useId, useState } from "react";
+import { useEffect, useState } from "react";
 import type { ListedKey } from "../../api/types.ts";
-import formStyles from "../../components/form.module.css";
-import { useDraft } from "../../components/use-draft.ts";
-import { SuggestBox } from "./SuggestBox.tsx";
+import { SearchSelect } from "../../components/SearchSelect.tsx";
 import { useFoundKeys } from "./use-filter-key.ts";
 
 interface KeyFieldProps {
@@ -10,8 +8,12 @@ interface KeyFieldProps {
   readonly value: string;
   /** The key that it names, once it is known. */
   readonly chosen: ListedKey | undefined;
+  readonly hint?: string;
   readonly error?: string | undefined;
+  /** What an empty field stands for. */
   readonly placeholder?: string;
+  /** Whether one can go back to the empty field. */
+  readonly isOptional?: boolean;
   /** Called with the id of a key, or an empty text. */
   readonly onCommit: (id: string) => void;
 }
@@ -20,55 +22,38 @@ interface KeyFieldProps {
 const WAIT_MS = 150;
 
 /** A choice of a key. The service searches, because an account may have thousands. */
-export function KeyField({ value, chosen, error, placeholder, onCommit }: KeyFieldProps) {
-  const id = useId();
-  const errorId = `${id}-error`;
+export function KeyField(props: KeyFieldProps) {
+  const { value, chosen, hint, error, placeholder = "Any", isOptional = true, onCommit } = props;
   const [isWanted, setWanted] = useState(false);
   const [search, setSearch] = useState("");
   const found = useFoundKeys(usePaused(search), isWanted);
   const named = chosen ?? found.find((key) => key.id === value);
-  const shown = named === undefined ? value : labelOf(named);
-  const [text, setText] = useDraft(shown);
-  const choose = (key: ListedKey) => {
-    setText(shown);
-    setSearch("");
-    if (key.id !== named?.id) onCommit(key.id);
-  };
-  const commit = () => {
-    const typed = text.trim();
-    if (typed === shown) return;
-    const exact = found.find((key) => key.keyId === typed || key.name === typed || labelOf(key) === typed);
-    if (typed === "") onCommit("");
-    else if (exact !== undefined) choose(exact);
-    else setText(shown);
+  const optionsFor = (text: string) => {
+    const options = found
+      .map((key) => ({ value: key.id, label: labelOf(key) }))
+      .filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()));
+    return text === "" && value !== "" && isOptional
+      ? [{ value: "", label: placeholder }, ...options]
+      : options;
   };
   return (
-    <div className={formStyles.field}>
-      <label htmlFor={id}>Key</label>
-      <SuggestBox
-        id={id}
-        text={text}
-        {...(placeholder === undefined ? {} : { placeholder })}
-        suggestions={found.map((key) => ({ value: labelOf(key), count: null }))}
-        isFiltered={false}
-        errorId={error === undefined ? undefined : errorId}
-        onType={(next) => {
-          setText(next);
-          setSearch(next.trim());
-        }}
-        onChoose={(next) => {
-          const key = found.find((candidate) => labelOf(candidate) === next);
-          if (key !== undefined) choose(key);
-        }}
-        onOpen={() => setWanted(true)}
-        commit={commit}
-      />
-      {error === undefined ? null : (
-        <p id={errorId} className={formStyles.fieldError} role="alert">
-          {error}
-        </p>
-      )}
-    </div>
+    <SearchSelect
+      label="Key"
+      searchLabel="Search keys"
+      searchPlaceholder="Name or last four characters"
+      text={named === undefined ? (value === "" ? null : value) : labelOf(named)}
+      placeholder={placeholder}
+      value={named?.id ?? value}
+      hint={hint}
+      error={error}
+      optionsFor={optionsFor}
+      onChoose={onCommit}
+      onSearch={setSearch}
+      onOpen={() => {
+        setWanted(true);
+        setSearch("");
+      }}
+    />
   );
 }
 

@@ -1,5 +1,4 @@
 import { useQueries } from "@tanstack/react-query";
-import { api } from "../../api/client.ts";
 import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
 import { LearnMore } from "../../components/LearnMore.tsx";
@@ -7,6 +6,7 @@ import listsStyles from "../../components/lists.module.css";
 import { Empty } from "../../components/Notice.tsx";
 import textStyles from "../../components/text.module.css";
 import { type AuditFilters, type FilterPart, filterParts, type NamedKey, withoutFilter } from "./filters.ts";
+import { summaryQuery, useLogSource } from "./log-source.ts";
 
 interface NoEntriesProps {
   readonly filters: AuditFilters;
@@ -19,10 +19,11 @@ interface NoEntriesProps {
 /** The text of a list without entries: which filter leaves none, and how to remove it. */
 export function NoEntries({ filters, chosenKey, remove, clear }: NoEntriesProps) {
   const parts = filterParts(filters, chosenKey);
+  const { emptyText } = useLogSource();
   if (parts.length === 0) {
     return (
       <Empty title="No requests yet" art="log">
-        <p>Requests made with this account's keys appear here.</p>
+        <p>{emptyText}</p>
         <LearnMore about="audit" />
       </Empty>
     );
@@ -44,8 +45,9 @@ interface RemovalsProps extends Pick<NoEntriesProps, "filters" | "remove"> {
 
 /** The filters in use, each with what its removal would find. */
 function Removals({ filters, parts, remove }: RemovalsProps) {
+  const source = useLogSource();
   const found = useQueries({
-    queries: parts.map(({ name }) => api.audit.summary.queryOptions(withoutFilter(filters, name))),
+    queries: parts.map(({ name }) => summaryQuery(source, withoutFilter(filters, name))),
   });
   return (
     <ul className={listsStyles.chips}>

@@ -1,9 +1,13 @@
-import { useId } from "react";
-import formStyles from "../../components/form.module.css";
-import { useDraft } from "../../components/use-draft.ts";
+import { formatCount } from "../../components/format.ts";
+import { type SearchOption, SearchSelect } from "../../components/SearchSelect.tsx";
 import { filterOfText, isContained, textOfFilter } from "./filters.ts";
-import { SuggestBox, type Suggestion } from "./SuggestBox.tsx";
-import styles from "./SuggestField.module.css";
+
+/** A value to choose. */
+export interface Suggestion {
+  readonly value: string;
+  /** The number of entries that have it; `null` when that is unknown. */
+  readonly count: number | null;
+}
 
 interface SuggestFieldProps {
   readonly label: string;
@@ -11,51 +15,46 @@ interface SuggestFieldProps {
   readonly value: string;
   readonly suggestions: readonly Suggestion[];
   readonly error?: string | undefined;
-  /** Called on a chosen suggestion, on Enter and on blur. */
+  /** Called with the chosen filter; empty for any value. */
   readonly onCommit: (filter: string) => void;
   /** Called when the suggestions are about to be shown. */
   readonly onOpen: () => void;
 }
 
-/** A search field with suggestions. Text that is none of them is searched for in the values. */
+/** A choice of a value, or of a text that values contain. */
 export function SuggestField({ label, value, suggestions, error, onCommit, onOpen }: SuggestFieldProps) {
-  const id = useId();
-  const errorId = `${id}-error`;
-  const [text, setText] = useDraft(textOfFilter(value));
-  const commit = (next: string) => {
-    const typed = next.trim();
-    setText(typed);
-    // A field that nobody changed keeps its filter.
-    if (typed === textOfFilter(value)) return;
-    onCommit(
-      filterOfText(
-        typed,
-        suggestions.map((suggestion) => suggestion.value),
-      ),
-    );
-  };
+  const isPattern = isContained(value);
   return (
-    <div className={formStyles.field}>
-      <label htmlFor={id}>
-        {label}
-        {isContained(value) ? <span className={styles.contains}> contains</span> : null}
-      </label>
-      <SuggestBox
-        id={id}
-        text={text}
-        suggestions={suggestions}
-        isFiltered
-        errorId={error === undefined ? undefined : errorId}
-        onType={setText}
-        onChoose={commit}
-        onOpen={onOpen}
-        commit={() => commit(text)}
-      />
-      {error === undefined ? null : (
-        <p id={errorId} className={formStyles.fieldError} role="alert">
-          {error}
-        </p>
-      )}
-    </div>
+    <SearchSelect
+      label={isPattern ? `${label} contains` : label}
+      searchLabel={`Search ${label.toLowerCase()}s`}
+      text={value === "" ? null : textOfFilter(value)}
+      placeholder="Any"
+      value={value}
+      error={error}
+      optionsFor={(search) => optionsFor(search, suggestions, value)}
+      onChoose={onCommit}
+      onOpen={onOpen}
+    />
   );
+}
+
+function optionsFor(search: string, suggestions: readonly Suggestion[], chosen: string): SearchOption[] {
+  const known = suggestions.map(({ value, count }) => ({
+    value,
+    label: value,
+    note: count === null ? undefined : formatCount(count),
+  }));
+  if (search === "") return chosen === "" ? known : [{ value: "", label: "Any" }, ...known];
+  const filter = filterOfText(
+    search,
+    suggestions.map(({ value }) => value),
+  );
+  const typed = known.find(({ value }) => value === filter) ?? { value: filter, label: labelOf(filter) };
+  const text = search.toLowerCase();
+  return [typed, ...known.filter(({ value }) => value !== filter && value.toLowerCase().includes(text))];
+}
+
+function labelOf(filter: string): string {
+  return isContained(filter) ? `Contains “${textOfFilter(filter)}”` : `Matches “${filter}”`;
 }

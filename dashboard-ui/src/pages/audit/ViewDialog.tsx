@@ -5,6 +5,7 @@ import { Dialog } from "../../components/Dialog.tsx";
 import { Field } from "../../components/Field.tsx";
 import formStyles from "../../components/form.module.css";
 import textStyles from "../../components/text.module.css";
+import { toast } from "../../components/toast.ts";
 import { COLUMN_NAMES, COLUMNS, type Column, withColumn } from "./columns.ts";
 import { MAX_NAME_LENGTH, type SavedView, withView } from "./saved-views.ts";
 import type { AuditSearch } from "./search.ts";
@@ -28,6 +29,7 @@ export function ViewDialog({ columns, setColumns, views, setViews, search, onClo
     if (wanted === "") return;
     setViews(withView(views, { name: wanted, search }));
     setName("");
+    toast(`View “${wanted}” saved`);
   };
   return (
     <Dialog title="View" onDismiss={onClose}>
@@ -55,7 +57,10 @@ export function ViewDialog({ columns, setColumns, views, setViews, search, onClo
                 <span className={textStyles.cut}>{view.name}</span>
                 <Button
                   aria-label={`Delete ${view.name}`}
-                  onClick={() => setViews(views.filter((other) => other.name !== view.name))}
+                  onClick={() => {
+                    setViews(views.filter((other) => other.name !== view.name));
+                    toast(`View “${view.name}” deleted`);
+                  }}
                 >
                   Delete
                 </Button>

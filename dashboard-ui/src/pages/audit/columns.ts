@@ -2,9 +2,11 @@ import { browserStore } from "../../components/storage.ts";
 
 /** The columns that can be hidden or shown, in their order. Time, model and status are always there. */
 export const COLUMNS = ["key", "upstream", "tokens", "cost", "latency", "firstToken", "source"] as const;
-export type Column = (typeof COLUMNS)[number];
+/** `account`: in the log of all accounts only. */
+export type Column = "account" | (typeof COLUMNS)[number];
 
 export const COLUMN_NAMES: Readonly<Record<Column, string>> = {
+  account: "Account",
   key: "Key",
   upstream: "Upstream",
   tokens: "Tokens",
@@ -15,6 +17,7 @@ export const COLUMN_NAMES: Readonly<Record<Column, string>> = {
 };
 
 const WIDTHS: Readonly<Record<Column, string>> = {
+  account: "minmax(0, 1fr)",
   key: "minmax(0, 1fr)",
   upstream: "minmax(0, 0.8fr)",
   tokens: "4.4rem",
@@ -47,11 +50,20 @@ export function withColumn(columns: readonly Column[], column: Column, isShown: 
   return COLUMNS.filter((one) => (one === column ? isShown : columns.includes(one)));
 }
 
+function isBeforeModel(column: Column): column is "account" | "key" {
+  return column === "account" || column === "key";
+}
+
+/** The columns after that of the status. */
+export function afterStatus(columns: readonly Column[]): readonly Exclude<Column, "account" | "key">[] {
+  return columns.filter((column) => !isBeforeModel(column));
+}
+
 /** The grid of a row: the widths of its columns, and which of them is that of the status. */
 export function gridOf(columns: readonly Column[]): { readonly widths: string; readonly status: number } {
-  const { key, ...others } = WIDTHS;
-  const rest = columns.flatMap((column) => (column === "key" ? [] : [others[column]]));
-  const before = ["6.8rem", ...(columns.includes("key") ? [key] : []), "minmax(0, 1.5fr)"];
+  const widthsOf = (some: readonly Column[]) => some.map((column) => WIDTHS[column]);
+  const rest = widthsOf(afterStatus(columns));
+  const before = ["6.8rem", ...widthsOf(columns.filter(isBeforeModel)), "minmax(0, 1.5fr)"];
   return {
     widths: [...before, "minmax(0, 1fr)", ...rest, "2rem"].join(" "),
     status: before.length + 1,

@@ -10,6 +10,8 @@ type TailInput = Exclude<inferRouterInputs<AppRouter>["audit"]["tail"], void>;
 export type AuditFilters = Omit<TailInput, "lastEventId" | "from" | "to"> & {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  /** The id of an account, in the log of all accounts. */
+  readonly accountId?: string | undefined;
 };
 
 const HOUR_MS = 60 * 60 * 1_000;
@@ -29,12 +31,12 @@ export const RANGE_NAMES: Readonly<Record<Range, string>> = {
 
 /** The filters of an address. Ranges end at the time when the address was opened. */
 export function filtersOf(search: AuditSearch, openedAt: Date): AuditFilters {
-  const { range, key, model, status, error_code, source } = search;
+  const { range, accountId, key, model, upstream, status, error_code, source } = search;
   const time =
     range === undefined
       ? { from: search.from, to: search.to }
       : { from: new Date(openedAt.getTime() - RANGE_MS[range]).toISOString() };
-  const all = { ...time, key, model, status, error_code, source };
+  const all = { ...time, accountId, key, model, upstream, status, error_code, source };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
@@ -43,14 +45,18 @@ export function countFilters({
   from,
   to,
   range,
+  accountId,
   key,
   model,
+  upstream,
   status,
   error_code,
   source,
 }: AuditSearch): number {
   const isTimed = from !== undefined || to !== undefined || range !== undefined;
-  const others = [key, model, status, error_code, source].filter((value) => value !== undefined);
+  const others = [accountId, key, model, upstream, status, error_code, source].filter(
+    (value) => value !== undefined,
+  );
   return others.length + (isTimed ? 1 : 0);
 }
 
@@ -63,12 +69,14 @@ export interface FilterPart {
 
 /** The filters in use. `key`: the key that they name, once it is known. */
 export function filterParts(filters: AuditFilters, key: NamedKey | undefined): readonly FilterPart[] {
-  const { from, to, key: keyId, model, status, error_code, source } = filters;
+  const { from, to, accountId, key: keyId, model, upstream, status, error_code, source } = filters;
   const parts: (FilterPart | null)[] = [
     from === undefined ? null : { name: "from", label: `from ${timeLabel(from)}` },
     to === undefined ? null : { name: "to", label: `before ${timeLabel(to)}` },
+    accountId === undefined ? null : { name: "accountId", label: `account ${accountId}` },
     keyId === undefined ? null : { name: "key", label: `key ${key === undefined ? keyId : keyLabel(key)}` },
     model === undefined ? null : { name: "model", label: textLabel("model", model) },
+    upstream === undefined ? null : { name: "upstream", label: textLabel("upstream", upstream) },
     status === undefined
       ? null
       : { name: "status", label: status === "error" ? "errors only" : `status ${status}` },

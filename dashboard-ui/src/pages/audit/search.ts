@@ -3,11 +3,13 @@ export const RANGES = ["1h", "24h", "7d", "30d"] as const;
 export type Range = (typeof RANGES)[number];
 
 /** The filters, named as in the API. */
-const FILTERS = ["from", "to", "key", "model", "status", "error_code", "source"] as const;
+const FILTERS = ["from", "to", "key", "model", "upstream", "status", "error_code", "source"] as const;
 type FilterName = (typeof FILTERS)[number];
 
 /** The part of the page's state that is in its address. */
 export interface AuditSearch extends Readonly<Partial<Record<FilterName, string | undefined>>> {
+  /** The id of an account, in the log of all accounts. */
+  readonly accountId?: string | undefined;
   /** Replaces `from` and `to`. */
   readonly range?: Range | undefined;
   /** Whether live updates are on. */
@@ -21,7 +23,9 @@ export const NO_FILTERS = {
   from: undefined,
   to: undefined,
   key: undefined,
+  accountId: undefined,
   model: undefined,
+  upstream: undefined,
   status: undefined,
   error_code: undefined,
   source: undefined,
@@ -32,10 +36,16 @@ export const NO_FILTERS = {
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   return {
     ...Object.fromEntries(FILTERS.map((name) => [name, textOf(search[name])])),
+    accountId: undefined,
     range: RANGES.find((known) => known === search.range),
     live: search.live === true ? true : undefined,
     entry: textOf(search.entry),
   };
+}
+
+/** As {@link readAuditSearch}, for the log of all accounts, which is not followed. */
+export function readServiceLogSearch(search: Record<string, unknown>): AuditSearch {
+  return { ...readAuditSearch(search), accountId: textOf(search.accountId), live: undefined };
 }
 
 /** The router parses texts that look like numbers as numbers. */

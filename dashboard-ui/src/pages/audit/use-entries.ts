@@ -1,8 +1,9 @@
 import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo } from "react";
-import { api, client, queryClient } from "../../api/client.ts";
+import { queryClient } from "../../api/client.ts";
 import { connection } from "../../api/connection.ts";
 import type { AuditFilters } from "./filters.ts";
+import { type LogSource, useLogSource } from "./log-source.ts";
 
 /** A page that fills the window. */
 const FIRST_PAGE_SIZE = 100;
@@ -17,7 +18,8 @@ export const MAX_ENTRIES = 200_000;
  * @param filters must be the same object while the filters are the same.
  */
 export function useEntries(filters: AuditFilters) {
-  const options = useMemo(() => entriesOf(filters), [filters]);
+  const source = useLogSource();
+  const options = useMemo(() => entriesOf(source, filters), [source, filters]);
   const log = useInfiniteQuery(options);
   const { refetch } = log;
 
@@ -50,15 +52,15 @@ export function useEntries(filters: AuditFilters) {
   return { log, reload, loadMore };
 }
 
-function entriesOf(filters: AuditFilters) {
+function entriesOf({ name, list }: LogSource, filters: AuditFilters) {
   return infiniteQueryOptions({
-    queryKey: api.audit.list.infiniteQueryKey(filters),
+    queryKey: ["log", name, "entries", filters],
     queryFn: ({ pageParam, signal }) =>
-      client.audit.list.query(
+      list(
         pageParam === null
           ? { ...filters, limit: FIRST_PAGE_SIZE }
           : { ...filters, limit: PAGE_SIZE, cursor: pageParam },
-        { signal },
+        signal,
       ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }, pages) => (pages.length * PAGE_SIZE > MAX_ENTRIES ? null : nextCursor),

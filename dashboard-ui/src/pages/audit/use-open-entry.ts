@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
+import { useRouter } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef } from "react";
-import { api } from "../../api/client.ts";
 import type { AuditEntry } from "../../api/types.ts";
 import type { EntryList } from "./entry-list.ts";
+import { entryQuery, useLogSource } from "./log-source.ts";
 
 /** The entry whose details are open. */
 export interface OpenEntry {
@@ -20,22 +20,26 @@ export interface OpenEntry {
 /**
  * The entry that the address names, from the list or from a query of its own.
  *
+ * @param requestId the request that the address names.
+ * @param put changes it.
  * @param isListPending whether the list may still load it.
  */
-export function useOpenEntry(entries: EntryList, isListPending: boolean) {
-  const { entry: requestId } = useSearch({ from: "/shell/account/audit" });
-  const navigate = useNavigate({ from: "/audit" });
+export function useOpenEntry(
+  requestId: string | undefined,
+  put: (entry: string | undefined, isReplaced: boolean) => void,
+  entries: EntryList,
+  isListPending: boolean,
+) {
+  const source = useLogSource();
   const { history } = useRouter();
   const place = useMemo(
     () => (requestId === undefined ? null : entries.find(requestId)),
     [entries, requestId],
   );
-  const linked = useQuery(
-    api.audit.get.queryOptions(
-      { requestId: requestId ?? "" },
-      { enabled: requestId !== undefined && place === null && !isListPending },
-    ),
-  );
+  const linked = useQuery({
+    ...entryQuery(source, requestId ?? ""),
+    enabled: requestId !== undefined && place === null && !isListPending,
+  });
 
   const wasOpenedHere = useRef(false);
   const isOpen = requestId !== undefined;
@@ -48,13 +52,13 @@ export function useOpenEntry(entries: EntryList, isListPending: boolean) {
       if (!isOpen) wasOpenedHere.current = true;
       const entry = entries.at(entries.indexOf(at))?.requestId;
       // Going back closes the details. Moving between entries adds no step to the history.
-      void navigate({ search: (now) => ({ ...now, entry }), replace: isOpen });
+      put(entry, isOpen);
     },
-    [entries, isOpen, navigate],
+    [entries, isOpen, put],
   );
   const close = () => {
     if (wasOpenedHere.current) history.back();
-    else void navigate({ search: (now) => ({ ...now, entry: undefined }), replace: true });
+    else put(undefined, true);
   };
 
   const opened: OpenEntry | null = isOpen

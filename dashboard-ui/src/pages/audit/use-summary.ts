@@ -1,21 +1,23 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { api } from "../../api/client.ts";
 import { type AuditFilters, withoutFilter } from "./filters.ts";
-import type { Suggestion } from "./SuggestBox.tsx";
+import { summaryQuery, useLogSource } from "./log-source.ts";
+import type { Suggestion } from "./SuggestField.tsx";
 
 /** The interval of refreshes while the log is followed. */
 const LIVE_MS = 10_000;
 
 /** Totals and histogram of the entries that match. */
 export function useSummary(filters: AuditFilters, isLive: boolean) {
-  return useQuery(
-    api.audit.summary.queryOptions(filters, {
-      placeholderData: keepPreviousData,
-      refetchInterval: isLive ? LIVE_MS : false,
-    }),
-  );
+  return useQuery({
+    ...summaryQuery(useLogSource(), filters),
+    placeholderData: keepPreviousData,
+    refetchInterval: isLive ? LIVE_MS : false,
+  });
 }
+
+/** The fields whose values a summary counts. */
+const COUNTED = { model: "models", error_code: "errorCodes", upstream: "upstreams" } as const;
 
 /**
  * The values of a field, those that entries with the other filters have first, with their number.
@@ -25,16 +27,18 @@ export function useSummary(filters: AuditFilters, isLive: boolean) {
  */
 export function useSuggestions(
   filters: AuditFilters,
-  name: "model" | "error_code",
+  name: keyof typeof COUNTED,
   known: readonly string[],
   isWanted: boolean,
 ): readonly Suggestion[] {
   const others = useMemo(() => withoutFilter(filters, name), [filters, name]);
-  const { data } = useQuery(
-    api.audit.summary.queryOptions(others, { enabled: isWanted, placeholderData: keepPreviousData }),
-  );
+  const { data } = useQuery({
+    ...summaryQuery(useLogSource(), others),
+    enabled: isWanted,
+    placeholderData: keepPreviousData,
+  });
   return useMemo(() => {
-    const counted = (name === "model" ? data?.models : data?.errorCodes) ?? [];
+    const counted = data?.[COUNTED[name]] ?? [];
     const values = new Set(counted.map(({ value }) => value));
     return [
       ...counted.map(({ value, requests }) => ({ value, count: requests })),

@@ -20,9 +20,24 @@ export function SetupSteps({ steps }: { readonly steps: readonly SetupStep[] }) 
             <p>{text}</p>
             <CopyButton text={code} what={COPIED[kind]} short />
           </div>
-          <Code label={text.replace(/:$/, "")}>{code}</Code>
+          <Code label={text.replace(/:$/, "")} language={languageOf(text)}>
+            {code}
+          </Code>
         </li>
       ))}
     </ol>
   );
+}
+
+const LANGUAGES: Readonly<Record<string, string>> = {
+  mjs: "typescript",
+  py: "python",
+  toml: "ini",
+  json: "json",
+};
+
+/** The language of a step's code: of the file that its text names, or else of the shell. */
+function languageOf(text: string): string {
+  const [, ending = ""] = /\.(\w+):$/.exec(text) ?? [];
+  return LANGUAGES[ending] ?? "bash";
 }

@@ -290,7 +290,9 @@ function Lists() {
       <NoRows>No key matches “prod”.</NoRows>
       <Meter label="Requests per minute" value={12} max={60} text="12 of 60" />
       <Meter label="Active keys" value={48} max={50} text="48 of 50" />
-      <Code label="Command">curl https://gateway.example/v1/models</Code>
+      <Code label="Command" language="bash">
+        curl https://gateway.example/v1/models
+      </Code>
     </Part>
   );
 }

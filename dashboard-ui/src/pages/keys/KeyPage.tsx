@@ -1,5 +1,4 @@
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
 import type { KeyUse } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Badge } from "../../components/Badge.tsx";
@@ -8,23 +7,16 @@ import { formatCount, formatDateTime } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
-import { GroupLink, searchOf } from "../overview/AccountUsage.tsx";
-import { accountPerformance } from "../usage/performance-source.ts";
-import { accountUsage } from "../usage/sources.ts";
-import { UsageSection } from "../usage/UsageSection.tsx";
+import { AccountUsage } from "../overview/AccountUsage.tsx";
 import { KeyAddresses } from "./KeyAddresses.tsx";
 import { KeyErrors } from "./KeyErrors.tsx";
 import { UseKey } from "./UseKey.tsx";
 import { useKeyUse } from "./use-key-use.ts";
 
-const GROUPINGS = [
-  { value: "none", label: "Total" },
-  { value: "model", label: "By model" },
-] as const;
-
 /** Settings → API keys → a key: its state, and what it is used for. */
 export function KeyPage() {
   const { keyId } = useParams({ from: "/shell/account/settings/keys/$keyId" });
+  const search = useSearch({ from: "/shell/account/settings/keys/$keyId" });
   const use = useKeyUse(keyId);
   return (
     <>
@@ -48,7 +40,7 @@ export function KeyPage() {
           <>
             <Facts apiKey={key} />
             {key.state === "active" ? <UseKey /> : null}
-            <KeyUsage id={keyId} />
+            <AccountUsage search={search} filter={{ key: keyId }} />
             <KeyErrors id={keyId} />
             <KeyAddresses id={keyId} />
           </>
@@ -85,37 +77,5 @@ function Facts({ apiKey }: { readonly apiKey: KeyUse }) {
         ))}
       </dl>
     </section>
-  );
-}
-
-function KeyUsage({ id }: { readonly id: string }) {
-  const { range, by } = useSearch({ from: "/shell/account/settings/keys/$keyId" });
-  const navigate = useNavigate();
-  const source = useMemo(() => accountUsage({ key: id }), [id]);
-  const performance = useMemo(() => accountPerformance({ key: id }), [id]);
-  return (
-    <UsageSection
-      title="Usage"
-      source={source}
-      performance={performance}
-      range={range}
-      by={by === "key" ? "none" : by}
-      groupings={GROUPINGS}
-      onChange={(change) =>
-        void navigate({
-          to: "/settings/keys/$keyId",
-          params: { keyId: id },
-          search: { range, by, ...change },
-          replace: true,
-          resetScroll: false,
-        })
-      }
-      onPick={(pick, grouping) =>
-        void navigate({ to: "/audit", search: { ...searchOf(pick, grouping), key: id } })
-      }
-      nameOf={(group, answer) => (
-        <GroupLink group={group} by={answer.by} span={answer.period.span} filter={{ key: id }} />
-      )}
-    />
   );
 }

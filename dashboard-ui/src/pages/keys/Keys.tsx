@@ -7,15 +7,21 @@ import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
 import { LearnMore } from "../../components/LearnMore.tsx";
+import { LazyDialog } from "../../components/lazy.tsx";
+import { lazyCode, usePreload } from "../../components/lazy-code.tsx";
 import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
 import { toast } from "../../components/toast.ts";
 import { Plus } from "../../icons/icons.ts";
-import { CreateKey } from "./CreateKey.tsx";
 import { KeyList } from "./KeyList.tsx";
-import { RevokeKey } from "./RevokeKey.tsx";
 import { LIVE_MS, MAX_GOT, useFreshKeys } from "./use-fresh-keys.ts";
+
+const createKey = lazyCode(async () => (await import("./CreateKey.tsx")).CreateKey);
+const revokeKey = lazyCode(async () => (await import("./RevokeKey.tsx")).RevokeKey);
+
+/** What is loaded when the page has been open for a while. */
+const LATER = [createKey.preload, revokeKey.preload];
 
 /** The refresh interval of a list that is longer than what is seen. The keys on the screen are refreshed more often. */
 const WHOLE_LIST_MS = 60_000;
@@ -34,6 +40,7 @@ export function Keys() {
   );
 
   const [latest] = useFreshKeys(dialog?.kind === "revoke" ? [dialog.key] : []);
+  usePreload(LATER);
   useCreationByLink(() => setDialog({ kind: "create" }));
 
   const keys = list.data?.keys ?? [];
@@ -92,20 +99,26 @@ export function Keys() {
       </Answer>
 
       {dialog?.kind === "create" ? (
-        <CreateKey
-          onClose={() => {
-            setDialog(null);
-            // A session that expired while the key was shown leads to the sign-in page now.
-            void list.refetch();
+        <LazyDialog
+          code={createKey}
+          props={{
+            onClose: () => {
+              setDialog(null);
+              // A session that expired while the key was shown leads to the sign-in page now.
+              void list.refetch();
+            },
           }}
         />
       ) : null}
       {dialog?.kind === "revoke" ? (
-        <RevokeKey
-          // The key may be used while the dialog is open, so the dialog shows its latest state.
-          apiKey={latest ?? dialog.key}
-          onRevoked={() => toast(`Key “${dialog.key.name}” revoked`)}
-          onClose={() => setDialog(null)}
+        <LazyDialog
+          code={revokeKey}
+          props={{
+            // The key may be used while the dialog is open, so the dialog shows its latest state.
+            apiKey: latest ?? dialog.key,
+            onRevoked: () => toast(`Key “${dialog.key.name}” revoked`),
+            onClose: () => setDialog(null),
+          }}
         />
       ) : null}
     </>

@@ -31,7 +31,9 @@ export function UseKey() {
         shown once. If you lost it, rotate the key.
       </p>
       <div className={snippetsStyles.command}>
-        <Code label="Environment">{assignment}</Code>
+        <Code label="Environment" language="bash">
+          {assignment}
+        </Code>
         <CopyButton text={assignment} what="line" short />
       </div>
       {model === undefined ? null : (

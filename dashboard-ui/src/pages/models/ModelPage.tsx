@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
@@ -10,24 +9,15 @@ import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { Snippets } from "../../components/Snippets.tsx";
 import type { SnippetService } from "../../components/snippets.ts";
-import { GroupLink, searchOf } from "../overview/AccountUsage.tsx";
-import { accountPerformance } from "../usage/performance-source.ts";
-import { accountUsage } from "../usage/sources.ts";
-import { UsageSection } from "../usage/UsageSection.tsx";
-import { EmbeddingExample } from "./EmbeddingExample.tsx";
+import { AccountUsage } from "../overview/AccountUsage.tsx";
 import { ModelTable } from "./ModelTable.tsx";
 import { chats, embeds } from "./model.ts";
-
-const GROUPINGS = [
-  { value: "none", label: "Total" },
-  { value: "key", label: "By key" },
-] as const;
 
 /** Models → a model: its prices and limits, how to call it, and what it is used for. */
 export function ModelPage() {
   const { model: id } = useParams({ from: "/shell/account/models/$model" });
+  const search = useSearch({ from: "/shell/account/models/$model" });
   const models = useQuery(api.models.list.queryOptions());
-  const [example, setExample] = useState<ListedModel | null>(null);
   const { data: service } = useQuery(api.service.info.queryOptions());
   return (
     <>
@@ -48,14 +38,13 @@ export function ModelPage() {
           }
           return (
             <>
-              <ModelTable models={[model]} showExample={setExample} />
+              <ModelTable models={[model]} />
               {service === undefined ? null : <CallModel service={service} model={model} />}
             </>
           );
         }}
       </Answer>
-      {example === null ? null : <EmbeddingExample model={example} onClose={() => setExample(null)} />}
-      <ModelUsage id={id} />
+      <AccountUsage search={search} filter={{ model: id }} />
     </>
   );
 }
@@ -88,37 +77,5 @@ function CallModel({ service, model }: CallModelProps) {
         }
       />
     </section>
-  );
-}
-
-function ModelUsage({ id }: { readonly id: string }) {
-  const { range, by } = useSearch({ from: "/shell/account/models/$model" });
-  const navigate = useNavigate();
-  const source = useMemo(() => accountUsage({ model: id }), [id]);
-  const performance = useMemo(() => accountPerformance({ model: id }), [id]);
-  return (
-    <UsageSection
-      title="Usage"
-      source={source}
-      performance={performance}
-      range={range}
-      by={by === "model" ? "none" : by}
-      groupings={GROUPINGS}
-      onChange={(change) =>
-        void navigate({
-          to: "/models/$model",
-          params: { model: id },
-          search: { range, by, ...change },
-          replace: true,
-          resetScroll: false,
-        })
-      }
-      onPick={(pick, grouping) =>
-        void navigate({ to: "/audit", search: { ...searchOf(pick, grouping), model: id } })
-      }
-      nameOf={(group, answer) => (
-        <GroupLink group={group} by={answer.by} span={answer.period.span} filter={{ model: id }} />
-      )}
-    />
   );
 }

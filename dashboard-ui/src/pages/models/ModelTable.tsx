@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import type { ListedModel } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
 import buttonStyles from "../../components/Button.module.css";
@@ -6,39 +7,44 @@ import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatUsd } from "../../components/format.ts";
+import { LazyDialog } from "../../components/lazy.tsx";
+import { lazyCode } from "../../components/lazy-code.tsx";
 import { ProviderMark } from "../../components/ProviderMark.tsx";
 import { specialPrices } from "../../components/special-prices.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./ModelTable.module.css";
 import { chats, embeds, isFree, mediaOf, usesOf } from "./model.ts";
 
-interface ModelTableProps {
-  readonly models: readonly ListedModel[];
-  readonly showExample: (model: ListedModel) => void;
-}
+const embeddingExample = lazyCode(async () => (await import("./EmbeddingExample.tsx")).EmbeddingExample);
 
 /** Models with their limits and prices. */
-export function ModelTable({ models, showExample }: ModelTableProps) {
+export function ModelTable({ models }: { readonly models: readonly ListedModel[] }) {
+  const [example, setExample] = useState<ListedModel | null>(null);
   // The column is shown only if needed: few catalogs charge for images, and space is limited.
   const hasImagePrices = models.some(({ prices }) => prices !== null && prices.imageNanoUsd > 0n);
   return (
-    <DataTable
-      caption="Models of the catalog"
-      className={styles.models}
-      columns={[
-        ...FACTS,
-        ...PRICES.filter(({ label }) => hasImagePrices || label !== "Per image"),
-        {
-          label: "Actions",
-          isLabelHidden: true,
-          kind: "actions",
-          cell: (model) => <Action model={model} showExample={showExample} />,
-        },
-      ]}
-      rows={models}
-      rowKey={({ id }) => id}
-      details={({ prices }) => specialPrices(prices)}
-    />
+    <>
+      <DataTable
+        caption="Models of the catalog"
+        className={styles.models}
+        columns={[
+          ...FACTS,
+          ...PRICES.filter(({ label }) => hasImagePrices || label !== "Per image"),
+          {
+            label: "Actions",
+            isLabelHidden: true,
+            kind: "actions",
+            cell: (model) => <Action model={model} showExample={setExample} />,
+          },
+        ]}
+        rows={models}
+        rowKey={({ id }) => id}
+        details={({ prices }) => specialPrices(prices)}
+      />
+      {example === null ? null : (
+        <LazyDialog code={embeddingExample} props={{ model: example, onClose: () => setExample(null) }} />
+      )}
+    </>
   );
 }
 
@@ -117,10 +123,12 @@ function Modalities({ model }: { readonly model: ListedModel }) {
   );
 }
 
-function Action({
-  model,
-  showExample,
-}: { readonly model: ListedModel } & Pick<ModelTableProps, "showExample">) {
+interface ActionProps {
+  readonly model: ListedModel;
+  readonly showExample: (model: ListedModel) => void;
+}
+
+function Action({ model, showExample }: ActionProps) {
   if (chats(model)) {
     return (
       <Link to="/playground" search={{ model: model.id }} className={buttonStyles.button}>

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
@@ -11,7 +10,6 @@ import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
 import { Select } from "../../components/Select.tsx";
 import textStyles from "../../components/text.module.css";
-import { EmbeddingExample } from "./EmbeddingExample.tsx";
 import styles from "./Models.module.css";
 import { ModelTable } from "./ModelTable.tsx";
 import { matches } from "./model.ts";
@@ -57,7 +55,6 @@ export function Models() {
 function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
   const { search = "", sort = "id" } = useSearch({ from: "/shell/account/models" });
   const navigate = useNavigate({ from: "/models" });
-  const [example, setExample] = useState<ListedModel | null>(null);
   const shown = sortModels(
     models.filter((model) => matches(model, search)),
     sort,
@@ -93,9 +90,8 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
           <p>Search by ID, alias, owner or modality.</p>
         </Empty>
       ) : (
-        <ModelTable models={shown} showExample={setExample} />
+        <ModelTable models={shown} />
       )}
-      {example === null ? null : <EmbeddingExample model={example} onClose={() => setExample(null)} />}
     </>
   );
 }

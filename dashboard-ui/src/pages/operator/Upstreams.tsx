@@ -1,27 +1,36 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { api } from "../../api/client.ts";
 import type { UpstreamHealth } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { formatExactTime } from "../../components/format.ts";
 import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
-import { Performance } from "../usage/Performance.tsx";
-import { SERVICE_PERFORMANCE } from "../usage/performance-source.ts";
+import { Segmented } from "../../components/Segmented.tsx";
 import { periodOf } from "../usage/period.ts";
+import type { Preset } from "../usage/search.ts";
+import usageStyles from "../usage/usage.module.css";
 import { useCurrentHour } from "../usage/use-current-hour.ts";
+import { UpstreamCharts } from "./upstreams/UpstreamCharts.tsx";
 import { UpstreamTable } from "./upstreams/UpstreamTable.tsx";
 
 /** The refresh interval of the visible page. It is short because a breaker opens for seconds. */
 const LIVE_MS = 3_000;
+
+const RANGES: readonly { readonly value: Preset; readonly label: string }[] = [
+  { value: "24h", label: "24 hours" },
+  { value: "7d", label: "7 days" },
+  { value: "30d", label: "30 days" },
+];
 
 /** The health of the upstreams. */
 export function Upstreams() {
   const health = useQuery(api.operator.upstreams.queryOptions(undefined, { refetchInterval: LIVE_MS }));
   const catalog = useQuery(api.operator.catalog.queryOptions());
   const hour = useCurrentHour();
-  const period = useMemo(() => periodOf("24h", hour), [hour]);
+  const [range, setRange] = useState<Preset>("24h");
+  const period = useMemo(() => periodOf({ range }, hour), [range, hour]);
   const described = new Map(catalog.data?.upstreams.map((upstream) => [upstream.name, upstream]));
   return (
     <>
@@ -53,8 +62,11 @@ export function Upstreams() {
             ) : (
               <>
                 <UpstreamTable upstreams={upstreams} described={described} />
-                <h2>Latency and errors, last 24 hours</h2>
-                <Performance source={SERVICE_PERFORMANCE} period={period} />
+                <div className={usageStyles.usageHead}>
+                  <h2>Latency and errors</h2>
+                  <Segmented label="Time" value={range} options={RANGES} onChange={setRange} />
+                </div>
+                <UpstreamCharts period={period} />
               </>
             )}
           </>

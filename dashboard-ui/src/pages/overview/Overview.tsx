@@ -1,9 +1,11 @@
 import { skipToken, useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
-import { LazyPart, lazyCode } from "../../components/lazy.tsx";
+import { LazyPart } from "../../components/lazy.tsx";
+import { lazyCode } from "../../components/lazy-code.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
 import { useNewKey } from "../connect/use-new-key.ts";
@@ -22,6 +24,7 @@ const MAX_KEYS = 100;
 
 /** The account's overview, or the first steps until it has made a request. */
 export function Overview() {
+  const search = useSearch({ from: "/shell/account/" });
   const counts = useQuery(
     api.keys.count.queryOptions(undefined, {
       refetchInterval: ({ state }) => (state.data?.areUsed === false ? WAITING_MS : false),
@@ -68,7 +71,7 @@ export function Overview() {
           ) : (
             <>
               {now}
-              <AccountUsage />
+              <AccountUsage search={search} />
             </>
           )
         }

@@ -1,4 +1,4 @@
-import { lazy, Suspense } from "react";
+import { Deferred, lazyCode } from "../../components/lazy-code.tsx";
 import styles from "./Message.module.css";
 
 interface AnswerTextProps {
@@ -7,23 +7,13 @@ interface AnswerTextProps {
   readonly isRaw: boolean;
 }
 
-/** Markdown is most of the page's script, so it is loaded with the first answer. Where it cannot be, the text is shown as it is. */
-const Markdown = lazy(async () => {
-  try {
-    return { default: (await import("./Markdown.tsx")).Markdown };
-  } catch {
-    return { default: RawText };
-  }
-});
+/** Markdown is most of the page's script, so it is loaded with the first answer. */
+const markdown = lazyCode(async () => (await import("./Markdown.tsx")).Markdown);
 
-/** The text of an answer. */
+/** The text of an answer, as the model wrote it while the code that formats it is missing. */
 export function AnswerText({ text, isRaw }: AnswerTextProps) {
   if (isRaw) return <RawText text={text} />;
-  return (
-    <Suspense fallback={<RawText text={text} />}>
-      <Markdown text={text} />
-    </Suspense>
-  );
+  return <Deferred code={markdown} props={{ text }} fallback={<RawText text={text} />} />;
 }
 
 export function RawText({ text }: { readonly text: string }) {

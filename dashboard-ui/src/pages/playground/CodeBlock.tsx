@@ -1,3 +1,4 @@
+import { CodeText } from "../../components/Code.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import styles from "./CodeBlock.module.css";
 
@@ -25,7 +26,9 @@ export function CodeBlock({ code, language }: CodeBlockProps) {
         aria-label={language === "" ? "Code" : `Code in ${language}`}
       >
         <pre>
-          <code>{code}</code>
+          <code>
+            <CodeText text={code} language={language} />
+          </code>
         </pre>
       </div>
     </div>

@@ -6,7 +6,10 @@ import dialogStyles from "../../components/Dialog.module.css";
 import { Dialog } from "../../components/Dialog.tsx";
 import { formatDateTime } from "../../components/format.ts";
 import { Loading, Notice } from "../../components/Notice.tsx";
+import { RowMenu } from "../../components/RowMenu.tsx";
 import textStyles from "../../components/text.module.css";
+import { toast } from "../../components/toast.ts";
+import { Pencil, Trash2 } from "../../icons/icons.ts";
 import type { SavedChat } from "./chat-state.ts";
 import styles from "./HistoryDialog.module.css";
 import { type ChatEntry, deleteChats, listChats, readChat, renameChat } from "./history.ts";
@@ -18,11 +21,11 @@ interface HistoryDialogProps {
   readonly open: (id: string, chat: SavedChat) => void;
   /** Called after the open chat was deleted. */
   readonly onDelete: () => void;
-  readonly close: () => void;
+  readonly onClose: () => void;
 }
 
 /** The chats that this browser keeps: open, rename, delete. */
-export function HistoryDialog({ userId, openId, open, onDelete, close }: HistoryDialogProps) {
+export function HistoryDialog({ userId, openId, open, onDelete, onClose }: HistoryDialogProps) {
   const queryKey = ["playground-history", userId];
   const chats = useQuery({
     queryKey,
@@ -34,33 +37,35 @@ export function HistoryDialog({ userId, openId, open, onDelete, close }: History
   const [isClearing, setClearing] = useState(false);
   const [hasFailed, setFailed] = useState(false);
 
-  const act = async (change: () => Promise<void>) => {
+  /** @param done what is said of the change once it is made. */
+  const act = async (change: () => Promise<void>, done?: string) => {
     try {
       await change();
+      if (done !== undefined) toast(done);
       setFailed(false);
     } catch {
       setFailed(true);
     }
     await queryClient.invalidateQueries({ queryKey });
   };
-  const remove = (ids: readonly string[]) =>
+  const remove = (ids: readonly string[], done: string) =>
     act(async () => {
       // The open chat is replaced first: it would be stored again.
       if (ids.includes(openId)) onDelete();
       await deleteChats(ids);
       setClearing(false);
-    });
+    }, done);
   const openEntry = (id: string) =>
     act(async () => {
       const chat = await readChat(id);
       if (chat === null) return;
       open(id, chat);
-      close();
+      onClose();
     });
   const entries = chats.data ?? [];
 
   return (
-    <Dialog title="History" onDismiss={close}>
+    <Dialog title="History" onDismiss={onClose}>
       <p className={textStyles.quiet}>
         Chats are kept in this browser only, never on the server. Signing out deletes them.
       </p>
@@ -76,20 +81,28 @@ export function HistoryDialog({ userId, openId, open, onDelete, close }: History
             entry={entry}
             isOpen={entry.id === openId}
             open={() => void openEntry(entry.id)}
-            rename={(title) => void act(() => renameChat(entry.id, title))}
-            remove={() => void remove([entry.id])}
+            rename={(title) => void act(() => renameChat(entry.id, title), `Chat renamed to “${title}”`)}
+            remove={() => void remove([entry.id], `Chat “${entry.title}” deleted`)}
           />
         ))}
       </ul>
       <div className={dialogStyles.dialogActions}>
         {entries.length === 0 ? null : isClearing ? (
-          <Button look="danger" onClick={() => void remove(entries.map(({ id }) => id))}>
+          <Button
+            look="danger"
+            onClick={() =>
+              void remove(
+                entries.map(({ id }) => id),
+                "Chats deleted",
+              )
+            }
+          >
             Delete {entries.length === 1 ? "the chat" : `all ${entries.length} chats`}
           </Button>
         ) : (
           <Button onClick={() => setClearing(true)}>Clear all</Button>
         )}
-        <Button look="primary" onClick={close}>
+        <Button look="primary" onClick={onClose}>
           Close
         </Button>
       </div>
@@ -148,14 +161,26 @@ function Entry({ entry, isOpen, open, rename, remove }: EntryProps) {
           {formatDateTime(new Date(updatedMs))} · {models.join(", ")}
         </span>
       </button>
-      <div className={styles.actions}>
-        <Button aria-label={`Rename ${title}`} onClick={() => setDraft(title)}>
-          Rename
-        </Button>
-        <Button aria-label={`Delete ${title}`} onClick={remove}>
-          Delete
-        </Button>
-      </div>
+      <RowMenu
+        of={title}
+        parts={[
+          [
+            {
+              label: "Rename",
+              icon: <Pencil size={16} aria-hidden="true" />,
+              onSelect: () => setDraft(title),
+            },
+          ],
+          [
+            {
+              label: "Delete",
+              icon: <Trash2 size={16} aria-hidden="true" />,
+              tone: "danger",
+              onSelect: remove,
+            },
+          ],
+        ]}
+      />
     </li>
   );
 }

@@ -2,7 +2,6 @@ import { Link } from "@tanstack/react-router";
 import type { ListedKey } from "../../api/types.ts";
 import { Notice } from "../../components/Notice.tsx";
 import { Select } from "../../components/Select.tsx";
-import textStyles from "../../components/text.module.css";
 import { KeyField } from "../audit/KeyField.tsx";
 import { keysInRotation } from "./choose-key.ts";
 
@@ -29,17 +28,14 @@ export function KeyChoice({ keys, hasMore, value, onChange }: KeyChoiceProps) {
   const rotating = keysInRotation(keys);
   if (hasMore) {
     return (
-      <>
-        <KeyField
-          value={value?.id ?? ""}
-          chosen={value}
-          placeholder="Search keys"
-          onCommit={(id) => {
-            if (id !== "") onChange(id);
-          }}
-        />
-        <p className={textStyles.small}>{hintFor(value, rotating)}</p>
-      </>
+      <KeyField
+        value={value?.id ?? ""}
+        chosen={value}
+        hint={hintFor(value, rotating)}
+        placeholder="Choose a key"
+        isOptional={false}
+        onCommit={onChange}
+      />
     );
   }
   const options = keys.map(({ id, name, keyId }) => ({

@@ -1,5 +1,6 @@
-import { lazy, Suspense } from "react";
 import { Button } from "../../components/Button.tsx";
+import { LazyPart } from "../../components/lazy.tsx";
+import { lazyCode } from "../../components/lazy-code.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import textStyles from "../../components/text.module.css";
 import { AskFailure } from "./AskFailure.tsx";
@@ -8,7 +9,7 @@ import type { Lane } from "./chat-state.ts";
 import styles from "./Lanes.module.css";
 
 /** The messages are a good part of the page's script, and a new chat has none. */
-const Conversation = lazy(async () => ({ default: (await import("./Conversation.tsx")).Conversation }));
+const conversation = lazyCode(async () => (await import("./Conversation.tsx")).Conversation);
 
 interface LanesProps {
   readonly chat: Chat;
@@ -64,15 +65,11 @@ function LaneContent({ chat, lane, onRemove, askAgain, resume }: LaneContentProp
   const isUnanswered = messages.at(-1)?.role === "user" && failure === null && !isRunning;
   return (
     <div className={styles.content}>
-      <Suspense>
-        <Conversation
-          chat={chat}
-          lane={lane}
-          onRemove={onRemove}
-          askAgain={() => askAgain(lane)}
-          resume={() => resume(lane)}
-        />
-      </Suspense>
+      <LazyPart
+        code={conversation}
+        props={{ chat, lane, onRemove, askAgain: () => askAgain(lane), resume: () => resume(lane) }}
+        what="the conversation"
+      />
       {isUnanswered ? (
         <div>
           <Button onClick={() => resume(lane)}>Get an answer</Button>

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { classes } from "../../components/classes.ts";
+import { Deferred, lazyCode } from "../../components/lazy-code.tsx";
 import { Spinner } from "../../components/Spinner.tsx";
 import textStyles from "../../components/text.module.css";
 import { AnswerFigures } from "./AnswerFigures.tsx";
@@ -14,13 +15,7 @@ import styles from "./Message.module.css";
 import { MessageForm } from "./MessageForm.tsx";
 
 /** The validator of JSON schemas, which only structured answers need. */
-const JsonAnswer = lazy(async () => {
-  try {
-    return { default: (await import("./JsonAnswer.tsx")).JsonAnswer };
-  } catch {
-    return { default: RawText };
-  }
-});
+const jsonAnswer = lazyCode(async () => (await import("./JsonAnswer.tsx")).JsonAnswer);
 
 export interface MessageActions {
   readonly edit: (role: Role, text: string) => void;
@@ -130,9 +125,7 @@ function MessageText({ message, isRaw }: { readonly message: ChatMessage; readon
   if (role === "user") return <RawText text={text} />;
   if (told?.outcome === "whole" && told.format.kind !== "text" && !isRaw) {
     return (
-      <Suspense fallback={<RawText text={text} />}>
-        <JsonAnswer text={text} format={told.format} />
-      </Suspense>
+      <Deferred code={jsonAnswer} props={{ text, format: told.format }} fallback={<RawText text={text} />} />
     );
   }
   return <AnswerText text={text} isRaw={isRaw} />;

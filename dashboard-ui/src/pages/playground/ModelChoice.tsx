@@ -1,10 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import { useId } from "react";
 import type { ListedModel } from "../../api/types.ts";
-import formStyles from "../../components/form.module.css";
-import { formatCount } from "../../components/format.ts";
-import { isFree } from "../models/model.ts";
-import { ModelBox, priceOf } from "./ModelBox.tsx";
+import { formatCount, formatUsd } from "../../components/format.ts";
+import { SearchSelect } from "../../components/SearchSelect.tsx";
+import { isFree, matches } from "../models/model.ts";
 
 interface ModelChoiceProps {
   readonly label: string;
@@ -17,29 +15,40 @@ interface ModelChoiceProps {
 
 /** The choice of a chat model, searchable by id, alias or owner. */
 export function ModelChoice({ label, models, value, missing, onChange }: ModelChoiceProps) {
-  const id = useId();
   return (
-    <div className={formStyles.field}>
-      <ModelBox
-        label={label}
-        models={models}
-        value={value}
-        noteId={`${id}-note`}
-        isInvalid={missing !== null}
-        onChange={onChange}
-      />
-      {missing === null ? (
-        <p id={`${id}-note`} className={formStyles.hint}>
-          {value === null ? null : factsOf(value)}
-        </p>
-      ) : (
-        <p id={`${id}-note`} className={formStyles.fieldError} role="alert">
-          The catalog has no chat model “{missing}”. Choose another one, or see{" "}
-          <Link to="/models">all models</Link>.
-        </p>
-      )}
-    </div>
+    <SearchSelect
+      label={label}
+      searchLabel="Search models"
+      searchPlaceholder="ID, alias, owner or modality"
+      text={value?.id ?? null}
+      placeholder="Choose a model"
+      value={value?.id ?? ""}
+      hint={value === null ? undefined : factsOf(value)}
+      error={
+        missing === null ? undefined : (
+          <>
+            The catalog has no chat model “{missing}”. Choose another one, or see{" "}
+            <Link to="/models">all models</Link>.
+          </>
+        )
+      }
+      optionsFor={(search) =>
+        models
+          .filter((model) => matches(model, search))
+          .map((model) => ({ value: model.id, label: model.id, note: priceOf(model) }))
+      }
+      onChoose={(id) => {
+        const model = models.find((each) => each.id === id);
+        if (model !== undefined) onChange(model);
+      }}
+    />
   );
+}
+
+function priceOf(model: ListedModel): string {
+  const { prices } = model;
+  if (prices === null || isFree(model)) return "Free";
+  return `${formatUsd(prices.inputNanoUsdPerMTok)} in, ${formatUsd(prices.outputNanoUsdPerMTok)} out`;
 }
 
 function factsOf(model: ListedModel): string {

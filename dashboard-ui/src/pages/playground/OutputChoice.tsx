@@ -1,10 +1,13 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { Button } from "../../components/Button.tsx";
+import { LazyDialog } from "../../components/lazy.tsx";
+import { lazyCode } from "../../components/lazy-code.tsx";
 import { Select } from "../../components/Select.tsx";
+import { toast } from "../../components/toast.ts";
 import styles from "./Bench.module.css";
 import { EXAMPLE_SCHEMA, type OutputFormat, schemaProblem } from "./tools.ts";
 
-const SchemaDialog = lazy(async () => ({ default: (await import("./SchemaDialog.tsx")).SchemaDialog }));
+const schemaDialog = lazyCode(async () => (await import("./SchemaDialog.tsx")).SchemaDialog);
 
 interface OutputChoiceProps {
   readonly value: OutputFormat;
@@ -37,16 +40,18 @@ export function OutputChoice({ value, onChange }: OutputChoiceProps) {
       />
       {value.kind === "json_schema" ? <Button onClick={() => setEditing(true)}>Edit schema</Button> : null}
       {isEditing ? (
-        <Suspense>
-          <SchemaDialog
-            schema={value.schema}
-            save={(schema) => {
+        <LazyDialog
+          code={schemaDialog}
+          props={{
+            schema: value.schema,
+            save: (schema) => {
               onChange({ ...value, schema });
               setEditing(false);
-            }}
-            close={() => setEditing(false)}
-          />
-        </Suspense>
+              toast("Schema saved");
+            },
+            onClose: () => setEditing(false),
+          }}
+        />
       ) : null}
     </div>
   );

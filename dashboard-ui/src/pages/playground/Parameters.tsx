@@ -1,13 +1,13 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
+import { LazyPart } from "../../components/lazy.tsx";
+import { lazyCode } from "../../components/lazy-code.tsx";
 import { browserStore } from "../../components/storage.ts";
 import textStyles from "../../components/text.module.css";
 import styles from "./Parameters.module.css";
 import type { ParameterTexts } from "./parameters.ts";
 
 /** The fields with their sliders are loaded when they are looked at. */
-const ParameterFields = lazy(async () => ({
-  default: (await import("./ParameterFields.tsx")).ParameterFields,
-}));
+const parameterFields = lazyCode(async () => (await import("./ParameterFields.tsx")).ParameterFields);
 
 const KEPT_AS = "playground-parameters";
 
@@ -34,11 +34,7 @@ export function Parameters(props: ParametersProps) {
       <summary>
         Parameters <span className={textStyles.small}>{set === 0 ? "none set" : `${set} set`}</span>
       </summary>
-      {isOpen ? (
-        <Suspense>
-          <ParameterFields {...props} />
-        </Suspense>
-      ) : null}
+      {isOpen ? <LazyPart code={parameterFields} props={props} what="the parameters" /> : null}
     </details>
   );
 }

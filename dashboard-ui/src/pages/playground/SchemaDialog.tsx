@@ -6,11 +6,11 @@ import { schemaProblem } from "./tools.ts";
 interface SchemaDialogProps {
   readonly schema: string;
   readonly save: (schema: string) => void;
-  readonly close: () => void;
+  readonly onClose: () => void;
 }
 
 /** A form for the JSON schema of answers. */
-export function SchemaDialog({ schema: before, save, close }: SchemaDialogProps) {
+export function SchemaDialog({ schema: before, save, onClose }: SchemaDialogProps) {
   const [schema, setSchema] = useState(before);
   const problem = schemaProblem(schema);
   return (
@@ -22,7 +22,7 @@ export function SchemaDialog({ schema: before, save, close }: SchemaDialogProps)
       onSubmit={() => {
         if (problem === undefined) save(schema);
       }}
-      onClose={close}
+      onClose={onClose}
     >
       <JsonField
         label="JSON schema"

@@ -11,11 +11,11 @@ import { type SharedFragment, sharedFragment } from "./share.ts";
 
 interface ShareDialogProps {
   readonly chat: SavedChat;
-  readonly close: () => void;
+  readonly onClose: () => void;
 }
 
 /** A link that opens the request for somebody else. */
-export function ShareDialog({ chat, close }: ShareDialogProps) {
+export function ShareDialog({ chat, onClose }: ShareDialogProps) {
   const id = useId();
   const [shared, setShared] = useState<SharedFragment | "pending" | "too long">("pending");
   // The link is of the chat as it was when the dialog was opened.
@@ -32,7 +32,7 @@ export function ShareDialog({ chat, close }: ShareDialogProps) {
   const link = typeof shared === "string" ? null : `${location.origin}/playground#${shared.fragment}`;
 
   return (
-    <Dialog title="Share as link" onDismiss={close}>
+    <Dialog title="Share as link" onDismiss={onClose}>
       <p className={textStyles.quiet}>
         The link contains the messages and settings, and no API key. Who opens it needs an account here;
         nothing is sent until they send it.
@@ -52,7 +52,7 @@ export function ShareDialog({ chat, close }: ShareDialogProps) {
       )}
       <div className={dialogStyles.dialogActions}>
         {link === null ? null : <CopyButton text={link} what="link" />}
-        <Button look="primary" onClick={close}>
+        <Button look="primary" onClick={onClose}>
           Close
         </Button>
       </div>

@@ -1,13 +1,15 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { Button } from "../../components/Button.tsx";
+import { LazyDialog } from "../../components/lazy.tsx";
+import { lazyCode } from "../../components/lazy-code.tsx";
 import pageHeadStyles from "../../components/PageHead.module.css";
 import type { Chat } from "./chat.ts";
 import { type ChatState, hasContent } from "./chat-state.ts";
 
 // Dialogs are a good part of the page's script, so they are loaded when they are opened.
-const ViewAs = lazy(async () => ({ default: (await import("./ViewAs.tsx")).ViewAs }));
-const HistoryDialog = lazy(async () => ({ default: (await import("./HistoryDialog.tsx")).HistoryDialog }));
-const ShareDialog = lazy(async () => ({ default: (await import("./ShareDialog.tsx")).ShareDialog }));
+const viewAs = lazyCode(async () => (await import("./ViewAs.tsx")).ViewAs);
+const historyDialog = lazyCode(async () => (await import("./HistoryDialog.tsx")).HistoryDialog);
+const shareDialog = lazyCode(async () => (await import("./ShareDialog.tsx")).ShareDialog);
 
 interface TalkActionsProps {
   readonly chat: Chat;
@@ -20,7 +22,7 @@ interface TalkActionsProps {
 /** The actions of the whole chat. */
 export function TalkActions({ chat, state, userId, onChange }: TalkActionsProps) {
   const [dialog, setDialog] = useState<"code" | "history" | "share" | null>(null);
-  const close = () => setDialog(null);
+  const onClose = () => setDialog(null);
   const [lane] = state.lanes;
   const startNew = () => {
     chat.startNew();
@@ -36,24 +38,25 @@ export function TalkActions({ chat, state, userId, onChange }: TalkActionsProps)
       <Button disabled={lane?.model == null} onClick={() => setDialog("code")}>
         View as code
       </Button>
-      <Suspense>
-        {dialog === "code" && lane?.model != null ? (
-          <ViewAs state={state} lane={lane} model={lane.model} onClose={close} />
-        ) : null}
-        {dialog === "share" ? <ShareDialog chat={state} close={close} /> : null}
-        {dialog === "history" ? (
-          <HistoryDialog
-            userId={userId}
-            openId={state.id}
-            open={(id, saved) => {
+      {dialog === "code" && lane?.model != null ? (
+        <LazyDialog code={viewAs} props={{ state, lane, model: lane.model, onClose }} />
+      ) : null}
+      {dialog === "share" ? <LazyDialog code={shareDialog} props={{ chat: state, onClose }} /> : null}
+      {dialog === "history" ? (
+        <LazyDialog
+          code={historyDialog}
+          props={{
+            userId,
+            openId: state.id,
+            open: (id, saved) => {
               chat.open(id, saved);
               onChange();
-            }}
-            onDelete={() => chat.discard()}
-            close={close}
-          />
-        ) : null}
-      </Suspense>
+            },
+            onDelete: () => chat.discard(),
+            onClose,
+          }}
+        />
+      ) : null}
     </div>
   );
 }

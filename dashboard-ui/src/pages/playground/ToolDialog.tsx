@@ -11,11 +11,11 @@ interface ToolDialogProps {
   /** The names of the other tools. */
   readonly others: readonly string[];
   readonly save: (tool: ToolDefinition) => void;
-  readonly close: () => void;
+  readonly onClose: () => void;
 }
 
 /** A form for a tool: its name, description and the JSON schema of its arguments. */
-export function ToolDialog({ tool: before, isNew, others, save, close }: ToolDialogProps) {
+export function ToolDialog({ tool: before, isNew, others, save, onClose }: ToolDialogProps) {
   const [tool, setTool] = useState(before);
   const [isSubmitted, setSubmitted] = useState(false);
   const wrongName = nameProblem(tool.name, others);
@@ -31,7 +31,7 @@ export function ToolDialog({ tool: before, isNew, others, save, close }: ToolDia
       isPending={false}
       error={null}
       onSubmit={submit}
-      onClose={close}
+      onClose={onClose}
     >
       <Field
         label="Name"

@@ -1,10 +1,15 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { Button } from "../../components/Button.tsx";
+import { LazyDialog } from "../../components/lazy.tsx";
+import { lazyCode } from "../../components/lazy-code.tsx";
+import { RowMenu } from "../../components/RowMenu.tsx";
 import { Select } from "../../components/Select.tsx";
+import { toast } from "../../components/toast.ts";
+import { Pencil, Trash2 } from "../../icons/icons.ts";
 import styles from "./ToolList.module.css";
 import { EXAMPLE_TOOL, type ToolChoice, type ToolDefinition } from "./tools.ts";
 
-const ToolDialog = lazy(async () => ({ default: (await import("./ToolDialog.tsx")).ToolDialog }));
+const toolDialog = lazyCode(async () => (await import("./ToolDialog.tsx")).ToolDialog);
 
 interface ToolListProps {
   readonly tools: readonly ToolDefinition[];
@@ -22,6 +27,11 @@ export function ToolList({ tools, choice, onChange, onChoose }: ToolListProps) {
       edited === tools.length ? [...tools, tool] : tools.map((one, at) => (at === edited ? tool : one)),
     );
     setEdited(null);
+    toast(`Tool “${tool.name}” saved`);
+  };
+  const remove = (tool: ToolDefinition) => {
+    onChange(tools.filter((one) => one !== tool));
+    toast(`Tool “${tool.name}” removed`);
   };
   const example = tools.length === 0 ? EXAMPLE_TOOL : { ...EXAMPLE_TOOL, name: "", description: "" };
   return (
@@ -32,17 +42,26 @@ export function ToolList({ tools, choice, onChange, onChoose }: ToolListProps) {
           {tools.map((tool, index) => (
             <li key={tool.name}>
               <code>{tool.name}</code>
-              <span>
-                <Button aria-label={`Edit tool ${tool.name}`} onClick={() => setEdited(index)}>
-                  Edit
-                </Button>
-                <Button
-                  aria-label={`Remove tool ${tool.name}`}
-                  onClick={() => onChange(tools.filter((one) => one !== tool))}
-                >
-                  Remove
-                </Button>
-              </span>
+              <RowMenu
+                of={tool.name}
+                parts={[
+                  [
+                    {
+                      label: "Edit",
+                      icon: <Pencil size={16} aria-hidden="true" />,
+                      onSelect: () => setEdited(index),
+                    },
+                  ],
+                  [
+                    {
+                      label: "Remove",
+                      icon: <Trash2 size={16} aria-hidden="true" />,
+                      tone: "danger",
+                      onSelect: () => remove(tool),
+                    },
+                  ],
+                ]}
+              />
             </li>
           ))}
         </ul>
@@ -59,15 +78,16 @@ export function ToolList({ tools, choice, onChange, onChoose }: ToolListProps) {
         />
       )}
       {edited === null ? null : (
-        <Suspense>
-          <ToolDialog
-            tool={tools[edited] ?? example}
-            isNew={edited === tools.length}
-            others={tools.filter((_, at) => at !== edited).map(({ name }) => name)}
-            save={save}
-            close={() => setEdited(null)}
-          />
-        </Suspense>
+        <LazyDialog
+          code={toolDialog}
+          props={{
+            tool: tools[edited] ?? example,
+            isNew: edited === tools.length,
+            others: tools.filter((_, at) => at !== edited).map(({ name }) => name),
+            save,
+            onClose: () => setEdited(null),
+          }}
+        />
       )}
     </fieldset>
   );

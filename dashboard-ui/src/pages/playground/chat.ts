@@ -358,8 +358,9 @@ export class Chat {
   async #fetchContents(): Promise<void> {
     const { id } = this.#state;
     if (attachmentsOf(this.#state).every(({ url }) => url !== null)) return;
-    const { readChat } = await loadHistory();
-    const stored = await readChat(id).catch(() => null);
+    const stored = await loadHistory()
+      .then(({ readChat }) => readChat(id))
+      .catch(() => null);
     if (stored === null || this.#state.id !== id) return;
     const urls = new Map(attachmentsOf(stored).map((one) => [one.id, one.url]));
     this.#change(withContents(savedOf(this.#state), (one) => one.url ?? urls.get(one.id) ?? null));

@@ -1,5 +1,6 @@
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import { loadCode } from "../../code-loading.ts";
 import { newId } from "./attachment.ts";
 import type { Chat } from "./chat.ts";
 
@@ -14,10 +15,10 @@ export function useSharedChat(chat: Chat): string | null {
   useEffect(() => {
     if (!SHARED.test(hash)) return;
     void (async () => {
-      const saved = await import("./share.ts").then(
-        ({ readShared }) => readShared(hash.replace("#", "")),
-        () => null,
-      );
+      const share = await loadCode(() => import("./share.ts")).catch(() => null);
+      // The address keeps the chat, so that a reload opens it.
+      if (share === null) return setNotice("The chat in the link could not be opened. Reload to try again.");
+      const saved = await share.readShared(hash.replace("#", ""));
       if (saved !== null) chat.open(newId(), saved);
       setNotice(
         saved === null

@@ -84,6 +84,7 @@ function TimeChart({ time: { name, read }, answer, period }: TimeChartProps) {
       kind="line"
       times={period.starts}
       interval={period.span.interval}
+      timeZone={period.shownZone}
       series={[
         { label: "p50", values: found.map((each) => each?.p50 ?? null) },
         { label: "p95", values: found.map((each) => each?.p95 ?? null) },

@@ -5,7 +5,7 @@ import { formatCount, formatCountBriefly } from "../../components/format.ts";
 import panelStyles from "../../components/Panel.module.css";
 import type { Colours, UsageGroup } from "./groups.ts";
 import { MEASURES, type Measure, TOKEN_KINDS } from "./measures.ts";
-import { type Period, startOf } from "./period.ts";
+import type { Period } from "./period.ts";
 import usageStyles from "./usage.module.css";
 
 /** A part of a chart: a group's, or all requests', in an interval. */
@@ -57,14 +57,14 @@ function TokenKindsChart({ totals, period, onPick }: TokenKindsProps) {
   const { interval } = period.span;
   const pick = ({ interval: index }: ChartPart) => {
     const from = period.starts[index];
-    if (from !== undefined)
-      onPick?.({ group: null, from, to: startOf(from, interval, 1), isOfErrors: false });
+    if (from !== undefined) onPick?.({ group: null, from, to: endOf(period, index), isOfErrors: false });
   };
   return (
     <Chart
       label={`Input and output tokens, ${period.words}`}
       times={period.starts}
       interval={interval}
+      timeZone={period.shownZone}
       series={series}
       format={formatCount}
       formatTick={formatCountBriefly}
@@ -99,6 +99,7 @@ function MeasureChart(props: MeasureChartProps) {
       label={`${measure.name}${grouping}, ${period.words}`}
       times={period.starts}
       interval={interval}
+      timeZone={period.shownZone}
       series={series}
       isNamed={grouping !== ""}
       format={measure.format}
@@ -110,9 +111,19 @@ function MeasureChart(props: MeasureChartProps) {
               const from = period.starts[part.interval];
               if (from === undefined) return;
               const group = part.series === null ? null : (groups[part.series] ?? null);
-              onPick({ group, from, to: startOf(from, interval, 1), isOfErrors: measure.name === "Errors" });
+              onPick({
+                group,
+                from,
+                to: endOf(period, part.interval),
+                isOfErrors: measure.name === "Errors",
+              });
             }
       }
     />
   );
+}
+
+/** When an interval of the period ends. */
+function endOf({ starts, span }: Period, index: number): Date {
+  return starts[index + 1] ?? span.to;
 }

@@ -78,11 +78,7 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf, onPick
                 : rowsOfTime(groups, period)
             }
           />
-          <p className={textStyles.small}>
-            {period.span.interval === "hour"
-              ? "The current hour is incomplete."
-              : `Times in UTC. ${period.span.interval === "day" ? "Today" : "This month"} is incomplete.`}
-          </p>
+          <p className={textStyles.small}>{noteOn(period)}</p>
         </>
       )}
     </div>
@@ -113,15 +109,26 @@ function rowsOfGroups(
 }
 
 /** The rows of a table of intervals, newest first. */
-function rowsOfTime(groups: readonly UsageGroup[], { starts, span }: Period): readonly UsageTableRow[] {
+function rowsOfTime(
+  groups: readonly UsageGroup[],
+  { starts, span, shownZone }: Period,
+): readonly UsageTableRow[] {
   return starts
     .map((start, index) => ({
       id: start.toISOString(),
       sortName: start.toISOString(),
-      name: intervalLabel(start, span.interval),
+      name: intervalLabel(start, span.interval, shownZone),
       total: sumOf(groups.flatMap(({ intervals }) => intervals[index] ?? [])),
     }))
     .toReversed();
+}
+
+const CURRENT = { hour: "The current hour", day: "Today", month: "This month" } as const;
+
+/** Which zone times are in, and whether the period is over. */
+function noteOn({ span: { to, interval }, shownZone }: Period): string {
+  const zone = shownZone === undefined ? "" : `Times in ${shownZone}. `;
+  return `${zone}${to.getTime() > Date.now() ? `${CURRENT[interval]} is incomplete.` : ""}`.trim();
 }
 
 function capitalised(word: string): string {

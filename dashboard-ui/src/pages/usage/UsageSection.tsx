@@ -6,9 +6,9 @@ import { Performance } from "./Performance.tsx";
 import type { PerformanceSource } from "./performance-source.ts";
 import { periodOf } from "./period.ts";
 import { type UsageAnswer, type UsageSource, usageQuery } from "./queries.ts";
-import type { Range } from "./search.ts";
+import type { PeriodChoice } from "./search.ts";
 import type { UsagePick } from "./UsageCharts.tsx";
-import { UsageControls } from "./UsageControls.tsx";
+import { type UsageChange, UsageControls } from "./UsageControls.tsx";
 import { UsageReport } from "./UsageReport.tsx";
 import usageStyles from "./usage.module.css";
 import { useCurrentHour } from "./use-current-hour.ts";
@@ -20,10 +20,10 @@ interface UsageSectionProps<By extends string> {
   readonly title: string;
   readonly source: UsageSource<By>;
   readonly performance: PerformanceSource;
-  readonly range: Range;
+  readonly choice: PeriodChoice;
   readonly by: By;
   readonly groupings: readonly { readonly value: By; readonly label: string }[];
-  readonly onChange: (change: { readonly range?: Range; readonly by?: By }) => void;
+  readonly onChange: (change: UsageChange<By>) => void;
   /** Renders a group's name in the table, for example with a link. */
   readonly nameOf: (group: GroupName, answer: UsageAnswer<By>) => ReactNode;
   /** Called with the part of a chart that was clicked. */
@@ -32,15 +32,16 @@ interface UsageSectionProps<By extends string> {
 
 /** Usage with controls for the period and the grouping. */
 export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
-  const { title, source, performance, range, by, groupings, onChange, nameOf, onPick } = props;
+  const { title, source, performance, choice, by, groupings, onChange, nameOf, onPick } = props;
   const hour = useCurrentHour();
-  const period = useMemo(() => periodOf(range, hour), [range, hour]);
+  const { range, from, to, zone } = choice;
+  const period = useMemo(() => periodOf({ range, from, to, zone }, hour), [range, from, to, zone, hour]);
   const usage = useQuery({ ...usageQuery(source, period, by), refetchInterval: REFRESH_MS });
   return (
     <>
       <div className={usageStyles.usageHead}>
         <h2>{title}</h2>
-        <UsageControls range={range} by={by} groupings={groupings} onChange={onChange} />
+        <UsageControls choice={choice} period={period} by={by} groupings={groupings} onChange={onChange} />
       </div>
       <Answer query={usage} what="usage">
         {(answer) => (

@@ -3,7 +3,7 @@ import { queryClient } from "../../api/client.ts";
 import type { UsageTotals } from "../../api/types.ts";
 import type { GroupedRow } from "./groups.ts";
 import { type Period, periodOf, type Span, startOf } from "./period.ts";
-import type { Range } from "./search.ts";
+import type { PeriodChoice } from "./search.ts";
 
 /** A source of usage: one account, or the whole service. */
 export interface UsageSource<By extends string> {
@@ -46,7 +46,7 @@ export function usageQuery<By extends string>(
   });
 }
 
-/** Usage of the period that ends now. */
-export function currentUsageQuery<By extends string>(source: UsageSource<By>, range: Range, by: By) {
-  return usageQuery(source, periodOf(range, startOf(new Date(), "hour", 0)), by);
+/** Usage of a period, at present. */
+export function currentUsageQuery<By extends string>(source: UsageSource<By>, choice: PeriodChoice, by: By) {
+  return usageQuery(source, periodOf(choice, startOf(new Date(), "hour", 0)), by);
 }

@@ -96,14 +96,14 @@ const DEFINITIONS: readonly RestDefinition[] = [
     path: "/v1/usage",
     procedure: "usage.summary",
     operationId: "summarizeUsage",
-    summary: "Requests, errors, tokens and cost by intervals of UTC, and by model or key",
+    summary: "Requests, errors, tokens and cost by intervals of a time zone, and by model or key",
   },
   {
     method: "GET",
     path: "/v1/usage/performance",
     procedure: "usage.performance",
     operationId: "summarizePerformance",
-    summary: "Latency and time to first token by intervals of UTC, and by upstream",
+    summary: "Latency and time to first token by intervals of a time zone, and by upstream",
   },
   {
     method: "GET",

@@ -1,5 +1,4 @@
 import type {
-  LanguageModelV4CallOptions,
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
   SharedV4Warning,
@@ -8,40 +7,36 @@ import type { Upstream } from "../../catalog/catalog.ts";
 import type { AnswerEvent } from "../../conversation/answer.ts";
 import { type Conversation, cannot, nameOf } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
-import { isJsonObject, parseJsonObject } from "../../json/json.ts";
 import {
   type ConversationAnswer,
   type ConversationCall,
   type Dialect,
   type DialectParts,
   type EmbedCall,
-  type OwnWire,
   type UpstreamCall,
   UpstreamRefused,
   type WholeAnswer,
 } from "../dialect.ts";
+import { leftOutOf } from "../expressible.ts";
 import { withOptionalReasoning } from "../optional-reasoning.ts";
-import { answerText, eventDataOf, postJson } from "../post-json.ts";
 import { PROVIDER_FAILED } from "../refusal.ts";
 import { toAbortSignal } from "../request-signal.ts";
 import { TransportError } from "../transport.ts";
 import { eventsOfResult, PartReader } from "./answer-events.ts";
-import { callOptionsOf, leftOutOf } from "./call-options.ts";
+import { callOptionsOf } from "./call-options.ts";
 import { embeddingsOf, embedOptionsOf } from "./embeddings.ts";
 import { errorOf } from "./error.ts";
-import type { AnswerReader, Provider, ProviderSettings, ProviderSource } from "./provider.ts";
-import { CallFetch, withinBudget } from "./transport-fetch.ts";
+import type { Provider, ProviderSettings, ProviderSource } from "./provider.ts";
+import { CallFetch, type PaidTokens } from "./transport-fetch.ts";
 
 /** Upstreams with a wire format of their own, through the provider packages of the AI SDK. */
 export class AiSdkDialect implements Dialect {
-  readonly own: OwnWire | null;
+  readonly own = null;
   readonly #parts: DialectParts;
   readonly #source: ProviderSource;
   readonly #creators = new Map<string, ReturnType<ProviderSource["load"]>>();
 
-  /** @param own The wire of the provider, if the service forwards it without the package. */
-  constructor(parts: DialectParts, source: ProviderSource, own: OwnWire | null = null) {
-    this.own = own;
+  constructor(parts: DialectParts, source: ProviderSource) {
     this.#parts = parts;
     this.#source = source;
   }
@@ -56,14 +51,8 @@ export class AiSdkDialect implements Dialect {
     const options = callOptionsOf(conversation, limits, call.maxTokens);
     const leftOut = leftOutOf(conversation, limits);
     // Packages ask for more tokens than their caller only with reasoning.
-    const guarded = conversation.reasoning === null ? null : call.maxTokens;
-    const { reader } = this.#source;
-    if (reader !== undefined) {
-      const written = await this.#written(call, options, guarded, reader);
-      const ignored = [...leftOut, ...ignoredBy(written.warnings, conversation)];
-      return { events: await this.#read(call, written, reader), ignored: () => ignored };
-    }
-    return this.#calling(call, guarded, async (provider, errorOfCall) => {
+    const paid = conversation.reasoning === null ? null : paidTokensOf(call);
+    return this.#calling(call, paid, async (provider, errorOfCall) => {
       const model = provider.languageModel(call.upstreamModel);
       const settings = { ...options, abortSignal: toAbortSignal(call.signal) };
       if (call.stream) {
@@ -75,49 +64,6 @@ export class AiSdkDialect implements Dialect {
       const ignored = [...leftOut, ...ignoredBy(result.warnings, conversation)];
       return { events: eventsOfResult(result), ignored: () => ignored };
     });
-  }
-
-  /** Has the package write a request, which is not sent yet. */
-  async #written(
-    { upstream, upstreamModel, stream }: ConversationCall,
-    options: LanguageModelV4CallOptions,
-    maxTokens: number | null,
-    { blank, blankStream }: AnswerReader,
-  ): Promise<WrittenRequest> {
-    const create = await this.#creatorOf(upstream);
-    const { credential, baseUrl } = upstream;
-    let written: Omit<WrittenRequest, "warnings"> | null = null;
-    const capture: typeof fetch = async (input, init) => {
-      const body = typeof init?.body === "string" ? withinBudget(init.body, maxTokens) : "";
-      written = { url: String(input), headers: Object.fromEntries(new Headers(init?.headers)), body };
-      const type = stream ? "text/event-stream" : "application/json";
-      return new Response(stream ? blankStream : blank, { headers: { "content-type": type } });
-    };
-    try {
-      const provider = create(this.#settingsOf(credential, baseUrl, capture));
-      const model = provider.languageModel(upstreamModel);
-      const warnings = stream
-        ? await warningsOf((await model.doStream(options)).stream)
-        : (await model.doGenerate(options)).warnings;
-      if (written === null) throw new Error("the package has written no request");
-      return { ...(written as Omit<WrittenRequest, "warnings">), warnings };
-    } catch (thrown) {
-      throw errorOf(thrown, false);
-    }
-  }
-
-  /** Sends a written request, and reads its answer without the package. */
-  async #read(
-    call: ConversationCall,
-    { url, headers, body }: WrittenRequest,
-    reader: AnswerReader,
-  ): Promise<ConversationAnswer["events"]> {
-    const jsonTool = jsonToolIn(body, call.conversation);
-    const asked = { ...call, upstream: { ...call.upstream, baseUrl: "" } };
-    const response = await postJson(this.#parts.transport, asked, { path: url, headers, body });
-    return call.stream
-      ? reader.stream(eventDataOf(response.body), jsonTool)
-      : reader.whole(await answerText(response), jsonTool);
   }
 
   async embed(call: EmbedCall): Promise<WholeAnswer> {
@@ -134,12 +80,12 @@ export class AiSdkDialect implements Dialect {
   /** Creates a provider for one call, so that an error shows whether anything was sent before it. */
   async #calling<Answer>(
     { upstream }: UpstreamCall,
-    maxTokens: number | null,
+    paid: PaidTokens | null,
     use: (provider: Provider, errorOfCall: (thrown: unknown) => unknown) => Promise<Answer>,
   ): Promise<Answer> {
     const create = await this.#creatorOf(upstream);
     const { timeouts, credential, baseUrl } = upstream;
-    const call = new CallFetch({ transport: this.#parts.transport, timeouts, maxTokens });
+    const call = new CallFetch({ transport: this.#parts.transport, timeouts, paid });
     const errorOfCall = (thrown: unknown) => errorOf(thrown, call.isSent);
     try {
       return await use(create(this.#settingsOf(credential, baseUrl, call.fetch)), errorOfCall);
@@ -168,31 +114,13 @@ export class AiSdkDialect implements Dialect {
   }
 }
 
-/** A request as a package has written it. */
-interface WrittenRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly warnings: readonly SharedV4Warning[];
-}
-
-/** What a package warns of, which its stream begins with. */
-async function warningsOf(
-  parts: ReadableStream<LanguageModelV4StreamPart>,
-): Promise<readonly SharedV4Warning[]> {
-  const reader = parts.getReader();
-  const { value } = await reader.read();
-  reader.cancel().catch(() => {});
-  return value?.type === "stream-start" ? value.warnings : [];
-}
-
-/** The tool that a package has added to have JSON from a model without structured outputs; `null`: none. */
-function jsonToolIn(body: string, { format, tools }: Conversation): string | null {
-  if (format === null || format.kind === "text") return null;
-  const written = parseJsonObject(body)?.tools;
-  const names = Array.isArray(written) ? written.map((tool) => (isJsonObject(tool) ? tool.name : null)) : [];
-  const added = names.find((name) => !tools.some((tool) => tool.name === name));
-  return typeof added === "string" ? added : null;
+function paidTokensOf({ maxTokens, conversation }: ConversationCall): PaidTokens | null {
+  if (maxTokens === null) return null;
+  const names = {
+    reasoning: nameOf(conversation, "reasoning"),
+    maxTokens: nameOf(conversation, "maxTokens"),
+  };
+  return { maxTokens, names };
 }
 
 function streamed(

@@ -10,7 +10,6 @@ import type {
 } from "@ai-sdk/provider";
 import {
   type AssistantPart,
-  type CacheTtl,
   cannot,
   type MediaSource,
   type Signature,
@@ -40,9 +39,7 @@ export function promptOf(
     const last = prompt.at(-1);
     if (turn.role === "system") {
       const isLate = last !== undefined && last.role !== "system";
-      prompt.push(
-        ...(isLate && !hasSystemAnywhere ? [lateInstructions(turn)] : systemMessages(turn, optionsName)),
-      );
+      prompt.push(isLate && !hasSystemAnywhere ? lateInstructions(turn) : systemMessage(turn));
       continue;
     }
     const next = messageOf(turn, toolNames, optionsName);
@@ -55,16 +52,8 @@ export function promptOf(
 
 type SystemTurn = Extract<Turn, { role: "system" }>;
 
-/** Instructions are one message, or several where parts of them are to be cached. */
-function systemMessages({ parts }: SystemTurn, optionsName: string): LanguageModelV4Message[] {
-  if (parts.every(({ cache }) => cache === null)) {
-    return [{ role: "system", content: parts.map(({ text }) => text).join("\n") }];
-  }
-  return parts.map(({ text, cache }) => ({
-    role: "system",
-    content: text,
-    ...cacheOptions(cache, optionsName),
-  }));
+function systemMessage({ parts }: SystemTurn): LanguageModelV4Message {
+  return { role: "system", content: parts.map(({ text }) => text).join("\n") };
 }
 
 /** Instructions within a conversation, for providers that take them only at its beginning. */
@@ -80,33 +69,32 @@ function messageOf(
 ): LanguageModelV4Message {
   switch (turn.role) {
     case "user":
-      return { role: "user", content: turn.parts.map((part) => userPart(part, optionsName)) };
+      return { role: "user", content: turn.parts.map(userPart) };
     case "assistant": {
       for (const part of turn.parts) if (part.kind === "call") toolNames.set(part.id, part.name);
       return { role: "assistant", content: turn.parts.flatMap((part) => assistantPart(part, optionsName)) };
     }
     case "tool":
-      return { role: "tool", content: turn.parts.map((part) => toolResult(part, toolNames, optionsName)) };
+      return { role: "tool", content: turn.parts.map((part) => toolResult(part, toolNames)) };
   }
 }
 
-function userPart(part: UserPart, optionsName: string): LanguageModelV4TextPart | LanguageModelV4FilePart {
-  const cached = cacheOptions(part.cache, optionsName);
+function userPart(part: UserPart): LanguageModelV4TextPart | LanguageModelV4FilePart {
   switch (part.kind) {
     case "text":
-      return { type: "text", text: part.text, ...cached };
+      return { type: "text", text: part.text };
     case "audio": {
       const mediaType = part.format === "wav" ? "audio/wav" : "audio/mpeg";
-      return { type: "file", mediaType, data: { type: "data", data: part.data }, ...cached };
+      return { type: "file", mediaType, data: { type: "data", data: part.data } };
     }
     case "image":
       if (part.detail !== null) {
         throw cannot(`${part.at}.detail`, "is not supported by this model's provider; remove it");
       }
-      return { ...filePart(part.source, "image/*"), ...cached };
+      return filePart(part.source, "image/*");
     case "file": {
       const filename = part.filename === null ? {} : { filename: part.filename };
-      return { ...filePart(part.source, "application/pdf"), ...filename, ...cached };
+      return { ...filePart(part.source, "application/pdf"), ...filename };
     }
   }
 }
@@ -119,11 +107,10 @@ function filePart(source: MediaSource, mediaType: string): LanguageModelV4FilePa
 }
 
 function assistantPart(part: AssistantPart, optionsName: string): AssistantContent[] {
-  const cached = cacheOptions(part.cache, optionsName);
   switch (part.kind) {
     case "text":
     case "refusal":
-      return [{ type: "text", text: part.text, ...cached }];
+      return [{ type: "text", text: part.text }];
     case "reasoning": {
       // A provider takes thoughts only with its own signature.
       const signed = signatureOptions(part.signature, optionsName);
@@ -132,7 +119,7 @@ function assistantPart(part: AssistantPart, optionsName: string): AssistantConte
     case "call": {
       const signed = signatureOptions(part.signature, optionsName);
       const { id: toolCallId, name: toolName } = part;
-      return [{ type: "tool-call", toolCallId, toolName, input: inputOf(part), ...cached, ...signed }];
+      return [{ type: "tool-call", toolCallId, toolName, input: inputOf(part), ...signed }];
     }
   }
 }
@@ -144,29 +131,21 @@ function inputOf({ input, at }: { readonly input: string; readonly at: string })
 }
 
 function toolResult(
-  { callId, parts, isError, cache, at }: ToolResultPart,
+  { callId, parts, isError, at }: ToolResultPart,
   toolNames: ReadonlyMap<string, string>,
-  optionsName: string,
 ): LanguageModelV4ToolResultPart {
   const toolName = toolNames.get(callId);
   if (toolName === undefined) throw cannot(at, "must be the id of a call that an earlier message has made");
-  const cached = cacheOptions(cache, optionsName);
   const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
   if (texts.length === parts.length) {
     const output = { type: isError ? "error-text" : "text", value: texts.join("\n") } as const;
-    return { type: "tool-result", toolCallId: callId, toolName, output, ...cached };
+    return { type: "tool-result", toolCallId: callId, toolName, output };
   }
   const value = parts.map((part) => {
     if (part.kind === "text") return { type: "text" as const, text: part.text };
     return filePart(part.source, part.kind === "image" ? "image/*" : "application/pdf");
   });
-  return { type: "tool-result", toolCallId: callId, toolName, output: { type: "content", value }, ...cached };
-}
-
-/** Asks a provider to cache the prompt up to a part. Others than Anthropic cache by themselves. */
-export function cacheOptions(cache: CacheTtl | null, optionsName: string): WithOptions {
-  if (cache === null || optionsName !== "anthropic") return {};
-  return { providerOptions: { anthropic: { cacheControl: { type: "ephemeral", ttl: cache } } } };
+  return { type: "tool-result", toolCallId: callId, toolName, output: { type: "content", value } };
 }
 
 /** What the provider wants back with a part; `null` if it is not this provider's. */

@@ -1,8 +1,7 @@
 import type { EmbeddingModelV4, LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { Upstream } from "../../catalog/catalog.ts";
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
-import type { AnswerEvent } from "../../conversation/answer.ts";
-import type { Conversation } from "../../conversation/conversation.ts";
+import type { ConversationLimits } from "../expressible.ts";
 
 /** A provider, as a package of the AI SDK creates it from its settings. */
 export interface Provider {
@@ -18,23 +17,12 @@ export interface ProviderSettings {
 
 type ProviderOptions = SharedV4ProviderOptions[string];
 
-/** What a provider can't express. Requests that need it are refused, because their answers would differ from what they ask for. */
-export interface ProviderLimits {
+/** What a provider's package can't express, and how it is told what it can. */
+export interface ProviderLimits extends ConversationLimits {
   /** The name of its own options. */
   readonly optionsName: string;
-  /** Fields that it does not support. */
-  readonly unsupported: ReadonlySet<keyof Conversation>;
-  readonly maxTemperature: number;
-  /** Whether it refuses `temperature` and `top_p` together. */
-  readonly hasOneOfTemperatureAndTopP: boolean;
-  /** Whether it refuses a temperature, `top_p` or forced tool call together with reasoning. */
-  readonly thinksAlone: boolean;
-  /** Whether it supports JSON output without a schema. */
-  readonly hasJsonWithoutSchema: boolean;
   /** Whether it takes instructions within a conversation, and not only at its beginning. */
   readonly hasSystemAnywhere: boolean;
-  /** Its options for a request that forbids parallel calls; `null` if there are none. */
-  readonly oneCallAtATime: Readonly<Record<string, boolean>> | null;
   /** Its options for thinking with a budget of tokens, or as much as it sees fit; `null` if there are none. */
   readonly thinkingOf: ((budgetTokens: number | null) => ProviderOptions) | null;
   /** Its option for the number of an embedding's dimensions; `null` if there is none. */
@@ -46,11 +34,8 @@ export const FEW_LIMITS: ProviderLimits = {
   optionsName: "",
   unsupported: new Set(),
   maxTemperature: 2,
-  hasOneOfTemperatureAndTopP: false,
-  thinksAlone: false,
-  hasJsonWithoutSchema: true,
   hasSystemAnywhere: true,
-  oneCallAtATime: null,
+  hasOneCallAtATime: false,
   thinkingOf: null,
   dimensionsOption: null,
 };
@@ -62,17 +47,6 @@ export const AI_SDK_SETTINGS = {
   ...UPSTREAM_SETTINGS.limits,
 };
 
-/** Reads a provider's answers. `jsonTool` is the tool whose input is the answer, where a package asks for JSON by a tool. */
-export interface AnswerReader {
-  /** An answer without content, which the package reads while the real one is not asked for yet. */
-  readonly blank: string;
-  /** The same as a stream. */
-  readonly blankStream: string;
-  /** @throws {UpstreamRefused} for a malformed answer. */
-  whole(text: string, jsonTool: string | null): readonly AnswerEvent[];
-  stream(data: AsyncIterable<readonly string[]>, jsonTool: string | null): AsyncIterable<AnswerEvent>;
-}
-
 /** Which provider speaks to an upstream. */
 export interface ProviderSource {
   readonly limits: ProviderLimits;
@@ -80,8 +54,6 @@ export interface ProviderSource {
   readonly nameOf: (upstream: Upstream) => string;
   /** The base URL of upstreams without one; absent: the package's own, which it may read from the environment. */
   readonly defaultBaseUrl?: string;
-  /** Reads the provider's answers instead of its package, where the package takes long; absent: the package does. */
-  readonly reader?: AnswerReader;
   /** Loads it, when it is needed for the first time. @throws {Error} when it is not installed, or no provider. */
   readonly load: (name: string) => Promise<(settings: ProviderSettings) => Provider>;
 }

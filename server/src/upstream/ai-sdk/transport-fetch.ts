@@ -13,7 +13,13 @@ export interface FetchOptions {
   readonly transport: Transport;
   readonly timeouts: TransportTimeouts;
   /** What must not be exceeded, where the package might; `null`: nothing is to be looked at. */
-  readonly maxTokens: number | null;
+  readonly paid: PaidTokens | null;
+}
+
+export interface PaidTokens {
+  readonly maxTokens: number;
+  /** Of the client, for errors. */
+  readonly names: { readonly reasoning: string; readonly maxTokens: string };
 }
 
 /** A `fetch` for one call of a package that brings its own wire format, and whether it has sent anything. */
@@ -31,8 +37,8 @@ export class CallFetch {
 
   /** Sends the request over a transport, with the same connections, timeouts and rules as every other request. */
   readonly fetch: typeof fetch = async (input, init) => {
-    const { transport, timeouts, maxTokens } = this.#options;
-    const body = typeof init?.body === "string" ? withinBudget(init.body, maxTokens) : null;
+    const { transport, timeouts, paid } = this.#options;
+    const body = typeof init?.body === "string" ? withinBudget(init.body, paid) : null;
     const request = {
       method: init?.method === "GET" ? "GET" : "POST",
       url: input instanceof Request ? input.url : String(input),
@@ -55,20 +61,19 @@ export class CallFetch {
  * Limits the tokens of a request. A package may ask for more than its caller did: Anthropic's adds the thinking budget to the
  * maximum of the answer. The upstream must not be asked for more than is paid for.
  */
-export function withinBudget(text: string, maxTokens: number | null): string {
-  if (maxTokens === null) return text;
+function withinBudget(text: string, paid: PaidTokens | null): string {
+  if (paid === null) return text;
+  const { maxTokens } = paid;
   const body: unknown = JSON.parse(text);
   if (!isJsonObject(body) || typeof body.max_tokens !== "number" || body.max_tokens <= maxTokens) return text;
-  return JSON.stringify({ ...body, max_tokens: maxTokens, ...thinkingWithin(body.thinking, maxTokens) });
+  return JSON.stringify({ ...body, max_tokens: maxTokens, ...thinkingWithin(body.thinking, paid) });
 }
 
-function thinkingWithin(thinking: unknown, maxTokens: number): JsonObject {
+function thinkingWithin(thinking: unknown, { maxTokens, names }: PaidTokens): JsonObject {
   if (!isJsonObject(thinking) || typeof thinking.budget_tokens !== "number") return {};
   if (maxTokens <= MIN_THINKING_TOKENS) {
-    throw cannot(
-      "reasoning_effort",
-      `needs max_tokens, and credit, of more than ${MIN_THINKING_TOKENS} tokens`,
-    );
+    const reason = `needs ${names.maxTokens}, and credit, of more than ${MIN_THINKING_TOKENS} tokens`;
+    throw cannot(names.reasoning, reason);
   }
   const budget = Math.max(MIN_THINKING_TOKENS, Math.floor(maxTokens * THINKING_SHARE));
   return { thinking: { ...thinking, budget_tokens: Math.min(thinking.budget_tokens, budget) } };

@@ -1,47 +1,22 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
-import { messagesEvent } from "../../conversation/signs.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
-import type { AnswerReader } from "../ai-sdk/provider.ts";
 import { jsonText } from "../json-text.ts";
 import { malformedResponse } from "../refusal.ts";
 import { TransportError } from "../transport.ts";
 import { refusedIn } from "./error-event.ts";
 import { readMessagesUsage } from "./usage.ts";
 
-const BLANK = {
-  id: "msg_blank",
-  type: "message",
-  role: "assistant",
-  model: "blank",
-  content: [],
-  stop_reason: "end_turn",
-  stop_sequence: null,
-  usage: { input_tokens: 0, output_tokens: 0 },
-};
-
 /**
- * Reads the answers of Anthropic's Messages API for conversations. The package of the AI SDK writes their requests. It
- * would read their answers, too, but takes several times as long for each event of a stream.
+ * The events of a whole answer.
+ *
+ * @param answerTool The tool whose input is the answer, for models without structured outputs; `null`: none.
+ * @throws {UpstreamRefused} for a malformed answer.
  */
-export const messagesReader: AnswerReader = {
-  blank: JSON.stringify(BLANK),
-  blankStream: [
-    { type: "message_start", message: { ...BLANK, stop_reason: null } },
-    { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 0 } },
-    { type: "message_stop" },
-  ]
-    .map((event) => messagesEvent(event.type, JSON.stringify(event)))
-    .join(""),
-  whole: eventsOfMessage,
-  stream: eventsOfStream,
-};
-
-/** @param jsonTool The tool whose input is the answer, for models without structured outputs; `null`: none. */
-function eventsOfMessage(text: string, jsonTool: string | null): readonly AnswerEvent[] {
+export function eventsOfMessage(text: string, answerTool: string | null): readonly AnswerEvent[] {
   const message = parseJsonObject(text);
   if (message === null || !Array.isArray(message.content)) throw malformedResponse();
-  const reader = new MessageReader(jsonTool);
+  const reader = new MessageReader(answerTool);
   const events = message.content.flatMap((block: Json, index) => [
     ...reader.start(index, block),
     ...reader.stop(index),
@@ -50,11 +25,12 @@ function eventsOfMessage(text: string, jsonTool: string | null): readonly Answer
   return [...events, ...reader.finish()];
 }
 
-async function* eventsOfStream(
+/** The events of a streamed answer. @param answerTool As of {@link eventsOfMessage}. */
+export async function* eventsOfStream(
   data: AsyncIterable<readonly string[]>,
-  jsonTool: string | null,
+  answerTool: string | null,
 ): AsyncGenerator<AnswerEvent> {
-  const reader = new MessageReader(jsonTool);
+  const reader = new MessageReader(answerTool);
   for await (const list of data) {
     for (const text of list) {
       const event = parseJsonObject(text);
@@ -94,7 +70,7 @@ type Block =
 
 /** Reads a message block by block. Blocks of tools that the provider runs itself are left out. */
 class MessageReader {
-  readonly #jsonTool: string | null;
+  readonly #answerTool: string | null;
   /** The text beside the tool for JSON, which counts only if the tool is not called. `null`: it is not held back. */
   #heldBack: string | null;
   #hasFinalUsage = false;
@@ -105,9 +81,9 @@ class MessageReader {
   #stopReason: Json = null;
   #stopSequence: Json = null;
 
-  constructor(jsonTool: string | null) {
-    this.#jsonTool = jsonTool;
-    this.#heldBack = jsonTool === null ? null : "";
+  constructor(answerTool: string | null) {
+    this.#answerTool = answerTool;
+    this.#heldBack = answerTool === null ? null : "";
   }
 
   /** Notes the usage at the beginning of a stream, which is not that of the answer. */
@@ -203,7 +179,7 @@ class MessageReader {
   *#startCall(index: Json | undefined, { id, name, input: whole }: JsonObject): Generator<AnswerEvent> {
     if (typeof id !== "string" || typeof name !== "string") throw malformedResponse();
     let block: Block = { kind: "text" };
-    if (name === this.#jsonTool) {
+    if (name === this.#answerTool) {
       this.#heldBack = null;
     } else {
       block = { kind: "call", call: this.#calls++, hasInput: false };

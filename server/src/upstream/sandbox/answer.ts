@@ -4,9 +4,13 @@ import { instanceOf } from "./schema-instance.ts";
 import { echo, lorem, type TextPieces, untilStop, upTo } from "./text.ts";
 
 /** What one choice of an answer consists of. */
-export type Answer =
+export type Answer = {
+  /** What the model thinks first, in tokens; empty for models without reasoning. */
+  readonly thoughts: readonly string[];
+} & (
   | { readonly kind: "text"; readonly pieces: TextPieces }
-  | { readonly kind: "calls"; readonly calls: readonly ToolCall[] };
+  | { readonly kind: "calls"; readonly calls: readonly ToolCall[] }
+);
 
 export interface ToolCall {
   readonly id: string;
@@ -15,6 +19,18 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
+const MODELS: readonly string[] = ["echo", "lorem", "reasoning"];
+/** How long the model `reasoning` thinks. */
+const EFFORT_TOKENS: ReadonlyMap<string, number> = new Map([
+  ["none", 0],
+  ["minimal", 8],
+  ["low", 24],
+  ["medium", 64],
+  ["high", 160],
+  ["xhigh", 320],
+  ["max", 640],
+]);
+const DEFAULT_EFFORT = "medium";
 const LOREM_TOKENS = 64;
 /** The maximum of an answer that is not streamed. A streamed answer may be as long as requested. */
 const MAX_WHOLE_TOKENS = 16_384;
@@ -25,16 +41,42 @@ const MAX_WHOLE_TOKENS = 16_384;
  * @throws {SandboxRefusal} the sandbox has no such model.
  */
 export function answerTo(request: ChatRequest, choice: number): Answer {
-  if (request.model !== "echo" && request.model !== "lorem") {
-    throw new SandboxRefusal(404, "model_not_found", "The sandbox has the models echo and lorem.", "model");
+  if (!MODELS.includes(request.model)) {
+    const message = `The sandbox has the models ${MODELS.join(", ")}.`;
+    throw new SandboxRefusal(404, "model_not_found", message, "model");
   }
+  const thoughts = thoughtsOn(request);
   const called = toolsCalled(request);
-  if (called.length > 0) return { kind: "calls", calls: called.map((tool, at) => callOf(tool, request, at)) };
+  if (called.length > 0) {
+    return { kind: "calls", thoughts, calls: called.map((tool, at) => callOf(tool, request, at)) };
+  }
   const limit = request.stream
     ? request.maxTokens
     : Math.min(request.maxTokens ?? MAX_WHOLE_TOKENS, MAX_WHOLE_TOKENS);
-  const text = untilStop(request.stops, upTo(limit, textOf(request, choice)));
-  return { kind: "text", pieces: text };
+  const rest = limit === null ? null : Math.max(0, limit - thoughts.length);
+  const text = untilStop(request.stops, upTo(rest, textOf(request, choice)));
+  return { kind: "text", thoughts, pieces: text };
+}
+
+/**
+ * What the model `reasoning` thinks before it answers. As with other models, its tokens are of the completion and count for its limit.
+ *
+ * @throws {SandboxRefusal} the effort is none that there is.
+ */
+function thoughtsOn(request: ChatRequest): readonly string[] {
+  if (request.model !== "reasoning") return [];
+  const tokens = EFFORT_TOKENS.get(request.reasoningEffort ?? DEFAULT_EFFORT);
+  if (tokens === undefined) {
+    const message = `reasoning_effort: must be one of ${[...EFFORT_TOKENS.keys()].join(", ")}`;
+    throw new SandboxRefusal(400, "invalid_request", message, "reasoning_effort");
+  }
+  const max = Math.min(tokens, request.maxTokens ?? tokens);
+  return [...upTo(max, thoughtsAbout(lastUserText(request)))];
+}
+
+function* thoughtsAbout(text: string): TextPieces {
+  yield* echo(`The user wrote: ${text}\n\nI repeat it, because that is all a sandbox model can do.\n\n`);
+  return yield* lorem(text.length);
 }
 
 function textOf(request: ChatRequest, choice: number): TextPieces {
@@ -43,7 +85,7 @@ function textOf(request: ChatRequest, choice: number): TextPieces {
     return echo(JSON.stringify(instanceOf(request.format.schema, lastUserText(request))));
   }
   if (last?.role === "tool") return echo(`The tool answered: ${last.text}`);
-  if (request.model === "echo") return echo(lastUserText(request));
+  if (request.model !== "lorem") return echo(lastUserText(request));
   const seed = createHash("sha256")
     .update(JSON.stringify([request.messages, request.seed, choice]))
     .digest()

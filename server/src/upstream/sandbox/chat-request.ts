@@ -34,6 +34,7 @@ const chat = z.looseObject({
   max_completion_tokens: tokenLimit,
   stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
   seed: z.number().int().nullish(),
+  reasoning_effort: z.string().nullish(),
   tools: z.array(tool).max(128).nullish(),
   tool_choice: z
     .union([
@@ -67,6 +68,8 @@ export interface ChatRequest {
   readonly maxTokens: number | null;
   readonly stops: readonly string[];
   readonly seed: number;
+  /** `null`: the model's default. */
+  readonly reasoningEffort: string | null;
   readonly tools: readonly SandboxTool[];
   readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
   readonly parallelToolCalls: boolean;
@@ -100,6 +103,7 @@ export function readChatRequest(body: unknown): ChatRequest {
     maxTokens: raw.max_completion_tokens ?? raw.max_tokens ?? null,
     stops: (typeof raw.stop === "string" ? [raw.stop] : (raw.stop ?? [])).filter((stop) => stop !== ""),
     seed: raw.seed ?? 0,
+    reasoningEffort: raw.reasoning_effort ?? null,
     tools,
     toolChoice: toolChoiceOf(raw.tool_choice, tools),
     parallelToolCalls: raw.parallel_tool_calls !== false,

@@ -28,7 +28,10 @@ const CHUNKS_AT_ONCE = 64;
 /** A whole completion, in OpenAI's shape. */
 export function wholeCompletion(answers: readonly Answer[], options: CompletionOptions): JsonObject {
   let completionTokens = 0;
+  const reasoningTokens = tokensOfThoughts(answers);
   const choices = answers.map((answer, index) => {
+    completionTokens += answer.thoughts.length;
+    const thought = answer.thoughts.length === 0 ? {} : { reasoning_content: answer.thoughts.join("") };
     if (answer.kind === "calls") {
       completionTokens += tokensOfCalls(answer.calls);
       const tool_calls = answer.calls.map((call) => ({
@@ -36,17 +39,24 @@ export function wholeCompletion(answers: readonly Answer[], options: CompletionO
         type: "function",
         function: { name: call.name, arguments: call.arguments },
       }));
-      return choiceOf(index, { role: "assistant", content: null, tool_calls, refusal: null }, "tool_calls");
+      return choiceOf(
+        index,
+        { role: "assistant", content: null, ...thought, tool_calls, refusal: null },
+        "tool_calls",
+      );
     }
     let content = "";
     for (;;) {
       const next = answer.pieces.next();
-      if (next.done) return choiceOf(index, { role: "assistant", content, refusal: null }, next.value);
+      if (next.done)
+        return choiceOf(index, { role: "assistant", content, ...thought, refusal: null }, next.value);
       completionTokens++;
       content += next.value;
     }
   });
-  const usage = options.withUsage ? { usage: usageOf(options.promptTokens, completionTokens) } : {};
+  const usage = options.withUsage
+    ? { usage: usageOf(options.promptTokens, completionTokens, reasoningTokens) }
+    : {};
   return { ...options.head, object: "chat.completion", choices, ...usage };
 }
 
@@ -79,12 +89,13 @@ export async function* chunksOfCompletion(
     if (options.cut) throw new TransportError("cut", "the sandbox was told to break off");
   }
   if (options.withUsage) {
-    const usage = usageOf(options.promptTokens, completionTokens);
+    const usage = usageOf(options.promptTokens, completionTokens, tokensOfThoughts(answers));
     yield { ...options.head, object: "chat.completion.chunk", choices: [], usage };
   }
 }
 
 function* deltasOf(answer: Answer): Generator<{ delta: JsonObject; tokens: number }, FinishReason> {
+  for (const thought of answer.thoughts) yield { delta: { reasoning_content: thought }, tokens: 1 };
   if (answer.kind === "text") {
     for (;;) {
       const next = answer.pieces.next();
@@ -110,12 +121,16 @@ function tokensOfCalls(calls: readonly ToolCall[]): number {
   return calls.reduce((sum, call) => sum + countTokens(call.name) + countTokens(call.arguments), 0);
 }
 
-function usageOf(promptTokens: number, completionTokens: number): JsonObject {
+function tokensOfThoughts(answers: readonly Answer[]): number {
+  return answers.reduce((sum, { thoughts }) => sum + thoughts.length, 0);
+}
+
+function usageOf(promptTokens: number, completionTokens: number, reasoningTokens: number): JsonObject {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
     prompt_tokens_details: { cached_tokens: 0 },
-    completion_tokens_details: { reasoning_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
   };
 }

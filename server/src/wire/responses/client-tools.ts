@@ -41,7 +41,7 @@ export class ClientTools {
     return [...this.#tools.values()].map(({ definition }) => definition);
   }
 
-  /** Adds a tool. One that is there already is defined anew: clients send their tools again when these have changed. */
+  /** Adds a tool. A new definition replaces an earlier one of the same name: clients send their tools again when these have changed. */
   add(tool: ClientTool, definition: Omit<Tool, "name">): void {
     const name = this.nameOf(tool);
     this.#tools.set(name, { tool, definition: { ...definition, name } });

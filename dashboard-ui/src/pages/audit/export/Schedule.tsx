@@ -38,7 +38,9 @@ export function Schedule({ filters, format }: ScheduleProps) {
         {kind === "cron" ? " in the crontab." : " in the repository's secrets."}
       </p>
       <Segmented label="Run by" value={kind} options={KINDS} onChange={setKind} />
-      <Code label="Schedule">{code}</Code>
+      <Code label="Schedule" language={kind === "cron" ? "bash" : "yaml"}>
+        {code}
+      </Code>
       <p>
         <CopyButton text={code} what={kind === "cron" ? "crontab line" : "workflow"} />
       </p>

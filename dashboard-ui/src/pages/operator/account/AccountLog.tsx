@@ -1,7 +1,9 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../../api/client.ts";
 import type { AuditEntry } from "../../../api/types.ts";
+import buttonStyles from "../../../components/Button.module.css";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
 import { formatDuration, formatExactTime, formatUsd } from "../../../components/format.ts";
 import { Paged } from "../../../components/Paged.tsx";
@@ -45,8 +47,11 @@ export function AccountLog({ accountId }: { readonly accountId: string }) {
   const entries = query.data?.pages.flatMap((page) => page.entries) ?? [];
   return (
     <div className={consoleStyles.consolePart}>
-      <div>
+      <div className={consoleStyles.consoleRow}>
         <Segmented label="Requests" value={shown} options={SHOWN} onChange={setShown} />
+        <Link className={buttonStyles.button} to="/operator/log" search={{ accountId }}>
+          Search in the request log
+        </Link>
       </div>
       <Paged query={query} what="requests">
         {query.isSuccess && entries.length === 0 ? (

@@ -1,0 +1,10 @@
+import { formatCount } from "../../components/format.ts";
+import type { EntryPage } from "./entry-list.ts";
+
+/** The number of matching entries, for screen readers. */
+export function countText(first: (EntryPage & { readonly nextCursor: string | null }) | undefined): string {
+  if (first === undefined) return "";
+  const count = first.entries.length;
+  if (first.nextCursor !== null) return `More than ${formatCount(count)} entries`;
+  return `${formatCount(count)} ${count === 1 ? "entry" : "entries"}`;
+}

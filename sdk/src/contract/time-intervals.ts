@@ -1,0 +1,110 @@
+/** The intervals of usage. */
+export type UsageInterval = "hour" | "day" | "month";
+
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
+const NAME = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/;
+
+/** Whether a text is the name of a time zone, such as `Europe/Berlin`. Offsets such as `+02:00` are none. */
+export function isTimeZone(text: string): boolean {
+  if (!NAME.test(text)) return false;
+  try {
+    return clockOf(text) !== undefined;
+  } catch {
+    // The runtime says so by an error only.
+    return false;
+  }
+}
+
+/**
+ * The start of the interval that contains a time; with `later`, that of the interval so many intervals later. Usage is counted by hours of
+ * UTC: a day or a month begins with the first whole hour of UTC in it, and an hour belongs to the day in which it begins.
+ */
+export function intervalStart(moment: Date, interval: UsageInterval, timeZone: string, later = 0): Date {
+  const hourMs = Math.floor(moment.getTime() / HOUR_MS) * HOUR_MS;
+  if (interval === "hour") return new Date(hourMs + later * HOUR_MS);
+  const local = new Date(hourMs + offsetMs(hourMs, timeZone));
+  const [year, month, day] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()];
+  return midnight(
+    interval === "month" ? Date.UTC(year, month + later) : Date.UTC(year, month, day + later),
+    timeZone,
+  );
+}
+
+/** The start of a day, such as `2026-01-31`, or of one that is so many days later. */
+export function dayStart(day: string, timeZone: string, later = 0): Date {
+  return midnight(Date.parse(day) + later * DAY_MS, timeZone);
+}
+
+/** The first whole hour of a day, whose midnight is given as if it were of UTC. */
+function midnight(localMs: number, timeZone: string): Date {
+  return new Date(Math.ceil(instantOf(localMs, timeZone) / HOUR_MS) * HOUR_MS);
+}
+
+/**
+ * The time at which clocks show a local one. Of two such times, which there are when clocks are put back, it is the first. Where clocks
+ * skip it, it is the time of the change.
+ */
+function instantOf(localMs: number, timeZone: string): number {
+  const before = localMs - offsetMs(localMs - DAY_MS, timeZone);
+  const after = localMs - offsetMs(localMs + DAY_MS, timeZone);
+  if (before === after) return before;
+  const shown = [before, after].filter((ms) => ms + offsetMs(ms, timeZone) === localMs);
+  return shown.length === 0 ? before : Math.min(...shown);
+}
+
+/** Differences between clocks and UTC: formatting a time takes tens of microseconds, and the same days are asked for again and again. */
+const offsets = new Map<string, number>();
+const MAX_OFFSETS = 20_000;
+
+/** The difference between the clocks of a time zone and UTC. */
+function offsetMs(timeMs: number, timeZone: string): number {
+  if (timeZone === "UTC") return 0;
+  const key = `${timeZone} ${timeMs}`;
+  const known = offsets.get(key);
+  if (known !== undefined) return known;
+  const offset = formattedOffsetMs(timeMs, timeZone);
+  if (offsets.size >= MAX_OFFSETS) offsets.clear();
+  offsets.set(key, offset);
+  return offset;
+}
+
+function formattedOffsetMs(timeMs: number, timeZone: string): number {
+  const parts = new Map(
+    clockOf(timeZone)
+      .formatToParts(timeMs)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
+  const shownMs = Date.UTC(
+    part("year"),
+    part("month") - 1,
+    part("day"),
+    part("hour"),
+    part("minute"),
+    part("second"),
+  );
+  return shownMs - Math.floor(timeMs / 1_000) * 1_000;
+}
+
+const clocks = new Map<string, Intl.DateTimeFormat>();
+/** There are about 600 names, in any case. */
+const MAX_CLOCKS = 1_000;
+
+function clockOf(timeZone: string): Intl.DateTimeFormat {
+  const known = clocks.get(timeZone);
+  if (known !== undefined) return known;
+  const clock = new Intl.DateTimeFormat("en-US", {
+    timeZone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+  if (clocks.size >= MAX_CLOCKS) clocks.clear();
+  clocks.set(timeZone, clock);
+  return clock;
+}

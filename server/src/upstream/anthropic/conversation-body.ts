@@ -1,0 +1,188 @@
+import { type Conversation, cannot, nameOf, type Tool } from "../../conversation/conversation.ts";
+import type { JsonObject } from "../../json/json.ts";
+import type { ConversationCall } from "../dialect.ts";
+import { type ConversationLimits, leftOutOf, requireExpressible } from "../expressible.ts";
+import { CacheBreakpoints } from "./cache-breakpoints.ts";
+import { type ModelTraits, traitsOf } from "./models.ts";
+import { isOutputSchema, outputSchema } from "./output-schema.ts";
+import { promptOf } from "./prompt.ts";
+import { isThinking, type Thinking, thinkingOf, thinkingWithin } from "./thinking.ts";
+import { answerToolFields, type ToolFields, type ToolOptions, toolFields } from "./tools.ts";
+
+const LIMITS: ConversationLimits = {
+  unsupported: new Set(["seed", "presencePenalty", "frequencyPenalty"]),
+  maxTemperature: 1,
+  hasOneCallAtATime: true,
+};
+const STRICT_TOOLS = "structured-outputs-2025-11-13";
+/** The longest id of a user that Anthropic takes. */
+const MAX_USER_LENGTH = 256;
+
+export interface MessagesBody {
+  readonly body: JsonObject;
+  /** The features that the request needs. */
+  readonly betas: readonly string[];
+  /** The tool whose input is the answer; `null`: there is none. */
+  readonly answerTool: string | null;
+  /** What the model has no equivalent of, by the client's names. */
+  readonly ignored: readonly string[];
+}
+
+/** A conversation as a request of Anthropic's Messages API. @throws {Failure} `invalid_request` naming what can't be expressed. */
+export function messagesBodyOf(call: ConversationCall): MessagesBody {
+  const { conversation, upstreamModel, stream } = call;
+  requireExpressible(conversation, LIMITS);
+  requireCompatible(conversation);
+  const traits = traitsOf(upstreamModel);
+  const { thinking, maxTokens } = tokensOf(call, traits);
+  const breakpoints = new CacheBreakpoints();
+  const prompt = promptOf(conversation.turns, breakpoints);
+  const sampling = samplingOf(conversation, thinking, traits);
+  const output = outputOf({ conversation, traits, thinking, breakpoints, stream });
+  const { effort, field } = thinking;
+  const config = {
+    ...(effort === null ? {} : { effort }),
+    ...(output.format === null ? {} : { format: output.format }),
+  };
+  const body: JsonObject = {
+    model: upstreamModel,
+    max_tokens: maxTokens,
+    ...sampling.fields,
+    ...(conversation.stop.length === 0 ? {} : { stop_sequences: conversation.stop }),
+    ...(field === null ? {} : { thinking: field }),
+    ...(Object.keys(config).length === 0 ? {} : { output_config: config }),
+    ...metadataOf(conversation),
+    ...(prompt.system === null ? {} : { system: prompt.system }),
+    messages: prompt.messages,
+    ...output.tools,
+    ...(stream ? { stream: true } : {}),
+  };
+  const ignored = [
+    ...leftOutOf(conversation, LIMITS),
+    ...sampling.ignored,
+    ...(thinking.isBudgetIgnored ? [nameOf(conversation, "reasoning")] : []),
+    ...output.ignored,
+    ...(breakpoints.isExceeded ? ["cache_control"] : []),
+  ];
+  return { body, betas: [...prompt.betas, ...output.betas], answerTool: output.answerTool, ignored };
+}
+
+/** Refuses fields that Anthropic does not take together. */
+function requireCompatible(conversation: Conversation): void {
+  const { temperature, toolChoice, reasoning } = conversation;
+  const topP = topPOf(conversation);
+  const names = {
+    temperature: nameOf(conversation, "temperature"),
+    topP: nameOf(conversation, "topP"),
+    reasoning: nameOf(conversation, "reasoning"),
+  };
+  if (temperature !== null && topP !== null) {
+    throw cannot(names.topP, `cannot be combined with ${names.temperature} for this model`);
+  }
+  const effort = reasoning?.effort ?? null;
+  if (effort === null || effort === "none") return;
+  const together = `cannot be combined with ${names.reasoning} for this model`;
+  // With thinking, 1 is the only possible temperature.
+  if (temperature !== null && temperature !== 1) throw cannot(names.temperature, together);
+  if (topP !== null) throw cannot(names.topP, together);
+  if (toolChoice?.kind === "required" || toolChoice?.kind === "tool") {
+    const reason = `must be auto or none with ${names.reasoning} for this model`;
+    throw cannot(nameOf(conversation, "toolChoice"), reason);
+  }
+}
+
+/** All of the probability is what the model uses anyway. */
+function topPOf({ topP }: Conversation): number | null {
+  return topP === 1 ? null : topP;
+}
+
+/** The thinking and the maximum of the request, which contains both thinking and answer. It is never more than is paid for. */
+function tokensOf(
+  { conversation, maxTokens: paid }: ConversationCall,
+  traits: ModelTraits,
+): { readonly thinking: Thinking; readonly maxTokens: number } {
+  const { reasoning } = conversation;
+  const thinking = thinkingOf(reasoning, traits);
+  const answer = conversation.maxTokens ?? paid ?? traits.maxTokens;
+  const wanted = answer + (thinking.budgetTokens ?? 0);
+  const maxTokens = traits.isKnown ? Math.min(wanted, traits.maxTokens) : wanted;
+  if (reasoning === null || paid === null || maxTokens <= paid) return { thinking, maxTokens };
+  return { thinking: thinkingWithin(thinking, paid, conversation), maxTokens: paid };
+}
+
+interface Sampling {
+  readonly fields: JsonObject;
+  readonly ignored: readonly string[];
+}
+
+function samplingOf(conversation: Conversation, thinking: Thinking, { hasSampling }: ModelTraits): Sampling {
+  const { reasoning, temperature, topK } = conversation;
+  const effort = reasoning?.effort ?? null;
+  // A temperature that is left as it was says nothing.
+  const isUsual = effort !== null && effort !== "none";
+  const topP = topPOf(conversation);
+  const fields = {
+    ...(temperature === null || isUsual ? {} : { temperature }),
+    ...(topK === null ? {} : { top_k: topK }),
+    ...(topP === null ? {} : { top_p: topP }),
+  };
+  if (hasSampling && !isThinking(thinking)) return { fields, ignored: [] };
+  const ignored = [
+    ...("temperature" in fields ? [nameOf(conversation, "temperature")] : []),
+    ...("top_k" in fields ? [nameOf(conversation, "topK")] : []),
+    ...("top_p" in fields ? [nameOf(conversation, "topP")] : []),
+  ];
+  return { fields: {}, ignored };
+}
+
+interface Output {
+  readonly tools: ToolFields["fields"];
+  readonly betas: readonly string[];
+  /** The format of the answer in `output_config`. */
+  readonly format: JsonObject | null;
+  readonly answerTool: string | null;
+  readonly ignored: readonly string[];
+}
+
+/** What the model is to produce: text, calls of tools, or JSON by a schema. */
+function outputOf(options: ToolOptions): Output {
+  const { conversation, traits } = options;
+  const { tools } = conversation;
+  const schema = schemaOf(conversation);
+  const isStrictIgnored = !traits.hasOutputSchemas && tools.some(({ strict }) => strict === true);
+  const ignored: string[] = isStrictIgnored ? ["strict"] : [];
+  if (schema !== null && !(traits.hasOutputSchemas && isOutputSchema(schema))) {
+    const answerTool = freeName("json", tools);
+    const fields = answerToolFields(answerTool, schema, options);
+    return { tools: fields, betas: [], format: null, answerTool, ignored };
+  }
+  const { fields, isChoiceIgnored } = toolFields(options);
+  if (isChoiceIgnored) ignored.push(nameOf(conversation, "toolChoice"));
+  if (schema === null && conversation.format?.kind === "schema") ignored.push(nameOf(conversation, "format"));
+  return {
+    tools: fields,
+    betas: tools.length > 0 && traits.hasOutputSchemas ? [STRICT_TOOLS] : [],
+    format: schema === null ? null : { type: "json_schema", schema: outputSchema(schema) },
+    answerTool: null,
+    ignored,
+  };
+}
+
+/** @throws {Failure} for JSON without a schema, which Anthropic does not have. */
+function schemaOf(conversation: Conversation): JsonObject | null {
+  const { format } = conversation;
+  if (format?.kind === "json") {
+    throw cannot(nameOf(conversation, "format"), "must be text or json_schema for this model");
+  }
+  return format?.kind === "schema" ? format.schema : null;
+}
+
+/** A name that no tool of the client has. */
+function freeName(name: string, tools: readonly Tool[]): string {
+  return tools.some((tool) => tool.name === name) ? freeName(`${name}_`, tools) : name;
+}
+
+/** A longer id would be refused. */
+function metadataOf({ user }: Conversation): JsonObject {
+  return user === null || user.length > MAX_USER_LENGTH ? {} : { metadata: { user_id: user } };
+}

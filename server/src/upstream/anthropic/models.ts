@@ -1,0 +1,64 @@
+/** What Anthropic's models differ in. The API refuses what a model does not have. */
+export interface ModelTraits {
+  /** The maximum tokens of an answer. Asked for where nobody limits the answer, because the API requires a maximum. */
+  readonly maxTokens: number;
+  /** Whether {@link maxTokens} is known to be the model's own, which a request may not exceed. */
+  readonly isKnown: boolean;
+  /** Whether it has structured outputs, and strict tools. */
+  readonly hasOutputSchemas: boolean;
+  /** Whether it takes a temperature, `top_p` and `top_k`. */
+  readonly hasSampling: boolean;
+  /** Whether it decides how much to think, by an effort. Others think within a budget. */
+  readonly hasAdaptiveThinking: boolean;
+  /** Whether it takes a budget for thinking. */
+  readonly hasBudgets: boolean;
+  readonly hasXhighEffort: boolean;
+  /** Whether it can be made to call a tool. */
+  readonly hasForcedCalls: boolean;
+  /** How it thinks as little as possible: not at all, only between its calls, or with a low effort. */
+  readonly minThinking: "disabled" | "between_tools" | "low";
+}
+
+const EARLY: ModelTraits = {
+  maxTokens: 4_096,
+  isKnown: true,
+  hasOutputSchemas: false,
+  hasSampling: true,
+  hasAdaptiveThinking: false,
+  hasBudgets: true,
+  hasXhighEffort: false,
+  hasForcedCalls: true,
+  minThinking: "disabled",
+};
+const ADAPTIVE: ModelTraits = {
+  ...EARLY,
+  maxTokens: 128_000,
+  hasOutputSchemas: true,
+  hasAdaptiveThinking: true,
+};
+const WITHOUT_SAMPLING: ModelTraits = { ...ADAPTIVE, hasSampling: false, hasXhighEffort: true };
+const ALWAYS_THINKING: ModelTraits = { ...WITHOUT_SAMPLING, hasBudgets: false, minThinking: "low" };
+
+/** The first pattern that a model's name matches decides. Names of models on other platforms contain Anthropic's. */
+const MODELS: readonly (readonly [pattern: RegExp, traits: ModelTraits])[] = [
+  [/claude-sonnet-5-5/, { ...ALWAYS_THINKING, hasForcedCalls: false, minThinking: "between_tools" }],
+  [/claude-opus-5-5|claude-fable-5-[12]/, { ...ALWAYS_THINKING, hasForcedCalls: false }],
+  [/claude-haiku-5-5/, { ...WITHOUT_SAMPLING, hasBudgets: false }],
+  [/claude-fable-5/, ALWAYS_THINKING],
+  [/claude-(?:opus-(?:5|4-[78])|sonnet-5)/, WITHOUT_SAMPLING],
+  [/claude-(?:sonnet|opus)-4-6/, ADAPTIVE],
+  [/claude-(?:sonnet|opus|haiku)-4-5/, { ...EARLY, maxTokens: 64_000, hasOutputSchemas: true }],
+  [/claude-opus-4-1/, { ...EARLY, maxTokens: 32_000, hasOutputSchemas: true }],
+  [/claude-sonnet-4[-@]/, { ...EARLY, maxTokens: 64_000 }],
+  [/claude-opus-4[-@]/, { ...EARLY, maxTokens: 32_000 }],
+  [/claude-3-haiku/, EARLY],
+  [/claude-(?:instant(?:-|$)|v?2(?=$|[-.:])|3(?=$|[-.]))/, { ...EARLY, isKnown: false }],
+  // A model that is newer than this list.
+  [/claude-/, { ...WITHOUT_SAMPLING, isKnown: false }],
+];
+/** Of other vendors' models that are served by this API. */
+const FOREIGN: ModelTraits = { ...EARLY, isKnown: false };
+
+export function traitsOf(model: string): ModelTraits {
+  return MODELS.find(([pattern]) => pattern.test(model))?.[1] ?? FOREIGN;
+}

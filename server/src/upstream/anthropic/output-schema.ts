@@ -1,0 +1,201 @@
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+
+/** Anthropic takes 24 optional properties, but fails to compile schemas of fewer on some platforms. */
+const MAX_OPTIONAL_PROPERTIES = 10;
+const FORMATS = new Set<Json | undefined>([
+  "date-time",
+  "time",
+  "date",
+  "duration",
+  "email",
+  "hostname",
+  "uri",
+  "ipv4",
+  "ipv6",
+  "uuid",
+]);
+/** Keywords that structured outputs do not have, and that the model is told in the description instead. */
+const DESCRIBED = [
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "pattern",
+  "minItems",
+  "maxItems",
+  "uniqueItems",
+  "minProperties",
+  "maxProperties",
+  "not",
+];
+/** Keywords that stay as they are. */
+const KEPT = ["$schema", "$id", "title", "description", "default", "const", "enum", "type"];
+
+const SCHEMAS = ["additionalProperties", "contains", "else", "if", "items", "not", "then"];
+const SCHEMA_LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"];
+const SCHEMA_MAPS = ["dependentSchemas", "patternProperties", "properties"];
+
+/**
+ * Whether structured outputs can express a schema. They take neither one that contains itself nor many optional properties, and
+ * close objects that may have any property, which would then be empty.
+ */
+export function isOutputSchema(schema: JsonObject): boolean {
+  const count = new SchemaCount(schema).optionalPropertiesOf("#");
+  return count <= MAX_OPTIONAL_PROPERTIES;
+}
+
+/** Counts the optional properties of a schema, each reference as often as it is used. `Infinity`: it can't be expressed. */
+class SchemaCount {
+  readonly #root: JsonObject;
+  /** By reference. `Infinity` while it is counted, because a schema in itself can't be expressed. */
+  readonly #counts = new Map<string, number>();
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+  }
+
+  optionalPropertiesOf(reference: string): number {
+    let count = this.#counts.get(reference);
+    if (count === undefined) {
+      this.#counts.set(reference, Number.POSITIVE_INFINITY);
+      count = this.#count(resolved(this.#root, reference));
+      this.#counts.set(reference, count);
+    }
+    return count;
+  }
+
+  #count(node: Json | undefined): number {
+    if (!isJsonObject(node)) return 0;
+    if (isOpen(node)) return Number.POSITIVE_INFINITY;
+    const { $ref: reference, properties, required } = node;
+    let count = optionalProperties(properties, required);
+    if (typeof reference === "string" && reference.startsWith("#")) {
+      count += this.optionalPropertiesOf(reference);
+    }
+    for (const child of childrenOf(node)) count += this.#count(child);
+    return count;
+  }
+}
+
+function optionalProperties(properties: Json | undefined, required: Json | undefined): number {
+  if (!isJsonObject(properties)) return 0;
+  const names = new Set<Json>(Array.isArray(required) ? required : []);
+  return Object.keys(properties).filter((name) => !names.has(name)).length;
+}
+
+function childrenOf(node: JsonObject): readonly (Json | undefined)[] {
+  const singles = SCHEMAS.flatMap((keyword) => listOf(node[keyword]) ?? [node[keyword] ?? null]);
+  const lists = SCHEMA_LISTS.flatMap((keyword) => listOf(node[keyword]) ?? []);
+  const maps = SCHEMA_MAPS.flatMap((keyword) => valuesOf(node[keyword]));
+  return [...singles, ...lists, ...maps];
+}
+
+function valuesOf(map: Json | undefined): readonly (Json | undefined)[] {
+  return isJsonObject(map) ? Object.values(map) : [];
+}
+
+/** Whether objects may have properties that the schema does not name. */
+function isOpen({ additionalProperties, patternProperties, properties, type }: JsonObject): boolean {
+  if (additionalProperties === true || isJsonObject(additionalProperties)) return true;
+  if (isJsonObject(patternProperties) && Object.keys(patternProperties).length > 0) return true;
+  const isObject = type === "object" || (listOf(type)?.includes("object") ?? false);
+  return isObject && (properties ?? null) === null && additionalProperties !== false;
+}
+
+/** What a reference within a schema refers to. */
+function resolved(root: JsonObject, reference: string): Json | undefined {
+  if (reference !== "#" && !reference.startsWith("#/")) return undefined;
+  let node: Json | undefined = root;
+  for (const step of stepsOf(reference)) node = memberOf(node, step);
+  return node;
+}
+
+function memberOf(node: Json | undefined, name: string): Json | undefined {
+  if (isJsonObject(node)) return Object.hasOwn(node, name) ? node[name] : undefined;
+  return listOf(node)?.[Number(name)];
+}
+
+function stepsOf(reference: string): readonly string[] {
+  const steps = reference.split("/").slice(1);
+  try {
+    return steps.map((step) => decodeURIComponent(step).replace(/~1/g, "/").replace(/~0/g, "~"));
+  } catch {
+    // A reference that is no URI refers to what has its name, if anything.
+    return steps;
+  }
+}
+
+/** A schema as structured outputs take it: objects are closed, and what can't be enforced is described. */
+export function outputSchema(schema: JsonObject): JsonObject {
+  const { $ref: reference } = schema;
+  const definitions = { ...mapped(schema, "definitions"), ...mapped(schema, "$defs") };
+  if ((reference ?? null) !== null) return { $ref: reference, ...definitions };
+  const kept = KEPT.filter((name) => (schema[name] ?? null) !== null || isPresentNull(schema, name));
+  const { type, items, format } = schema;
+  const allOf = listOf(schema.allOf);
+  const constraints = constraintsOf(schema);
+  const told = [schema.description, constraints].filter((text) => (text ?? null) !== null);
+  return {
+    ...Object.fromEntries(kept.map((name) => [name, schema[name]])),
+    ...alternatives(schema),
+    ...(allOf === null ? {} : { allOf: allOf.map(definitionOf) }),
+    ...definitions,
+    ...(type === "object" || isJsonObject(schema.properties) ? closedObject(schema) : {}),
+    ...((items ?? null) === null
+      ? {}
+      : { items: listOf(items)?.map(definitionOf) ?? definitionOf(items ?? null) }),
+    ...(FORMATS.has(format) ? { format } : {}),
+    ...(constraints === null ? {} : { description: told.join("\n") }),
+  };
+}
+
+/** `null` is a value only of these. */
+function isPresentNull(schema: JsonObject, name: string): boolean {
+  return (name === "default" || name === "const") && schema[name] === null;
+}
+
+/** Structured outputs have no `oneOf`. */
+function alternatives({ anyOf, oneOf }: JsonObject): JsonObject {
+  const list = listOf(anyOf) ?? listOf(oneOf);
+  return list === null ? {} : { anyOf: list.map(definitionOf) };
+}
+
+function closedObject(schema: JsonObject): JsonObject {
+  const { required } = schema;
+  return {
+    ...mapped(schema, "properties"),
+    additionalProperties: false,
+    ...((required ?? null) === null ? {} : { required }),
+  };
+}
+
+function mapped(schema: JsonObject, keyword: string): JsonObject {
+  const value = schema[keyword];
+  if (!isJsonObject(value)) return {};
+  const entries = Object.entries(value).map(([name, definition]) => [name, definitionOf(definition ?? null)]);
+  return { [keyword]: Object.fromEntries(entries) };
+}
+
+function definitionOf(definition: Json): Json {
+  return isJsonObject(definition) ? outputSchema(definition) : definition;
+}
+
+/** The keywords that the model is told, as `min length: 3; pattern: ^a.`; `null`: there are none. */
+function constraintsOf(schema: JsonObject): string | null {
+  const told = DESCRIBED.flatMap((keyword) => {
+    const value = schema[keyword] ?? null;
+    if (value === null || value === false) return [];
+    const name = keyword.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    return [`${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`];
+  });
+  const { format } = schema;
+  if (typeof format === "string" && !FORMATS.has(format)) told.push(`format: ${format}`);
+  return told.length === 0 ? null : `${told.join("; ")}.`;
+}
+
+function listOf(value: Json | undefined): readonly Json[] | null {
+  return Array.isArray(value) ? value : null;
+}

@@ -1,0 +1,234 @@
+import {
+  type AssistantPart,
+  cannot,
+  type FilePart,
+  type ImagePart,
+  type MediaSource,
+  type ReasoningPart,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+  type Turn,
+  type UserPart,
+} from "../../conversation/conversation.ts";
+import { type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { CacheBreakpoints } from "./cache-breakpoints.ts";
+
+/** The provider of the signatures of thoughts. */
+export const ANTHROPIC_SIGNATURE = "anthropic";
+const LATE_INSTRUCTIONS = "mid-conversation-system-2026-04-07";
+const PDFS = "pdfs-2024-09-25";
+
+export interface Prompt {
+  /** `null`: there are no instructions. */
+  readonly system: readonly JsonObject[] | null;
+  readonly messages: readonly JsonObject[];
+  /** The features that the messages need. */
+  readonly betas: ReadonlySet<string>;
+}
+
+/**
+ * The turns of a conversation as messages. Turns of one side that follow each other become one message.
+ *
+ * @throws {Failure} `invalid_request` naming what can't be expressed.
+ */
+export function promptOf(turns: readonly Turn[], breakpoints: CacheBreakpoints): Prompt {
+  const writer = new PromptWriter(breakpoints);
+  const groups = groupsOf(turns);
+  groups.forEach((group, index) => {
+    writer.write(group, index === groups.length - 1);
+  });
+  return writer;
+}
+
+type Side = "system" | "user" | "assistant";
+interface Group {
+  readonly side: Side;
+  readonly turns: Turn[];
+}
+
+/** The results of tools are the user's. Turns of the model that have nothing but thoughts of other models are left out. */
+function groupsOf(turns: readonly Turn[]): readonly Group[] {
+  const groups: Group[] = [];
+  for (const turn of turns) {
+    if (turn.role === "assistant" && !turn.parts.some(isWritten)) continue;
+    const side = turn.role === "tool" ? "user" : turn.role;
+    const last = groups.at(-1);
+    if (last?.side === side) last.turns.push(turn);
+    else groups.push({ side, turns: [turn] });
+  }
+  return groups;
+}
+
+class PromptWriter implements Prompt {
+  system: readonly JsonObject[] | null = null;
+  readonly messages: JsonObject[] = [];
+  readonly betas = new Set<string>();
+  readonly #breakpoints: CacheBreakpoints;
+  /** The ids of the calls so far. */
+  readonly #calls = new Set<string>();
+
+  constructor(breakpoints: CacheBreakpoints) {
+    this.#breakpoints = breakpoints;
+  }
+
+  write({ side, turns }: Group, isLast: boolean): void {
+    if (side === "system") {
+      this.#instructions(
+        turns.flatMap((turn) => (turn.role === "system" ? this.#instructionBlocks(turn.parts) : [])),
+      );
+      return;
+    }
+    const content =
+      side === "user"
+        ? turns.flatMap((turn) => this.#userBlocks(turn))
+        : this.#assistantBlocks(
+            turns.flatMap((turn) => (turn.role === "assistant" ? turn.parts : [])),
+            isLast,
+          );
+    // What the model was to continue may have been white space.
+    if (side === "user" || content.length > 0) this.messages.push({ role: side, content });
+  }
+
+  /** The first instructions are a field of their own. Later ones stay in their place. */
+  #instructions(blocks: readonly JsonObject[]): void {
+    if (blocks.length === 0) return;
+    if (this.system === null) {
+      this.system = blocks;
+      return;
+    }
+    this.betas.add(LATE_INSTRUCTIONS);
+    this.messages.push(...blocks.map((block) => ({ role: "system", content: [block] })));
+  }
+
+  /** Instructions are one block, or several where parts of them are to be cached. */
+  #instructionBlocks(parts: readonly TextPart[]): readonly JsonObject[] {
+    if (parts.some(({ cache }) => cache !== null)) return parts.flatMap((part) => this.#text(part));
+    const text = parts.map((part) => part.text).join("\n");
+    return text === "" ? [] : [{ type: "text", text }];
+  }
+
+  #userBlocks(turn: Turn): readonly JsonObject[] {
+    if (turn.role === "tool") return turn.parts.map((part) => this.#result(part));
+    return turn.role === "user" ? turn.parts.flatMap((part) => this.#userBlock(part)) : [];
+  }
+
+  #userBlock(part: UserPart): readonly JsonObject[] {
+    switch (part.kind) {
+      case "text":
+        return this.#text(part);
+      case "audio":
+        throw cannot(part.at, "is audio, which this model's provider does not support");
+      case "image":
+        if (part.detail !== null) {
+          throw cannot(`${part.at}.detail`, "is not supported by this model's provider; remove it");
+        }
+        return [{ ...this.#media(part), ...this.#breakpoints.of(part.cache) }];
+      case "file":
+        return [{ ...this.#media(part), ...this.#breakpoints.of(part.cache) }];
+    }
+  }
+
+  /** Anthropic refuses a text that is empty. */
+  #text({ text, cache }: Pick<TextPart, "text" | "cache">): readonly JsonObject[] {
+    return text === "" ? [] : [{ type: "text", text, ...this.#breakpoints.of(cache) }];
+  }
+
+  /** An image or a document: what the data is decides, not the field that the client has it in. */
+  #media(part: ImagePart | FilePart): JsonObject {
+    const { source } = part;
+    const isImage = source.kind === "url" ? part.kind === "image" : source.mediaType.startsWith("image/");
+    if (isImage) return { type: "image", source: sourceOf(source) };
+    const title = part.kind === "file" && part.filename !== null ? { title: part.filename } : {};
+    if (source.kind === "data" && source.mediaType === "text/plain") {
+      const data = new TextDecoder().decode(Buffer.from(source.data, "base64"));
+      return { type: "document", source: { type: "text", media_type: "text/plain", data }, ...title };
+    }
+    if (source.kind === "data" && source.mediaType !== "application/pdf") {
+      throw cannot(part.at, "must be an image, a PDF or a plain text for this model");
+    }
+    this.betas.add(PDFS);
+    return { type: "document", source: sourceOf(source), ...title };
+  }
+
+  #result({ callId, parts, isError, cache, at }: ToolResultPart): JsonObject {
+    if (!this.#calls.has(callId))
+      throw cannot(at, "must be the id of a call that an earlier message has made");
+    const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
+    const content =
+      texts.length === parts.length
+        ? texts.join("\n")
+        : parts.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : this.#media(part)));
+    return {
+      type: "tool_result",
+      tool_use_id: callId,
+      content,
+      ...(isError ? { is_error: true } : {}),
+      ...this.#breakpoints.of(cache),
+    };
+  }
+
+  /** @param isLast Whether the model is to continue them. Anthropic refuses those that end with white space. */
+  #assistantBlocks(parts: readonly AssistantPart[], isLast: boolean): readonly JsonObject[] {
+    const written = parts.filter(isWritten);
+    const blocks = written.flatMap((part, index) =>
+      this.#assistantBlock(part, isLast && index === written.length - 1),
+    );
+    return withCallsLast(blocks);
+  }
+
+  #assistantBlock(part: AssistantPart, isLast: boolean): readonly JsonObject[] {
+    switch (part.kind) {
+      case "text":
+      case "refusal":
+        return this.#text({ text: isLast ? part.text.trim() : part.text, cache: part.cache });
+      case "reasoning":
+        return thoughtBlocks(part);
+      case "call":
+        return [this.#call(part)];
+    }
+  }
+
+  #call({ id, name, input, at, cache }: ToolCallPart): JsonObject {
+    const value = input.trim() === "" ? {} : parseJsonObject(input);
+    if (value === null) throw cannot(at, "must be a JSON object");
+    this.#calls.add(id);
+    return { type: "tool_use", id, name, input: value, ...this.#breakpoints.of(cache) };
+  }
+}
+
+function isWritten(part: AssistantPart): boolean {
+  if (part.kind === "reasoning") return part.signature?.provider === ANTHROPIC_SIGNATURE;
+  return part.kind === "call" || part.text !== "";
+}
+
+/** A thought with the signature without which Anthropic refuses it. One that it does not show is encrypted. */
+function thoughtBlocks({ text, signature }: ReasoningPart): readonly JsonObject[] {
+  const { signature: proof, redactedData } = signature?.fields ?? {};
+  if (proof !== undefined) return [{ type: "thinking", thinking: text, signature: proof }];
+  return redactedData === undefined ? [] : [{ type: "redacted_thinking", data: redactedData }];
+}
+
+/** Calls come after the texts between two thoughts: Anthropic refuses texts between a call and its result. */
+function withCallsLast(blocks: readonly JsonObject[]): readonly JsonObject[] {
+  const ordered: JsonObject[] = [];
+  let calls: JsonObject[] = [];
+  for (const block of blocks) {
+    if (block.type === "tool_use") {
+      calls.push(block);
+      continue;
+    }
+    if (block.type !== "text") {
+      ordered.push(...calls);
+      calls = [];
+    }
+    ordered.push(block);
+  }
+  return [...ordered, ...calls];
+}
+
+function sourceOf(source: MediaSource): JsonObject {
+  return source.kind === "url"
+    ? { type: "url", url: source.url }
+    : { type: "base64", media_type: source.mediaType, data: source.data };
+}

@@ -1,0 +1,49 @@
+import { type Conversation, cannot, nameOf } from "../conversation/conversation.ts";
+
+export const UNSUPPORTED = "is not supported by this model's provider; remove it, or choose another model";
+
+/** What a provider can't express. Requests that need it are refused, because their answers would differ from what they ask for. */
+export interface ConversationLimits {
+  /** Fields that it does not support. */
+  readonly unsupported: ReadonlySet<keyof Conversation>;
+  readonly maxTemperature: number;
+  /** Whether it can be told to make one call at a time. */
+  readonly hasOneCallAtATime: boolean;
+}
+
+/** @throws {Failure} `invalid_request` naming the field that can't be expressed. */
+export function requireExpressible(conversation: Conversation, limits: ConversationLimits): void {
+  for (const field of unsupportedBy(conversation, limits)) {
+    if (!conversation.optional.includes(field)) throw cannot(nameOf(conversation, field), UNSUPPORTED);
+  }
+  for (const name of conversation.others.keys()) throw cannot(name, UNSUPPORTED);
+  for (const field of limits.unsupported) {
+    const value = conversation[field];
+    const isNeutral = value === null || (value === 0 && field !== "seed");
+    if (!isNeutral) throw cannot(nameOf(conversation, field), UNSUPPORTED);
+  }
+  const { temperature } = conversation;
+  const { maxTemperature } = limits;
+  if (temperature !== null && temperature > maxTemperature) {
+    throw cannot(nameOf(conversation, "temperature"), `must be at most ${maxTemperature} for this model`);
+  }
+}
+
+/** Optional fields that the provider has no equivalent of, by the client's names. They are left out. */
+export function leftOutOf(conversation: Conversation, limits: ConversationLimits): readonly string[] {
+  return unsupportedBy(conversation, limits).map((field) => nameOf(conversation, field));
+}
+
+function unsupportedBy(
+  { verbosity, serviceTier, parallelToolCalls, tools }: Conversation,
+  { hasOneCallAtATime }: ConversationLimits,
+): readonly (keyof Conversation)[] {
+  const isOneAtATime = parallelToolCalls === false && tools.length > 0;
+  return [
+    ...(verbosity === null || verbosity === "medium" ? [] : (["verbosity"] as const)),
+    ...(serviceTier === null || serviceTier === "auto" || serviceTier === "default"
+      ? []
+      : (["serviceTier"] as const)),
+    ...(isOneAtATime && !hasOneCallAtATime ? (["parallelToolCalls"] as const) : []),
+  ];
+}

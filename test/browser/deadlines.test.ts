@@ -1,0 +1,110 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { goToKeys, openSite } from "../fixtures/site.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+const site = openSite();
+
+const LATE = "did not answer in time";
+
+/** A page whose timeouts pass at once from when `hurry` is called. */
+async function openHurried() {
+  const watched = await site.page();
+  await watched.page.addInitScript(() => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    AbortSignal.timeout = (ms) => timeout("hurried" in window ? 1 : ms);
+  });
+  const hurry = () => watched.page.evaluate(() => void Object.assign(window, { hurried: true }));
+  const relax = () => watched.page.evaluate(() => void Reflect.deleteProperty(window, "hurried"));
+  return { ...watched, hurry, relax };
+}
+
+/** Leaves requests without an answer. */
+async function stall(page: Page, path: RegExp): Promise<void> {
+  await page.route(
+    (url) => path.test(url.pathname),
+    () => {},
+  );
+}
+
+describe.skipIf(!hasBrowser)("a page that gets no answer", () => {
+  it("of the sign-in says so, and lets the user try again", async () => {
+    const { page, hurry } = await openHurried();
+    await stall(page, /auth\.signIn/);
+    await page.goto("/sign-in");
+    await page.getByLabel("E-mail").fill("owner@example.com");
+    await page.getByLabel("Password").fill("a long enough password");
+    await hurry();
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").getByText(LATE).waitFor();
+    expect(await page.getByRole("button", { name: "Sign in" }).isEnabled()).toBe(true);
+  });
+
+  it("of a query says so in its place, and heals on request", async () => {
+    const { page, hurry, relax } = await openHurried();
+    await goToKeys(page, await signUpWithKey(site.service.baseUrl));
+    await page.getByRole("link", { name: "Request log" }).click();
+    await page.getByText("No requests yet").waitFor();
+    await stall(page, /audit\.list/);
+    await hurry();
+    await page.getByLabel("Status").selectOption("4xx: refused");
+    await page.getByRole("alert").getByText(LATE).first().waitFor();
+    await relax();
+    await page.unrouteAll();
+    await page.getByRole("button", { name: "Try again" }).first().click();
+    await page.getByText("No entry matches").waitFor();
+  });
+
+  it("of a change says how to see whether it was made", async () => {
+    const { page, hurry } = await openHurried();
+    await goToKeys(page, await signUpWithKey(site.service.baseUrl));
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("late");
+    await stall(page, /keys\.create/);
+    await hurry();
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("dialog").getByRole("alert").getByText("reload the page first").waitFor();
+  });
+
+  it("of the file of a part says so", async () => {
+    const { page, hurry } = await openHurried();
+    await goToKeys(page, await signUpWithKey(site.service.baseUrl));
+    await page.getByRole("link", { name: "Request log" }).click();
+    await page.getByRole("heading", { name: "Request log" }).waitFor();
+    await stall(page, /\/assets\/ExportDialog|^\/$/);
+    await hurry();
+    await page.getByRole("button", { name: "Export" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("alert").getByText("can't be reached").waitFor();
+  });
+
+  it("to whether the service is back asks again", async () => {
+    const { page, hurry, relax } = await openHurried();
+    await goToKeys(page, await signUpWithKey(site.service.baseUrl));
+    let probes = 0;
+    await page.route("**/trpc/**", (route) => {
+      if (!route.request().url().endsWith("service.info")) return route.abort();
+      probes++;
+      // The first gets no answer.
+      return probes === 1 ? undefined : route.fallback();
+    });
+    await page.getByRole("link", { name: "Credits" }).click();
+    const lost = page.getByText("Connection lost");
+    await lost.waitFor();
+    await hurry();
+    await expect.poll(() => probes).toBeGreaterThanOrEqual(1);
+    await relax();
+    await page.unroute("**/trpc/**");
+    await lost.waitFor({ state: "detached" });
+  });
+
+  it("of the documentation's search says so", async () => {
+    const { page, hurry } = await openHurried();
+    await stall(page, /search.*\.json/);
+    await page.goto("/docs");
+    await hurry();
+    await page.getByRole("searchbox").fill("key");
+    await page.getByText("The search could not be loaded. Try again.").waitFor();
+  });
+});

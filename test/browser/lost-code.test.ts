@@ -1,0 +1,104 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { answerInStream, messageOn, openPlaygroundSite, say, sayAndHear } from "./playground-site.ts";
+
+const playground = openPlaygroundSite();
+
+/** Loses the code of a part, as a network does that is gone. @returns how often it was asked for, and what ends the loss. */
+async function loseCode(page: Page, name: string) {
+  const code = new RegExp(`/assets/${name}-[^/]*\\.js$`);
+  const lost = { requests: 0, heal: () => page.unrouteAll() };
+  await page.route("**/*", (route) => {
+    const { pathname } = new URL(route.request().url());
+    if (code.test(pathname)) lost.requests++;
+    return code.test(pathname) || pathname === "/" || pathname.includes("service.info")
+      ? route.abort()
+      : route.fallback();
+  });
+  return lost;
+}
+
+const PARTS = [
+  {
+    code: "SchemaDialog",
+    open: async (page: Page) => {
+      await page.getByLabel("Output").selectOption("JSON with a schema");
+      await page.getByRole("button", { name: "Edit schema" }).click();
+    },
+    shown: (page: Page) => page.getByRole("heading", { name: "Schema of the answer" }),
+  },
+  {
+    code: "ToolDialog",
+    open: (page: Page) => page.getByRole("button", { name: "Add a tool" }).click(),
+    shown: (page: Page) => page.getByRole("dialog").getByRole("textbox", { name: "Name" }),
+  },
+  {
+    code: "ViewAs",
+    open: (page: Page) => page.getByRole("button", { name: "View as code" }).click(),
+    shown: (page: Page) => page.getByRole("heading", { name: "Request as code" }),
+  },
+  {
+    code: "ShareDialog",
+    open: (page: Page) => page.getByRole("button", { name: "Share" }).click(),
+    shown: (page: Page) => page.getByRole("heading", { name: "Share as link" }),
+  },
+  {
+    code: "HistoryDialog",
+    open: (page: Page) => page.getByRole("button", { name: "History" }).click(),
+    shown: (page: Page) => page.getByRole("heading", { name: "History" }),
+  },
+  {
+    code: "ParameterFields",
+    open: (page: Page) => page.locator("summary", { hasText: "Parameters" }).click(),
+    shown: (page: Page) => page.getByLabel("Stream the answer"),
+  },
+  {
+    code: "Conversation",
+    open: (page: Page) => say(page, "Hello"),
+    shown: (page: Page) => messageOn(page, 1),
+  },
+];
+
+describe.skipIf(!hasBrowser)("a part of the playground whose code can't be loaded", () => {
+  it.each(PARTS)(
+    "fails in its place, is tried again on request, and heals: $code",
+    async ({ code, open, shown }) => {
+      const { page } = await playground.openBench();
+      const lost = await loseCode(page, code);
+      await open(page);
+      const again = page.getByRole("button", { name: "Try again" });
+      await again.waitFor();
+      await page.getByRole("alert").getByText("can't be reached").waitFor();
+      const requests = lost.requests;
+      await again.click();
+      await expect.poll(() => lost.requests).toBeGreaterThan(requests);
+      expect(
+        await page.getByRole("heading", { name: "Playground", level: 1, includeHidden: true }).count(),
+      ).toBe(1);
+      await lost.heal();
+      await shown(page).waitFor();
+    },
+  );
+
+  it("leaves an answer as the model wrote it, until the service is reached again", async () => {
+    const { page } = await playground.openBench();
+    playground.answerWith((request) => answerInStream(request, ["Some **bold** text"]));
+    const lost = await loseCode(page, "Markdown");
+    await sayAndHear(page, "Hello");
+    await messageOn(page, 2).getByText("Some **bold** text").waitFor();
+    await lost.heal();
+    await messageOn(page, 2).locator("strong", { hasText: "bold" }).waitFor();
+  });
+
+  it("leaves the address of a shared chat as it is, for a reload", async () => {
+    const { page } = await playground.openBench();
+    await page.getByRole("button", { name: "Share" }).click();
+    const link = await page.getByRole("textbox", { name: "Link" }).inputValue();
+    await loseCode(page, "share");
+    await page.goto("/models");
+    await page.goto(link);
+    await page.getByText("could not be opened. Reload to try again.").waitFor();
+    expect(page.url()).toBe(link);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { chooseInAccountMenu } from "../fixtures/menu.ts";
+import { openSite } from "../fixtures/site.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { chat } from "./audit-page.ts";
+
+const site = openSite();
+
+describe.skipIf(!hasBrowser)("the account menu", () => {
+  it("opens on a phone too, where it is in the drawer, and is whole in the window", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page, complaints } = await site.open(owner, "/settings/keys", {
+      viewport: { width: 375, height: 700 },
+    });
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    await page.getByRole("button", { name: "Account menu" }).click();
+    const menu = page.getByRole("menu");
+    await menu.getByRole("menuitem", { name: "Sign out" }).waitFor();
+    const box = await menu.boundingBox();
+    expect(box?.y).toBeGreaterThanOrEqual(0);
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(700);
+    await page.keyboard.press("Escape");
+    await chooseInAccountMenu(page, "Sign out");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasBrowser)("a choice among many values", () => {
+  it("opens with its button and the arrows, closes with Escape, its button and outside, and gives back the focus", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await chat(site.service.baseUrl, owner.key);
+    const { page, complaints } = await site.open(owner, "/audit");
+    const button = page.getByRole("combobox", { name: "Model", exact: true });
+    const search = page.getByRole("combobox", { name: "Search models" });
+    const isFocused = () => button.evaluate((element) => element === document.activeElement);
+    await button.click();
+    await search.waitFor();
+    await page.keyboard.press("Escape");
+    await search.waitFor({ state: "detached" });
+    await expect.poll(isFocused).toBe(true);
+    await page.keyboard.press("ArrowDown");
+    await search.waitFor();
+    await button.click();
+    await search.waitFor({ state: "detached" });
+    await button.click();
+    await search.waitFor();
+    await page.getByRole("heading", { name: "Request log" }).click();
+    await search.waitFor({ state: "detached" });
+    expect(new URL(page.url()).search).toBe("");
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { openSite } from "../fixtures/site.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+const site = openSite(() => startOperatedService());
+
+/** Sends a request, and returns its id. */
+async function chat(key: string, model: string, content = "hello"): Promise<string> {
+  const response = await fetch(`${site.service.baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, messages: [{ role: "user", content }] }),
+  });
+  await response.arrayBuffer();
+  return response.headers.get("x-request-id") ?? "";
+}
+
+describe.skipIf(!hasBrowser)("the operator's request log", () => {
+  it("shows the requests of all accounts, and is filtered, opened and left for an account", async () => {
+    const operator = await signInOperator(site.service.baseUrl);
+    const owners = [
+      await signUpWithKey(site.service.baseUrl),
+      await signUpWithKey(site.service.baseUrl),
+    ] as const;
+    await chat(owners[0].key, "sandbox/echo");
+    const failed = await chat(owners[0].key, "sandbox/echo", "sandbox:error 500");
+    await chat(owners[1].key, "sandbox/lorem");
+    const { id } = await owners[0].trpc.account.get.query();
+    const { page } = await site.open(operator, "/operator/log");
+    const rows = page.getByRole("grid").locator("tbody tr");
+    await expect.poll(() => rows.count()).toBe(3);
+    await page.getByRole("columnheader", { name: "Account" }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+
+    await page.goto(`/operator/log?accountId=${id}`);
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole("button", { name: "Errors only" }).click();
+    await expect.poll(() => rows.count()).toBe(1);
+    await rows.first().click();
+    const details = page.getByRole("dialog");
+    await details.getByText(failed).waitFor();
+    await details.getByRole("link").click();
+    await page.waitForURL(`**/operator/accounts/${id}*`);
+
+    // The palette finds a request of any account.
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill(failed);
+    await page.getByRole("option", { name: /Open in the request log/ }).click();
+    await page.waitForURL(/\/operator\/log\?entry=/);
+    await page.getByRole("dialog").getByText(failed).waitFor();
+  });
+
+  it("is where the charts of usage and of upstreams lead", async () => {
+    const operator = await signInOperator(site.service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await chat(owner.key, "sandbox/echo", "sandbox:error 500");
+    const { page } = await site.open(operator, "/operator/usage?range=24h");
+    const slider = (name: string | RegExp) => page.getByRole("slider", { name });
+    await slider(/Errors by model/).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/operator\/log\?.*status=error/);
+    await page.getByRole("grid").getByText("upstream_error").first().waitFor();
+
+    await page.goto("/operator/upstreams");
+    const panel = page.getByRole("region", { name: "sandbox over time" });
+    await panel.getByRole("heading", { name: "Errors by code" }).waitFor();
+    for (const heading of ["Error rate", "Latency"])
+      await panel.getByRole("heading", { name: heading }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await slider(/Error rate of sandbox/).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/operator\/log\?upstream=sandbox.*status=error/);
+    await page.getByRole("grid").getByText("upstream_error").first().waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("a custom period of usage", () => {
+  it("is chosen by its days and a time zone, and stays in the address", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await chat(owner.key, "sandbox/echo");
+    const { page } = await site.open(owner, "/", { timezoneId: "Asia/Kolkata" });
+    await page.getByRole("button", { name: "Custom" }).click();
+    const [first, last] = [page.getByLabel("First day"), page.getByLabel("Last day")];
+    const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
+    await first.fill(day(-9));
+    await last.fill(day(1));
+    await last.press("Enter");
+    await page.waitForURL((url) => url.searchParams.get("from") === day(-9));
+    const chart = page.getByRole("img", { name: /^Requests by model, .*20\d\d/ });
+    await chart.waitFor();
+    await page.getByRole("button", { name: /Kolkata|Calcutta/ }).click();
+    await page.waitForURL(/zone=local/);
+    await page.getByText(/Times in Asia.(Kolkata|Calcutta)/).waitFor();
+    await page.reload();
+    await page.getByText(/Times in Asia.(Kolkata|Calcutta)/).waitFor();
+    expect(await first.inputValue()).toBe(day(-9));
+    const total = await owner.trpc.usage.summary.query({
+      from: day(-9),
+      to: day(1),
+      interval: "day",
+      timeZone: "Asia/Kolkata",
+    });
+    expect(total.total.requests).toBe(1);
+    await page.getByRole("table").getByRole("link", { name: "sandbox/echo" }).waitFor();
+
+    await first.fill(day(2));
+    await first.press("Enter");
+    await page.getByText("Choose a day after the first.").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+  });
+});

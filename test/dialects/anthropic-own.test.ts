@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { chat, replayVendor, upstreamOf, WEATHER_TOOL, whole } from "./dialect.ts";
+
+// What the AI SDK's package can't be compared with, because it loses or refuses it.
+const vendor = replayVendor("https://api.anthropic.com/v1/messages");
+const upstream = upstreamOf("anthropic");
+const HI = { messages: [{ role: "user", content: "hi" }] };
+const SCHEMA = { type: "object", properties: { a: { type: "object" } } };
+const answer = (...content: object[]) => ({
+  id: "msg_01",
+  type: "message",
+  role: "assistant",
+  model: "m",
+  content,
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 1, output_tokens: 1 },
+});
+
+describe("a request to Anthropic", () => {
+  it("names the client's user only with an id that Anthropic takes", async () => {
+    vendor.answers(200, answer({ type: "text", text: "Fine." }));
+    await chat(upstream, "claude-opus-5", { ...HI, user: "u-1" });
+    await chat(upstream, "claude-opus-5", { ...HI, user: "u".repeat(257) });
+    expect(vendor.sent.map(({ body }) => body.metadata)).toEqual([{ user_id: "u-1" }, undefined]);
+  });
+
+  it("has no empty texts, which Anthropic refuses", async () => {
+    vendor.answers(200, answer({ type: "text", text: "Fine." }));
+    await chat(upstream, "claude-opus-5", {
+      messages: [
+        { role: "system", content: "" },
+        ...HI.messages,
+        { role: "assistant", content: "" },
+        ...HI.messages,
+        { role: "assistant", content: " " },
+      ],
+    });
+    const text = { type: "text", text: "hi" };
+    expect(vendor.sent[0]?.body).toMatchObject({ messages: [{ role: "user", content: [text, text] }] });
+    expect(vendor.sent[0]?.body).not.toHaveProperty("system");
+  });
+
+  it("asks for JSON by a tool whose name none of the client's tools has", async () => {
+    vendor.answers(200, answer({ type: "tool_use", id: "t", name: "json_", input: { a: {} } }));
+    const json = { ...WEATHER_TOOL, function: { ...WEATHER_TOOL.function, name: "json" } };
+    const found = await whole(
+      chat(upstream, "claude-opus-5", {
+        ...HI,
+        tools: [json],
+        response_format: { type: "json_schema", json_schema: { name: "s", schema: SCHEMA } },
+      }),
+    );
+    expect(vendor.sent[0]?.body.tools.map(({ name }: { name: string }) => name)).toEqual(["json", "json_"]);
+    expect(found.choices[0].message.content).toBe('{"a":{}}');
+  });
+
+  it("is refused naming the client's field when it has audio", async () => {
+    const audio = { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } };
+    const spoken = chat(upstream, "claude-opus-5", { messages: [{ role: "user", content: [audio] }] });
+    await expect(spoken).rejects.toMatchObject({
+      code: "invalid_request",
+      param: "messages.0.content.0.input_audio",
+    });
+    expect(vendor.sent).toEqual([]);
+  });
+
+  it("names the client's field when thinking is not paid for", async () => {
+    const asked = chat(upstream, "claude-sonnet-4-5", { ...HI, reasoning_effort: "high" }, true, 10);
+    await expect(asked).rejects.toMatchObject({
+      param: "reasoning_effort",
+      message: expect.stringContaining("needs max_tokens"),
+    });
+    expect(vendor.sent).toEqual([]);
+  });
+});

@@ -1,0 +1,279 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type Conversation,
+  EFFORTS,
+  EMPTY_CONVERSATION,
+  nameOf,
+  type Turn,
+} from "../../server/src/conversation/conversation.ts";
+import { messagesBodyOf } from "../../server/src/upstream/anthropic/conversation-body.ts";
+import { writtenByPackage } from "./anthropic-package.ts";
+import { upstreamOf } from "./dialect.ts";
+
+// The AI SDK's package is written by others from the same reference, and used by many: what both write alike is right.
+
+const MODELS = [
+  "claude-3-haiku-20240307",
+  "claude-opus-4-20250514",
+  "claude-sonnet-4@20250514",
+  "claude-opus-4-1-20250805",
+  "claude-sonnet-4-5",
+  "claude-opus-4-6",
+  "claude-opus-4-8",
+  "claude-sonnet-5",
+  "claude-opus-5",
+  "claude-fable-5",
+  "claude-fable-5-1",
+  "claude-opus-5-5",
+  "claude-haiku-5-5",
+  "claude-sonnet-5-5",
+  "claude-from-next-year",
+  "claude-2.1",
+  "anthropic.claude-sonnet-4-6-v1:0",
+  "another-vendors-model",
+];
+
+const at = "somewhere";
+const word = fc.constantFrom("a", "two words", "ä\n", " space ");
+const cache = fc.constantFrom(null, null, null, null, "5m" as const, "1h" as const);
+const pdf = { kind: "data", mediaType: "application/pdf", data: "JVBERi0=" } as const;
+const image = fc.record({
+  kind: fc.constant("image" as const),
+  source: fc.constantFrom(
+    { kind: "data", mediaType: "image/png", data: "iVBORw0KGgo=" } as const,
+    { kind: "url", url: "https://example.com/a.png" } as const,
+    pdf,
+  ),
+  detail: fc.constant(null),
+  cache,
+  at: fc.constant(at),
+});
+const file = (filename: fc.Arbitrary<string | null>) =>
+  fc.record({
+    kind: fc.constant("file" as const),
+    source: fc.constantFrom(
+      pdf,
+      { kind: "url", url: "https://example.com/a.pdf" } as const,
+      { kind: "data", mediaType: "text/plain", data: "w6Q=" } as const,
+    ),
+    filename,
+    cache,
+    at: fc.constant(at),
+  });
+const text = fc.record({ kind: fc.constant("text" as const), text: word, cache, at: fc.constant(at) });
+const signature = fc.constantFrom(
+  null,
+  { provider: "google", fields: { thoughtSignature: "g" } },
+  { provider: "anthropic", fields: { signature: "s" } },
+  { provider: "anthropic", fields: { redactedData: "r" } },
+);
+const thought = fc.record({
+  kind: fc.constant("reasoning" as const),
+  text: word,
+  signature,
+  cache,
+  at: fc.constant(at),
+});
+const call = fc.record({
+  kind: fc.constant("call" as const),
+  id: fc.constantFrom("call_1", "call_2"),
+  name: fc.constantFrom("weather", "time"),
+  input: fc.constantFrom("", "{}", '{"city":"Rome"}'),
+  signature: fc.constant(null),
+  cache,
+  at: fc.constant(at),
+});
+const said = fc.oneof(
+  text,
+  text.map((part) => ({ ...part, kind: "refusal" as const })),
+  thought,
+  call,
+);
+/** Of results with images or documents the package loses that they are errors, and leaves documents of plain text out. */
+const result = fc
+  .record({
+    kind: fc.constant("result" as const),
+    callId: fc.constantFrom("call_1", "call_2"),
+    parts: fc.array(fc.oneof(text, image), { maxLength: 3 }),
+    isError: fc.boolean(),
+    cache,
+    at: fc.constant(at),
+  })
+  .map((part) => ({ ...part, isError: part.isError && part.parts.every(({ kind }) => kind === "text") }));
+
+const list = <Value>(value: fc.Arbitrary<Value>) => fc.array(value, { minLength: 1, maxLength: 3 });
+const turn: fc.Arbitrary<Turn> = fc.oneof(
+  fc.record({ role: fc.constant("system" as const), parts: list(text) }),
+  fc.record({
+    role: fc.constant("user" as const),
+    parts: list(fc.oneof(text, image, file(fc.constantFrom(null, "a.pdf")))),
+  }),
+  fc.record({ role: fc.constant("assistant" as const), parts: list(said) }),
+  fc.record({ role: fc.constant("tool" as const), parts: list(result) }),
+);
+
+/** Results need a call, so that both are asked for before anything else. */
+const CALLS: readonly Turn[] = [
+  {
+    role: "assistant",
+    parts: ["call_1", "call_2"].map((id) => ({
+      kind: "call",
+      id,
+      name: "weather",
+      input: "{}",
+      signature: null,
+      cache: null,
+      at,
+    })),
+  },
+];
+
+const { schema } = fc.letrec<{ schema: Record<string, unknown> }>((tie) => ({
+  schema: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom(
+      { type: "string", minLength: 2, pattern: "^a", description: "d" },
+      { type: "string", format: "email" },
+      { type: "string", format: "color" },
+      { enum: ["a", null] },
+      { const: 1, default: null },
+      { type: "object" },
+      { type: "object", additionalProperties: true },
+      { $ref: "#/definitions/a" },
+      { $ref: "#" },
+      { $ref: "#/properties/a" },
+    ),
+    fc.record(
+      {
+        type: fc.constantFrom("object", ["object", "null"]),
+        properties: fc.dictionary(fc.constantFrom("a", "b", "__proto__", "items"), tie("schema")),
+        required: fc.constantFrom(["a"], []),
+        additionalProperties: fc.constant(false),
+        definitions: fc.dictionary(fc.constant("a"), tie("schema")),
+        $defs: fc.dictionary(fc.constant("b"), tie("schema")),
+        title: fc.constant("t"),
+      },
+      { requiredKeys: ["properties"] },
+    ),
+    fc.record(
+      {
+        type: fc.constant("array"),
+        items: fc.oneof(tie("schema"), fc.array(tie("schema"), { maxLength: 2 })),
+        maxItems: fc.constant(3),
+        uniqueItems: fc.boolean(),
+      },
+      { requiredKeys: ["items"] },
+    ),
+    fc.record({ anyOf: fc.array(tie("schema"), { maxLength: 2 }) }),
+    fc.record({ oneOf: fc.array(tie("schema"), { maxLength: 2 }) }),
+    fc.record({ allOf: fc.array(tie("schema"), { maxLength: 2 }), not: fc.constant({ type: "null" }) }),
+  ) as fc.Arbitrary<Record<string, unknown>>,
+}));
+const jsonSchema = schema.map((value) => JSON.parse(JSON.stringify(value)));
+
+const tools = fc.uniqueArray(
+  fc.record({
+    name: fc.constantFrom("weather", "time", "search"),
+    description: fc.constantFrom(null, "Does it."),
+    parameters: fc.constantFrom(null, { type: "object", properties: { city: { type: "string" } } }),
+    strict: fc.constantFrom(null, true, false),
+    cache,
+  }),
+  { selector: ({ name }) => name, maxLength: 3 },
+);
+
+const conversation: fc.Arbitrary<Conversation> = fc
+  .record({
+    turns: fc.tuple(fc.array(turn, { maxLength: 3 }), fc.array(turn, { minLength: 1, maxLength: 4 })),
+    tools,
+    toolChoice: fc.constantFrom(
+      null,
+      { kind: "auto" } as const,
+      { kind: "none" } as const,
+      { kind: "required" } as const,
+      { kind: "tool", name: "weather" } as const,
+    ),
+    parallelToolCalls: fc.constantFrom(null, true, false),
+    maxTokens: fc.constantFrom(null, 1, 5_000, 1_000_000),
+    sampling: fc.constantFrom({}, { temperature: 0.5 }, { topP: 0.5, topK: 3 }, { temperature: 1 }),
+    stop: fc.constantFrom([], ["END"]),
+    format: fc.oneof(
+      fc.constant(null),
+      jsonSchema.map((value) => ({
+        kind: "schema" as const,
+        name: "s",
+        description: null,
+        schema: value,
+        strict: true,
+      })),
+    ),
+    reasoning: fc.oneof(
+      fc.constant(null),
+      fc.record({
+        effort: fc.constantFrom(null, ...EFFORTS),
+        budgetTokens: fc.constantFrom(null, 1_024, 60_000),
+        summary: fc.constant(null),
+      }),
+    ),
+    user: fc.constantFrom(null, "u-1"),
+  })
+  .map(({ turns: [before, after], sampling, ...rest }) => {
+    const early = before.filter(({ role }) => role !== "tool");
+    const { reasoning, toolChoice } = rest;
+    // What is refused is not written.
+    const isThinking = (reasoning?.effort ?? "none") !== "none";
+    // The package counts the breakpoints of tools that it leaves out, because the model can't be made to call another one.
+    const offered =
+      toolChoice?.kind === "tool" ? rest.tools.map((tool) => ({ ...tool, cache: null })) : rest.tools;
+    return {
+      ...EMPTY_CONVERSATION,
+      ...rest,
+      tools: offered,
+      ...(isThinking ? {} : sampling),
+      toolChoice: isThinking && toolChoice?.kind !== "none" ? null : toolChoice,
+      turns: [...early, ...CALLS, ...after],
+    };
+  });
+
+const FIELDS: Readonly<Record<string, keyof Conversation>> = {
+  "providerOptions.anthropic.thinking": "reasoning",
+  topP: "topP",
+  topK: "topK",
+  toolChoice: "toolChoice",
+  temperature: "temperature",
+};
+const OTHERS: Readonly<Record<string, string>> = { "cacheControl breakpoint limit": "cache_control" };
+
+describe("a request to Anthropic", () => {
+  it("is what the AI SDK's package writes for the same conversation", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        conversation,
+        fc.constantFrom(...MODELS),
+        fc.boolean(),
+        async (asked, model, stream) => {
+          const ours = messagesBodyOf({
+            upstream: upstreamOf("anthropic"),
+            upstreamModel: model,
+            publicModel: "acme/chat",
+            signal: new AbortController().signal,
+            conversation: asked,
+            stream,
+            maxTokens: null,
+          });
+          const theirs = await writtenByPackage(asked, model, stream);
+          expect(JSON.parse(JSON.stringify(ours.body))).toEqual(theirs.body);
+          expect(new Set(ours.betas)).toEqual(new Set(theirs.betas));
+          // With an answer as the input of a tool, the package names what the client has not asked for.
+          if (ours.answerTool !== null) return;
+          const unsupported = theirs.unsupported
+            .filter((name) => name !== "maxOutputTokens")
+            .map((name) => OTHERS[name] ?? nameOf(asked, FIELDS[name] ?? ("strict" as keyof Conversation)));
+          expect(new Set(ours.ignored)).toEqual(new Set(unsupported));
+        },
+      ),
+      { numRuns: Number(process.env.RUNS ?? 300) },
+    );
+  });
+});
