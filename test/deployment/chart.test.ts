@@ -157,6 +157,8 @@ describe.skipIf(MISSING_GO !== null)("the chart", () => {
     expect(job.spec.template.spec.containers[0].args).toEqual(["migrate"]);
     // What the hook needs exists before the release.
     expect(job.spec.template.spec).not.toHaveProperty("serviceAccountName");
+    const pods = only(await render("replicated-values.yaml"), "StatefulSet").spec.template.spec;
+    expect(environmentOf(pods.containers[0])).toMatchObject({ OSTIARY_MIGRATE: "0" });
     expect((await render("bundled-values.yaml")).map(({ kind }) => kind)).not.toContain("Job");
   });
 

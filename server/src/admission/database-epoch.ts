@@ -120,7 +120,7 @@ export class DatabaseEpoch {
     const own = await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.advance());
     if (before !== null && (own.epoch !== before.epoch || own.tick <= before.tick))
       throw new EpochEnded(RESTORED);
-    this.#own = own;
+    this.#remember(own);
     if (there === undefined || redis === null) return;
     if (there !== null && isOther(there, own)) {
       const watched = this.#watch(there, own.epoch);
@@ -136,7 +136,13 @@ export class DatabaseEpoch {
   /** Advances the position in the database and in Redis. Must be called after a change was committed, before it is published. */
   async advance(): Promise<void> {
     const own = await withTimeout(DATABASE_TIMEOUT_MS, () => this.#parts.epochs.advance());
+    this.#remember(own);
     await this.#parts.redis?.moveTo(own, own);
+  }
+
+  /** Changes advance beside the checks, and may have gone further. */
+  #remember(own: DatabasePosition): void {
+    if (this.#own === null || (this.#own.epoch === own.epoch && this.#own.tick < own.tick)) this.#own = own;
   }
 
   async #enter(replaced: string): Promise<void> {

@@ -84,6 +84,12 @@ async function isInEpoch(epoch: DatabaseEpoch, replaced: (reason: string) => voi
   }
 }
 
+/** Publishes a change when the position of the database says that there was one. */
+async function publishIn(epoch: DatabaseEpoch, publish: () => Promise<void>): Promise<void> {
+  await epoch.advance();
+  await publish();
+}
+
 /** The renewal of a single node. It stops admitting requests before others may take over its database. */
 async function standAlone(
   { id, registry, epochs, fence }: MembershipParts,
@@ -91,6 +97,7 @@ async function standAlone(
 ): Promise<() => Promise<void>> {
   const epoch = new DatabaseEpoch({ epochs, redis: null, fence });
   await epoch.mayJoin(async () => false);
+  fence.confirmPublications((publish) => publishIn(epoch, publish));
   let seenMs = performance.now();
   return async () => {
     if (performance.now() - seenMs > FENCED_AFTER_MS) {
@@ -125,12 +132,7 @@ async function shareRedis(
         if (!epoch.isForeign) fence.lift();
       },
       confirmPublications: (confirm) =>
-        fence.confirmPublications((publish) =>
-          confirm(async () => {
-            await epoch.advance();
-            await publish();
-          }),
-        ),
+        fence.confirmPublications((publish) => confirm(() => publishIn(epoch, publish))),
     },
     onFenced: (reason) => {
       if (reason === null) log.info("this node uses the same Redis as the others: it admits requests again");
