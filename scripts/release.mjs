@@ -1,7 +1,18 @@
-// Publishes the SDK and the server to npm. By default it checks everything and publishes nothing; with --publish it publishes, from CI only, because npm's
-// provenance statement is signed with the identity of the CI job.
+// Releases the SDK, the server and its image: builds the npm packages, a software bill of materials and checksums in the folder `release`, and
+// with --image the image. By default it checks everything and publishes nothing; with --publish it publishes, from CI only, because
+// npm's provenance statement and the image's signature are made with the identity of the CI job. The image is published to
+// OSTIARY_IMAGE_REPOSITORY, if that is set.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -9,6 +20,13 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SDK = join(ROOT, "sdk");
+/** What is attached to the release's page. */
+const ARTIFACTS = join(ROOT, "release");
+const SBOM_OPTIONS = {
+  encoding: "utf8",
+  maxBuffer: 64 * 1_024 * 1_024,
+  stdio: ["ignore", "pipe", "inherit"],
+};
 const isDryRun = !process.argv.includes("--publish");
 const read = (path) => readFileSync(join(SDK, path), "utf8");
 const git = (...args) => execFileSync("git", args, { cwd: ROOT, encoding: "utf8" }).trim();
@@ -16,6 +34,7 @@ const npm = (...args) => execFileSync("npm", args, { cwd: SDK, stdio: ["ignore",
 
 const { version } = JSON.parse(read("package.json"));
 const address = repositoryAddress(process.env);
+const imageRepository = isDryRun ? undefined : process.env.OSTIARY_IMAGE_REPOSITORY;
 const problems = [...problemsOfSources(), ...(isDryRun ? [] : problemsOfEnvironment(process.env))];
 if (problems.length > 0) {
   process.stderr.write(
@@ -27,8 +46,10 @@ if (problems.length > 0) {
 npm("run", "--silent", "--prefix", ROOT, "check-package");
 const folder = mkdtempSync(join(tmpdir(), "ostiary-release-"));
 try {
-  // Both are packed before either is published.
+  // All are made before any is published.
   const packages = [stagedIn(folder, "sdk", packSdk), stagedIn(folder, "server", packServer)];
+  writeArtifacts(packages);
+  if (process.argv.includes("--image") || imageRepository !== undefined) makeImage();
   for (const staged of packages) publish(staged);
   if (isDryRun) process.stdout.write("Nothing was published. In CI, --publish publishes.\n");
 } finally {
@@ -105,6 +126,34 @@ function stagedIn(parent, directory, pack) {
   }
   writeFileSync(join(staged, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   return staged;
+}
+
+/** Writes what a release has beside npm's packages: these packages as they are published, the bill of materials, and all checksums. */
+function writeArtifacts(packages) {
+  rmSync(ARTIFACTS, { recursive: true, force: true });
+  mkdirSync(ARTIFACTS);
+  for (const staged of packages) npm("pack", staged, "--silent", "--pack-destination", ARTIFACTS);
+  const sbom = execFileSync(process.execPath, [join(ROOT, "scripts/sbom.mjs")], SBOM_OPTIONS);
+  writeFileSync(join(ARTIFACTS, `ostiary-server-${version}.cdx.json`), sbom);
+  copyFileSync(join(ROOT, "LICENSE"), join(ARTIFACTS, "LICENSE"));
+  const sums = readdirSync(ARTIFACTS).map((name) => {
+    const digest = createHash("sha256")
+      .update(readFileSync(join(ARTIFACTS, name)))
+      .digest("hex");
+    return `${digest}  ${name}\n`;
+  });
+  writeFileSync(join(ARTIFACTS, "SHA256SUMS"), sums.join(""));
+}
+
+/** Builds the image of the packed server; publishes and signs it if it has a repository. */
+function makeImage() {
+  const tarball = join(ARTIFACTS, `ostiary-server-${version}.tgz`);
+  const publishing =
+    imageRepository === undefined
+      ? []
+      : ["--name", imageRepository, "--platform", "linux/amd64,linux/arm64", "--push"];
+  const args = [join(ROOT, "scripts/image.mjs"), "--package", tarball, ...publishing];
+  execFileSync(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
 }
 
 function publish(staged) {

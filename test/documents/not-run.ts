@@ -31,8 +31,23 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     command: /^cp -a data data-backup$/,
     reason: "Needs the data folder of a stopped service. test/integration/survival.test.ts starts on one.",
   },
-  { command: /^pg_(dump|restore) /, reason: "Needs PostgreSQL's client programs and a server." },
-  { command: /^redis-cli /, reason: "Needs Redis." },
+  { command: /^pg_(dump|restore) /, reason: "test/endurance/restore.test.ts does it." },
+  {
+    command: /^(node scripts\/image\.mjs|docker run) /,
+    reason: "Needs a program that builds or runs images. test/deployment/image.test.ts does it.",
+  },
+  {
+    command: /^(cd deploy\/compose|(OSTIARY_\w+=\S+ )*docker compose .*)$/,
+    reason: "Needs Compose. test/deployment/compose.test.ts checks the project and starts its parts.",
+  },
+  {
+    command: /^(kubectl|helm) /,
+    reason: "Needs a cluster. test/deployment/chart.test.ts renders the chart and checks its objects.",
+  },
+  {
+    command: /^(systemctl |cp deploy\/systemd|install -m 600 |npm install --prefix \/opt)/,
+    reason: "Changes the system. test/deployment/systemd.test.ts checks the unit.",
+  },
 ];
 
 /** Commands that the service may refuse (exit code 1) because of their made-up values. They must still be valid commands. */

@@ -273,7 +273,7 @@ describe("ostiary-server", () => {
       const { code, stdout, stderr } = await command(whole, ["backup-check"], data);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout).toMatch(/audit log {4}1 entries of 1 accounts verified/);
-      expect(stdout).toContain("empty the Redis");
+      expect(stdout).toContain("stop the nodes");
     });
 
     it("refuses hours that are no number", async () => {

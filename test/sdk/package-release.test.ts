@@ -37,6 +37,15 @@ process.chdir(new URL("../server", import.meta.url).pathname);
 execFileSync("npm", ["pack", "--silent", "--pack-destination", process.argv[2]]);
 `,
   );
+  write("scripts/sbom.mjs", 'process.stdout.write(JSON.stringify({ bomFormat: "CycloneDX" }));\n');
+  write(
+    "scripts/image.mjs",
+    `import { appendFileSync } from "node:fs";
+appendFileSync("${join(folder, "calls")}", "image " + process.argv.slice(2).join(" ") + "\\n");
+`,
+  );
+  write("LICENSE", "A license\n");
+  write(".gitignore", "/release/\n");
   write("server/package.json", JSON.stringify({ name: "ostiary-server", version: "1.2.3" }));
   write("sdk/package.json", JSON.stringify({ name: "ostiary", version: "1.2.3", files: ["dist"] }));
   write("sdk/jsr.json", JSON.stringify({ version: "1.2.3" }));
@@ -123,6 +132,36 @@ describe("a release", () => {
         bugs: "https://git.example/someone/ostiary/issues",
       });
     }
+  });
+
+  it("has the packages, a bill of materials, and the checksums of both", () => {
+    expect(release([]).status).toBe(0);
+    const artifacts = join(repository, "release");
+    const sums = readFileSync(join(artifacts, "SHA256SUMS"), "utf8").trim().split("\n");
+    expect(sums.map((line) => line.slice(66))).toEqual([
+      "LICENSE",
+      "ostiary-1.2.3.tgz",
+      "ostiary-server-1.2.3.cdx.json",
+      "ostiary-server-1.2.3.tgz",
+    ]);
+    execFileSync("sha256sum", ["--check", "--quiet", "SHA256SUMS"], { cwd: artifacts });
+    const sbom = readFileSync(join(artifacts, "ostiary-server-1.2.3.cdx.json"), "utf8");
+    expect(JSON.parse(sbom)).toMatchObject({ bomFormat: "CycloneDX" });
+  });
+
+  it("builds the image of the packed server, and publishes it before the packages if it has a repository", () => {
+    const tarball = join(repository, "release/ostiary-server-1.2.3.tgz");
+    expect(release(["--image"]).calls[1]).toBe(`image --package ${tarball}`);
+    rmSync(join(folder, "calls"));
+    const { calls } = release(["--publish"], {
+      ...GITHUB,
+      OSTIARY_IMAGE_REPOSITORY: "registry.example/ostiary",
+    });
+    const platforms = "linux/amd64,linux/arm64";
+    expect(calls[1]).toBe(
+      `image --package ${tarball} --name registry.example/ostiary --platform ${platforms} --push`,
+    );
+    expect(calls[2]).toMatch(/^publish /);
   });
 
   it("of a prerelease is not the latest version", () => {

@@ -11,6 +11,7 @@ import type {
   Slot,
 } from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
+import type { DatabasePosition, EpochInRedis } from "./database-epoch.ts";
 import { memoryOf, type RedisMemory, type RedisServer, serverOf } from "./redis-info.ts";
 import { type RedisConnectionOptions, redisOptions } from "./redis-options.ts";
 import {
@@ -33,10 +34,20 @@ export interface RedisAdmissionStoreOptions extends RedisConnectionOptions {
   readonly nowMs?: () => number;
 }
 
+/** KEYS: the position. ARGV: the epoch that may be replaced, the new epoch and its tick. */
+const MOVE_POSITION = `
+local epoch, tick = unpack(redis.call('HMGET', KEYS[1], 'epoch', 'tick'))
+if epoch and epoch ~= ARGV[1] then return 0 end
+if epoch == ARGV[2] and tonumber(tick) >= tonumber(ARGV[3]) then return 1 end
+redis.call('HSET', KEYS[1], 'epoch', ARGV[2], 'tick', ARGV[3])
+return 1`;
+
 /** The admission store that several nodes share. */
-export class RedisAdmissionStore implements AdmissionStore {
+export class RedisAdmissionStore implements AdmissionStore, EpochInRedis {
   readonly #redis: Redis & Scripts;
   readonly #prefix: string;
+  /** The prefix of the keys of accounts, which are those of one epoch of the database. */
+  #epochPrefix: string;
   /** Milliseconds in tests; otherwise empty, and the scripts read the clock of Redis, which all nodes share. */
   readonly #testClock: () => string;
   readonly #restored: (() => void)[] = [];
@@ -58,6 +69,7 @@ export class RedisAdmissionStore implements AdmissionStore {
     // ioredis adds a method for each of `scripts`; its types can't say so.
     this.#redis = redis as Redis & Scripts;
     this.#prefix = options.prefix;
+    this.#epochPrefix = options.prefix;
     this.#testClock = () => (options.nowMs === undefined ? "" : String(Math.floor(options.nowMs())));
   }
 
@@ -138,6 +150,22 @@ export class RedisAdmissionStore implements AdmissionStore {
     return this.#redis.status === "ready";
   }
 
+  async position(): Promise<DatabasePosition | null> {
+    const key = `${this.#prefix}:position`;
+    const [epoch, tick] = await this.#ask(() => this.#redis.hmget(key, "epoch", "tick"));
+    return typeof epoch === "string" && typeof tick === "string" ? { epoch, tick: BigInt(tick) } : null;
+  }
+
+  async moveTo(position: DatabasePosition, from: { readonly epoch: string }): Promise<void> {
+    const key = `${this.#prefix}:position`;
+    const { epoch, tick } = position;
+    await this.#ask(() => this.#redis.eval(MOVE_POSITION, 1, key, from.epoch, epoch, tick.toString()));
+  }
+
+  useEpoch(epoch: string): void {
+    this.#epochPrefix = epoch === "" ? this.#prefix : `${this.#prefix}:${epoch}`;
+  }
+
   /** Changes whenever the connection is lost. */
   get connection(): number {
     return this.#connection;
@@ -189,7 +217,7 @@ export class RedisAdmissionStore implements AdmissionStore {
   ): Promise<Replies[Name]> {
     const scripts: Scripts = this.#redis;
     // `{account}` is the part that a cluster hashes: all keys of an account are in one hash slot.
-    const keys = SCRIPTS[name].keys.map((part) => `${this.#prefix}:{${accountId}}${part}`);
+    const keys = SCRIPTS[name].keys.map((part) => `${this.#epochPrefix}:{${accountId}}${part}`);
     return this.#ask(() => scripts[name](...keys, ...args));
   }
 

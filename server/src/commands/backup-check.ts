@@ -18,7 +18,7 @@ export interface BackupCheckOptions {
 const PAGE = 1_000;
 
 const NEXT_STEPS = [
-  "The database is whole. Before clients use it: empty the Redis of the nodes, start the nodes on their data folders, and revoke",
+  "The database is whole. Before clients use it: stop the nodes of the database that was backed up, start the nodes on their data folders, and revoke",
   "the keys again that were revoked after the backup. See docs/how-to/back-up-and-restore.md.",
 ];
 const WHAT_TO_DO =

@@ -12,6 +12,7 @@ import { explainStartup } from "../start/startup-failure.ts";
 import { backupCheck } from "./backup-check.ts";
 import { summaryOf } from "./check-config.ts";
 import type { Findings } from "./findings.ts";
+import { checkHealth } from "./health.ts";
 import { migrateDatabase } from "./migrate-database.ts";
 import { withDatabase } from "./with-database.ts";
 
@@ -72,6 +73,13 @@ function addCommands(program: Command, run: ServerRun): void {
     .command("check-config")
     .description("check the settings, the plans and the catalog file without starting the service")
     .action(async () => print(run, summaryOf(await settingsOf(run))));
+  program
+    .command("health")
+    .description("ask the running service on this machine if it is ready; for health checks of containers")
+    .option("--live", "ask only if the process answers")
+    .action(async ({ live = false }: { live?: boolean }) =>
+      print(run, await checkHealth({ environment: run.environment, live })),
+    );
   program
     .command("backup-check")
     .description("check a restored database: schema, balances, usage, audit log and audit trail")

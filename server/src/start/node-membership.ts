@@ -6,6 +6,7 @@ import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Admissions } from "../admission/admissions.ts";
+import { DatabaseEpoch, type DatabaseEpochs, EpochEnded } from "../admission/database-epoch.ts";
 import type { NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
@@ -29,12 +30,13 @@ export interface MembershipParts {
   /** See {@link nodeId}. */
   readonly id: string;
   readonly registry: PostgresNodes;
+  readonly epochs: DatabaseEpochs;
   /** The store that nodes share; `null` for a single node. */
   readonly redis: RedisAdmissionStore | null;
   readonly fence: Pick<Admissions, "fence" | "lift" | "confirmPublications">;
   readonly log: Logger;
-  /** Called once, when another node has taken over this node's database. */
-  readonly onReplaced: () => void;
+  /** Called once, with the reason, when the node cannot continue: other nodes have its database, or it was restored. */
+  readonly onReplaced: (reason: string) => void;
 }
 
 /** A node's membership among those that use its database. */
@@ -57,28 +59,56 @@ export async function joinNodes(config: Config, parts: MembershipParts): Promise
   const life = randomUUID();
   await enter(parts, { id, life, label: nodeLabel(config.dataDir) });
   let isReplaced = false;
-  const replaced = () => {
+  const replaced = (reason: string) => {
     if (isReplaced) return;
     isReplaced = true;
-    fence.fence("another node has taken over the database");
-    onReplaced();
+    fence.fence(reason);
+    onReplaced(reason);
   };
-  const renew = redis === null ? standAlone(parts, replaced) : await shareRedis(parts, redis, life, replaced);
+  const renew =
+    redis === null ? await standAlone(parts, replaced) : await shareRedis(parts, redis, life, replaced);
   return { renew, leave: () => registry.remove(id) };
 }
 
+const TAKEN_OVER = "another node has taken over the database";
+
+/** Checks the epoch of the database. @returns whether the node can continue. */
+async function isInEpoch(epoch: DatabaseEpoch, replaced: (reason: string) => void): Promise<boolean> {
+  try {
+    await epoch.check();
+    return true;
+  } catch (error) {
+    if (!(error instanceof EpochEnded)) throw error;
+    replaced(error.message);
+    return false;
+  }
+}
+
+/** Publishes a change when the position of the database says that there was one. */
+async function publishIn(epoch: DatabaseEpoch, publish: () => Promise<void>): Promise<void> {
+  await epoch.advance();
+  await publish();
+}
+
 /** The renewal of a single node. It stops admitting requests before others may take over its database. */
-function standAlone({ id, registry, fence }: MembershipParts, replaced: () => void): () => Promise<void> {
+async function standAlone(
+  { id, registry, epochs, fence }: MembershipParts,
+  replaced: (reason: string) => void,
+): Promise<() => Promise<void>> {
+  const epoch = new DatabaseEpoch({ epochs, redis: null, fence });
+  await epoch.mayJoin(async () => false);
+  fence.confirmPublications((publish) => publishIn(epoch, publish));
   let seenMs = performance.now();
   return async () => {
     if (performance.now() - seenMs > FENCED_AFTER_MS) {
       fence.fence("the node lost the database for too long to continue alone");
     }
     const askedMs = performance.now();
+    if (!(await isInEpoch(epoch, replaced))) return;
     if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id))) {
       seenMs = askedMs;
       fence.lift();
-    } else replaced();
+    } else replaced(TAKEN_OVER);
   };
 }
 
@@ -87,15 +117,23 @@ async function shareRedis(
   parts: MembershipParts,
   redis: RedisAdmissionStore,
   life: string,
-  replaced: () => void,
+  replaced: (reason: string) => void,
 ): Promise<() => Promise<void>> {
-  const { id, registry, fence, log } = parts;
+  const { id, registry, epochs, fence, log } = parts;
+  const epoch = new DatabaseEpoch({ epochs, redis, fence });
   const agreement = new RedisAgreement({
     id,
     life,
     notes: registry,
     redis,
-    fence,
+    fence: {
+      fence: (reason) => fence.fence(reason),
+      lift: () => {
+        if (!epoch.isForeign) fence.lift();
+      },
+      confirmPublications: (confirm) =>
+        fence.confirmPublications((publish) => confirm(() => publishIn(epoch, publish))),
+    },
     onFenced: (reason) => {
       if (reason === null) log.info("this node uses the same Redis as the others: it admits requests again");
       else
@@ -105,6 +143,7 @@ async function shareRedis(
   const owner = await registry.redisOwner();
   try {
     await requireSharedRedis(parts, redis, agreement, owner);
+    await joinEpoch(parts, epoch);
   } catch (error) {
     await registry.remove(id);
     throw error;
@@ -115,8 +154,9 @@ async function shareRedis(
     log.warn("Redis does not allow INFO, so nodes cannot verify that they all use the same server");
   }
   return async () => {
+    if (!(await isInEpoch(epoch, replaced))) return;
     await agreement.check();
-    if (agreement.isRemoved) replaced();
+    if (agreement.isRemoved) replaced(TAKEN_OVER);
     // A Redis without the owner id was emptied, and has also lost the slots of running requests.
     if (await redis.claim(owner)) redis.restored();
   };
@@ -181,6 +221,26 @@ async function requireSharedRedis(
     const isTheirs = there === owner || (there === null && !(await registry.hasCompany(id, COMPANY_MS)));
     if (joining === "may join" && isTheirs) return;
     if (isLastTry) throw new StartupFailure(notShared(joining, there === undefined));
+    await setTimeout(PAUSE_MS);
+  }
+}
+
+/**
+ * Requires that Redis has the data of this database, and not that of another copy of it, or begins a new epoch.
+ *
+ * @throws {StartupFailure} if nodes of another copy use Redis, or do not agree on an epoch within {@link JOIN_TIMEOUT_MS}.
+ */
+async function joinEpoch({ registry, id, log }: MembershipParts, epoch: DatabaseEpoch): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
+    const joining = await epoch.mayJoin(() => registry.hasCompany(id, COMPANY_MS));
+    if (joining === "joined") return;
+    if (joining === "another copy" || waitedMs >= JOIN_TIMEOUT_MS) {
+      throw new StartupFailure(
+        "The Redis of REDIS_URL is used by the nodes of another copy of this database, such as the one that was backed up. Stop them, or set OSTIARY_REDIS_PREFIX to another value for each copy.",
+      );
+    }
+    if (waitedMs === 0)
+      log.warn("Redis is ahead of the database, as after a restore: waiting for nodes that use it");
     await setTimeout(PAUSE_MS);
   }
 }

@@ -1,4 +1,5 @@
 import { Admissions } from "../admission/admissions.ts";
+import { databaseEpochsIn } from "../admission/epoch-store.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
@@ -46,11 +47,12 @@ export async function openNode(startup: Startup) {
   const membership = await joinNodes(config, {
     id,
     registry: new PostgresNodes(database),
+    epochs: databaseEpochsIn(database),
     redis,
     fence: admissions,
     log,
-    onReplaced: () => {
-      log.error("another node has taken the database over: stopping");
+    onReplaced: (reason) => {
+      log.error(`${reason}: stopping`);
       shutdown.begin("replaced");
     },
   });

@@ -1,0 +1,170 @@
+import { withTimeout } from "../errors/deadline.ts";
+
+/**
+ * A position in the history of the database. Positions of one epoch are ordered by their ticks; those of different epochs are
+ * not, because one of them was restored from a backup.
+ */
+export interface DatabasePosition {
+  /** Empty before a first restore, then random. */
+  readonly epoch: string;
+  readonly tick: bigint;
+}
+
+/** The position in the database. */
+export interface DatabaseEpochs {
+  read(): Promise<DatabasePosition>;
+  /** Raises the tick. @returns the new position. */
+  advance(): Promise<DatabasePosition>;
+  /** Begins a new epoch, unless the present one is not `epoch` any more. */
+  begin(epoch: string): Promise<void>;
+}
+
+/** The position of the database whose nodes use a Redis, as these nodes repeat it there. */
+export interface EpochInRedis {
+  /** @returns `null` when Redis is new or has lost its data. */
+  position(): Promise<DatabasePosition | null>;
+  /** Replaces a position of `epoch`, or none. A lower tick of the same epoch changes nothing. */
+  moveTo(position: DatabasePosition, from: { readonly epoch: string }): Promise<void>;
+  /** Sets the epoch whose data is used from now on. */
+  useEpoch(epoch: string): void;
+}
+
+export interface EpochParts {
+  readonly epochs: DatabaseEpochs;
+  /** `null` for a node without Redis. */
+  readonly redis: EpochInRedis | null;
+  readonly fence: { fence(reason: string): void };
+}
+
+/** The node cannot continue: its caches, or the database, are not those of the service any more. */
+export class EpochEnded extends Error {
+  override readonly name = "EpochEnded";
+}
+
+/** Whether a starting node may use its Redis, or what it waits for. */
+export type EpochJoining = "joined" | "watching" | "another copy";
+
+const DATABASE_TIMEOUT_MS = 5_000;
+/** A position that stood still for this many checks, a second apart, belongs to no running node. */
+const IDLE_CHECKS = 5;
+/** As many checks of a starting node, half a second apart. */
+const IDLE_START_CHECKS = 10;
+
+const FOREIGN = "Redis has the data of another copy of this database";
+const RESTORED = "the database was restored from a backup while this node was running";
+const OTHER_COPY = "the nodes of another copy of this database use the Redis of REDIS_URL";
+
+/**
+ * Keeps a database that was restored from a backup apart from what Redis has of the time after the backup, and from nodes
+ * that still have it in their caches. Account versions are compared as numbers, and the restored database assigns the same
+ * numbers to other changes.
+ *
+ * Every node raises a tick in the database every second and before it publishes a change, and then repeats it in Redis. So
+ * Redis is never ahead of the database, unless the database was restored to a time before such a change. A starting node
+ * that finds Redis ahead begins a new epoch, whose data in Redis is separate. A running node that finds it ends.
+ */
+export class DatabaseEpoch {
+  readonly #parts: EpochParts;
+  /** The last position that this node has seen in the database. */
+  #own: DatabasePosition | null = null;
+  /** What Redis has of another history, the epoch of the database then, and for how many checks neither has changed. */
+  #watched: { readonly there: DatabasePosition; readonly epoch: string; readonly checks: number } | null =
+    null;
+  #isForeign = false;
+
+  constructor(parts: EpochParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether Redis has the position of another epoch, so that the node must admit nothing. */
+  get isForeign(): boolean {
+    return this.#isForeign;
+  }
+
+  /**
+   * Returns whether a starting node may use its Redis. Must be repeated every half second until it may, or until the time for
+   * joining is over.
+   *
+   * @param hasCompany whether other nodes of this database are running, which keep the position in Redis.
+   */
+  async mayJoin(hasCompany: () => Promise<boolean>): Promise<EpochJoining> {
+    const { redis, epochs } = this.#parts;
+    // Redis first: what it has was in the database before.
+    const there = (await redis?.position()) ?? null;
+    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.read());
+    if (there === null || (there.epoch === own.epoch && there.tick <= own.tick)) {
+      await this.#enter(there?.epoch ?? "");
+      return "joined";
+    }
+    const watched = this.#watch(there, own.epoch);
+    if (watched === "moving") return "another copy";
+    if (watched < IDLE_START_CHECKS || (await hasCompany())) return "watching";
+    await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.begin(own.epoch));
+    await this.#enter(there.epoch);
+    return "joined";
+  }
+
+  /**
+   * Advances the position in the database and in Redis. Must be called every second.
+   *
+   * @throws {EpochEnded} when the node must stop.
+   */
+  async check(): Promise<void> {
+    const { redis, fence, epochs } = this.#parts;
+    const before = this.#own;
+    // `undefined` while Redis does not answer.
+    const there = redis === null ? null : await redis.position().catch(() => undefined);
+    // Before the database is asked, which this node may have lost.
+    this.#isForeign = isOther(there, before);
+    if (this.#isForeign) fence.fence(FOREIGN);
+    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.advance());
+    if (before !== null && (own.epoch !== before.epoch || own.tick <= before.tick))
+      throw new EpochEnded(RESTORED);
+    this.#remember(own);
+    if (there === undefined || redis === null) return;
+    if (there !== null && isOther(there, own)) {
+      const watched = this.#watch(there, own.epoch);
+      if (watched === "moving") throw new EpochEnded(OTHER_COPY);
+      // An old Redis has returned once nobody moves it. What it has of this epoch is not ahead of the database.
+      if (watched < IDLE_CHECKS) return;
+    } else if (there !== null && there.tick > own.tick) throw new EpochEnded(RESTORED);
+    await redis.moveTo(own, { epoch: there?.epoch ?? own.epoch });
+    this.#watched = null;
+    this.#isForeign = false;
+  }
+
+  /** Advances the position in the database and in Redis. Must be called after a change was committed, before it is published. */
+  async advance(): Promise<void> {
+    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => this.#parts.epochs.advance());
+    this.#remember(own);
+    await this.#parts.redis?.moveTo(own, own);
+  }
+
+  /** Changes advance beside the checks, and may have gone further. */
+  #remember(own: DatabasePosition): void {
+    if (this.#own === null || (this.#own.epoch === own.epoch && this.#own.tick < own.tick)) this.#own = own;
+  }
+
+  async #enter(replaced: string): Promise<void> {
+    const { redis, epochs } = this.#parts;
+    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.advance());
+    redis?.useEpoch(own.epoch);
+    await redis?.moveTo(own, { epoch: replaced });
+    this.#own = own;
+    this.#watched = null;
+  }
+
+  /** @returns for how many checks nothing has changed, or that the position moves, because nodes of another copy keep it. */
+  #watch(there: DatabasePosition, epoch: string): number | "moving" {
+    const before = this.#watched;
+    const isSame = before !== null && before.there.epoch === there.epoch && before.epoch === epoch;
+    const isMoving = isSame && before.there.tick !== there.tick;
+    const checks = isSame && !isMoving ? before.checks + 1 : 0;
+    this.#watched = { there, epoch, checks };
+    return isMoving ? "moving" : checks;
+  }
+}
+
+function isOther(there: DatabasePosition | null | undefined, own: DatabasePosition | null): boolean {
+  return there !== null && there !== undefined && own !== null && there.epoch !== own.epoch;
+}

@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import {
+  DatabaseEpoch,
+  type DatabaseEpochs,
+  type DatabasePosition,
+  EpochEnded,
+  type EpochInRedis,
+} from "../../server/src/admission/database-epoch.ts";
+
+/** A database whose position can be copied, as by a backup. */
+class FakeDatabase implements DatabaseEpochs {
+  position: DatabasePosition;
+
+  constructor(position: DatabasePosition = { epoch: "", tick: 0n }) {
+    this.position = position;
+  }
+
+  async read() {
+    return this.position;
+  }
+
+  async advance() {
+    this.position = { ...this.position, tick: this.position.tick + 1n };
+    return this.position;
+  }
+
+  async begin(epoch: string) {
+    if (this.position.epoch === epoch) this.position = { ...this.position, epoch: crypto.randomUUID() };
+  }
+
+  copy(): FakeDatabase {
+    return new FakeDatabase(this.position);
+  }
+}
+
+/** A Redis as nodes share it. */
+class FakeRedis {
+  stored: DatabasePosition | null = null;
+  isAway = false;
+
+  /** A node's connection. */
+  connect(): EpochInRedis & { readonly used: () => string | null } {
+    let used: string | null = null;
+    return {
+      used: () => used,
+      position: async () => {
+        if (this.isAway) throw new Error("Redis did not answer.");
+        return this.stored;
+      },
+      moveTo: async (position, from) => {
+        if (this.stored !== null && this.stored.epoch !== from.epoch) return;
+        if (this.stored?.epoch === position.epoch && this.stored.tick >= position.tick) return;
+        this.stored = position;
+      },
+      useEpoch: (epoch) => {
+        used = epoch;
+      },
+    };
+  }
+}
+
+function nodeOf(database: FakeDatabase, shared: FakeRedis) {
+  const redis = shared.connect();
+  const fences: string[] = [];
+  const epoch = new DatabaseEpoch({
+    epochs: database,
+    redis,
+    fence: { fence: (reason) => fences.push(reason) },
+  });
+  return { epoch, fences, used: redis.used };
+}
+
+const alone = async () => false;
+
+/** Repeats what a starting node does, beside what others do meanwhile. @returns the last outcome, and after how many checks. */
+async function join({ epoch }: { epoch: DatabaseEpoch }, meanwhile: () => Promise<void> = async () => {}) {
+  for (let checks = 1; ; checks++) {
+    const joining = await epoch.mayJoin(alone);
+    if (joining !== "watching" || checks === 50) return { joining, checks };
+    await meanwhile();
+  }
+}
+
+/** A database in use, its backup, and changes that were published since. */
+async function backedUp() {
+  const redis = new FakeRedis();
+  const original = new FakeDatabase();
+  const node = nodeOf(original, redis);
+  await join(node);
+  await node.epoch.check();
+  const backup = original.copy();
+  await node.epoch.advance();
+  return { redis, original, node, backup };
+}
+
+describe("the epoch of a database", () => {
+  it("continues over restarts, with an empty Redis, and with an old one", async () => {
+    const { redis, original } = await backedUp();
+    const old = redis.stored;
+    for (const stored of [redis.stored, null, old]) {
+      redis.stored = stored;
+      const node = nodeOf(original, redis);
+      expect(await join(node)).toEqual({ joining: "joined", checks: 1 });
+      await node.epoch.check();
+      expect(node.used()).toBe("");
+      expect(redis.stored).toEqual(original.position);
+    }
+  });
+
+  it("begins anew for a backup that lacks a single published change, however long its node waits", async () => {
+    const { redis, backup } = await backedUp();
+    const node = nodeOf(backup, redis);
+    const { joining, checks } = await join(node);
+    expect(joining).toBe("joined");
+    expect(checks).toBeGreaterThan(5);
+    expect(node.used()).toBe(backup.position.epoch);
+    expect(backup.position.epoch).not.toBe("");
+    expect(redis.stored?.epoch).toBe(backup.position.epoch);
+  });
+
+  it("is another one for each restore of the same backup", async () => {
+    const { redis, backup } = await backedUp();
+    const epochs = new Set<string | null>();
+    for (const copy of [backup.copy(), backup.copy(), backup.copy()]) {
+      const node = nodeOf(copy, redis);
+      await join(node);
+      epochs.add(node.used());
+    }
+    expect(epochs.size).toBe(3);
+  });
+
+  it("is one for nodes that start together", async () => {
+    const { redis, backup } = await backedUp();
+    const nodes = [nodeOf(backup, redis), nodeOf(backup, redis), nodeOf(backup, redis)];
+    await Promise.all(nodes.map((node) => join(node)));
+    expect(new Set(nodes.map(({ used }) => used())).size).toBe(1);
+    for (const { epoch } of nodes) await epoch.check();
+  });
+
+  it("is not begun while nodes of the original are running", async () => {
+    const { redis, node, backup } = await backedUp();
+    const copy = nodeOf(backup, redis);
+    expect(await join(copy, () => node.epoch.check())).toMatchObject({ joining: "another copy" });
+    await node.epoch.check();
+  });
+
+  it("ends for a node that finds a copy in its place, which it asks before it admits anything", async () => {
+    const { redis, node, backup } = await backedUp();
+    const copy = nodeOf(backup, redis);
+    await join(copy);
+    await node.epoch.check();
+    expect(node.fences).toHaveLength(1);
+    expect(node.epoch.isForeign).toBe(true);
+    await copy.epoch.check();
+    await expect(node.epoch.check()).rejects.toThrow(EpochEnded);
+    await copy.epoch.check();
+  });
+
+  it("ends for a node whose database goes back, also while Redis is away", async () => {
+    for (const isAway of [false, true]) {
+      const { redis, original, node, backup } = await backedUp();
+      await node.epoch.check();
+      redis.isAway = isAway;
+      original.position = backup.position;
+      await expect(node.epoch.check()).rejects.toThrow(EpochEnded);
+    }
+  });
+
+  it("outlasts a Redis of another epoch that nobody moves", async () => {
+    const { redis, node } = await backedUp();
+    redis.stored = { epoch: "old", tick: 1_000n };
+    let checks = 0;
+    do {
+      await node.epoch.check();
+      checks++;
+    } while (node.epoch.isForeign && checks < 50);
+    expect(checks).toBeGreaterThan(3);
+    expect(redis.stored?.epoch).toBe("");
+  });
+
+  it("does not depend on Redis while it is away", async () => {
+    const { redis, node } = await backedUp();
+    redis.isAway = true;
+    await node.epoch.check();
+    redis.isAway = false;
+    await node.epoch.check();
+    expect(node.fences).toEqual([]);
+  });
+});
