@@ -61,7 +61,7 @@ describe("the packed and installed package", () => {
       tools: "The tool answered: sunny in a string",
       withOptions: 3,
       embedding: 256,
-      models: 3,
+      models: 4,
       missing: 404,
       stranger: "invalid_api_key",
       createdAt: true,
