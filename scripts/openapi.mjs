@@ -13,7 +13,7 @@ const file = join(root, "docs/reference/openapi.json");
 const data = mkdtempSync(join(tmpdir(), "ostiary-openapi-"));
 const service = spawn(process.execPath, [join(root, "server/dist/main.js")], {
   env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: "0", OSTIARY_DATA_DIR: data },
-  stdio: ["ignore", "pipe", "inherit"],
+  stdio: ["ignore", "ignore", "pipe"],
 });
 try {
   const { servers, ...document } = await (await fetch(`${await addressOf(service)}/v1/openapi.json`)).json();
@@ -28,11 +28,12 @@ spawnSync(join(root, "test/node_modules/.bin/biome"), ["format", "--write", file
   stdio: "inherit",
 });
 
-/** The address that the service prints once it listens. */
-async function addressOf({ stdout }) {
-  for await (const line of createInterface({ input: stdout })) {
-    const address = /listens on {2}(\S+)/.exec(line)?.[1];
-    if (address !== undefined) return address;
+/** The address that the service logs once it is ready. */
+async function addressOf({ stderr }) {
+  for await (const line of createInterface({ input: stderr })) {
+    const { level, msg, listensOn } = JSON.parse(line);
+    if (msg === "ready") return listensOn;
+    if (level !== "info") process.stderr.write(`${line}\n`);
   }
   throw new Error("the service ended before it listened");
 }

@@ -227,6 +227,12 @@ const operatorLog = createRoute({
   loader: () => load(api.operator.catalog.queryOptions()),
   component: lazyPage(() => import("./pages/operator/ServiceLog.tsx"), "ServiceLog", { isAhead: false }),
 });
+const operatorStatus = createRoute({
+  getParentRoute: () => operator,
+  path: "/operator/status",
+  loader: () => load(api.operator.status.queryOptions()),
+  component: lazyConsole("Status"),
+});
 const operatorUpstreams = createRoute({
   getParentRoute: () => operator,
   path: "/operator/upstreams",
@@ -294,6 +300,7 @@ export const router = createRouter({
         operatorAccount,
         operatorUsage,
         operatorLog,
+        operatorStatus,
         operatorUpstreams,
         operatorCatalog,
         operatorConnect,

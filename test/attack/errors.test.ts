@@ -30,6 +30,8 @@ function appThat(throws: () => never) {
   const { log, text } = memoryLog();
   const fail = async (): Promise<never> => throws();
   const app = createApp({
+    accessLog: null,
+    clientAddress: () => null,
     rpc: fail,
     metrics: fail,
     dashboard: { answer: throws },
@@ -96,7 +98,7 @@ describe("an unexpected error", () => {
       bodies: new BodyBudget({ processBytes: 1_000, accountBytes: 1_000, addressBytes: 1_000 }),
       security: { note: () => {} },
       clientAddress: () => null,
-      publicOrigin: null,
+      browserAddress: { origin: null, isHttps: false },
       now: () => new Date(),
       newId,
       log,

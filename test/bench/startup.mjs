@@ -12,26 +12,28 @@ const IDLE_MS = 3_000;
 
 async function start(dataDir, demo) {
   const startedMs = performance.now();
-  const child = spawn(process.execPath, ["server/dist/main.js"], {
+  // The key is shown on a terminal only. util-linux' `script` is one, and passes SIGTERM on.
+  const command = `exec ${process.execPath} server/dist/main.js`;
+  const child = spawn("script", ["-qefc", command, "/dev/null"], {
     cwd: ROOT,
     env: {
       ...process.env,
       PORT: "0",
       OSTIARY_DATA_DIR: dataDir,
       OSTIARY_DEMO: demo ? "1" : "0",
-      OSTIARY_LOG: "error",
+      OSTIARY_LOG: demo ? "error" : "info",
     },
     stdio: ["ignore", "pipe", "inherit"],
   });
   let printed = "";
   child.stdout.setEncoding("utf8");
-  while (!(demo ? /-d '/ : /models {3}/).test(printed)) {
+  while (!(demo ? /-d '/ : /"ready"/).test(printed)) {
     printed += await new Promise((resolve, reject) => {
       child.stdout.once("data", resolve);
       child.once("exit", (code) => reject(new Error(`exited with ${code}`)));
     });
   }
-  const url = /is ready at (\S+)/.exec(printed)[1];
+  const url = /(?:is ready at |"url":")([^"\s]+)/.exec(printed)[1];
   const key = /sk-[0-9A-Za-z]+/.exec(printed)?.[0];
   return { child, url, key, startedMs };
 }

@@ -146,25 +146,30 @@ async function measure(): Promise<void> {
     await Promise.all(Array.from({ length: CONNECTIONS }, client));
   };
 
+  const cpuEach = async (format: Format, upstream: string, stream: boolean) => {
+    const before = cpuOf(service.pid);
+    await many(format, `acme/${upstream}`, stream, REQUESTS);
+    return (cpuOf(service.pid) - before) / REQUESTS / 1_000;
+  };
   for (const stream of [false, true]) {
+    const what = stream ? `a stream of ${WORDS} words` : "a request";
     const pairs = FORMATS.flatMap((format) => UPSTREAMS.map((upstream) => ({ format, upstream })));
-    const times = new Map(pairs.map((pair) => [pair, [] as number[]]));
+    const figures = new Map(pairs.map((pair) => [pair, { times: [] as number[], ratios: [] as number[] }]));
     for (let round = -1; round < ROUNDS; round++) {
-      for (const pair of pairs) {
-        const before = cpuOf(service.pid);
-        await many(pair.format, `acme/${pair.upstream}`, stream, REQUESTS);
+      for (const [{ format, upstream }, { times, ratios }] of figures) {
+        // Other work on the machine changes from minute to minute, so each is compared with what was measured just before.
+        const chat = await cpuEach("chat", "chat", stream);
+        const time = await cpuEach(format, upstream, stream);
         // The first round warms up.
-        if (round >= 0) times.get(pair)?.push((cpuOf(service.pid) - before) / REQUESTS / 1_000);
+        if (round < 0) continue;
+        times.push(time);
+        ratios.push(time / chat);
       }
     }
-    // Each round is compared with itself, because other work on the machine changes from round to round.
-    const [chat = []] = times.values();
-    for (const [{ format, upstream }, values] of times) {
+    for (const [{ format, upstream }, { times, ratios }] of figures) {
       const how = format === upstream ? "forwarded" : "translated";
-      const ratio = median(values.map((value, round) => value / (chat[round] ?? Number.NaN)));
-      const what = stream ? `a stream of ${WORDS} words` : "a request";
-      const compared = `${ratio.toFixed(2)} of chat forwarded`;
-      report(`CPU of ${what}: ${format} to ${upstream}, ${how}`, "ms", `${summary(values, 3)}  ${compared}`);
+      const compared = `${median(ratios).toFixed(2)} of chat forwarded`;
+      report(`CPU of ${what}: ${format} to ${upstream}, ${how}`, "ms", `${summary(times, 3)}  ${compared}`);
     }
   }
   await agent.destroy();

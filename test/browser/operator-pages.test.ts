@@ -38,6 +38,7 @@ describe.skipIf(!hasBrowser)("an account owner", () => {
 describe.skipIf(!hasBrowser)("every page of the console", () => {
   const titles: readonly (readonly [path: string, title: string])[] = [
     ["/operator", "Accounts"],
+    ["/operator/status", "Status"],
     ["/operator/upstreams", "Upstreams"],
     ["/operator/catalog", "Catalog"],
     ["/operator/security", "Security events"],

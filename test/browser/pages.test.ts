@@ -38,6 +38,7 @@ const OPERATOR: readonly PageUnderTest[] = [
   { path: "/operator", title: "Accounts" },
   { path: "/operator/usage", title: "Usage" },
   { path: "/operator/log", title: "Request log" },
+  { path: "/operator/status", title: "Status" },
   { path: "/operator/upstreams", title: "Upstreams" },
   { path: "/operator/catalog", title: "Catalog" },
   { path: "/operator/connect", title: "Connect a provider" },

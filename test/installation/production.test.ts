@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROOT } from "../fixtures/service.ts";
+import { logLines, ROOT } from "../fixtures/service.ts";
 
 const run = promisify(execFile);
 
@@ -96,18 +96,17 @@ async function textOf(child: ChildProcess): Promise<string> {
 async function whileItRuns(use: (baseUrl: string) => Promise<void>): Promise<void> {
   const child = spawn(process.execPath, ["server/dist/main.js"], {
     cwd: folder,
-    env: { ...environment(), PORT: "0", OSTIARY_DATA_DIR: join(folder, "data"), OSTIARY_LOG: "warn" },
+    env: { ...environment(), PORT: "0", OSTIARY_DATA_DIR: join(folder, "data"), OSTIARY_LOG: "info" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const stderr = textOf(child);
-  let stdout = "";
-  child.stdout.setEncoding("utf8");
+  let log = "";
   try {
     const baseUrl = await new Promise<string>((resolve, reject) => {
-      child.stdout.on("data", (part: string) => {
-        stdout += part;
-        const address = /listens on {2}(\S+)/.exec(stdout)?.[1];
-        if (address !== undefined) resolve(address);
+      child.stderr.on("data", (part: string) => {
+        log += part;
+        const address = logLines(log).find(({ msg }) => msg === "ready")?.listensOn;
+        if (typeof address === "string") resolve(address);
       });
       stderr.then((text) => reject(new Error(`the service ended: ${text}`)), reject);
     });

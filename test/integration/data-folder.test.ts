@@ -24,7 +24,7 @@ async function refusal(path = dataDir): Promise<string> {
   const exit = await runToExit({ dataDir: path });
   expect(exit.code).toBe(1);
   expect(exit.stdout).toBe("");
-  const [line = "", ...others] = exit.stderr.trim().split("\n");
+  const [line = "", ...others] = exit.reasons;
   expect(others).toEqual([]);
   expect(line).toContain(path);
   expect(line).toContain("OSTIARY_DATA_DIR");

@@ -1,19 +1,22 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { startService } from "../fixtures/service.ts";
+import { logLines, SCRIPT, startService } from "../fixtures/service.ts";
 import { visit } from "../fixtures/user.ts";
 
 const run = promisify(execFile);
 
-describe("the first start on an empty data folder", () => {
+const onTerminal = describe.skipIf(!existsSync(SCRIPT));
+
+onTerminal("the first start on an empty data folder, on a terminal", () => {
   it("prints a curl command that works as pasted, and how to sign in", async () => {
-    await using service = await startService({ env: { OSTIARY_DEMO: undefined }, fromNothing: true });
-    await expect.poll(service.stdout).toContain("-d '");
+    const env = { OSTIARY_DEMO: undefined };
+    await using service = await startService({ env, fromNothing: true, onTerminal: true });
     const printed = service.stdout();
-    const command = printed.slice(printed.indexOf("curl "));
+    const command = /^curl [\s\S]*?-d '.*'$/m.exec(printed)?.[0] ?? "";
     const { stdout } = await run("sh", ["-c", command.replace("curl ", "curl -sS ")]);
     expect(JSON.parse(stdout)).toMatchObject({
       object: "chat.completion",
@@ -41,25 +44,52 @@ describe("the first start on an empty data folder", () => {
   it.each([
     ["with OSTIARY_DEMO=0", { OSTIARY_DEMO: "0" }],
     ["in production, whatever is set", { OSTIARY_DEMO: "1", NODE_ENV: "production" }],
-  ])("creates no demo account %s", async (_, env) => {
-    await using service = await startService({ env, fromNothing: true });
-    expect(service.stdout()).not.toContain("sk-");
-    expect(service.stdout()).not.toContain("password");
+  ])("prints only the log %s, and creates no demo account", async (_, env) => {
+    await using service = await startService({ env, fromNothing: true, onTerminal: true });
+    const printed = service.stdout();
+    expect(logLines(printed).length).toBe(printed.trim().split("\n").length);
+    expect(printed).not.toContain("password");
   });
 });
 
-describe("the second start", () => {
+onTerminal("the second start", () => {
   it("creates no second demo account", async () => {
-    await using first = await startService({ env: { OSTIARY_DEMO: undefined }, fromNothing: true });
+    const env = { OSTIARY_DEMO: undefined };
+    await using first = await startService({ env, fromNothing: true });
     await first.stop();
     const second = await startService({
-      env: { OSTIARY_DEMO: undefined },
+      env,
+      onTerminal: true,
       dataDir: first.dataDir,
       ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
     });
     await second.stop();
     expect(second.stdout()).toContain("is ready at");
     expect(second.stdout()).not.toContain("sk-");
+  });
+});
+
+describe("without a terminal", () => {
+  it("the first start prints the demo account and its key, apart from the log, and later starts print nothing", async () => {
+    const env = { OSTIARY_DEMO: undefined, OSTIARY_LOG: "info" };
+    await using first = await startService({ env, fromNothing: true });
+    await expect.poll(() => first.stdout()).toMatch(/sk-[0-9A-Za-z]+[\s\S]*\n$/);
+    const printed = first.stdout();
+    const [key = ""] = /sk-[0-9A-Za-z]+/.exec(printed) ?? [];
+    const [, email = "", password = ""] =
+      /Sign in to the dashboard as (\S+) with password (\S+)/.exec(printed) ?? [];
+    const { trpc } = visit(first.baseUrl);
+    await trpc.auth.signIn.mutate({ email, password });
+    expect((await trpc.keys.list.query()).keys).toMatchObject([{ name: "demo" }]);
+    const created = logLines(first.stderr()).find(({ msg }) => msg?.startsWith("created the demo account"));
+    expect(await readFile(String(created?.passwordIn), "utf8")).toContain(password);
+    for (const secret of [key, password]) expect(first.stderr()).not.toContain(secret);
+    await first.stop();
+
+    const { dataDir, databaseUrl } = first;
+    const again = await startService({ env, dataDir, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
+    await again.stop();
+    expect(again.stdout()).toBe("");
   });
 });
 

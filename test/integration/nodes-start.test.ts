@@ -15,7 +15,7 @@ describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed and lo
 
     const refused = await runToExit({ databaseUrl, env: ALONE });
     expect(refused.code).toBe(1);
-    const [line = "", ...others] = refused.stderr.trim().split("\n");
+    const [line = "", ...others] = refused.reasons;
     expect(others).toEqual([]);
     // Which node, since when, for how long.
     expect(line).toContain(`data folder ${killed.dataDir}`);

@@ -18,7 +18,7 @@ afterAll(async () => {
   // Nothing that was refused has done anything.
   const { keys } = await owner.trpc.keys.list.query();
   expect(keys.map(({ name, state }) => [name, state])).toEqual([["test", "active"]]);
-  expect(service.stderr()).not.toContain('"level":50');
+  expect(service.stderr()).not.toContain('"level":"error"');
   await service?.[Symbol.asyncDispose]();
 });
 

@@ -17,11 +17,11 @@ afterAll(async () => {
 });
 
 /** What a person sees: no stack trace, no secrets, a non-zero exit code. */
-function lines(exit: ServiceExit): string[] {
+function lines(exit: ServiceExit): readonly string[] {
   expect(exit.code).toBe(1);
   expect(exit.stdout).toBe("");
-  expect(exit.stderr).not.toMatch(/^\s+at /m);
-  return exit.stderr.trim().split("\n");
+  expect(exit.reasons.join("\n")).not.toMatch(/^\s+at /m);
+  return exit.reasons;
 }
 
 describe("a service that can't start", () => {

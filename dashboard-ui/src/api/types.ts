@@ -21,6 +21,7 @@ export type ListedKey = Outputs["keys"]["list"]["keys"][number];
 export type ListedModel = Outputs["models"]["list"]["models"][number];
 export type ListedSession = Outputs["auth"]["sessions"]["sessions"][number];
 export type ListedToken = Outputs["tokens"]["list"]["tokens"][number];
+export type NodeStatus = Outputs["operator"]["status"];
 export type OperatorAction = Outputs["operator"]["audit"]["actions"][number];
 export type LogSummary = Outputs["audit"]["summary"];
 export type SecurityEvent = Outputs["operator"]["security"]["events"][number];

@@ -1,5 +1,6 @@
 import type { Icon } from "../icons/icon.ts";
 import {
+  Activity,
   BookOpen,
   Boxes,
   ChartColumn,
@@ -36,6 +37,7 @@ export const PAGE_ICONS: Readonly<Record<PageLink["to"], Icon>> = {
   "/operator": UsersRound,
   "/operator/usage": ChartColumn,
   "/operator/log": ScrollText,
+  "/operator/status": Activity,
   "/operator/upstreams": Server,
   "/operator/catalog": Library,
   "/operator/connect": Plug,

@@ -14,6 +14,7 @@ export interface PageLink {
     | "/operator"
     | "/operator/usage"
     | "/operator/log"
+    | "/operator/status"
     | "/operator/upstreams"
     | "/operator/catalog"
     | "/operator/connect"
@@ -61,6 +62,7 @@ export const OPERATOR_PAGES: readonly PageGroup[] = [
       { to: "/operator", label: "Accounts", shortcut: "a" },
       { to: "/operator/usage", label: "Usage", shortcut: "u" },
       { to: "/operator/log", label: "Request log", shortcut: "l" },
+      { to: "/operator/status", label: "Status", shortcut: "w" },
       { to: "/operator/upstreams", label: "Upstreams", shortcut: "h" },
       { to: "/operator/catalog", label: "Catalog", shortcut: "c" },
       { to: "/operator/connect", label: "Connect a provider", shortcut: "n" },

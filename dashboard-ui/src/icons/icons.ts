@@ -1,6 +1,14 @@
 // Icons of Lucide 1.75.0: see LICENSE in this folder.
 import { icon } from "./icon.ts";
 
+export const Activity = /* @__PURE__ */ icon([
+  [
+    "path",
+    {
+      d: "M22 12h-2.48a2 2 0 0 0-1.93 1.46l-2.35 8.36a.25.25 0 0 1-.48 0L9.24 2.18a.25.25 0 0 0-.48 0l-2.35 8.36A2 2 0 0 1 4.49 12H2",
+    },
+  ],
+]);
 export const Ban = /* @__PURE__ */ icon([
   ["circle", { cx: "12", cy: "12", r: "10" }],
   ["path", { d: "M4.929 4.929 19.07 19.071" }],

@@ -24,10 +24,29 @@ const SWEPT_AT_ONCE = 1_000;
 export class Publisher {
   readonly #admissions: Pick<Admissions, "publish">;
   readonly #unpublished: UnpublishedVersions;
+  readonly #onPublished: (seconds: number) => void;
+  #late = 0;
+  #waiting = 0;
 
-  constructor(admissions: Pick<Admissions, "publish">, unpublished: UnpublishedVersions) {
+  /** `onPublished` is called with the time that each change took from its commit to its being in force. */
+  constructor(
+    admissions: Pick<Admissions, "publish">,
+    unpublished: UnpublishedVersions,
+    onPublished: (seconds: number) => void = () => {},
+  ) {
     this.#admissions = admissions;
     this.#unpublished = unpublished;
+    this.#onPublished = onPublished;
+  }
+
+  /** The number of changes that were answered with a failure, because they were not in force in time. */
+  get late(): number {
+    return this.#late;
+  }
+
+  /** The number of committed changes, of all nodes, that were not in force at the last {@link sweep}. */
+  get waiting(): number {
+    return this.#waiting;
   }
 
   /**
@@ -35,9 +54,12 @@ export class Publisher {
    *   once the store can be reached again.
    */
   async publish(accountId: AccountId, version: bigint): Promise<void> {
+    const committedMs = performance.now();
     try {
       await withTimeout(PUBLISH_TIMEOUT_MS, () => this.#publishUntil(accountId, version));
+      this.#onPublished((performance.now() - committedMs) / 1_000);
     } catch (cause) {
+      this.#late++;
       throw new Failure(
         "server_is_overloaded",
         "The change is saved but not yet in force, because the other nodes cannot be notified at the moment. Repeat the call until it succeeds; repeating it changes nothing else.",
@@ -66,9 +88,11 @@ export class Publisher {
   /** Publishes versions that this node or a crashed one has left unpublished. @returns how many. */
   async sweep(): Promise<number> {
     const waiting = await this.#unpublished.list(SWEPT_AT_ONCE);
+    this.#waiting = waiting.length;
     for (const { accountId, version } of waiting) {
       await this.#admissions.publish(accountId, version);
       await this.#unpublished.clear(accountId, version);
+      this.#waiting--;
     }
     return waiting.length;
   }

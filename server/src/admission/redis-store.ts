@@ -13,7 +13,7 @@ import type {
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
 import type { DatabasePosition, EpochInRedis } from "./database-epoch.ts";
 import { memoryOf, type RedisMemory, type RedisServer, serverOf } from "./redis-info.ts";
-import { redisOptions } from "./redis-options.ts";
+import { type RedisConnectionOptions, redisOptions } from "./redis-options.ts";
 import {
   type AdmitReply,
   type Replies,
@@ -25,12 +25,10 @@ import {
 /** A script that renews more slots would delay the commands of all clients. */
 const MAX_RENEWED_AT_ONCE = 1_000;
 
-export interface RedisAdmissionStoreOptions {
+export interface RedisAdmissionStoreOptions extends RedisConnectionOptions {
   readonly url: string;
   /** The prefix of all keys, so that several services can share a Redis. */
   readonly prefix: string;
-  /** A command that takes longer fails, and its connection is closed. */
-  readonly commandTimeoutMs: number;
   readonly onError: (message: string) => void;
   /** Replaces the clock of Redis in tests. */
   readonly nowMs?: () => number;
@@ -145,6 +143,11 @@ export class RedisAdmissionStore implements AdmissionStore, EpochInRedis {
    */
   async claim(owner: string): Promise<boolean> {
     return (await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, owner, "NX"))) === "OK";
+  }
+
+  /** Whether there is a connection that commands can be sent on. */
+  get isConnected(): boolean {
+    return this.#redis.status === "ready";
   }
 
   async position(): Promise<DatabasePosition | null> {

@@ -2,6 +2,7 @@ import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 import { transportOf } from "../../../sdk/src/core/settings.ts";
 import { openTrpc, type Trpc } from "../../../sdk/src/core/trpc.ts";
 import { OstiaryOperator } from "../../../sdk/src/operator.ts";
+import { fileVariableOf, withSecretsFromFiles } from "../config/secret-files.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -49,7 +50,14 @@ function sessionFetch(): typeof fetch {
 }
 
 function required(environment: Environment, name: string, hint: string): string {
-  const value = environment[name]?.trim();
-  if (value === undefined || value === "") throw new OstiaryError(`${name} is not set. ${hint}`);
+  const file = fileVariableOf(name);
+  const set = {
+    [name]: environment[name]?.trim() || undefined,
+    [file]: environment[file]?.trim() || undefined,
+  };
+  const { environment: complete, problems } = withSecretsFromFiles(set, [name]);
+  if (problems.length > 0) throw new OstiaryError(problems.join("\n"));
+  const value = complete[name];
+  if (value === undefined) throw new OstiaryError(`${name} is not set. ${hint}`);
   return value;
 }

@@ -118,7 +118,7 @@ async function report(
 ): Promise<void> {
   const settings = await settingsOf(run);
   const { config } = settings;
-  const level = config.logLevel === "info" ? "warn" : config.logLevel;
+  const level = config.logLevel === null || config.logLevel === "info" ? "warn" : config.logLevel;
   const log = pino(
     { level, hooks: { streamWrite: withoutSecrets } },
     { write: (line) => run.writeError(line) },

@@ -3,6 +3,7 @@ import { closestMatch } from "leven";
 import { z } from "zod";
 import { parseNetworks } from "../networks/networks.ts";
 import { SEAL_KEY_BYTES } from "../secrets/sealer.ts";
+import { fileVariableOf, readText, withSecretsFromFiles } from "./secret-files.ts";
 
 /** Everything that is wrong with the environment, a line for each variable. */
 export class ConfigError extends Error {
@@ -61,6 +62,18 @@ function sealKeyOf(text: string): Uint8Array | null {
   return bytes.length === SEAL_KEY_BYTES ? bytes : null;
 }
 
+/** The path of a file with certificates in PEM, as their text. */
+const certificates = z.string().transform((path, context): string => {
+  try {
+    const text = readText(resolve(path));
+    if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
+    context.addIssue({ code: "custom", message: `the file ${path} has no certificate in PEM` });
+  } catch (error) {
+    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+  }
+  return z.NEVER;
+});
+
 const DEFAULT_UNFINISHED_BODY_BYTES = 256 * 1024 * 1024;
 const PRESTOP_BEHIND_PROXY_S = 5;
 const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
@@ -72,12 +85,16 @@ const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
 const variables = z.object({
   HOST: z.string().default("127.0.0.1"),
   PORT: wholeNumber(0, 65_535).default(8080),
+  TLS_CERT_FILE: z.string().optional(),
+  TLS_KEY_FILE: z.string().optional(),
   OSTIARY_DATA_DIR: z
     .string()
     .default("./data")
     .transform((path) => resolve(path)),
   DATABASE_URL: url("postgres:", "postgresql:").nullable().default(null),
+  DATABASE_CA_FILE: certificates.nullable().default(null),
   REDIS_URL: url("redis:", "rediss:").nullable().default(null),
+  REDIS_CA_FILE: certificates.nullable().default(null),
   OSTIARY_REDIS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_:.-]{1,64}$/, "must be 1 to 64 letters, digits, _ : . or -")
@@ -87,12 +104,14 @@ const variables = z.object({
   OSTIARY_CATALOG: z.string().optional(),
   OSTIARY_LOCAL_MODELS: flag.default(true),
   OSTIARY_PLANS: z.string().optional(),
+  OSTIARY_MIGRATE: flag.default(true),
   OSTIARY_TAKE_OVER: flag.default(false),
   OSTIARY_DEMO: flag.default(true),
   OSTIARY_SIGNUP: oneOf(["open", "closed"]).default("open"),
   TRUSTED_PROXIES: networks.default([]),
   OSTIARY_PUBLIC_URL: url("http:", "https:").optional(),
   OSTIARY_METRICS_FROM: networks.default(["127.0.0.0/8", "::1"]),
+  OSTIARY_METRICS_PORT: wholeNumber(1, 65_535).nullable().default(null),
   AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),
   OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824).default(20_971_520),
   OSTIARY_MAX_UNFINISHED_BODY_BYTES: wholeNumber(1_048_576, 68_719_476_736).optional(),
@@ -104,15 +123,29 @@ const variables = z.object({
   OSTIARY_RESPONSES_TTL_DAYS: wholeNumber(0, 3_650).default(30),
   OSTIARY_RESPONSES_KEY: sealKeys.default([]),
   OSTIARY_PRESTOP_S: wholeNumber(0, 300).optional(),
-  OSTIARY_LOG: oneOf(["debug", "info", "warn", "error", "silent"]).default("info"),
+  OSTIARY_LOG: oneOf(["debug", "info", "warn", "error", "silent"]).optional(),
+  OSTIARY_ACCESS_LOG: flag.default(false),
   OSTIARY_SERVICE_NAME: z
     .string()
     .regex(SERVICE_NAME, "must begin with a letter and have at most 40 letters, digits, spaces, - or _")
     .default("Ostiary"),
   OTEL_EXPORTER_OTLP_ENDPOINT: url("http:", "https:").optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url("http:", "https:").optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
   NODE_ENV: z.string().optional(),
 });
+
+/**
+ * Settings that contain a secret. Each may be in a file, whose path is in the variable of the same name with `_FILE`. The log shows
+ * where a URL of these leads, and nothing else of them.
+ */
+const SECRETS: readonly (keyof typeof variables.shape)[] = [
+  "DATABASE_URL",
+  "REDIS_URL",
+  "OSTIARY_OPERATOR_PASSWORD",
+  "OSTIARY_RESPONSES_KEY",
+  "OTEL_EXPORTER_OTLP_HEADERS",
+];
 
 /** A problem with a combination. It is reported together with those of single variables. */
 const problemOf = (name: string, message: string) => ({ path: [name], message, when: () => true });
@@ -132,6 +165,31 @@ const checkedVariables = variables
     ({ OSTIARY_MAX_UNFINISHED_BODY_BYTES: unfinished, OSTIARY_MAX_BODY_BYTES: body }) =>
       typeof unfinished !== "number" || typeof body !== "number" || unfinished >= 2 * body,
     problemOf("OSTIARY_MAX_UNFINISHED_BODY_BYTES", "must be at least twice OSTIARY_MAX_BODY_BYTES"),
+  )
+  .refine(
+    ({ OSTIARY_METRICS_PORT: metrics, PORT: port }) => metrics !== port,
+    problemOf("OSTIARY_METRICS_PORT", "must be another port than PORT"),
+  )
+  .refine(
+    ({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }) => cert !== undefined || key === undefined,
+    problemOf("TLS_CERT_FILE", "must be set together with TLS_KEY_FILE"),
+  )
+  .refine(
+    ({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }) => cert === undefined || key !== undefined,
+    problemOf("TLS_KEY_FILE", "must be set together with TLS_CERT_FILE"),
+  )
+  .refine(
+    ({ TLS_CERT_FILE: cert, OSTIARY_PUBLIC_URL: url }) =>
+      cert === undefined || typeof url !== "string" || !url.startsWith("http:"),
+    problemOf("OSTIARY_PUBLIC_URL", "must begin with https:// if TLS_CERT_FILE is set"),
+  )
+  .refine(
+    ({ DATABASE_CA_FILE: ca, DATABASE_URL: url }) => typeof ca !== "string" || url !== null,
+    problemOf("DATABASE_CA_FILE", "must be set together with DATABASE_URL"),
+  )
+  .refine(
+    ({ REDIS_CA_FILE: ca, REDIS_URL: url }) => typeof ca !== "string" || url?.startsWith("rediss"),
+    problemOf("REDIS_CA_FILE", "must be set together with a REDIS_URL that begins with rediss://"),
   );
 
 const MAX_TYPING_ERRORS = 3;
@@ -153,31 +211,53 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       .map(([name, value]) => [name, value?.trim()] as const)
       .filter(([, value]) => value !== undefined && value !== ""),
   );
-  const parsed = checkedVariables.safeParse(present);
-  if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`));
+  const { environment: complete, problems } = withSecretsFromFiles(present, SECRETS);
+  const parsed = checkedVariables.safeParse(complete);
+  if (!parsed.success || problems.length > 0) {
+    const issues = parsed.error?.issues ?? [];
+    throw new ConfigError([
+      ...problems,
+      ...issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`),
+    ]);
   }
   const values = parsed.data;
+  const tls = tlsFilesOf(values.TLS_CERT_FILE, values.TLS_KEY_FILE);
+  const publicUrl =
+    values.OSTIARY_PUBLIC_URL === undefined ? null : new URL(values.OSTIARY_PUBLIC_URL).origin;
   return {
     host: values.HOST,
     port: values.PORT,
     dataDir: values.OSTIARY_DATA_DIR,
+    /** Where the certificate for HTTPS is; `null`: the service speaks HTTP. */
+    tls,
     databaseUrl: values.DATABASE_URL,
+    /** Certificates in PEM, of which one must have signed the server's; `null`: the system's. */
+    databaseCa: values.DATABASE_CA_FILE,
     redisUrl: values.REDIS_URL,
+    /** As `databaseCa`. */
+    redisCa: values.REDIS_CA_FILE,
     redisPrefix: values.OSTIARY_REDIS_PREFIX,
     /** Created at start unless a user with this address exists. */
     firstOperator: operatorOf(values.OSTIARY_OPERATOR_EMAIL, values.OSTIARY_OPERATOR_PASSWORD),
     localModels: values.OSTIARY_LOCAL_MODELS,
+    /** Whether the service applies its migrations at start. The bundled database belongs to it alone. */
+    migrate: values.OSTIARY_MIGRATE || values.DATABASE_URL === null,
     takeOver: values.OSTIARY_TAKE_OVER,
     // A production database must never get an account whose password was printed on a terminal.
     demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO,
     signUp: values.OSTIARY_SIGNUP,
     trustedProxies: values.TRUSTED_PROXIES,
     /** Scheme, host and port, without a trailing slash. `null`: the address on which the service listens. */
-    publicUrl: values.OSTIARY_PUBLIC_URL === undefined ? null : new URL(values.OSTIARY_PUBLIC_URL).origin,
-    /** Whether traces are exported. The exporter reads its own variables. */
+    publicUrl,
+    /** Whether browsers and clients reach the service by HTTPS. */
+    isHttps: publicUrl === null ? tls !== null : publicUrl.startsWith("https:"),
+    /** Headers for the exporter of traces, which may be secret. The exporter reads its other variables itself. */
+    otlpHeaders: values.OTEL_EXPORTER_OTLP_HEADERS ?? null,
+    /** Whether traces are exported. */
     traces: (values.OTEL_EXPORTER_OTLP_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) !== undefined,
     metricsFrom: values.OSTIARY_METRICS_FROM,
+    /** The port for metrics; `null`: that of the API. */
+    metricsPort: values.OSTIARY_METRICS_PORT,
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
     /** The limit on all request bodies that are being received or wait for admission: several of the maximum size. */
@@ -194,8 +274,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     responsesKeys: values.OSTIARY_RESPONSES_KEY,
     /** How long requests are still served after SIGTERM. A proxy needs a moment to notice that the node is not ready. */
     prestopS: values.OSTIARY_PRESTOP_S ?? (values.TRUSTED_PROXIES.length > 0 ? PRESTOP_BEHIND_PROXY_S : 0),
-    logLevel: values.OSTIARY_LOG,
+    /** `null`: not configured. */
+    logLevel: values.OSTIARY_LOG ?? null,
+    /** Whether a line is logged for each request. */
+    accessLog: values.OSTIARY_ACCESS_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
+    /** Every setting that has a value, by its variable, for the log. */
+    logged: withoutSecretValues(values, present),
     /** Warnings about dangerous combinations of settings. */
     warnings: isOpenWithoutTls(values) ? [NO_TLS] : [],
     /** Messages about variables that look like settings but are none. */
@@ -203,13 +288,47 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   };
 }
 
+/**
+ * The settings that have a value, without secrets: of a URL the scheme, host and path, of another secret that it is set, of a file
+ * its path.
+ */
+function withoutSecretValues(
+  values: z.output<typeof variables>,
+  present: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, unknown>> {
+  const valued = Object.entries(values).filter(
+    ([, value]) => value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0),
+  );
+  return Object.fromEntries(
+    valued.map(([name, value]) => {
+      if (name.endsWith("_FILE")) return [name, present[name]];
+      if (typeof value === "string" && value.includes("://")) return [name, addressIn(value)];
+      return [name, SECRETS.some((secret) => secret === name) ? "(set)" : value];
+    }),
+  );
+}
+
+/** A URL without user, password and query, each of which may be secret. */
+function addressIn(url: string): string {
+  if (!URL.canParse(url)) return "(set)";
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}
+
+function tlsFilesOf(certFile: string | undefined, keyFile: string | undefined) {
+  if (certFile === undefined || keyFile === undefined) return null;
+  return { certFile: resolve(certFile), keyFile: resolve(keyFile) };
+}
+
 const NO_TLS =
-  "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Put a proxy that terminates TLS in front of it, and set TRUSTED_PROXIES to the proxy and OSTIARY_PUBLIC_URL to the public address, or set HOST=127.0.0.1.";
+  "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Set TLS_CERT_FILE and TLS_KEY_FILE, or put a proxy that terminates TLS in front of it, and set TRUSTED_PROXIES to the proxy and OSTIARY_PUBLIC_URL to the public address, or set HOST=127.0.0.1.";
 
 function isOpenWithoutTls(values: z.output<typeof variables>): boolean {
   const isLoopback = values.HOST === "localhost" || values.HOST === "::1" || /^127\./.test(values.HOST);
   const isBehindTls =
-    values.TRUSTED_PROXIES.length > 0 || values.OSTIARY_PUBLIC_URL?.startsWith("https:") === true;
+    values.TLS_CERT_FILE !== undefined ||
+    values.TRUSTED_PROXIES.length > 0 ||
+    values.OSTIARY_PUBLIC_URL?.startsWith("https:") === true;
   return !isLoopback && !isBehindTls;
 }
 
@@ -217,7 +336,7 @@ function isOpenWithoutTls(values: z.output<typeof variables>): boolean {
 export function unknownSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
-  const known = Object.keys(variables.shape);
+  const known = [...Object.keys(variables.shape), ...SECRETS.map(fileVariableOf)];
   return Object.keys(environment).flatMap((name) => {
     if (!name.startsWith("OSTIARY_") || known.includes(name) || SDK_VARIABLES.has(name)) return [];
     const meant = closestMatch(name, known, { maxDistance: MAX_TYPING_ERRORS });

@@ -5,6 +5,16 @@ const IDLE_MS = 60_000;
 /** Replaced connections pick up changes of the server's configuration. */
 const MAX_AGE_MS = 45 * 60_000;
 
+/** The use of a pool at a moment. */
+export interface PoolUse {
+  readonly max: number;
+  readonly open: number;
+  /** Open connections on which something runs. */
+  readonly busy: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
+}
+
 export interface ConnectionPoolOptions {
   readonly maxConnections: number;
   readonly open: (hooks: ConnectionHooks) => Driver;
@@ -30,6 +40,12 @@ export class ConnectionPool {
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options;
+  }
+
+  get use(): PoolUse {
+    const open = this.#connections.size;
+    const { maxConnections: max } = this.#options;
+    return { max, open, busy: open - this.#idle.size, waiting: this.#waiting.size };
   }
 
   /**

@@ -1,6 +1,7 @@
+import { isIP } from "node:net";
 import postgres from "postgres";
 import type { Connection, ConnectionHooks, Driver, Statement } from "./connection.ts";
-import { ConnectionPool } from "./connection-pool.ts";
+import { ConnectionPool, type PoolUse } from "./connection-pool.ts";
 
 /** What statements are written with, as tagged templates. */
 export interface Statements {
@@ -29,13 +30,19 @@ export interface Database extends Statements {
   transaction<Result>(mode: string, work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /** The same database with another deadline for its statements. The deadline for the wait for a connection stays. */
   withTimeout(statementTimeoutMs: number): Database;
+  /** How its connections are used at the moment. */
+  poolUse(): PoolUse;
   /** Closes all connections when what runs on them has ended, after `timeout` seconds at the latest. */
   end(options?: { readonly timeout?: number }): Promise<void>;
 }
 
 /** Where the database is: a URL, or the socket folder and credentials of the embedded one. */
 export type DatabaseAddress =
-  | { readonly url: string }
+  | {
+      readonly url: string;
+      /** Certificates in PEM. If set, connections use TLS and require a certificate for the server's host that one of them has signed. */
+      readonly ca?: string | null;
+    }
   | {
       readonly host: string;
       readonly port: number;
@@ -102,7 +109,7 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
   };
   const open = (more: { readonly max: number } & Partial<ConnectionHooks>): Driver =>
     "url" in address
-      ? postgres(address.url, { ...settings, ...more })
+      ? postgres(address.url, { ...settings, ...verifiedBy(address), ...more })
       : postgres({ ...address, ...settings, ...more });
   const pool = new ConnectionPool({
     maxConnections: options.maxConnections,
@@ -110,6 +117,14 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
   });
   // Has no connection: it only makes the statements that the pool's connections run.
   return databaseOn({ pool, maker: open({ max: 0 }), timeoutMs }, timeoutMs);
+}
+
+/** TLS that requires a certificate of one of these authorities, for the server's host: PostgreSQL's `verify-full`. */
+function verifiedBy({ url, ca = null }: { readonly url: string; readonly ca?: string | null }) {
+  if (ca === null) return {};
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
+  // The driver names the host only if it is no address. Without a name the certificate would have to be for "localhost".
+  return { ssl: { ca, ...(isIP(host) === 0 ? {} : { host }) } };
 }
 
 interface Parts {
@@ -129,6 +144,7 @@ function databaseOn(parts: Parts, timeoutMs: number): Database {
       transaction: <Result>(mode: string, work: (transaction: Transaction) => Promise<Result>) =>
         runTransaction(parts, mode, timeoutMs, work),
       withTimeout: (longerMs: number) => databaseOn(parts, longerMs),
+      poolUse: () => pool.use,
       end: ({ timeout = END_TIMEOUT_S } = {}) => pool.close(timeout * 1_000),
     },
   );

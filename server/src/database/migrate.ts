@@ -1,66 +1,148 @@
 import { readdir, readFile } from "node:fs/promises";
-import { type Database, inTransaction, type Statements } from "./database.ts";
+import { setTimeout } from "node:timers/promises";
+import { type Database, inTransaction, type Statements, type Transaction } from "./database.ts";
 
 /** An arbitrary number that no other advisory lock uses. */
 const MIGRATION_LOCK = 7_305_113_001n;
 /** For a file that changes all rows of a large table, and for nodes that wait for another one's migration. */
 const MIGRATION_TIMEOUT_MS = 60 * 60_000;
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
+/** The first line of a migration with which older versions of the service don't work. */
+const MIN_VERSION = /^-- min_version: (\d{4})$/;
+const PAUSE_MS = 500;
+
+/** How the schema of a database relates to the migrations of this version of the service. */
+export interface Schema {
+  /** The number of the newest migration that the database has, such as `0018`; `null`: it has none. */
+  readonly version: string | null;
+  /** Migrations of this version that the database lacks. */
+  readonly missing: readonly string[];
+  /** Migrations of newer versions that the database has. This version works with them. */
+  readonly newer: readonly string[];
+}
+
+/** A database whose schema this version of the service can't use. The message says what to do. */
+export class SchemaMismatch extends Error {
+  override readonly name = "SchemaMismatch";
+}
 
 /**
  * Brings the schema up to date: numbered `.sql` files, each once, in order, all in one transaction, so that
  * nodes which start together wait for each other and a failing file changes nothing.
  *
- * @returns the files that were applied now.
- * @throws {Error} when the database was migrated by a newer version of the service.
+ * @param onWaiting is called when another process is migrating, and this one waits for it.
+ * @returns the schema as it was before.
+ * @throws {SchemaMismatch} when a newer version has migrated the database in a way that this one doesn't work with.
  */
-export async function migrate(database: Database, folder: URL): Promise<readonly string[]> {
-  const files = await filesIn(folder);
-  return inTransaction(database.withTimeout(MIGRATION_TIMEOUT_MS), async (transaction) => {
-    await transaction`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+export async function migrate(
+  database: Database,
+  folder: URL,
+  onWaiting: () => void = () => {},
+): Promise<Schema> {
+  const files = await migrationsIn(folder);
+  return await inTransaction(database.withTimeout(MIGRATION_TIMEOUT_MS), async (transaction) => {
+    await lock(transaction, onWaiting);
     await transaction`
       create table if not exists schema_migrations (
         file text primary key,
         applied_at timestamptz not null default now()
       )`;
-    const applied = await appliedFiles(transaction);
-    requireKnown(files, applied);
-    const pending = files.filter((file) => !applied.has(file));
-    for (const file of pending) {
-      await transaction.unsafe(await readFile(new URL(file, folder), "utf8"));
-      await transaction`insert into schema_migrations (file) values (${file})`;
+    await transaction`alter table schema_migrations add column if not exists min_version text`;
+    const schema = await compare(transaction, files);
+    for (const file of schema.missing) {
+      const text = await readFile(new URL(file, folder), "utf8");
+      await transaction.unsafe(text);
+      await transaction`insert into schema_migrations (file, min_version) values (${file}, ${minVersionOf(text)})`;
     }
-    return pending;
+    return schema;
   });
+}
+
+/**
+ * Resolves when the database has every migration of this version, which another process applies.
+ *
+ * @param timeoutMs is how long to wait for it.
+ * @param onWaiting is called once, with the migrations that are missing.
+ * @throws {SchemaMismatch} when they are still missing then, or as {@link migrate}.
+ */
+export async function untilMigrated(
+  database: Database,
+  folder: URL,
+  { timeoutMs, onWaiting }: { readonly timeoutMs: number; onWaiting(missing: readonly string[]): void },
+): Promise<Schema> {
+  const files = await migrationsIn(folder);
+  const deadlineMs = performance.now() + timeoutMs;
+  for (let isFirst = true; ; isFirst = false) {
+    const schema = await readSchema(database, files);
+    if (schema.missing.length === 0) return schema;
+    if (isFirst) onWaiting(schema.missing);
+    if (performance.now() > deadlineMs) throw new SchemaMismatch(lacking(schema.missing));
+    await setTimeout(PAUSE_MS);
+  }
 }
 
 /**
  * The files that {@link migrate} would apply.
  *
- * @throws {Error} when the database was migrated by a newer version of the service.
+ * @throws {SchemaMismatch} as {@link migrate}.
  */
 export async function pendingMigrations(database: Database, folder: URL): Promise<readonly string[]> {
-  const files = await filesIn(folder);
-  const [table] = await database<{ exists: boolean }[]>`
-    select to_regclass('schema_migrations') is not null as exists`;
-  const applied = table?.exists === true ? await appliedFiles(database) : new Set<string>();
-  requireKnown(files, applied);
-  return files.filter((file) => !applied.has(file));
+  return (await readSchema(database, await migrationsIn(folder))).missing;
 }
 
-async function filesIn(folder: URL): Promise<readonly string[]> {
+/** Returns the number of the newest migration that the database has. */
+export async function schemaVersion(database: Database): Promise<string | null> {
+  const [row] = await database<{ file: string | null }[]>`select max(file) as file from schema_migrations`;
+  return row?.file?.slice(0, 4) ?? null;
+}
+
+async function readSchema(database: Database, files: readonly string[]): Promise<Schema> {
+  const [row] = await database<{ columns: bigint }[]>`
+    select count(*) as columns from information_schema.columns
+    where table_schema = any (current_schemas(false)) and table_name = 'schema_migrations' and column_name = 'min_version'`;
+  // A database that no version with this column has migrated.
+  if (row?.columns !== 1n) return { version: null, missing: files, newer: [] };
+  return await compare(database, files);
+}
+
+async function lock(transaction: Transaction, onWaiting: () => void): Promise<void> {
+  const [row] = await transaction<
+    { locked: boolean }[]
+  >`select pg_try_advisory_xact_lock(${MIGRATION_LOCK}) as locked`;
+  if (row?.locked === true) return;
+  onWaiting();
+  await transaction`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+}
+
+async function compare(database: Statements, files: readonly string[]): Promise<Schema> {
+  const rows = await database<
+    { file: string; minVersion: string | null }[]
+  >`select file, min_version as "minVersion" from schema_migrations order by file`;
+  const own = files.at(-1)?.slice(0, 4) ?? "";
+  const newer = rows.filter(({ file }) => !files.includes(file));
+  const breaking = newer.filter(({ minVersion }) => minVersion !== null && minVersion > own);
+  if (breaking.length > 0) throw new SchemaMismatch(tooNew(breaking.map(({ file }) => file)));
+  const applied = new Set(rows.map(({ file }) => file));
+  return {
+    version: rows.at(-1)?.file.slice(0, 4) ?? null,
+    missing: files.filter((file) => !applied.has(file)),
+    newer: newer.map(({ file }) => file),
+  };
+}
+
+async function migrationsIn(folder: URL): Promise<readonly string[]> {
   return (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort();
 }
 
-function requireKnown(files: readonly string[], applied: ReadonlySet<string>): void {
-  const unknown = [...applied].filter((file) => !files.includes(file));
-  if (unknown.length === 0) return;
-  throw new Error(
-    `The database was migrated by a newer version of the service (${unknown.join(", ")}). Start that version, or restore a backup.`,
-  );
+/** The number of the newest migration that a version must have to work with this one; `null`: every version works with it. */
+function minVersionOf(text: string): string | null {
+  return MIN_VERSION.exec(text.split("\n", 1)[0] ?? "")?.[1] ?? null;
 }
 
-async function appliedFiles(database: Statements): Promise<ReadonlySet<string>> {
-  const rows = await database<{ file: string }[]>`select file from schema_migrations`;
-  return new Set(rows.map((row) => row.file));
+function tooNew(files: readonly string[]): string {
+  return `The database was migrated by a newer version of the service, which this one does not work with (${files.join(", ")}). Start that version, or restore a backup.`;
+}
+
+function lacking(files: readonly string[]): string {
+  return `The database lacks migrations of this version (${files.join(", ")}), and OSTIARY_MIGRATE=0 keeps the service from applying them. Run the command "migrate" of this version, then start the service again.`;
 }

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import type { Logger } from "pino";
 import { type EntryId, requestIdOf } from "../contract/entry.ts";
 import { envelopeOf, headersOf, toFailure } from "../errors/failure.ts";
+import type { AccessLog } from "../request/services.ts";
 import type { Dashboard } from "./dashboard.ts";
 
 export interface AppParts {
@@ -12,6 +13,9 @@ export interface AppParts {
   /** Why the node is not ready; `null` when it is. */
   readonly notReady: () => Promise<string | null>;
   readonly log: Logger;
+  /** `null` without an access log. */
+  readonly accessLog: AccessLog | null;
+  readonly clientAddress: (request: Request, peer: string) => string | null;
 }
 
 /**
@@ -23,12 +27,10 @@ export function createApp(parts: AppParts): (request: Request, peer: string) => 
   const answerFailure = (thrown: unknown, request: Request): Response => {
     const failure = toFailure(thrown);
     const requestId = requestIdOf(parts.newId());
-    // The query is left out, because it may hold anything.
-    const path = request.url.replace(/^[a-z]+:\/\/[^/]*|[?#].*$/gi, "");
     const fields = {
       requestId,
       method: request.method,
-      path,
+      path: pathOf(request),
       code: failure.code,
       err: failure.cause ?? failure,
     };
@@ -54,7 +56,7 @@ export function createApp(parts: AppParts): (request: Request, peer: string) => 
   app.get("/metrics", (context) => parts.metrics(context.req.raw, context.env.peer));
   app.all("/trpc/*", (context) => parts.rpc(context.req.raw, context.env.peer));
   app.all("*", (context) => parts.dashboard.answer(context.req.raw));
-  return async (request, peer) => {
+  const answer = async (request: Request, peer: string) => {
     try {
       return await app.fetch(request, { peer });
     } catch (thrown) {
@@ -62,4 +64,33 @@ export function createApp(parts: AppParts): (request: Request, peer: string) => 
       return answerFailure(thrown, request);
     }
   };
+  const { accessLog } = parts;
+  return accessLog === null ? answer : logged(answer, accessLog, parts.clientAddress);
+}
+
+type Answer = (request: Request, peer: string) => Promise<Response>;
+
+function logged(
+  answer: Answer,
+  accessLog: AccessLog,
+  clientAddress: (request: Request, peer: string) => string | null,
+): Answer {
+  return async (request, peer) => {
+    const startedMs = performance.now();
+    const response = await answer(request, peer);
+    accessLog({
+      requestId: response.headers.get("x-request-id") ?? "",
+      method: request.method,
+      path: pathOf(request),
+      status: response.status,
+      durationMs: Math.round(performance.now() - startedMs),
+      clientAddress: clientAddress(request, peer),
+    });
+    return response;
+  };
+}
+
+/** The path, without the query, which may hold anything. */
+function pathOf(request: Request): string {
+  return request.url.replace(/^[a-z]+:\/\/[^/]*|[?#].*$/gi, "");
 }

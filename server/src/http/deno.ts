@@ -1,38 +1,109 @@
+import { setTimeout } from "node:timers/promises";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
+import type { TlsPair } from "./tls-pair.ts";
+
+interface ServeOptions {
+  readonly hostname: string;
+  readonly port: number;
+  readonly onListen: () => void;
+  readonly signal: AbortSignal;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+interface DenoServer {
+  readonly addr: { readonly port: number };
+  shutdown(): Promise<void>;
+}
+
+type Handler = (request: Request, info: { remoteAddr: { hostname?: string } }) => Promise<Response>;
 
 /** The parts of Deno's namespace that are used here. Deno's own types conflict with those of Node. */
 interface DenoNamespace {
-  serve(
-    options: { hostname: string; port: number; onListen: () => void; signal: AbortSignal },
-    handler: (request: Request, info: { remoteAddr: { hostname?: string } }) => Promise<Response>,
-  ): { addr: { port: number }; finished: Promise<void>; shutdown(): Promise<void> };
+  serve(options: ServeOptions, handler: Handler): DenoServer;
 }
 
+/** A listening server. `close` resolves when its requests have ended, or were aborted after `drainMs`. */
+interface Opened {
+  readonly port: number;
+  close(drainMs: number): Promise<void>;
+}
+
+/** How long requests on connections with a former certificate may take to end. */
+const RENEWAL_DRAIN_MS = 60 * 60_000;
+/** How long a port may take to be free after its server was closed. */
+const REOPEN_TIMEOUT_MS = 5_000;
+const REOPEN_PAUSE_MS = 2;
+
 /** Serves on `Deno.serve`. */
-export async function serveOnDeno(served: Served, { host, port }: ListenerOptions): Promise<Listener> {
-  const { Deno } = globalThis as unknown as { Deno: DenoNamespace };
-  const cut = new AbortController();
-  const server = Deno.serve(
-    { hostname: host, port, onListen: () => {}, signal: cut.signal },
-    (request, { remoteAddr }) => {
-      const peer = remoteAddr.hostname ?? "";
-      const { pathname } = new URL(request.url);
-      const isForPlane = isApiPath(pathname, () => request.headers.get("accept"));
-      if (!isForPlane) return served.web(request, peer);
-      const exchange = new FetchExchange(request, peer);
-      void served.requests.handle(exchange);
-      return exchange.response;
-    },
-  );
+export async function serveOnDeno(served: Served, options: ListenerOptions): Promise<Listener> {
+  const handler = handlerOf(served);
+  let server = open(handler, options, options.port, options.tls);
+  const former = new Set<Opened>();
   return {
-    port: server.addr.port,
+    port: server.port,
     // Deno closes idle connections at shutdown by itself.
     retire: () => {},
+    // Deno's server keeps its certificate, so another one takes over the port. For a moment nobody listens on it.
+    renew: async (pair) => {
+      const replaced = server;
+      former.add(replaced);
+      void replaced.close(RENEWAL_DRAIN_MS).then(() => former.delete(replaced));
+      server = await reopen(() => open(handler, options, replaced.port, pair));
+    },
     close: async (drainMs) => {
-      const timer = setTimeout(() => cut.abort(), drainMs);
-      await server.shutdown();
+      await Promise.all([server, ...former].map((opened) => opened.close(drainMs)));
+    },
+  };
+}
+
+function handlerOf(served: Served): Handler {
+  return (request, { remoteAddr }) => {
+    const peer = remoteAddr.hostname ?? "";
+    const { pathname } = new URL(request.url);
+    const { requests } = served;
+    if (requests === null || !isApiPath(pathname, () => request.headers.get("accept"))) {
+      return served.web(request, peer);
+    }
+    const exchange = new FetchExchange(request, peer);
+    void requests.handle(exchange);
+    return exchange.response;
+  };
+}
+
+function open(handler: Handler, { host }: ListenerOptions, port: number, tls: TlsPair | null): Opened {
+  const cut = new AbortController();
+  const secure = tls === null ? {} : { cert: tls.cert, key: tls.key };
+  const server = denoNamespace().serve(
+    { hostname: host, port, onListen: () => {}, signal: cut.signal, ...secure },
+    handler,
+  );
+  let closed: Promise<void> | null = null;
+  return {
+    port: server.addr.port,
+    close: async (drainMs) => {
+      const timer = globalThis.setTimeout(() => cut.abort(), drainMs);
+      closed ??= server.shutdown();
+      await closed;
       clearTimeout(timer);
     },
   };
+}
+
+/** Opens a server as soon as its port is free. @throws the last error when it is not free in time. */
+async function reopen(attempt: () => Opened): Promise<Opened> {
+  const deadlineMs = performance.now() + REOPEN_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (performance.now() > deadlineMs) throw error;
+      await setTimeout(REOPEN_PAUSE_MS);
+    }
+  }
+}
+
+function denoNamespace(): DenoNamespace {
+  return (globalThis as unknown as { Deno: DenoNamespace }).Deno;
 }

@@ -15,6 +15,7 @@ export class FetchExchange implements Exchange {
   readonly peer: string;
   isClientGone = false;
   #clientGone: () => void = () => {};
+  #isAnswered = false;
   /** Resolves once the status and headers of the answer are known. */
   readonly response: Promise<Response>;
   readonly #request: Request;
@@ -32,7 +33,7 @@ export class FetchExchange implements Exchange {
       resolve = settle;
     });
     this.#resolve = resolve;
-    // Deno aborts the signal after successful answers, too. By then no listener is registered.
+    // Deno aborts the signal after successful answers, too.
     request.signal.addEventListener("abort", () => this.#gone(), { once: true });
   }
 
@@ -52,6 +53,7 @@ export class FetchExchange implements Exchange {
 
   async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {
     const content = typeof body === "string" ? body : new Uint8Array(body);
+    this.#isAnswered = true;
     this.#resolve(new Response(content, { status, headers }));
   }
 
@@ -70,6 +72,7 @@ export class FetchExchange implements Exchange {
       },
       end: async () => {
         await writer.close().catch(() => {});
+        this.#isAnswered = true;
       },
       abort: () => {
         void writer.abort(new Error("the answer was aborted")).catch(() => {});
@@ -90,7 +93,7 @@ export class FetchExchange implements Exchange {
   }
 
   #gone(): void {
-    if (this.isClientGone) return;
+    if (this.isClientGone || this.#isAnswered) return;
     this.isClientGone = true;
     this.#clientGone();
   }

@@ -1,10 +1,11 @@
 import { lacksVersion } from "../request/not-found-hints.ts";
 import type { RequestHandler } from "../request/request-handler.ts";
+import type { TlsPair } from "./tls-pair.ts";
 
 /** The handlers that a listener serves. */
 export interface Served {
-  /** Everything under `/v1/` and `/dashboard/`. */
-  readonly requests: RequestHandler;
+  /** Everything under `/v1/` and `/dashboard/`; `null`: nothing is special there. */
+  readonly requests: RequestHandler | null;
   /** Everything else, as a web-standard handler. */
   readonly web: (request: Request, peer: string) => Promise<Response>;
   /** For requests that the listener itself refuses. */
@@ -17,6 +18,8 @@ export interface ListenerOptions {
   readonly port: number;
   /** The maximum of open client connections. Deno cannot enforce it. */
   readonly maxConnections: number;
+  /** The certificate for HTTPS; `null`: HTTP. */
+  readonly tls: TlsPair | null;
 }
 
 /** A listening socket. */
@@ -27,6 +30,8 @@ export interface Listener {
    * listener closes.
    */
   retire(): void;
+  /** Uses another certificate for new connections. Only with {@link ListenerOptions.tls}. */
+  renew(pair: TlsPair): Promise<void>;
   /** Stops accepting requests. Resolves when running ones have ended, or were aborted after `drainMs`. */
   close(drainMs: number): Promise<void>;
 }

@@ -1,14 +1,19 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { envelopeOf, Failure, headersOf } from "../errors/failure.ts";
+
+/** Errors of a connection that never spoke TLS, or not the service's: there is no way to answer on it. */
+const FAILED_NEGOTIATION = /^(ERR_(SSL|TLS)_|EPROTO$)/;
 
 /**
  * Answers requests that Node refuses by itself with the error envelope and a request id: malformed, oversized or slow heads,
  * unsupported expectations, and tunnels. Answers never repeat what was sent.
  */
-export function answerRefusals(server: Server, newRequestId: () => string): void {
+export function answerRefusals(server: Server | SecureServer, newRequestId: () => string): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (!socket.writable || error.code === "ECONNRESET" || hasBegunToAnswer(socket)) {
+    const isBeforeRequest = FAILED_NEGOTIATION.test(error.code ?? "");
+    if (!socket.writable || error.code === "ECONNRESET" || isBeforeRequest || hasBegunToAnswer(socket)) {
       socket.destroy();
       return;
     }

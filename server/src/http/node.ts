@@ -1,10 +1,18 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createSecureServer, Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Failure } from "../errors/failure.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
+import type { TlsPair } from "./tls-pair.ts";
 
 /** From a connection's opening, or the first byte of its next request, to the end of the request's head. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -17,8 +25,6 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   const route = routerOf(served);
   let retiring = false;
   let closing = false;
-  /** Connections without a request so far. */
-  const unused = new Set<Socket>();
   const handle = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
     unused.delete(request.socket);
     if (retiring) response.shouldKeepAlive = false;
@@ -30,14 +36,11 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     });
     route(request, response, awaitsContinue);
   };
-  const server = createServer(SERVER_OPTIONS, (request, response) => handle(request, response, false));
+  const server = openServer(options.tls, (request, response) => handle(request, response, false));
+  const unused = unusedConnections(server);
   server.on("checkContinue", (request, response) => handle(request, response, true));
   answerRefusals(server, served.newRequestId);
   server.maxConnections = options.maxConnections;
-  server.on("connection", (socket) => {
-    unused.add(socket);
-    socket.once("close", () => unused.delete(socket));
-  });
   await listening(server, options);
   const address = server.address();
   if (address === null || typeof address === "string")
@@ -47,6 +50,9 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     retire: () => {
       retiring = true;
     },
+    renew: async (pair) => {
+      if (server instanceof SecureServer) server.setSecureContext(contextOf(pair));
+    },
     close: (drainMs) => {
       closing = true;
       const closed = close(server, drainMs);
@@ -55,6 +61,46 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
       return closed;
     },
   };
+}
+
+/** HTTP/1.1, with TLS too: HTTP/2 would need an exchange of its own, as this one writes HTTP/1.1's frames by itself. */
+function openServer(tls: TlsPair | null, handle: RequestListener): Server | SecureServer {
+  if (tls === null) return createServer(SERVER_OPTIONS, handle);
+  return createSecureServer({ ...SERVER_OPTIONS, ...TLS_OPTIONS, ...contextOf(tls) }, handle);
+}
+
+function contextOf({ cert, key }: TlsPair) {
+  return { cert, key, minVersion: "TLSv1.2" } as const;
+}
+
+/** The connections without a request so far. Whoever gets a request takes its connection out. */
+function unusedConnections(server: Server | SecureServer): Set<Socket> {
+  const unused = new Set<Socket>();
+  const add = (socket: Socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  };
+  if (!(server instanceof SecureServer)) {
+    server.on("connection", add);
+    return unused;
+  }
+  // A connection that negotiates TLS is another socket until that is done.
+  const negotiating = new Map<string, Socket>();
+  const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+  server.on("connection", (socket: Socket) => {
+    const name = nameOf(socket);
+    negotiating.set(name, socket);
+    socket.once("close", () => {
+      if (negotiating.get(name) === socket) negotiating.delete(name);
+    });
+    add(socket);
+  });
+  server.on("secureConnection", (socket: Socket) => {
+    const negotiated = negotiating.get(nameOf(socket));
+    if (negotiated !== undefined) unused.delete(negotiated);
+    add(socket);
+  });
+  return unused;
 }
 
 type Route = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
@@ -77,7 +123,7 @@ function routerOf(served: Served): Route {
     request.url = target;
     const question = target.indexOf("?");
     const path = question === -1 ? target : target.slice(0, question);
-    if (isApiPath(path, () => request.headers.accept)) {
+    if (served.requests !== null && isApiPath(path, () => request.headers.accept)) {
       void served.requests.handle(new NodeExchange(request, response, awaitsContinue));
       return;
     }
@@ -85,6 +131,9 @@ function routerOf(served: Served): Route {
     void web(request, response);
   };
 }
+
+/** How long a client may take to negotiate TLS. */
+const TLS_OPTIONS = { handshakeTimeout: 10_000 };
 
 const SERVER_OPTIONS = {
   noDelay: true,
@@ -119,7 +168,7 @@ function linger(request: IncomingMessage): void {
   request.once("end", cancel).once("close", cancel);
 }
 
-function listening(server: Server, { host, port }: ListenerOptions): Promise<void> {
+function listening(server: Server | SecureServer, { host, port }: ListenerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port }, () => {
@@ -129,7 +178,7 @@ function listening(server: Server, { host, port }: ListenerOptions): Promise<voi
   });
 }
 
-function close(server: Server, drainMs: number): Promise<void> {
+function close(server: Server | SecureServer, drainMs: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), drainMs);
     server.close(() => {

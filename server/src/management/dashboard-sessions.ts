@@ -9,16 +9,23 @@ interface Sent {
   header(name: string): readonly string[];
 }
 
+/** The address at which browsers reach the service. */
+export interface BrowserAddress {
+  /** Scheme, host and port; `null`: those of each request. */
+  readonly origin: string | null;
+  readonly isHttps: boolean;
+}
+
 /** Authenticates dashboard requests that call no procedures, by the same cookie and rules. */
 export class DashboardSessions {
   readonly #signIn: SignIn;
-  readonly #publicOrigin: string | null;
+  readonly #address: BrowserAddress;
   readonly #cookie: SessionCookie;
 
-  constructor(signIn: SignIn, publicOrigin: string | null) {
+  constructor(signIn: SignIn, address: BrowserAddress) {
     this.#signIn = signIn;
-    this.#publicOrigin = publicOrigin;
-    this.#cookie = new SessionCookie(publicOrigin);
+    this.#address = address;
+    this.#cookie = new SessionCookie(address);
   }
 
   /** @throws {Failure} as {@link accountOfSession}. */
@@ -28,7 +35,7 @@ export class DashboardSessions {
 
   /** @throws {Failure} as {@link requireSameOrigin}. */
   requireSameOrigin(request: Sent): void {
-    requireSameOrigin(headersOf(request), this.#publicOrigin);
+    requireSameOrigin(headersOf(request), this.#address);
   }
 }
 
@@ -49,9 +56,7 @@ export class SessionCookie {
   readonly #name: string;
   readonly #secure: boolean;
 
-  /** `publicOrigin`: the configured address for browsers; `null` without one. */
-  constructor(publicOrigin: string | null) {
-    const secure = publicOrigin?.startsWith("https:") ?? false;
+  constructor({ isHttps: secure }: Pick<BrowserAddress, "isHttps">) {
     // A sibling host cannot plant a `__Host-` cookie, but browsers accept it over HTTPS only.
     this.#name = secure ? "__Host-ostiary_session" : "ostiary_session";
     this.#secure = secure;
@@ -88,11 +93,11 @@ export class SessionCookie {
  *
  * @throws {Failure} `permission_denied`
  */
-export function requireSameOrigin(headers: Pick<Headers, "get">, publicOrigin: string | null): void {
+export function requireSameOrigin(headers: Pick<Headers, "get">, address: BrowserAddress): void {
   const site = headers.get("sec-fetch-site");
   const origin = headers.get("origin");
   const crossSite = site !== null && site !== "same-origin" && site !== "none";
-  if (crossSite || (origin !== null && origin !== (publicOrigin ?? ownOrigin(headers)))) {
+  if (crossSite || (origin !== null && origin !== (address.origin ?? ownOrigin(headers, address)))) {
     throw new Failure(
       "permission_denied",
       "The request came from a page of another site. Open the dashboard at its own address and try again.",
@@ -100,7 +105,7 @@ export function requireSameOrigin(headers: Pick<Headers, "get">, publicOrigin: s
   }
 }
 
-/** The expected origin without a configured public address: the host of the request, over HTTP. */
-function ownOrigin(headers: Pick<Headers, "get">): string {
-  return `http://${headers.get("host") ?? ""}`;
+/** The expected origin without a configured public address: the host of the request. */
+function ownOrigin(headers: Pick<Headers, "get">, { isHttps }: BrowserAddress): string {
+  return `${isHttps ? "https" : "http"}://${headers.get("host") ?? ""}`;
 }

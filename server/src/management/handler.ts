@@ -12,7 +12,7 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { type CallerParts, callerOf, clientInfoOf, type RpcCaller, requireSameCaller } from "./caller.ts";
 import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes, procedureOf } from "./calls.ts";
-import { requireSameOrigin, SessionCookie } from "./dashboard-sessions.ts";
+import { type BrowserAddress, requireSameOrigin, SessionCookie } from "./dashboard-sessions.ts";
 import type { AppRouter } from "./router.ts";
 import { failureOf, type RpcContext } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
@@ -31,13 +31,12 @@ export interface RpcParts extends CallerParts {
   /** The client's address, from the socket and the headers of trusted proxies. */
   readonly clientAddress: (request: Request, peer: string) => string | null;
   readonly log: Logger;
-  /** The configured address for browsers; `null` without one. */
-  readonly publicOrigin: string | null;
+  readonly browserAddress: BrowserAddress;
 }
 
 /** Creates the web-standard handler of `/trpc/*`. It never rejects: every failure is answered with the error envelope. */
 export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
-  const cookie = new SessionCookie(parts.publicOrigin);
+  const cookie = new SessionCookie(parts.browserAddress);
   const compress = createCompressor();
   return async (request, peer) => {
     const id = parts.newId();
@@ -64,7 +63,7 @@ interface Incoming {
 /** @throws a failure of the whole request. The failures of single calls are part of the answer. */
 async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming): Promise<Response> {
   const { request, requestId, clientInfo, sessionToken } = incoming;
-  requireRpcForm(request, parts.publicOrigin);
+  requireRpcForm(request, parts.browserAddress);
   const { caller, complete } = await authenticatedCall(parts, incoming);
   const setCookies: string[] = [];
   const context: RpcContext = {
@@ -220,12 +219,12 @@ function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): 
 }
 
 /** Requires JSON, because other bodies need no CORS preflight and tRPC would run mutations without input from them. */
-function requireRpcForm(request: Request, publicOrigin: string | null): void {
+function requireRpcForm(request: Request, address: BrowserAddress): void {
   if (request.method === "GET") return;
   if (request.method !== "POST") {
     throw new Failure("method_not_allowed", "Use GET or POST here.", { headers: { allow: "GET, POST" } });
   }
-  requireSameOrigin(request.headers, publicOrigin);
+  requireSameOrigin(request.headers, address);
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(type)) {
     throw new Failure("unsupported_media_type", "Send `content-type: application/json`.");

@@ -87,6 +87,8 @@ export function operatorRouter(services: RpcServices) {
       /** The warnings. Empty: there are none. */
       warnings: services.warnings,
     })),
+    /** The state of the node that answers: version, stores, records, clock and breakers. */
+    status: operatorProcedure.query(() => services.status()),
     /** The accounts of the service. */
     accounts: router({
       /** Accounts, newest first or by their usage of the last 30 days. */

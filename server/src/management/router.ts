@@ -27,6 +27,7 @@ import { auditRouter } from "./audit.ts";
 import { authRouter } from "./auth.ts";
 import { creditsRouter } from "./credits.ts";
 import { keysRouter } from "./keys.ts";
+import type { NodeStatus } from "./node-status.ts";
 import { operatorRouter } from "./operator.ts";
 import { tokensRouter } from "./tokens.ts";
 import { accountReader, publicProcedure, router } from "./trpc.ts";
@@ -68,6 +69,7 @@ export interface RpcServices {
   readonly signIn: SignIn;
   readonly signUpIsOpen: boolean;
   readonly spenders: PostgresCredit;
+  readonly status: () => NodeStatus;
   /** Reaches providers that an operator connects. */
   readonly transport: Pick<Transport, "send">;
   readonly usage: Usage;

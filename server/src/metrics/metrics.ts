@@ -7,6 +7,15 @@ const NANO_USD_IN_USD = 1e9;
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const FIRST_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+/** A change that takes longer than 4 seconds is answered with a failure, and published later. */
+const PUBLISH_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4];
+/** Gauges of prom-client whose names end as only those of counters may. */
+const MISNAMED = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
+
 const REQUEST_LABELS = ["endpoint", "model", "status", "end_reason"] as const;
 
 /** The requests with the same labels, and their sums. */
@@ -55,12 +64,30 @@ export class Metrics {
     labelNames: ["reason"],
     registers: [this.#registry],
   });
+  readonly #published = new Histogram({
+    name: "ostiary_change_publish_duration_seconds",
+    help: "Time from the commit of a change, such as a revocation, to its being in force on every node.",
+    buckets: PUBLISH_SECONDS,
+    registers: [this.#registry],
+  });
   readonly #endpoints = new Set<string>();
   readonly #isModel: (id: string) => boolean;
 
-  /** `isModel` tells whether the catalog has a model. Unknown names share one series, so that clients cannot create series. */
-  constructor(isModel: (id: string) => boolean) {
+  /**
+   * `isModel` tells whether the catalog has a model. Unknown names share one series, so that clients cannot create series.
+   * `build` describes the process.
+   */
+  constructor(
+    isModel: (id: string) => boolean,
+    build: { readonly version: string; readonly runtime: string },
+  ) {
     this.#isModel = isModel;
+    new Gauge({
+      name: "ostiary_build_info",
+      help: "1, with the version of the service and the runtime as labels.",
+      labelNames: ["version", "runtime"],
+      registers: [this.#registry],
+    }).set(build, 1);
     // Every series exists from the start, so that alerts on an increase see the first one.
     for (const reason of ["beyond_hold", "released", "repeated", "implausible"] as const) {
       this.#uncollected.inc({ reason }, 0);
@@ -80,6 +107,7 @@ export class Metrics {
       if (nanoUsd > 0) counter.inc({ model }, nanoUsd / NANO_USD_IN_USD);
     });
     collectDefaultMetrics({ register: this.#registry });
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
   }
 
   /** Registers the endpoints that are served. All other endpoints share one series. */
@@ -90,6 +118,11 @@ export class Metrics {
   /** Counts an amount that an account did not pay. */
   uncollected({ reason, amountNanoUsd }: Uncollected): void {
     this.#uncollected.inc({ reason }, Number(amountNanoUsd) / NANO_USD_IN_USD);
+  }
+
+  /** Measures how long a change took from its commit to its being in force on every node. */
+  published(seconds: number): void {
+    this.#published.observe(seconds);
   }
 
   /** Adds gauges, with this label or without one. */

@@ -36,7 +36,8 @@ export class RequestContext implements InFlightItem {
   /** The idempotency key's claim. A request that has one runs to completion even if its client disconnects. */
   claim: Claim | null = null;
   stream: StreamWriter | null = null;
-  isHeadSent = false;
+  /** The status that was sent; `null` before. */
+  status: number | null = null;
   isRecorded = false;
   /** Whether the shutdown of the service has aborted it. */
   isAbortedByShutdown = false;

@@ -1,4 +1,5 @@
 import { InFlight } from "../admission/in-flight.ts";
+import { requestIdOf } from "../contract/entry.ts";
 import type { Exchange } from "./exchange.ts";
 import { operationNames } from "./find-operation.ts";
 import { handleRequest } from "./handle-request.ts";
@@ -38,9 +39,28 @@ export class RequestHandler {
     const request = new RequestContext(exchange, newId(), monotonicMs(), trustedProxies);
     this.#requests.add(request);
     await handleRequest(request, this.#services);
+    this.#logAccess(request);
     if (request.isWithoutKnownKey) this.#withoutKnownKey++;
     this.#requests.delete(request);
     if (this.#requests.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+
+  #logAccess(request: RequestContext): void {
+    const { accessLog, monotonicMs } = this.#services;
+    if (accessLog === null) return;
+    const { exchange, caller } = request;
+    accessLog({
+      requestId: requestIdOf(request.id),
+      method: exchange.method,
+      path: exchange.path,
+      status: request.status,
+      durationMs: Math.round(monotonicMs() - request.startedMs),
+      clientAddress: request.sourceIp,
+      accountId: caller?.snapshot.account.id,
+      keyId: caller?.snapshot.key.keyId,
+      model: request.model ?? undefined,
+      clientGone: exchange.isClientGone,
+    });
   }
 
   /** Sends heartbeats on silent streams, and refuses bodies that are received too slowly. Call it every few seconds. */

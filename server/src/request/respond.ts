@@ -52,7 +52,7 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   const { exchange } = request;
   const { signs } = reply;
   const chunks = await openStream(request, reply);
-  request.isHeadSent = true;
+  request.status = 200;
   const sink = exchange.stream(200, withRequestHeaders(request, reply.headers));
   const stream = new StreamWriter(sink, {
     heartbeat: signs === null ? null : () => signs.heartbeat(),
@@ -114,7 +114,7 @@ export async function respondFailure(
   logFault(request, failure, services);
   noteRefusedKey(request, thrown, services.security);
   request.abort.abort();
-  if (request.isHeadSent) return;
+  if (request.status !== null) return;
   const ending: Ending = request.exchange.isClientGone
     ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
     : { status: statusFor(request.exchange, failure), errorCode: failure.code, endReason };
@@ -163,7 +163,7 @@ async function send(
   headers: ResponseHeaders,
   body: string | Uint8Array,
 ): Promise<void> {
-  request.isHeadSent = true;
+  request.status = status;
   await request.exchange.respond(status, withRequestHeaders(request, headers), body);
 }
 

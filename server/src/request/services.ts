@@ -31,6 +31,8 @@ export interface Services {
   readonly security: SecurityEvents;
   /** Traces a request with a known key that has ended; `traceparent` is the client's header. */
   readonly traced: (entry: AuditEntry, traceparent: string | null) => void;
+  /** Logs a request that has ended; `null` without an access log. */
+  readonly accessLog: AccessLog | null;
   /** Compresses the answers to GET. */
   readonly compress: Compress;
   readonly trustedProxies: Networks;
@@ -39,6 +41,24 @@ export interface Services {
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
 }
+
+/** Writes a line for a request that has ended. No field contains a secret or a part of a query. */
+export type AccessLog = (line: {
+  readonly requestId: string;
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly status: number | null;
+  /** From its arrival to the end of its answer; for procedures and pages to the beginning of it. */
+  readonly durationMs: number;
+  /** `null` where it can't be determined. */
+  readonly clientAddress: string | null;
+  readonly accountId?: string | undefined;
+  readonly keyId?: string | undefined;
+  readonly model?: string | undefined;
+  /** Whether the client disconnected before the answer was complete. */
+  readonly clientGone?: boolean;
+}) => void;
 
 /** The sessions of people at the dashboard, which their browser's cookie names. */
 export interface Sessions {

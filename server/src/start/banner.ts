@@ -16,7 +16,7 @@ export interface BannerFacts {
 
 const MODELS_NAMED = 6;
 
-/** What is printed when the service has started. */
+/** What is printed when the service has started in demo mode: on a terminal, and wherever the demo account's key is shown. */
 export function banner(facts: BannerFacts): string {
   const more = facts.models.length - MODELS_NAMED;
   const models = facts.models.slice(0, MODELS_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
@@ -35,7 +35,6 @@ export function banner(facts: BannerFacts): string {
 }
 
 function demoLines(url: string, model: string, demo: DemoAccount): string[] {
-  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }] });
   return [
     "The database was empty, so a demo account was created (OSTIARY_DEMO=0 turns this off).",
     `Sign in to the dashboard as ${demo.email} with password ${demo.password}`,
@@ -44,10 +43,17 @@ function demoLines(url: string, model: string, demo: DemoAccount): string[] {
       : [
           `Sign in to the operator's console as ${demo.operator.email} with password ${demo.operator.password}`,
         ]),
+    ...keyLines(url, model, demo.key),
+  ];
+}
+
+function keyLines(url: string, model: string, key: string): string[] {
+  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }] });
+  return [
     "This is its API key, which is not shown again. Try it:",
     "",
     `curl ${url}/v1/chat/completions \\`,
-    `  -H "Authorization: Bearer ${demo.key}" \\`,
+    `  -H "Authorization: Bearer ${key}" \\`,
     `  -H "Content-Type: application/json" \\`,
     `  -d '${body}'`,
   ];

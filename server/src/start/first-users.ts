@@ -34,7 +34,13 @@ export async function createFirstUsers(
   const isNew = config.demo && (await access.accountAdmin.isEmpty());
   if (!isNew) return null;
   const operator = config.firstOperator === null ? await createDemoOperator(access) : null;
-  return await createDemoAccount(access, config.dataDir, operator);
+  const note = join(config.dataDir, NOTE_FILE);
+  const demo = await createDemoAccount(access, note, operator);
+  log.info(
+    { email: demo.email, passwordIn: note },
+    "created the demo account; OSTIARY_DEMO=0 turns this off",
+  );
+  return demo;
 }
 
 /** Creates an operator, so that the console can be tried too. */
@@ -45,12 +51,12 @@ async function createDemoOperator({ signIn }: OpenAccess): Promise<DemoAccount["
 }
 
 /**
- * Creates the demo account with a key. E-mail addresses and passwords, but not the key, are also written to a file in the data folder
- * that only its owner can read.
+ * Creates the demo account with a key. E-mail addresses and passwords, but not the key, are also written to a
+ * file in the data folder that only its owner can read.
  */
 async function createDemoAccount(
   { signIn, keys }: OpenAccess,
-  dataDir: string,
+  note: string,
   operator: DemoAccount["operator"],
 ): Promise<DemoAccount> {
   const password = randomBase62(16);
@@ -60,7 +66,7 @@ async function createDemoAccount(
   const by = { userId: signedIn.user.id, managementToken: null, sourceIp: null };
   const { key } = await keys.create(by, signedIn.account.id, "demo");
   const users = [{ email: DEMO_EMAIL, password }, ...(operator === null ? [] : [operator])];
-  const note = users.map((user) => `e-mail: ${user.email}\npassword: ${user.password}\n`).join("\n");
-  await writeFile(join(dataDir, NOTE_FILE), note, { mode: 0o600 });
+  const lines = users.map((user) => `e-mail: ${user.email}\npassword: ${user.password}\n`);
+  await writeFile(note, lines.join("\n"), { mode: 0o600 });
   return { email: DEMO_EMAIL, password, key, operator };
 }

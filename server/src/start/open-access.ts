@@ -25,12 +25,14 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
   const { settings, log, jobs, teardown, now } = startup;
   const { config, plans } = settings;
   const { database, longReads, admissions } = node;
-  const { recorder, reads, securityLog } = records;
+  const { recorder, reads, securityLog, metrics } = records;
   const mint = new KeyMint(node.macSecret);
   const attemptCounters = await openAttemptCounters(config, log);
   teardown.add("attempt counters", () => attemptCounters.close());
 
-  const publisher = new Publisher(admissions, unpublishedVersionsIn(database));
+  const publisher = new Publisher(admissions, unpublishedVersionsIn(database), (seconds) =>
+    metrics.published(seconds),
+  );
   const ipRules = new IpRuleBook();
   const keysStore = new PostgresKeys(database, longReads);
   const access = new Access({
@@ -58,5 +60,5 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
     { name: "publish account versions", everyMs: SECOND_MS, run: () => publisher.sweep() },
     { name: "drop idle key snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
   );
-  return { access, ipRules, keys, accountAdmin, signIn, managementTokens, security: securityLog };
+  return { access, publisher, ipRules, keys, accountAdmin, signIn, managementTokens, security: securityLog };
 }

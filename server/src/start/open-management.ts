@@ -1,3 +1,4 @@
+import { envelopeOf, Failure } from "../errors/failure.ts";
 import { createApp } from "../http/app.ts";
 import { Dashboard } from "../http/dashboard.ts";
 import type { Served } from "../http/listener.ts";
@@ -5,15 +6,19 @@ import { createRpcHandler } from "../management/handler.ts";
 import { answerMetrics } from "../metrics/metrics-endpoint.ts";
 import { clientAddress } from "../networks/client-address.ts";
 import { parseNetworks } from "../networks/networks.ts";
+import { openAccessLog } from "./open-log.ts";
 import { measure } from "./open-metrics.ts";
 import type { OpenRequests, RequestDependencies } from "./open-requests.ts";
 import { firstUnavailable } from "./readiness.ts";
+import { serveMetrics } from "./serve.ts";
 import type { Startup } from "./startup.ts";
 
 export interface ManagementDependencies extends Omit<RequestDependencies, "publicUrl"> {
   readonly requests: OpenRequests;
   /** Whether the start is complete: the first operator and the demo account exist. */
   readonly isStarted: () => boolean;
+  /** As {@link Serving}. */
+  readonly certificateExpiresAt: () => Date | null;
 }
 
 /** Opens what answers everything else: procedures, the dashboard, metrics, `/healthz` and `/readyz`. */
@@ -23,12 +28,14 @@ export async function openManagement(
 ): Promise<Served["web"]> {
   const { settings, folders, log, shutdown, now } = startup;
   const { config } = settings;
-  const { node, records, access, gateway, procedures, requests, isStarted } = dependencies;
+  const { node, records, access, gateway, procedures, requests, isStarted, certificateExpiresAt } =
+    dependencies;
   const { admissions, ping } = node;
   const { metrics, recorder, journal } = records;
   const { bodies, trustedProxies, newId } = requests;
   const { router, callLimits } = procedures;
-  measure(metrics, { node, records, requests, gateway, callLimits });
+  const { publisher } = access;
+  measure(metrics, { node, records, requests, gateway, callLimits, publisher, certificateExpiresAt });
   const addressOf = (request: Request, peer: string) =>
     clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies);
   const metricsAccess = {
@@ -41,6 +48,13 @@ export async function openManagement(
     "admission store": () => admissions.ping(),
     journal: () => journal.check(),
   });
+  const answerScrape = (request: Request, peer: string) =>
+    answerMetrics(metrics, metricsAccess, request, peer);
+  await serveMetrics(startup, requests, async (request, peer) =>
+    new URL(request.url).pathname === "/metrics"
+      ? answerScrape(request, peer)
+      : notHere("Only /metrics is here."),
+  );
   return createApp({
     rpc: createRpcHandler({
       router,
@@ -52,17 +66,27 @@ export async function openManagement(
       now,
       clientAddress: addressOf,
       log,
-      publicOrigin: config.publicUrl,
+      browserAddress: { origin: config.publicUrl, isHttps: config.isHttps },
     }),
-    metrics: (request, peer) => answerMetrics(metrics, metricsAccess, request, peer),
+    metrics: async (request, peer) =>
+      config.metricsPort === null
+        ? answerScrape(request, peer)
+        : notHere("Metrics are on the port of OSTIARY_METRICS_PORT."),
     dashboard: await Dashboard.load([folders.dashboard, folders.site, folders.docs], {
-      isHttps: config.publicUrl?.startsWith("https:") ?? false,
+      isHttps: config.isHttps,
     }),
     newId,
     log,
+    accessLog: openAccessLog(startup),
+    clientAddress: addressOf,
     notReady: async () => {
       if (shutdown.hasBegun) return "stopping";
       return isStarted() ? await unavailable() : "starting";
     },
   });
+}
+
+function notHere(message: string): Response {
+  const failure = new Failure("not_found", message);
+  return Response.json(envelopeOf(failure), { status: failure.status });
 }

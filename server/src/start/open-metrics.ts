@@ -1,9 +1,12 @@
+import type { Publisher } from "../admission/publisher.ts";
+import type { PoolUse } from "../database/connection-pool.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { UpstreamHealth } from "../gateway/upstream-health.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenRecords } from "./open-records.ts";
 import type { OpenRequests } from "./open-requests.ts";
+import type { StoreProbe } from "./store-probe.ts";
 
 const NANO_USD_IN_USD = 1e9;
 
@@ -12,13 +15,17 @@ export interface MeasuredParts {
   readonly records: OpenRecords;
   readonly requests: OpenRequests;
   readonly gateway: Gateway;
+  readonly publisher: Publisher;
+  /** When the certificate in use expires; `null` without TLS. */
+  readonly certificateExpiresAt: () => Date | null;
   readonly callLimits: { readonly refused: ReadonlyMap<string, number> };
 }
 
 /** Adds the metrics of the parts of the node. */
 export function measure(metrics: Metrics, parts: MeasuredParts): void {
   measureRequests(metrics, parts);
-  measureNode(metrics, parts.node);
+  measureNode(metrics, parts);
+  measureStores(metrics, parts.node);
   measureRecords(metrics, parts.records);
   measureUpstreams(metrics, parts.gateway);
 }
@@ -64,11 +71,17 @@ function measureRequests(
   });
 }
 
-function measureNode(metrics: Metrics, { clocks, admissions, redisMemory }: OpenNode): void {
+function measureStores(metrics: Metrics, { probes, redis, redisMemory, poolUses }: OpenNode): void {
+  const isUp = (probe: StoreProbe | null) => (probe?.last == null ? null : Number(probe.last.isUp));
+  const seconds = (probe: StoreProbe | null) => (probe?.last?.ms == null ? null : probe.last.ms / 1_000);
   metrics.gauges(null, {
-    admission_fenced: [
-      "1 while this node admits no requests because it uses another Redis server than the other nodes.",
-      () => Number(admissions.isFenced),
+    database_up: ["1 if PostgreSQL answered when it was last asked.", () => isUp(probes.database)],
+    database_ping_seconds: ["Time in which PostgreSQL last answered.", () => seconds(probes.database)],
+    redis_up: ["1 if Redis answered when it was last asked. Absent without Redis.", () => isUp(probes.redis)],
+    redis_ping_seconds: ["Time in which Redis last answered.", () => seconds(probes.redis)],
+    redis_connected: [
+      "1 while this node is connected to Redis. Absent without Redis.",
+      () => (redis === null ? null : Number(redis.isConnected)),
     ],
     redis_may_evict: [
       "1 if Redis may evict keys when its memory is full, which lifts rate limits.",
@@ -76,6 +89,49 @@ function measureNode(metrics: Metrics, { clocks, admissions, redisMemory }: Open
         const mayEvict = redisMemory?.mayEvict() ?? null;
         return mayEvict === null ? null : Number(mayEvict);
       },
+    ],
+  });
+  const byPool = (value: (use: PoolUse) => number) => () =>
+    new Map([...poolUses()].map(([pool, use]) => [pool, value(use)]));
+  metrics.gauges("pool", {
+    database_connections_max: ["Connections to PostgreSQL that the pool may open.", byPool(({ max }) => max)],
+    database_connections_open: ["Open connections to PostgreSQL.", byPool(({ open }) => open)],
+    database_connections_busy: [
+      "Connections to PostgreSQL on which a statement or transaction runs.",
+      byPool(({ busy }) => busy),
+    ],
+    database_connections_waiting: [
+      "Statements that wait for a connection to PostgreSQL.",
+      byPool(({ waiting }) => waiting),
+    ],
+  });
+}
+
+function measureNode(
+  metrics: Metrics,
+  { node: { clocks, admissions }, publisher, certificateExpiresAt }: MeasuredParts,
+): void {
+  metrics.counters(null, {
+    change_publish_failures: [
+      "Changes that were not in force on every node within 4 seconds. They are published later.",
+      () => publisher.late,
+    ],
+  });
+  metrics.gauges(null, {
+    changes_unpublished: [
+      "Committed changes of all nodes that are not in force yet.",
+      () => publisher.waiting,
+    ],
+    tls_certificate_expiry_timestamp_seconds: [
+      "Time at which the TLS certificate in use expires. Absent without TLS.",
+      () => {
+        const at = certificateExpiresAt();
+        return at === null ? null : at.getTime() / 1_000;
+      },
+    ],
+    admission_fenced: [
+      "1 while this node admits no requests because it uses another Redis server than the other nodes.",
+      () => Number(admissions.isFenced),
     ],
     clock_skew_seconds: [
       "Clock of this node minus clock of the database. Beyond 300 in either direction the node deletes nothing by age.",

@@ -3,14 +3,19 @@ import { databaseEpochsIn } from "../admission/epoch-store.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
-import { readDatabaseClock } from "../database/database.ts";
+import { type Database, readDatabaseClock } from "../database/database.ts";
 import { keyMacSecret } from "../database/installation-store.ts";
-import { migrate } from "../database/migrate.ts";
+import { migrate, schemaVersion, untilMigrated } from "../database/migrate.ts";
 import { Clocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
 import { joinNodes, nodeId } from "./node-membership.ts";
 import { openAdmissionStore, openConfiguredDatabase } from "./open-stores.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
+import { StoreProbe } from "./store-probe.ts";
+
+const PROBE_MS = 5 * SECOND_MS;
+/** How long a service that must not migrate waits for another process that does. */
+const MIGRATED_TIMEOUT_MS = 5 * MINUTE_MS;
 
 export type OpenNode = Awaited<ReturnType<typeof openNode>>;
 
@@ -20,7 +25,7 @@ export type OpenNode = Awaited<ReturnType<typeof openNode>>;
  * @throws {StartupFailure} if one of them can't be used, or other nodes exclude this one.
  */
 export async function openNode(startup: Startup) {
-  const { settings, folders, log, jobs, teardown, shutdown, now } = startup;
+  const { settings, log, jobs, teardown, shutdown, now, monotonicMs } = startup;
   const { config } = settings;
   await openDataDir(config.dataDir);
   const lock = await lockDataDir(config.dataDir);
@@ -29,7 +34,7 @@ export async function openNode(startup: Startup) {
   const { close, ...stores } = await openConfiguredDatabase(config, log);
   const { database, longReads } = stores;
   teardown.add("database", close);
-  await migrate(database, folders.migrations);
+  const schema = await openSchema(startup, database);
   const clocks = new Clocks({ databaseNow: () => readDatabaseClock(database), now, log });
   await makeAuditPartitions(database, await clocks.compare());
 
@@ -62,5 +67,34 @@ export async function openNode(startup: Startup) {
       run: async () => makeAuditPartitions(longReads, await clocks.compare()),
     },
   );
-  return { id, macSecret, ...stores, clocks, admissions, redisMemory };
+  const probes = {
+    database: new StoreProbe(() => stores.ping(), monotonicMs),
+    redis: redis === null ? null : new StoreProbe(() => redis.ping(), monotonicMs),
+  };
+  jobs.add({
+    name: "measure the stores",
+    everyMs: PROBE_MS,
+    run: () => Promise.all([probes.database.measure(), probes.redis?.measure()]),
+  });
+  await Promise.all([probes.database.measure(), probes.redis?.measure()]);
+  return { id, macSecret, ...stores, schema, clocks, admissions, redis, redisMemory, probes };
+}
+
+/** Applies the migrations of this version, or waits until another process has. */
+async function openSchema(
+  { settings, folders, log }: Startup,
+  database: Database,
+): Promise<{ readonly version: string | null; readonly newer: readonly string[] }> {
+  const { newer } = settings.config.migrate
+    ? await migrate(database, folders.migrations, () =>
+        log.info("waiting for the migration of another process"),
+      )
+    : await untilMigrated(database, folders.migrations, {
+        timeoutMs: MIGRATED_TIMEOUT_MS,
+        onWaiting: (missing) => log.warn({ missing }, "waiting until the database is migrated"),
+      });
+  if (newer.length > 0) {
+    log.info({ newer }, "a newer version of the service has migrated the database; this one works with it");
+  }
+  return { version: await schemaVersion(database), newer };
 }

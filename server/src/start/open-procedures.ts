@@ -6,6 +6,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { CallLimits } from "../management/call-limits.ts";
 import { createAppRouter } from "../management/router.ts";
 import type { Transport } from "../upstream/transport.ts";
+import { statusOfNode } from "./node-status.ts";
 import type { OpenAccess } from "./open-access.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenRecords } from "./open-records.ts";
@@ -20,15 +21,17 @@ export interface ProcedureDependencies {
   readonly catalog: Catalog;
   readonly gateway: Gateway;
   readonly transport: Transport;
+  /** When the certificate in use expires; `null` without TLS, and before the service listens. */
+  readonly certificateExpiresAt: () => Date | null;
   /** Scheme, host and port that clients use; known once the service listens. */
   readonly publicUrl: () => string | null;
 }
 
 /** Opens the procedures, which tRPC and REST call, and the limits on these calls. */
-export function openProcedures(
-  { settings: { config, plans }, now, monotonicMs }: Startup,
-  { node, records, access, catalog, gateway, transport, publicUrl }: ProcedureDependencies,
-) {
+export function openProcedures(startup: Startup, dependencies: ProcedureDependencies) {
+  const { settings, now, monotonicMs } = startup;
+  const { config, plans } = settings;
+  const { node, records, access, catalog, gateway, transport, publicUrl } = dependencies;
   const router = createAppRouter({
     ...access,
     ...records,
@@ -47,6 +50,7 @@ export function openProcedures(
     catalog,
     service: () => ({ serviceName: config.serviceName, publicUrl: publicUrl() ?? "/" }),
     warnings: config.warnings,
+    status: statusOfNode(startup, dependencies),
   });
   return { router, callLimits: new CallLimits(monotonicMs) };
 }

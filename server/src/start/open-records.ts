@@ -15,6 +15,7 @@ import { nodeLabel } from "./node-membership.ts";
 import { openAudit } from "./open-audit.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenResponses } from "./open-responses.ts";
+import { RUNTIME } from "./runtime.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
 
 /** Past hours of usage that the background job reconciles; an operator may ask for more. */
@@ -31,10 +32,10 @@ export async function openRecords(
   node: OpenNode,
   { catalog, sealer }: { readonly catalog: Catalog } & Pick<OpenResponses, "sealer">,
 ) {
-  const { settings, log, jobs, teardown, now, monotonicMs } = startup;
+  const { settings, version, log, jobs, teardown, now, monotonicMs } = startup;
   const { config, plans } = settings;
   const { id, database, longReads, clocks } = node;
-  const metrics = new Metrics((model) => catalog.find(model) !== null);
+  const metrics = new Metrics((model) => catalog.find(model) !== null, { version, runtime: RUNTIME });
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
   if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes have ended");
   const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;

@@ -10,6 +10,7 @@ import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
 import { TokenEstimator } from "../tokens/token-estimate.ts";
 import { loadTokenizer } from "../tokens/tokenizer.ts";
+import { openAccessLog } from "./open-log.ts";
 import type { OpenProcedures, ProcedureDependencies } from "./open-procedures.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { openTracing } from "./runtime.ts";
@@ -56,7 +57,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     operations,
     access: access.access,
     accountOfToken: (token, clientInfo) => accountOfToken(access, token, clientInfo),
-    sessions: new DashboardSessions(access.signIn, config.publicUrl),
+    sessions: new DashboardSessions(access.signIn, { origin: config.publicUrl, isHttps: config.isHttps }),
     bodies,
     overload,
     catalog,
@@ -65,6 +66,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     recorder: records.recorder,
     security: records.securityLog,
     traced: (entry, traceparent) => tracing.ended(entry, traceparent),
+    accessLog: openAccessLog(startup),
     compress: createCompressor(),
     trustedProxies,
     log,

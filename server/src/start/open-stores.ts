@@ -4,6 +4,7 @@ import { type AttemptCounters, memoryCounters } from "../accounts/attempt-counte
 import { MemoryAdmissionStore } from "../admission/memory-store.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
+import type { PoolUse } from "../database/connection-pool.ts";
 import { type DatabaseAddress, openDatabase } from "../database/database.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
@@ -57,7 +58,7 @@ export async function openConfiguredDatabase(config: Config, log: Logger) {
       },
     };
   }
-  const address = { url: config.databaseUrl };
+  const address = { url: config.databaseUrl, ca: config.databaseCa };
   // The label has only host and name, because the URL contains a password.
   const { hostname, pathname } = new URL(config.databaseUrl);
   const label = `PostgreSQL at ${hostname}${pathname}`;
@@ -71,6 +72,14 @@ export async function openConfiguredDatabase(config: Config, log: Logger) {
   }
   return { ...openPools(address), label };
 }
+
+/** What metrics call the pools. */
+const POOL_NAMES = {
+  database: "access",
+  longReads: "reads",
+  recording: "recording",
+  responses: "responses",
+} as const;
 
 /** Connections by purpose. `ping` has its own, so that busy connections do not count as a failure. */
 function openPools(address: DatabaseAddress) {
@@ -90,6 +99,11 @@ function openPools(address: DatabaseAddress) {
   return {
     ...pools,
     ping: () => probe`select 1`,
+    /** The use of the connections, by what they are for. */
+    poolUses: (): ReadonlyMap<string, PoolUse> =>
+      new Map(
+        Object.entries(POOL_NAMES).map(([pool, name]) => [name, pools[pool as keyof typeof pools].poolUse()]),
+      ),
     close: async () => {
       await Promise.all([...Object.values(pools), probe].map((pool) => pool.end({ timeout: END_TIMEOUT_S })));
     },
@@ -118,11 +132,16 @@ async function requireVersion(address: DatabaseAddress): Promise<void> {
 export async function openAdmissionStore(config: Config, log: Logger) {
   if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null, redisMemory: null };
   const { RedisAdmissionStore } = await import("../admission/redis-store.ts");
+  let lastError: string | null = null;
   const store = new RedisAdmissionStore({
     url: config.redisUrl,
+    ca: config.redisCa,
     prefix: config.redisPrefix,
     commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS,
-    onError: (message) => log.warn({ part: "redis" }, message),
+    onError: (message) => {
+      lastError = message;
+      log.warn({ part: "redis" }, message);
+    },
   });
   const redisMemory = watchRedisMemory(store, log);
   try {
@@ -132,8 +151,9 @@ export async function openAdmissionStore(config: Config, log: Logger) {
   } catch (error) {
     await store.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
+    // The client reports why a connection failed, and of the command only that it was closed.
     throw new StartupFailure(
-      `Cannot use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${cause}`,
+      `Cannot use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${lastError ?? cause}`,
     );
   }
   return { store, redis: store, redisMemory };
@@ -171,6 +191,7 @@ export async function openAttemptCounters(config: Config, log: Logger): Promise<
   const { redisCounters } = await import("../accounts/redis-attempt-counters.ts");
   return redisCounters({
     url: config.redisUrl,
+    ca: config.redisCa,
     prefix: config.redisPrefix,
     commandTimeoutMs: ATTEMPTS_TIMEOUT_MS,
     onError: (message) => log.warn({ part: "redis" }, message),

@@ -1,3 +1,4 @@
+import process from "node:process";
 import type { Config } from "../config/config.ts";
 import type { Listener, ListenerOptions, Served } from "../http/listener.ts";
 import type { Tracing } from "../tracing/open-telemetry.ts";
@@ -8,14 +9,17 @@ import { listenFailure } from "./startup-failure.ts";
 
 const isDeno = "Deno" in globalThis;
 
+/** The runtime and its version, such as `node 20.19.0`. */
+export const RUNTIME = isDeno ? `deno ${process.versions.deno}` : `node ${process.versions.node}`;
+
 /** Opens tracing. Its packages are loaded only if an endpoint for traces is configured. */
 export async function openTracing(
-  { traces, serviceName }: Config,
+  { traces, otlpHeaders, serviceName }: Config,
   { version, id }: { readonly version: string; readonly id: string },
 ): Promise<Tracing> {
   if (!traces) return { ended: () => {}, close: async () => {} };
   const { openTelemetry } = await import("../tracing/open-telemetry.ts");
-  return openTelemetry({ serviceName, serviceVersion: version, instanceId: id });
+  return openTelemetry({ serviceName, serviceVersion: version, instanceId: id, otlpHeaders });
 }
 
 export async function openTransport(): Promise<Transport> {

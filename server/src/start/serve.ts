@@ -1,7 +1,9 @@
+import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { AuditTail } from "../audit/audit-tail.ts";
 import { requestIdOf } from "../contract/entry.ts";
-import { hostForUrl, type Served } from "../http/listener.ts";
+import { hostForUrl, type Listener, type Served } from "../http/listener.ts";
+import { TlsWatch } from "../http/tls-pair.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
 import { SECOND_MS, type Startup } from "./startup.ts";
@@ -10,6 +12,14 @@ import { SECOND_MS, type Startup } from "./startup.ts";
 const ABORTED_MS = 2_000;
 /** How long background jobs have to end. The next start repeats their work. */
 const JOBS_TIMEOUT_MS = 500;
+
+export interface Serving {
+  /** Scheme, host and port. */
+  readonly listensOn: string;
+  readonly serveWeb: (web: Served["web"]) => void;
+  /** When the certificate in use expires; `null` without TLS. */
+  readonly certificateExpiresAt: () => Date | null;
+}
 
 /**
  * Listens on the configured address. Requests under `/v1` are answered at once, all others with 503 until `serveWeb` is called.
@@ -20,14 +30,15 @@ export async function serve(
   startup: Startup,
   { requests, newId }: OpenRequests,
   auditTail: AuditTail,
-): Promise<{ readonly listensOn: string; readonly serveWeb: (web: Served["web"]) => void }> {
+): Promise<Serving> {
   const { settings, jobs, teardown, shutdown } = startup;
   const { config } = settings;
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
   const listener = await listen(
     { requests, web: (request, peer) => web(request, peer), newRequestId: () => requestIdOf(newId()) },
-    config,
+    { host: config.host, port: config.port, maxConnections: config.maxConnections, tls: settings.tls },
   );
+  const certificate = renewCertificates(startup, listener);
   // Jobs keep what is held and claimed for requests until the last has ended.
   teardown.add(
     "background jobs",
@@ -38,6 +49,7 @@ export async function serve(
   const drain = async () => {
     listener.retire();
     await shutdown.pause(shutdown.prestopMs);
+    startup.log.info({ requestsInFlight: requests.inFlight, drainS: config.drainS }, "draining");
     auditTail.close();
     const closed = listener.close(drainMs + ABORTED_MS);
     // Requests whose clients have disconnected have no connection that the listener could wait for.
@@ -50,9 +62,50 @@ export async function serve(
   };
   teardown.add("requests", drain, () => shutdown.prestopMs + drainMs + ABORTED_MS + SECOND_MS);
   return {
-    listensOn: `http://${hostForUrl(config.host)}:${listener.port}`,
+    listensOn: `${settings.tls === null ? "http" : "https"}://${hostForUrl(config.host)}:${listener.port}`,
     serveWeb: (opened) => {
       web = opened;
     },
+    certificateExpiresAt: () => certificate?.expiresAt ?? null,
   };
+}
+
+/** Uses the certificate of the files when they change or on SIGHUP. A pair that can't be used leaves the former in use. */
+function renewCertificates({ settings, log, jobs, teardown }: Startup, listener: Listener): TlsWatch | null {
+  const { config, tls } = settings;
+  if (config.tls === null || tls === null) return null;
+  const watch = new TlsWatch({
+    files: config.tls,
+    first: tls,
+    onRenewed: async (pair) => {
+      await listener.renew(pair);
+      log.info({ expiresAt: pair.expiresAt }, "reloaded the TLS certificate");
+    },
+    onBroken: (problem) =>
+      log.error({ problem }, "the TLS certificate can't be used: the previous one stays in use"),
+  });
+  const reload = () => {
+    watch.check().catch((error: unknown) => log.error({ err: error }, "the TLS certificate can't be read"));
+  };
+  process.on("SIGHUP", reload);
+  teardown.add("certificate", async () => void process.off("SIGHUP", reload));
+  jobs.add({ name: "check the TLS certificate", everyMs: 2 * SECOND_MS, run: () => watch.check() });
+  return watch;
+}
+
+/**
+ * Listens on the port for metrics, which speaks HTTP, if one is configured.
+ *
+ * @throws {StartupFailure} when the address can't be listened on.
+ */
+export async function serveMetrics(
+  { settings: { config }, teardown }: Startup,
+  { newId }: OpenRequests,
+  web: Served["web"],
+): Promise<void> {
+  if (config.metricsPort === null) return;
+  const served = { requests: null, web, newRequestId: () => requestIdOf(newId()) };
+  const address = { host: config.host, port: config.metricsPort };
+  const listener = await listen(served, { ...address, maxConnections: config.maxConnections, tls: null });
+  teardown.add("metrics", () => listener.close(0));
 }

@@ -106,7 +106,13 @@ export function stopOnSignals(config: Config, log: Logger, teardown: Teardown): 
   const shutdown = new Shutdown({
     times: config,
     log,
-    end: () => void teardown.run(log, () => shutdown.leftMs()).then(() => process.exit(0)),
+    end: () =>
+      void teardown
+        .run(log, () => shutdown.leftMs())
+        .then(() => {
+          log.info("stopped");
+          process.exit(0);
+        }),
     overdue: () => {
       log.fatal({ part: teardown.current }, "the time to stop is over: the process ends now");
       process.exit(1);

@@ -3,11 +3,11 @@ export class StartupFailure extends Error {
   override readonly name = "StartupFailure";
 }
 
-/** What is printed when the service can't start: a line for each problem, no stack trace. */
-export function explainStartup(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if ("problems" in error && Array.isArray(error.problems)) return error.problems.join("\n");
-  return error.message.trim().split("\n", 1)[0] ?? "unknown error";
+/** Why the service can't start: a line for each problem, without a stack trace. */
+export function explainStartup(error: unknown): readonly string[] {
+  if (!(error instanceof Error)) return [String(error)];
+  if ("problems" in error && Array.isArray(error.problems)) return error.problems.map(String);
+  return [error.message.trim().split("\n", 1)[0] ?? "unknown error"];
 }
 
 /** Why a socket could not be listened on. */

@@ -28,6 +28,8 @@ export interface Startup {
     readonly docs: URL;
   };
   readonly log: Logger;
+  /** Whether the banner is printed: in demo mode, on a terminal. */
+  readonly hasBanner: boolean;
   readonly jobs: BackgroundJobs;
   readonly teardown: Teardown;
   readonly shutdown: Shutdown;

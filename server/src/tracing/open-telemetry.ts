@@ -23,6 +23,8 @@ export interface OpenTelemetryOptions {
   readonly serviceName: string;
   readonly serviceVersion: string;
   readonly instanceId: string;
+  /** Headers for the receiver, as OTEL_EXPORTER_OTLP_HEADERS has them: `name=value,…` with percent-encoded values. */
+  readonly otlpHeaders: string | null;
 }
 
 /** Reports ended requests as spans. */
@@ -35,17 +37,17 @@ export interface Tracing {
 
 /**
  * Sends a span for each request with a known key by OTLP over HTTP, following OpenTelemetry's conventions for HTTP servers and
- * generative AI. The exporter's own variables set the endpoint and headers (`OTEL_EXPORTER_OTLP_ENDPOINT`,
- * `OTEL_EXPORTER_OTLP_HEADERS`). Spans contain neither prompts nor answers.
+ * generative AI. The exporter's own variables set the endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`). Spans contain neither prompts nor answers.
  */
-export function openTelemetry({ serviceName, serviceVersion, instanceId }: OpenTelemetryOptions): Tracing {
+export function openTelemetry(options: OpenTelemetryOptions): Tracing {
+  const { serviceName, serviceVersion, instanceId, otlpHeaders } = options;
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({
       "service.name": serviceName,
       "service.version": serviceVersion,
       "service.instance.id": instanceId,
     }),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ headers: headersIn(otlpHeaders) }))],
   });
   const tracer = provider.getTracer("ostiary", serviceVersion);
   return {
@@ -65,6 +67,20 @@ export function openTelemetry({ serviceName, serviceVersion, instanceId }: OpenT
     },
     close: () => provider.shutdown(),
   };
+}
+
+function headersIn(text: string | null): Record<string, string> {
+  const pairs = (text ?? "").split(",").map((pair) => pair.split(/=(.*)/s, 2));
+  const named = pairs.filter(([name = "", value]) => name.trim() !== "" && value !== undefined);
+  return Object.fromEntries(named.map(([name = "", value = ""]) => [name.trim(), decoded(value.trim())]));
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
 }
 
 /** A path that is not served has no route, and an arbitrary path must not become the name of a span. */

@@ -134,6 +134,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     security: { note: () => {} },
     traced: () => {},
     accountOfToken: () => notAsked(),
+    accessLog: null,
     sessions: { accountOf: () => notAsked(), requireSameOrigin: () => {} },
     recorder,
     trustedProxies: NOBODY,

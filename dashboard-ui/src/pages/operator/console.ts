@@ -5,5 +5,6 @@ export { CatalogPage } from "./CatalogPage.tsx";
 export { ConnectProvider } from "./ConnectProvider.tsx";
 export { Security } from "./Security.tsx";
 export { ServiceUsage } from "./ServiceUsage.tsx";
+export { Status } from "./Status.tsx";
 export { Trail } from "./Trail.tsx";
 export { Upstreams } from "./Upstreams.tsx";

@@ -1,0 +1,66 @@
+import { readFileSync } from "node:fs";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const SUFFIX = "_FILE";
+
+/** The variable that names the file of a secret. */
+export function fileVariableOf(secret: string): string {
+  return `${secret}${SUFFIX}`;
+}
+
+/**
+ * Reads the secrets that are in files, as orchestrators mount them: `NAME_FILE` is the path of a file with the value of `NAME`.
+ * Newlines at the end of a file are no part of its secret.
+ *
+ * @param environment has no empty values.
+ * @param secrets the variables that may be in files.
+ * @returns the environment with the secrets in place of the files, and a line for each file that can't be used.
+ */
+export function withSecretsFromFiles(
+  environment: Environment,
+  secrets: readonly string[],
+): { readonly environment: Environment; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const read: Record<string, string | undefined> = { ...environment };
+  for (const name of secrets) {
+    const variable = fileVariableOf(name);
+    const path = environment[variable];
+    delete read[variable];
+    if (path === undefined) continue;
+    if (environment[name] !== undefined) {
+      problems.push(`${variable}: is set together with ${name}. Set one of them`);
+      continue;
+    }
+    try {
+      read[name] = secretIn(path);
+    } catch (error) {
+      problems.push(`${variable}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return { environment: read, problems };
+}
+
+function secretIn(path: string): string {
+  const secret = readText(path).replace(/[\r\n]+$/, "");
+  if (secret === "") throw new Error(`the file ${path} is empty`);
+  return secret;
+}
+
+/** @throws {Error} with the path and the reason when the file can't be read. */
+export function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    throw new Error(`the file ${path} cannot be read: ${REASONS[code] ?? code}`);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "it does not exist",
+  ENOTDIR: "a part of its path is not a folder",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EISDIR: "it is a folder",
+};

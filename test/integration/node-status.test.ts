@@ -1,0 +1,62 @@
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { startRedis } from "../fixtures/redis.ts";
+import { signUp } from "../fixtures/user.ts";
+
+describe("the status of a node", () => {
+  it("has its version, schema, stores, records and breakers", async () => {
+    await using service = await startOperatedService({ env: { REDIS_URL: undefined } });
+    const { trpc } = await signInOperator(service.baseUrl);
+    expect(await trpc.operator.status.query()).toMatchObject({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      runtime: expect.stringMatching(/^(node|deno) \d/),
+      startedAt: expect.any(Date),
+      schema: { version: expect.stringMatching(/^\d{4}$/), newer: [] },
+      database: { isUp: true, pingMs: expect.any(Number), maxConnections: 15, waitingStatements: 0 },
+      redis: null,
+      isFenced: false,
+      recorder: { failures: 0 },
+      journal: { rejectedLines: 0 },
+      unpublishedChanges: 0,
+      clockSkewMs: expect.any(Number),
+      certificateExpiresAt: null,
+      breakers: [{ upstream: "sandbox", state: "closed" }],
+    });
+  });
+
+  it("tells that Redis does not answer, and that it answers again", async () => {
+    await using redis = await startRedis();
+    await using service = await startOperatedService({
+      env: { REDIS_URL: redis.url, OSTIARY_LOG: "silent" },
+    });
+    const { trpc } = await signInOperator(service.baseUrl);
+    const isUp = async () => (await trpc.operator.status.query()).redis?.isUp;
+    expect(await isUp()).toBe(true);
+    await redis.kill();
+    await expect.poll(isUp, { timeout: 30_000 }).toBe(false);
+    await redis.start();
+    await expect.poll(isUp, { timeout: 30_000 }).toBe(true);
+  });
+
+  it("counts rejected lines of the journal", async () => {
+    await using former = await startOperatedService();
+    await former.stop();
+    await appendFile(join(former.dataDir, "journal/000000000700.ndjson"), "no entry\n");
+    const { dataDir, databaseUrl } = former;
+    await using service = await startOperatedService({
+      dataDir,
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
+      env: { OSTIARY_LOG: "silent" },
+    });
+    const { trpc } = await signInOperator(service.baseUrl);
+    expect((await trpc.operator.status.query()).journal.rejectedLines).toBe(1);
+  });
+
+  it("is for operators only", async () => {
+    await using service = await startOperatedService();
+    const owner = await signUp(service.baseUrl);
+    await expect(owner.trpc.operator.status.query()).rejects.toMatchObject({ data: { httpStatus: 403 } });
+  });
+});

@@ -1,0 +1,137 @@
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { migrate } from "../../server/src/database/migrate.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
+import { statusOf } from "../fixtures/request.ts";
+import {
+  logLines,
+  ROOT,
+  RUNTIME,
+  runToExit,
+  type Service,
+  type ServiceOptions,
+  startService,
+} from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+// Deno runs the service from its sources, which are not copied here.
+const onNode = describe.skipIf(RUNTIME === "deno");
+const isDistributed =
+  process.env.OSTIARY_TEST_DATABASE_URL !== undefined && process.env.OSTIARY_TEST_REDIS_URL !== undefined;
+
+/** Adds what a later version needs. The service as it is keeps working. */
+const EXPAND = "alter table accounts add column nickname text not null default '';";
+/** Removes what this version uses. */
+const CONTRACT = "-- min_version: 0901\nalter table accounts rename column name to full_name;";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ostiary-versions-"));
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A later version: this one with more migrations. @returns the path of its main.js. */
+async function laterVersion(name: string, migrations: Readonly<Record<string, string>>): Promise<string> {
+  const root = join(folder, name);
+  await mkdir(join(root, "server"), { recursive: true });
+  await cp(join(ROOT, "server/dist"), join(root, "server/dist"), { recursive: true });
+  await cp(join(ROOT, "server/package.json"), join(root, "server/package.json"));
+  for (const part of ["node_modules", "dashboard-ui", "docs-site"])
+    await symlink(join(ROOT, part), join(root, part));
+  for (const [file, text] of Object.entries(migrations))
+    await writeFile(join(root, "server/dist/database/migrations", file), text);
+  return join(root, "server/dist/main.js");
+}
+
+/** What the command `migrate` of a later version does. */
+async function applyMigrationsOf(program: string, service: Service): Promise<void> {
+  await using database = await openDatabaseOf(service);
+  await migrate(database, pathToFileURL(`${dirname(program)}/database/migrations/`));
+}
+
+/** Starts another node, or the next life, of a service. */
+function inherited(from: Service, options: ServiceOptions = {}): ServiceOptions {
+  const { databaseUrl } = from;
+  return databaseUrl === undefined ? { ...options, dataDir: from.dataDir } : { ...options, databaseUrl };
+}
+
+onNode("a database that a later version has migrated", () => {
+  it("is used when its migrations only add to the schema, and the log names them", async () => {
+    const program = await laterVersion("later", { "0901_expand.sql": EXPAND });
+    const env = { OSTIARY_LOG: "info" };
+    await using first = await startService({ env });
+    const { key } = await signUpWithKey(first.baseUrl);
+    await first.stop();
+    const later = await startService(inherited(first, { program, env }));
+    expect(await statusOf(later.baseUrl, key)).toBe(200);
+    await later.stop();
+    await using again = await startService(inherited(first, { env }));
+    expect(await statusOf(again.baseUrl, key)).toBe(200);
+    await signUpWithKey(again.baseUrl);
+    const told = logLines(again.stderr()).filter(({ newer }) => newer !== undefined);
+    expect(told).toMatchObject([{ level: "info", newer: ["0901_expand.sql"] }]);
+  });
+
+  it("is refused when a migration breaks this version, which the message names", async () => {
+    const files = { "0901_expand.sql": EXPAND, "0902_contract.sql": CONTRACT };
+    const program = await laterVersion("breaking", files);
+    await using first = await startService();
+    await applyMigrationsOf(program, first);
+    await first.stop();
+    const { code, reasons } = await runToExit(inherited(first));
+    expect({ code, reasons }).toEqual({
+      code: 1,
+      reasons: [
+        expect.stringMatching(
+          /^The database was migrated by a newer version .*\(0902_contract\.sql\)\. Start that/,
+        ),
+      ],
+    });
+  });
+});
+
+describe.skipIf(RUNTIME === "deno" || !isDistributed)("nodes of two versions on one database", () => {
+  it("both serve: keys of one work at the other, and are refused by both once they are revoked", async () => {
+    const program = await laterVersion("beside", { "0901_expand.sql": EXPAND });
+    await using older = await startService();
+    const before = await signUpWithKey(older.baseUrl);
+    await using later = await startService(inherited(older, { program }));
+    await using sql = await openDatabaseOf(older);
+    expect(await sql`select file from schema_migrations where file = '0901_expand.sql'`).toHaveLength(1);
+
+    const after = await signUpWithKey(later.baseUrl);
+    for (const { key } of [before, after]) {
+      for (const { baseUrl } of [older, later]) expect(await statusOf(baseUrl, key)).toBe(200);
+    }
+    const { keys } = await after.trpc.keys.list.query();
+    await after.trpc.keys.revoke.mutate({ id: keys[0]?.id ?? "" });
+    for (const { baseUrl } of [older, later]) expect(await statusOf(baseUrl, after.key)).toBe(401);
+
+    // An older node may also start beside the later one.
+    await using third = await startService(inherited(older));
+    expect(await statusOf(third.baseUrl, before.key)).toBe(200);
+  });
+
+  it("wait for a migration, if they must not migrate themselves", async () => {
+    const program = await laterVersion("waiting", { "0901_expand.sql": EXPAND });
+    await using older = await startService();
+    const { key } = await signUpWithKey(older.baseUrl);
+    const waiting = startService(inherited(older, { program, env: { OSTIARY_MIGRATE: "0" } }));
+    await using sql = await openDatabaseOf(older);
+    const looks = () => sql`
+      select from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and query like '%information_schema.columns%'`;
+    await expect.poll(async () => (await looks()).length, { timeout: 30_000 }).toBeGreaterThan(0);
+    await applyMigrationsOf(program, older);
+    await using later = await waiting;
+    expect(later.stderr()).toContain("waiting until the database is migrated");
+    for (const { baseUrl } of [older, later]) expect(await statusOf(baseUrl, key)).toBe(200);
+  });
+});
