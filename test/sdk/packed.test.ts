@@ -59,7 +59,7 @@ describe("the packed and installed package", () => {
       teed: true,
       parsed: "string",
       tools: "The tool answered: sunny in a string",
-      withOptions: 3,
+      withOptions: 4,
       embedding: 256,
       models: 4,
       missing: 404,
