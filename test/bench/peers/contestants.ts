@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { Agent } from "undici";
 import { writeCatalog } from "../../fixtures/catalog.ts";
 import { startRedis } from "../../fixtures/redis.ts";
-import { type ServiceOptions, startService } from "../../fixtures/service.ts";
+import { commandOf, type Service, type ServiceOptions, startService } from "../../fixtures/service.ts";
 import { signUpWithKey } from "../../fixtures/user.ts";
 import { startPostgres } from "./postgres.ts";
 import { exists, find, findPostgres, freePort, run, TOOLS } from "./tools.ts";
@@ -39,7 +39,8 @@ export const CONTESTANTS: Readonly<Record<string, Start>> = {
   "Ostiary, Node, embedded": (models) => startOstiary("Ostiary, Node, embedded", models, {}),
   "Ostiary, Node, PostgreSQL + Redis": (models) =>
     startOstiaryOnStores("Ostiary, Node, PostgreSQL + Redis", models),
-  "Ostiary, Deno, embedded": (models) => startOstiary("Ostiary, Deno, embedded", models, { runtime: "deno" }),
+  "Ostiary, Deno, embedded": (models) =>
+    startOstiary("Ostiary, Deno, embedded", models, { command: commandOf("deno") }),
   [`Portkey ${PORTKEY}`]: startPortkey,
   [`LiteLLM ${LITELLM}`]: startLiteLlm,
 };
@@ -142,7 +143,7 @@ async function startBareProxy(models: string): Promise<Contestant> {
 export async function startOstiary(
   name: string,
   models: string,
-  options: ServiceOptions,
+  { prepare, ...options }: ServiceOptions & { readonly prepare?: (service: Service) => Promise<void> },
 ): Promise<Contestant> {
   const catalog = await writeCatalog({
     upstreams: { main: { dialect: "openai", baseUrl: `${models}/v1`, maxConcurrency: 20_000 } },
@@ -158,6 +159,7 @@ export async function startOstiary(
   });
   const env = { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "error", ...options.env };
   const service = await startService({ ...options, env });
+  await prepare?.(service);
   const { key } = await signUpWithKey(service.baseUrl);
   return {
     name,
