@@ -1,4 +1,5 @@
-// How many entries a second reach the database, with all that is counted of them; and a summary of a year's usage.
+// How many entries a second reach the database, with all that is counted of them; what the sums of charges by day cost; and a summary
+// of a year's usage.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,20 +17,23 @@ import { report, summary } from "./measure.ts";
 
 const BATCH = 2_000;
 const BATCHES = 20;
+const SMALL_BATCH = 20;
+const SMALL_BATCHES = 300;
+const MAX_TRIES = 60;
 const KEYS = 50;
 const MODELS = 5;
 const DAY_MS = 24 * 60 * 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), "ostiary-bench-"));
 const server = await startEmbeddedPostgres({ dataDir: folder, log: () => {} });
-const database = openDatabase(server.connection, {
-  maxConnections: 2,
-  connectTimeoutS: 5,
-  statementTimeoutMs: 600_000,
-});
+const options = { maxConnections: 2, connectTimeoutS: 5, statementTimeoutMs: 600_000 };
+const database = openDatabase(server.connection, options);
 
 const accounts = Array.from({ length: 10 }, () => uuidv7() as AccountId);
 const keys = Array.from({ length: KEYS }, () => uuidv7() as KeyUuid);
+
+/** The number of batches that were recorded. */
+let recorded = 0;
 
 function entry(number: number): AuditEntry {
   const id = uuidv7() as EntryId;
@@ -58,7 +62,49 @@ function entry(number: number): AuditEntry {
   };
 }
 
+async function millisecondsOf(store: PostgresAudit, size: number): Promise<number> {
+  const entries = Array.from({ length: size }, (_, number) => entry(number));
+  const started = performance.now();
+  await store.insertEntries(entries);
+  const time = performance.now() - started;
+  recorded++;
+  return time;
+}
+
+/** Makes the database time its functions, on all connections that are opened later. */
+async function timeFunctions(): Promise<void> {
+  const first = openDatabase(server.connection, options);
+  await first.unsafe("alter database postgres set track_functions = 'pl'");
+  await first.end();
+}
+
+/** How often the trigger ran that sums charges by day, and how many milliseconds it took, once at least `calls` are counted. */
+async function triggerTime(
+  calls: number,
+): Promise<{ readonly calls: number; readonly milliseconds: number }> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const [counted] = await database<{ calls: number; milliseconds: number }[]>`
+      select coalesce(sum(calls), 0)::integer as calls, coalesce(sum(total_time), 0) as milliseconds
+      from pg_stat_user_functions where funcname = 'add_to_credit_days'`;
+    if (counted !== undefined && counted.calls >= calls) return counted;
+    // Connections report what they have counted once a second, and at the latest when they have been idle for 10 seconds.
+    await database`select pg_sleep(0.5)`;
+  }
+  throw new Error("The database does not report the calls of the trigger.");
+}
+
+/** Reports the trigger's part of the time of batches: other work on the machine slows down both. */
+async function reportCreditDays(store: PostgresAudit, size: number, batches: number): Promise<void> {
+  const before = await triggerTime(recorded);
+  let total = 0;
+  for (let batch = 0; batch < batches; batch++) total += await millisecondsOf(store, size);
+  const after = await triggerTime(recorded);
+  const share = (100 * (after.milliseconds - before.milliseconds)) / total;
+  report(`sums of charges by day: part of the time, ${size} entries`, "%", share.toFixed(2));
+}
+
 try {
+  await timeFunctions();
   await migrate(database, new URL("../../server/src/database/migrations/", import.meta.url));
   await makeAuditPartitions(database, new Date());
   for (const id of accounts) {
@@ -67,12 +113,11 @@ try {
   const store = new PostgresAudit(database, uuidv7());
   const rates: number[] = [];
   for (let batch = 0; batch < BATCHES; batch++) {
-    const entries = Array.from({ length: BATCH }, (_, number) => entry(number));
-    const started = performance.now();
-    await store.insertEntries(entries);
-    rates.push((BATCH / (performance.now() - started)) * 1_000);
+    rates.push((BATCH / (await millisecondsOf(store, BATCH))) * 1_000);
   }
   report(`entries a second, in batches of ${BATCH}`, "1/s", summary(rates, 0));
+  await reportCreditDays(store, BATCH, BATCHES);
+  await reportCreditDays(store, SMALL_BATCH, SMALL_BATCHES);
 
   const [account] = accounts;
   if (account === undefined) throw new Error("there is no account");

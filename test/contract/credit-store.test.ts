@@ -131,16 +131,22 @@ class Pair {
   /** What the tables hold is the same. */
   async compare(): Promise<void> {
     for (const accountId of this.accounts) {
-      const [account] = await sql<{ free: bigint; balance: bigint; ledger: bigint }[]>`
+      const [account] = await sql<{ free: bigint; balance: bigint; ledger: bigint; costs: bigint }[]>`
         select free_nano_usd as free, balance_nano_usd(accounts) as balance,
-               (select sum(amount_nano_usd)::bigint from credit_ledger where account_id = accounts.id) as ledger
+               (select sum(amount_nano_usd)::bigint from credit_ledger where account_id = accounts.id) as ledger,
+               (select coalesce(sum(charged_nano_usd + uncollected_nano_usd), 0)::bigint
+                from credit_days where account_id = accounts.id) as costs
         from accounts where id = ${accountId}`;
       const ledger = this.model.ledger.filter((row) => row.accountId === accountId);
       const sum = ledger.reduce((total, { amount }) => total + amount, 0n);
+      const costs = ledger
+        .filter(({ kind }) => kind === "charge" || kind === "uncollected")
+        .reduce((total, { amount }) => total + amount, 0n);
       expect(account).toEqual({
         free: this.model.free.get(accountId),
         balance: this.model.balanceOf(accountId),
         ledger: sum,
+        costs,
       });
       expect(account?.balance).toBe(account?.ledger);
       const rows = await sql<
@@ -278,11 +284,14 @@ describe("credit in the database", () => {
     };
     await Promise.all(Array.from({ length: 12 }, (_, node) => work(node)));
     for (const id of accounts) {
-      const [row] = await sql<{ balance: bigint; ledger: bigint; free: bigint }[]>`
+      const [row] = await sql<{ balance: bigint; ledger: bigint; costs: bigint; free: bigint }[]>`
         select free_nano_usd as free, balance_nano_usd(accounts) as balance,
-               (select coalesce(sum(amount_nano_usd), 0)::bigint from credit_ledger where account_id = accounts.id) as ledger
+               (select coalesce(sum(amount_nano_usd), 0)::bigint from credit_ledger where account_id = accounts.id) as ledger,
+               (select coalesce(sum(charged_nano_usd + uncollected_nano_usd), 0)::bigint
+                from credit_days where account_id = accounts.id) as costs
         from accounts where id = ${id}`;
       expect(row?.balance).toBe(5_000n + (row?.ledger ?? 0n));
+      expect(row?.costs).toBe(row?.ledger);
       expect(row?.free).toBeGreaterThanOrEqual(0n);
     }
   });

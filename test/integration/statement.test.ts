@@ -1,12 +1,14 @@
-import { readFile } from "node:fs/promises";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
+import { openFormerDatabase } from "../fixtures/former-database.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const DAYS = 7;
+/** The last migration before charges were summed by day. */
+const LAST_BEFORE_DAYS = "0016";
 
 let service: Service;
 let sql: ServiceDatabase;
@@ -36,8 +38,8 @@ async function ownerWithHistory(): Promise<Owner> {
         values (${uuidv7({ msecs: at })}, ${id}, ${new Date(at)}, 'grant', 1000, ${`day ${day}`})`;
     }
     await sql`
-      insert into credit_days (account_id, day, charged_nano_usd, uncollected_nano_usd)
-      values (${id}, ${new Date(begin)}, ${-day}, 0)`;
+      insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+      values (${uuidv7({ msecs: begin })}, ${id}, ${new Date(begin)}, 'charge', ${-day}, 'requests')`;
   }
   return owner;
 }
@@ -92,41 +94,31 @@ describe("a statement", () => {
 
 describe("days of credit", () => {
   it("of a ledger that is older than they are become its sums, and those of other accounts are not mixed in", async () => {
-    const owners = await Promise.all([signUp(service.baseUrl), signUp(service.baseUrl)]);
-    const ids = await Promise.all(owners.map(async ({ trpc }) => (await trpc.account.get.query()).id));
-    const rolledBack = new Error("rolled back");
-    const migrated = sql.transaction("", async (connection) => {
-      await connection`truncate credit_days`;
-      const at = new Date("2026-03-03T23:59:59.999Z");
-      for (const [index, id] of ids.entries()) {
-        for (const [kind, amount, time] of [
-          ["charge", -10 * (index + 1), at],
-          ["uncollected", 4, at],
-          ["charge", -3, new Date(at.getTime() + 1)],
-        ] as const) {
-          await connection`
-            insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
-            values (${uuidv7()}, ${id}, ${time}, ${kind}, ${amount}, 'requests')`;
-        }
+    await using former = await openFormerDatabase(service, LAST_BEFORE_DAYS);
+    const ids = [uuidv7(), uuidv7()];
+    const at = new Date("2026-03-03T23:59:59.999Z");
+    for (const [index, id] of ids.entries()) {
+      await former.sql`insert into accounts (id, name, created_at) values (${id}, 'Former', ${at})`;
+      for (const [kind, amount, time] of [
+        ["charge", -10 * (index + 1), at],
+        ["uncollected", 4, at],
+        ["charge", -3, new Date(at.getTime() + 1)],
+      ] as const) {
+        await former.sql`
+          insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+          values (${uuidv7()}, ${id}, ${time}, ${kind}, ${amount}, 'requests')`;
       }
-      await connection`drop table credit_days`;
-      await connection`drop index credit_ledger_grants`;
-      const file = new URL("../../server/src/database/migrations/0017_credit_days.sql", import.meta.url);
-      await connection.unsafe(await readFile(file, "utf8"));
-      const rows = await connection`
-        select account_id, to_char(day at time zone 'UTC', 'YYYY-MM-DD') as day, charged_nano_usd as charged,
-               uncollected_nano_usd as uncollected
-        from credit_days order by charged desc`;
-      expect([...rows]).toEqual(
-        expect.arrayContaining([
-          { account_id: ids[0], day: "2026-03-03", charged: -10n, uncollected: 4n },
-          { account_id: ids[1], day: "2026-03-03", charged: -20n, uncollected: 4n },
-          { account_id: ids[0], day: "2026-03-04", charged: -3n, uncollected: 0n },
-          { account_id: ids[1], day: "2026-03-04", charged: -3n, uncollected: 0n },
-        ]),
-      );
-      throw rolledBack;
-    });
-    await expect(migrated).rejects.toBe(rolledBack);
+    }
+    await former.upgrade();
+    const rows = await former.sql`
+      select account_id, to_char(day at time zone 'UTC', 'YYYY-MM-DD') as day, charged_nano_usd as charged,
+             uncollected_nano_usd as uncollected
+      from credit_days order by day, account_id`;
+    expect([...rows]).toEqual([
+      { account_id: ids[0], day: "2026-03-03", charged: -10n, uncollected: 4n },
+      { account_id: ids[1], day: "2026-03-03", charged: -20n, uncollected: 4n },
+      { account_id: ids[0], day: "2026-03-04", charged: -3n, uncollected: 0n },
+      { account_id: ids[1], day: "2026-03-04", charged: -3n, uncollected: 0n },
+    ]);
   });
 });

@@ -1,18 +1,14 @@
-import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-words.ts";
 import { findUsageMismatches } from "../../server/src/credits/reconciliation-store.ts";
-import { type Database, openDatabase } from "../../server/src/database/database.ts";
-import { migrate } from "../../server/src/database/migrate.ts";
-import { databaseAddressOf, openDatabaseOf } from "../fixtures/database.ts";
-import { ROOT, type Service, startService } from "../fixtures/service.ts";
+import type { Database } from "../../server/src/database/database.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
+import { openFormerDatabase } from "../fixtures/former-database.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const HOUR_MS = 60 * 60_000;
-const MIGRATIONS = join(ROOT, "server/src/database/migrations");
+/** The last migration before all unknown models had one name. */
 const LAST_BEFORE = "0011";
 
 let service: Service;
@@ -59,33 +55,6 @@ describe("model names that are not in the catalog", () => {
   });
 });
 
-/** A database that was last used by a version without the one name. */
-async function formerDatabase(work: (sql: Database) => Promise<void>): Promise<void> {
-  const name = `former_${crypto.randomUUID().replaceAll("-", "")}`;
-  await using admin = await openDatabaseOf(service);
-  await admin.unsafe(`create database ${name}`);
-  const address = await databaseAddressOf(service);
-  const url = "url" in address ? Object.assign(new URL(address.url), { pathname: name }).href : null;
-  const former = url === null ? { ...address, database: name } : { url };
-  const sql = openDatabase(former as Parameters<typeof openDatabase>[0], {
-    maxConnections: 1,
-    connectTimeoutS: 30,
-    statementTimeoutMs: 60_000,
-  });
-  const folder = await mkdtemp(join(tmpdir(), "ostiary-migrations-"));
-  try {
-    for (const file of await readdir(MIGRATIONS)) {
-      if (file.slice(0, 4) <= LAST_BEFORE) await copyFile(join(MIGRATIONS, file), join(folder, file));
-    }
-    await migrate(sql, pathToFileURL(`${folder}/`));
-    await work(sql);
-  } finally {
-    await sql.end();
-    await admin.unsafe(`drop database ${name} with (force)`);
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
 const [ACCOUNT, KEY, NODE, OTHER_NODE] = Array.from({ length: 4 }, () => crypto.randomUUID());
 
 /** Entries of two hours, and the sums as they were kept of them. */
@@ -126,23 +95,23 @@ async function fill(sql: Database): Promise<void> {
 
 describe("a database of a former version", () => {
   it("has its sums of unknown models merged under one name", async () => {
-    await formerDatabase(async (sql) => {
-      await fill(sql);
-      await migrate(sql, pathToFileURL(`${MIGRATIONS}/`));
-      const counted = await sql<{ model: string; requests: bigint; errors: bigint }[]>`
-        select model, sum(requests)::bigint as requests, sum(errors)::bigint as errors
-        from usage_hours group by 1 order by 1`;
-      expect(counted).toEqual([
-        { model: "", requests: 30n, errors: 30n },
-        { model: "acme/chat", requests: 30n, errors: 0n },
-        { model: "acme/new", requests: 15n, errors: 0n },
-        { model: UNKNOWN_MODEL, requests: 45n, errors: 45n },
-      ]);
-      const left = await sql`
-        select from usage_service_hours where model like 'made/up%' or requests < 0 or errors < 0`;
-      expect(left).toHaveLength(0);
-      const since = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 5 * HOUR_MS);
-      expect(await findUsageMismatches(sql, since, 10)).toEqual([]);
-    });
+    await using former = await openFormerDatabase(service, LAST_BEFORE);
+    const { sql } = former;
+    await fill(sql);
+    await former.upgrade();
+    const counted = await sql<{ model: string; requests: bigint; errors: bigint }[]>`
+      select model, sum(requests)::bigint as requests, sum(errors)::bigint as errors
+      from usage_hours group by 1 order by 1`;
+    expect(counted).toEqual([
+      { model: "", requests: 30n, errors: 30n },
+      { model: "acme/chat", requests: 30n, errors: 0n },
+      { model: "acme/new", requests: 15n, errors: 0n },
+      { model: UNKNOWN_MODEL, requests: 45n, errors: 45n },
+    ]);
+    const left = await sql`
+      select from usage_service_hours where model like 'made/up%' or requests < 0 or errors < 0`;
+    expect(left).toHaveLength(0);
+    const since = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 5 * HOUR_MS);
+    expect(await findUsageMismatches(sql, since, 10)).toEqual([]);
   });
 });

@@ -222,17 +222,6 @@ export class PostgresAudit implements EntrySink {
           select account_id, 'uncollected', amount, reason, 2 from uncollected
           order by 1, 5
         ) movement
-        returning account_id, at, kind, amount_nano_usd
-      ),
-      credit_by_day as (
-        insert into credit_days as credit (account_id, day, charged_nano_usd, uncollected_nano_usd)
-        select account_id, date_trunc('day', at, 'UTC'),
-               coalesce(sum(amount_nano_usd) filter (where kind = 'charge'), 0),
-               coalesce(sum(amount_nano_usd) filter (where kind = 'uncollected'), 0)
-        from ledger group by 1, 2 order by 1, 2
-        on conflict (account_id, day) do update set
-          charged_nano_usd = credit.charged_nano_usd + excluded.charged_nano_usd,
-          uncollected_nano_usd = credit.uncollected_nano_usd + excluded.uncollected_nano_usd
       )
       select account_id, reason, amount from uncollected`;
     return uncollected.map(({ account_id: accountId, amount: amountNanoUsd, reason }) => ({

@@ -22,8 +22,17 @@ export interface Scenario {
   readonly runs: number;
 }
 
-/** Tries random schedules. @throws {Error} telling the shortest one found in which something does not hold. */
-export async function checkAll({ menu, rules, runs }: Scenario): Promise<void> {
+/** What a check finds: nothing. */
+export const NO_VIOLATION: readonly string[] = [];
+
+/**
+ * Tries random schedules.
+ *
+ * @returns the lines that describe the shortest schedule found in which something does not hold, and what replays it;
+ * {@link NO_VIOLATION} when all hold.
+ * @throws {Error} when a schedule can't be run, or when none was.
+ */
+export async function violationIn({ menu, rules, runs }: Scenario): Promise<readonly string[]> {
   const property = fc.asyncProperty(schedulesOf(menu), (schedule) => checkOne(schedule, rules));
   const [seed = SEED, path] = REPLAY?.split("/") ?? [];
   const details = await fc.check(property, {
@@ -31,22 +40,32 @@ export async function checkAll({ menu, rules, runs }: Scenario): Promise<void> {
     seed: Number(seed),
     ...(path === undefined ? {} : { path }),
   });
-  if (!details.failed) return;
+  if (!details.failed) {
+    if (details.numRuns === 0) throw new Error("no schedule was tried");
+    return NO_VIOLATION;
+  }
   const [schedule] = details.counterexample ?? [];
-  const broken = details.errorInstance instanceof Error ? details.errorInstance : null;
-  if (schedule === undefined || !(broken instanceof BrokenInvariant))
-    throw broken ?? new Error("the run failed", { cause: details.errorInstance });
+  const broken = brokenBy(details.errorInstance);
+  if (schedule === undefined) throw broken;
   const trace = IS_TRACED ? (await new Simulation(schedule, rules, true).run()).trace : [];
-  throw new Error(
-    [
-      broken.message,
-      inWords(schedule),
-      `Found in run ${details.numRuns}, made shorter ${details.numShrinks} times. The same again:`,
-      `  OSTIARY_TEST_SIMULATION_REPLAY=${details.seed}/${details.counterexamplePath}`,
-      `As a value: ${JSON.stringify(schedule)}`,
-      ...trace,
-    ].join("\n"),
-  );
+  return [
+    broken.message,
+    ...inWords(schedule).split("\n"),
+    `Found in run ${details.numRuns}, made shorter ${details.numShrinks} times. The same again:`,
+    `  OSTIARY_TEST_SIMULATION_REPLAY=${details.seed}/${details.counterexamplePath}`,
+    `As a value: ${JSON.stringify(schedule)}`,
+    ...trace,
+  ];
+}
+
+/** Runs one schedule. @returns what does not hold in it; {@link NO_VIOLATION} when all holds. */
+export async function violationOf(schedule: Schedule, rules: Rules): Promise<readonly string[]> {
+  try {
+    await checkOne(schedule, rules);
+    return NO_VIOLATION;
+  } catch (error) {
+    return [brokenBy(error).message];
+  }
 }
 
 /**
@@ -63,12 +82,11 @@ export async function findPutBack(
   const property = fc.asyncProperty(schedulesOf(menu), (schedule) => checkOne(schedule, faulty));
   const details = await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
   if (!details.failed) return null;
-  const what = details.errorInstance instanceof Error ? details.errorInstance.message : "";
-  return { runs: details.numRuns, what };
+  return { runs: details.numRuns, what: brokenBy(details.errorInstance).message };
 }
 
 /** Runs one schedule. @throws {BrokenInvariant} */
-export async function checkOne(schedule: Schedule, rules: Rules): Promise<void> {
+async function checkOne(schedule: Schedule, rules: Rules): Promise<void> {
   const { violation } = await new Simulation(schedule, rules).run();
   if (violation !== null)
     throw new BrokenInvariant(
@@ -77,6 +95,12 @@ export async function checkOne(schedule: Schedule, rules: Rules): Promise<void> 
 }
 
 /** Something that must hold does not. */
-export class BrokenInvariant extends Error {
+class BrokenInvariant extends Error {
   override readonly name = "BrokenInvariant";
+}
+
+/** The broken invariant that ended a run. @throws the error when it is another, which is a fault of the simulation. */
+function brokenBy(error: unknown): BrokenInvariant {
+  if (error instanceof BrokenInvariant) return error;
+  throw error instanceof Error ? error : new Error("the run failed", { cause: error });
 }
