@@ -51,6 +51,8 @@ async function laterVersion(name: string, migrations: Readonly<Record<string, st
 }
 
 /** What the command `migrate` of a later version does. */
+const commandFor = (program: string) => [process.env.OSTIARY_TEST_NODE ?? process.execPath, program] as const;
+
 async function applyMigrationsOf(program: string, service: Service): Promise<void> {
   await using database = await openDatabaseOf(service);
   await migrate(database, pathToFileURL(`${dirname(program)}/database/migrations/`));
@@ -69,7 +71,7 @@ onNode("a database that a later version has migrated", () => {
     await using first = await startService({ env });
     const { key } = await signUpWithKey(first.baseUrl);
     await first.stop();
-    const later = await startService(inherited(first, { program, env }));
+    const later = await startService(inherited(first, { command: commandFor(program), env }));
     expect(await statusOf(later.baseUrl, key)).toBe(200);
     await later.stop();
     await using again = await startService(inherited(first, { env }));
@@ -102,7 +104,7 @@ describe.skipIf(RUNTIME === "deno" || !isDistributed)("nodes of two versions on 
     const program = await laterVersion("beside", { "0901_expand.sql": EXPAND });
     await using older = await startService();
     const before = await signUpWithKey(older.baseUrl);
-    await using later = await startService(inherited(older, { program }));
+    await using later = await startService(inherited(older, { command: commandFor(program) }));
     await using sql = await openDatabaseOf(older);
     expect(await sql`select file from schema_migrations where file = '0901_expand.sql'`).toHaveLength(1);
 
@@ -123,7 +125,9 @@ describe.skipIf(RUNTIME === "deno" || !isDistributed)("nodes of two versions on 
     const program = await laterVersion("waiting", { "0901_expand.sql": EXPAND });
     await using older = await startService();
     const { key } = await signUpWithKey(older.baseUrl);
-    const waiting = startService(inherited(older, { program, env: { OSTIARY_MIGRATE: "0" } }));
+    const waiting = startService(
+      inherited(older, { command: commandFor(program), env: { OSTIARY_MIGRATE: "0" } }),
+    );
     await using sql = await openDatabaseOf(older);
     const looks = () => sql`
       select from pg_stat_activity

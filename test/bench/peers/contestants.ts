@@ -1,0 +1,288 @@
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Agent } from "undici";
+import { writeCatalog } from "../../fixtures/catalog.ts";
+import { freePort, startRedis } from "../../fixtures/redis.ts";
+import { commandOf, type Service, type ServiceOptions, startService } from "../../fixtures/service.ts";
+import { signUpWithKey } from "../../fixtures/user.ts";
+import { startPostgres } from "./postgres.ts";
+import { exists, find, findPostgres, run, TOOLS } from "./tools.ts";
+
+const PORTKEY = "1.15.2";
+const LITELLM = "1.106.0";
+const KEEP_ALIVE_MS = 600_000;
+const START_TIMEOUT_MS = 120_000;
+
+/** Something between a client and a model, that is measured. */
+export interface Contestant extends AsyncDisposable {
+  readonly name: string;
+  /** The address of its chat completions. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Its processes, and those of stores that it does not start itself. */
+  pids(): number[];
+}
+
+/** How to start a contestant before `models`, the origin of the model server. @throws when it can't be had here. */
+export type Start = (models: string) => Promise<Contestant>;
+
+export const CONTESTANTS: Readonly<Record<string, Start>> = {
+  nginx: startNginxProxy,
+  "bare undici proxy": startBareProxy,
+  "Ostiary, Node, embedded": (models) => startOstiary("Ostiary, Node, embedded", models, {}),
+  "Ostiary, Node, PostgreSQL + Redis": (models) =>
+    startOstiaryOnStores("Ostiary, Node, PostgreSQL + Redis", models),
+  "Ostiary, Deno, embedded": (models) =>
+    startOstiary("Ostiary, Deno, embedded", models, { command: commandOf("deno") }),
+  [`Portkey ${PORTKEY}`]: startPortkey,
+  [`LiteLLM ${LITELLM}`]: startLiteLlm,
+};
+
+/** A model server that answers every request with the same 670 bytes, as cheaply as can be. */
+export async function startModels(): Promise<{ readonly origin: string } & AsyncDisposable> {
+  const answer = JSON.stringify({
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    created: 1,
+    model: "inner",
+    choices: [{ index: 0, message: { role: "assistant", content: "x".repeat(400) }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 },
+  });
+  const nginx = await startNginx(`location / { default_type application/json; return 200 '${answer}'; }`);
+  return { origin: nginx.origin, [Symbol.asyncDispose]: nginx[Symbol.asyncDispose] };
+}
+
+const requestOf = (model: string) => JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] });
+
+async function startNginxProxy(models: string): Promise<Contestant> {
+  const { host } = new URL(models);
+  const upstream = `upstream models { server ${host}; keepalive 128; keepalive_requests 100000000; }`;
+  const location = `location / { proxy_pass http://models; proxy_http_version 1.1; proxy_set_header Connection ""; }`;
+  const nginx = await startNginx(location, upstream);
+  return {
+    name: "nginx",
+    url: `${nginx.origin}/v1/chat/completions`,
+    headers: {},
+    body: requestOf("inner"),
+    pids: () => [nginx.pid],
+    [Symbol.asyncDispose]: nginx[Symbol.asyncDispose],
+  };
+}
+
+async function startNginx(location: string, more = "") {
+  const program = await find("nginx");
+  if (program === null) throw new Error("needs nginx: apt-get install nginx-light");
+  const folder = await mkdtemp(join(tmpdir(), "ostiary-nginx-"));
+  const port = await freePort();
+  const settings = `daemon off; worker_processes 1; pid ${folder}/pid; error_log stderr error; user root;
+    events { worker_connections 30000; }
+    http { access_log off; keepalive_requests 100000000; keepalive_timeout 600s; client_body_temp_path ${folder}/body;
+      proxy_temp_path ${folder}/proxy; ${more} server { listen 127.0.0.1:${port} backlog=4096; ${location} } }`;
+  await writeFile(
+    join(folder, "nginx.conf"),
+    process.getuid?.() === 0 ? settings : settings.replace("user root;", ""),
+  );
+  const child = spawn(program, ["-p", folder, "-c", join(folder, "nginx.conf")], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  await answering(origin, child);
+  return { origin, pid: pidOf(child), [Symbol.asyncDispose]: () => end(child, folder) };
+}
+
+/** Passes requests on, and answers back, and does nothing else: what a proxy on Node costs at least. */
+async function serveBareProxy(origin: string): Promise<void> {
+  const agent = new Agent({ connections: null, pipelining: 1 });
+  const server = createServer(
+    { noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS },
+    async (incoming, response) => {
+      let text = "";
+      for await (const part of incoming.setEncoding("utf8")) text += part;
+      const options = { origin, path: incoming.url ?? "/", method: "POST" as const, body: text };
+      agent.dispatch(
+        { ...options, headers: { "content-type": "application/json" } },
+        {
+          onRequestStart: () => {},
+          onResponseStart: (_, status, headers) => void response.writeHead(status, headers),
+          onResponseData: (_, chunk) => void response.write(chunk),
+          onResponseEnd: () => void response.end(),
+          onResponseError: (_, error) => void response.destroy(error),
+        },
+      );
+    },
+  ).listen({ port: 0, host: "127.0.0.1", backlog: 4_096 });
+  await once(server, "listening");
+  process.send?.((server.address() as AddressInfo).port);
+}
+
+if (process.argv[2] === "bare-proxy") await serveBareProxy(process.argv[3] ?? "");
+
+async function startBareProxy(models: string): Promise<Contestant> {
+  const child = fork(fileURLToPath(import.meta.url), ["bare-proxy", models], {
+    execArgv: ["--import", "tsx"],
+  });
+  const [port] = await once(child, "message");
+  return {
+    name: "bare undici proxy",
+    url: `http://127.0.0.1:${port}/v1/chat/completions`,
+    headers: {},
+    body: requestOf("inner"),
+    pids: () => [pidOf(child)],
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}
+
+/** The service as operators run it, with its own defaults and a plan without limits on the rate. */
+export async function startOstiary(
+  name: string,
+  models: string,
+  { prepare, ...options }: ServiceOptions & { readonly prepare?: (service: Service) => Promise<void> },
+): Promise<Contestant> {
+  const catalog = await writeCatalog({
+    upstreams: { main: { dialect: "openai", baseUrl: `${models}/v1`, maxConcurrency: 20_000 } },
+    models: [
+      {
+        id: "acme/inner",
+        contextTokens: 8_192,
+        maxOutputTokens: 100,
+        prices: { inputUsdPerMTok: "0.01", outputUsdPerMTok: "0.01" },
+        routes: [{ upstream: "main", model: "inner" }],
+      },
+    ],
+  });
+  const env = { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "error", ...options.env };
+  const service = await startService({ ...options, env });
+  await prepare?.(service);
+  const { key } = await signUpWithKey(service.baseUrl);
+  return {
+    name,
+    url: `${service.baseUrl}/v1/chat/completions`,
+    headers: { authorization: `Bearer ${key}` },
+    body: requestOf("acme/inner"),
+    pids: () => [service.pid],
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]();
+      await catalog[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function startOstiaryOnStores(name: string, models: string): Promise<Contestant> {
+  if ((await find("redis-server")) === null) throw new Error("needs Redis: apt-get install redis-server");
+  const programs = await findPostgres();
+  if (programs === null) throw new Error("needs PostgreSQL: apt-get install postgresql");
+  const postgres = await startPostgres(programs);
+  const redis = await startRedis();
+  const env = { REDIS_URL: redis.url, OSTIARY_REDIS_PREFIX: "bench" };
+  const service = await startOstiary(name, models, { databaseUrl: postgres.url, env });
+  return {
+    ...service,
+    pids: () => [...service.pids(), postgres.pid, redis.pid],
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]();
+      await redis[Symbol.asyncDispose]();
+      await postgres[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function startPortkey(models: string): Promise<Contestant> {
+  const folder = join(TOOLS, `portkey-${PORTKEY}`);
+  const program = join(folder, "node_modules/@portkey-ai/gateway/build/start-server.js");
+  if (!(await exists(program))) {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "package.json"), "{}");
+    await run("npm", [
+      "install",
+      "--prefix",
+      folder,
+      "--no-audit",
+      "--no-fund",
+      `@portkey-ai/gateway@${PORTKEY}`,
+    ]);
+  }
+  const port = await freePort();
+  const child = spawn(process.execPath, [program, `--port=${port}`, "--headless"], { stdio: "ignore" });
+  const origin = `http://127.0.0.1:${port}`;
+  await answering(origin, child);
+  return {
+    name: `Portkey ${PORTKEY}`,
+    url: `${origin}/v1/chat/completions`,
+    headers: {
+      authorization: "Bearer none",
+      "x-portkey-provider": "openai",
+      "x-portkey-custom-host": `${models}/v1`,
+    },
+    body: requestOf("inner"),
+    pids: () => [pidOf(child)],
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}
+
+async function startLiteLlm(models: string): Promise<Contestant> {
+  const folder = join(TOOLS, `litellm-${LITELLM}`);
+  const program = join(folder, "bin/litellm");
+  if (!(await exists(program))) {
+    await run("python3", ["-m", "venv", folder]);
+    await run(join(folder, "bin/pip"), ["install", "--quiet", `litellm[proxy]==${LITELLM}`]);
+  }
+  const settings = join(folder, "config.yaml");
+  const model = { model: "openai/inner", api_base: `${models}/v1`, api_key: "none" };
+  await writeFile(
+    settings,
+    JSON.stringify({
+      model_list: [{ model_name: "inner", litellm_params: model }],
+      general_settings: { master_key: "sk-bench" },
+    }),
+  );
+  const port = await freePort();
+  const child = spawn(program, ["--config", settings, "--host", "127.0.0.1", "--port", String(port)], {
+    stdio: "ignore",
+    env: { ...process.env, LITELLM_LOG: "ERROR", LITELLM_LOCAL_MODEL_COST_MAP: "True" },
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  await answering(`${origin}/health/liveliness`, child);
+  return {
+    name: `LiteLLM ${LITELLM}`,
+    url: `${origin}/v1/chat/completions`,
+    headers: { authorization: "Bearer sk-bench" },
+    body: requestOf("inner"),
+    pids: () => [pidOf(child)],
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}
+
+function pidOf(child: ChildProcess): number {
+  if (child.pid === undefined) throw new Error("the process did not start");
+  return child.pid;
+}
+
+/** Resolves when something answers at the address. @throws when the process has exited or does not answer in time. */
+async function answering(url: string, child: ChildProcess): Promise<void> {
+  const endMs = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < endMs) {
+    if (child.exitCode !== null) throw new Error(`exited with ${child.exitCode}`);
+    const response = await fetch(url).catch(() => null);
+    await response?.body?.cancel();
+    if (response !== null) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`does not answer at ${url}`);
+}
+
+async function end(child: ChildProcess, folder?: string): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill("SIGTERM");
+    const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
+    await once(child, "exit");
+    clearTimeout(timer);
+  }
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,190 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Contestant } from "./contestants.ts";
+import { type CpuTime, cpuOf } from "./processes.ts";
+import { run, TOOLS } from "./tools.ts";
+
+const CONNECTIONS = 64;
+const LOAD = "-timeout=10s -connections=10000 -max-workers=20000 -max-body=0";
+
+/** What a contestant did under as many requests as it could serve over 64 connections. */
+export interface Saturated {
+  readonly requests: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** CPU time in microseconds a request. */
+  readonly cpu: CpuTime;
+}
+
+/** What a contestant did under requests that came at a steady rate, whether or not earlier ones were answered. */
+export interface OpenLoop {
+  readonly rate: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** Answers with status 200 a second. */
+  readonly goodPerSecond: number;
+  /** The share of requests with status 200. */
+  readonly success: number;
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly cpu: CpuTime;
+}
+
+/** A file with the request, as the programs that make load want it. Removed at the end. */
+export interface RequestFiles extends AsyncDisposable {
+  readonly wrkScript: string;
+  readonly vegetaTarget: string;
+}
+
+export async function writeRequest(contestant: Contestant): Promise<RequestFiles> {
+  const folder = await mkdtemp(join(tmpdir(), "ostiary-load-"));
+  const { url, headers, body } = contestant;
+  const wrkScript = join(folder, "request.lua");
+  const vegetaTarget = join(folder, "target");
+  const bodyFile = join(folder, "body.json");
+  const all = Object.entries({ "content-type": "application/json", ...headers });
+  await writeFile(bodyFile, body);
+  await writeFile(
+    wrkScript,
+    [
+      'wrk.method = "POST"',
+      `wrk.body = ${JSON.stringify(body)}`,
+      ...all.map(([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`),
+      "function done(summary, latency)",
+      '  io.write(string.format("RESULT %d %d %d %f %f\\n", summary.requests, summary.duration,',
+      "    summary.errors.status + summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout,",
+      "    latency:percentile(50), latency:percentile(99)))",
+      "end",
+    ].join("\n"),
+  );
+  const lines = all.map(([name, value]) => `${name}: ${value}`);
+  await writeFile(vegetaTarget, [`POST ${url}`, ...lines, `@${bodyFile}`, ""].join("\n"));
+  return {
+    wrkScript,
+    vegetaTarget,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Saturates a contestant for some seconds. @throws when an answer is not 2xx, as such a run says nothing. */
+export async function saturate(
+  contestant: Contestant,
+  files: RequestFiles,
+  seconds: number,
+): Promise<Saturated> {
+  const before = cpuOf(contestant.pids());
+  const printed = await run("wrk", [
+    ...["-t", "1", "-c", String(CONNECTIONS), "-d", `${seconds}s`, "--timeout", "30s"],
+    ...["-s", files.wrkScript, contestant.url],
+  ]);
+  const after = cpuOf(contestant.pids());
+  const [, requests = 0, durationUs = 0, errors = 0, p50 = 0, p99 = 0] =
+    /RESULT (\S+) (\S+) (\S+) (\S+) (\S+)/.exec(printed)?.map(Number) ?? [];
+  if (requests === 0 || errors > 0)
+    throw new Error(`${contestant.name}: ${errors} of ${requests} failed\n${printed}`);
+  return {
+    requests,
+    perSecond: requests / (durationUs / 1e6),
+    p50Ms: p50 / 1_000,
+    p99Ms: p99 / 1_000,
+    cpu: difference(before, after, requests),
+  };
+}
+
+/** Sends requests at a steady rate for some seconds. */
+export async function attack(
+  contestant: Contestant,
+  files: RequestFiles,
+  { rate, seconds }: { readonly rate: number; readonly seconds: number },
+): Promise<OpenLoop> {
+  const before = cpuOf(contestant.pids());
+  const vegeta = join(TOOLS, "vegeta");
+  const options = `-rate=${rate} -duration=${seconds}s ${LOAD}`;
+  const printed = await run("sh", [
+    "-c",
+    `"${vegeta}" attack ${options} -targets="${files.vegetaTarget}" | "${vegeta}" report -type=json`,
+  ]);
+  const after = cpuOf(contestant.pids());
+  const { latencies, duration, wait, status_codes, requests, success } = JSON.parse(printed);
+  return {
+    rate,
+    p50Ms: latencies["50th"] / 1e6,
+    p99Ms: latencies["99th"] / 1e6,
+    maxMs: latencies.max / 1e6,
+    goodPerSecond: (status_codes["200"] ?? 0) / ((duration + wait) / 1e9),
+    success,
+    statuses: status_codes,
+    cpu: difference(before, after, requests),
+  };
+}
+
+/** What a contestant did when more requests came than it can serve. */
+export interface Overloaded {
+  /** Answers with status 200 a second. */
+  readonly goodPerSecond: number;
+  readonly goodP99Ms: number;
+  /** `null`: none was refused with 503. */
+  readonly refusedP99Ms: number | null;
+  /** Answers by status; `0`: no answer within ten seconds. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** From the end of the load to the first of ten answers in a row that each took less than 50 ms. */
+  readonly recoveredMs: number;
+}
+
+const QUICK_MS = 50;
+const QUICK_IN_A_ROW = 10;
+
+/** Sends more requests than a contestant can serve, and waits until it is well again. */
+export async function overload(
+  contestant: Contestant,
+  files: RequestFiles,
+  { rate, seconds }: { readonly rate: number; readonly seconds: number },
+): Promise<Overloaded> {
+  const vegeta = join(TOOLS, "vegeta");
+  const options = `-rate=${rate} -duration=${seconds}s ${LOAD}`;
+  const child = spawn(
+    "sh",
+    ["-c", `"${vegeta}" attack ${options} -targets="${files.vegetaTarget}" | "${vegeta}" encode -to csv`],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const latenciesMs = new Map<string, number[]>();
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [, status = "", latencyNs = ""] = line.split(",", 3);
+    const known = latenciesMs.get(status);
+    if (known === undefined) latenciesMs.set(status, [Number(latencyNs) / 1e6]);
+    else known.push(Number(latencyNs) / 1e6);
+  }
+  const endedMs = performance.now();
+  let recoveredMs = 0;
+  for (let quick = 0; quick < QUICK_IN_A_ROW; ) {
+    const startedMs = performance.now();
+    const { url, headers, body } = contestant;
+    const all = { "content-type": "application/json", ...headers };
+    const response = await fetch(url, { method: "POST", headers: all, body });
+    await response.arrayBuffer();
+    const isQuick = response.status === 200 && performance.now() - startedMs < QUICK_MS;
+    if (isQuick && quick === 0) recoveredMs = performance.now() - endedMs;
+    quick = isQuick ? quick + 1 : 0;
+  }
+  const good = latenciesMs.get("200") ?? [];
+  const refused = latenciesMs.get("503");
+  return {
+    goodPerSecond: good.length / seconds,
+    goodP99Ms: p99(good),
+    refusedP99Ms: refused === undefined ? null : p99(refused),
+    statuses: Object.fromEntries([...latenciesMs].map(([status, all]) => [status, all.length])),
+    recoveredMs,
+  };
+}
+
+function p99(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN;
+}
+
+function difference(before: CpuTime, after: CpuTime, requests: number): CpuTime {
+  return { own: (after.own - before.own) / requests, stores: (after.stores - before.stores) / requests };
+}
