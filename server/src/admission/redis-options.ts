@@ -1,14 +1,30 @@
+import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { parseRedisUrl, type RedisAddress, type RedisHost } from "../config/redis-url.ts";
+
 /** The interval of TCP keep-alive probes on an idle connection. */
 const KEEP_ALIVE_MS = 10_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 /** A busy process reads answers late, so a shorter timeout would close healthy connections. */
 const MIN_SOCKET_TIMEOUT_MS = 2_000;
 
+export interface RedisTimeouts {
+  /** A command that takes longer fails, and its connection is closed. */
+  readonly commandTimeoutMs: number;
+}
+
+/** Options that some connections have, beside {@link redisOptions}. */
+export type MoreOptions = Pick<RedisOptions, "lazyConnect" | "enableAutoPipelining" | "scripts"> & {
+  /** `null`: the connection is not made again. */
+  readonly retryStrategy?: null;
+};
+
+const reconnectDelayMs = (attempt: number) => Math.min(50 * attempt, MAX_RECONNECT_DELAY_MS);
+
 /**
  * The options of every connection to Redis. Each command has a deadline, after which the connection is closed. `commandTimeout`
  * alone would reject the command and keep a connection that no longer answers.
  */
-export function redisOptions({ commandTimeoutMs }: { readonly commandTimeoutMs: number }) {
+export function redisOptions({ commandTimeoutMs }: RedisTimeouts) {
   return {
     commandTimeout: commandTimeoutMs,
     connectTimeout: commandTimeoutMs,
@@ -19,6 +35,58 @@ export function redisOptions({ commandTimeoutMs }: { readonly commandTimeoutMs: 
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
-    retryStrategy: (attempt: number) => Math.min(50 * attempt, MAX_RECONNECT_DELAY_MS),
+    retryStrategy: reconnectDelayMs,
   };
+}
+
+/** Opens a connection to the server, or to the primary that the sentinels name. It asks them again each time it connects. */
+export function openRedis(
+  address: Exclude<RedisAddress, { kind: "cluster" }>,
+  timeouts: RedisTimeouts,
+  more: MoreOptions = {},
+): Redis {
+  const options = { ...redisOptions(timeouts), ...more };
+  if (address.kind === "server") return new Redis(address.url, options);
+  const { hosts, name, database, isTls, sentinelUser } = address;
+  return new Redis({
+    ...options,
+    ...authentication(address),
+    sentinels: [...hosts],
+    name,
+    db: database,
+    ...(isTls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
+    ...(sentinelUser.username === null ? {} : { sentinelUsername: sentinelUser.username }),
+    ...(sentinelUser.password === null ? {} : { sentinelPassword: sentinelUser.password }),
+    sentinelCommandTimeout: timeouts.commandTimeoutMs,
+    sentinelRetryStrategy: reconnectDelayMs,
+  });
+}
+
+/** Opens a connection to one server of a cluster. */
+export function openClusterServer(
+  address: Extract<RedisAddress, { kind: "cluster" }>,
+  { host, port }: RedisHost,
+  timeouts: RedisTimeouts,
+  more: MoreOptions = {},
+): Redis {
+  const tls = address.isTls ? { tls: {} } : {};
+  return new Redis({ ...redisOptions(timeouts), ...authentication(address), ...tls, ...more, host, port });
+}
+
+/** Opens connections for commands with one key, which may follow redirections to servers that no node has identified. */
+export function openAnyRedis(url: string, timeouts: RedisTimeouts): Redis | Cluster {
+  const address = parseRedisUrl(url);
+  if (address.kind !== "cluster") return openRedis(address, timeouts);
+  const { commandTimeoutMs } = timeouts;
+  const tls = address.isTls ? { tls: {} } : {};
+  return new Cluster([...address.hosts], {
+    enableOfflineQueue: false,
+    slotsRefreshTimeout: commandTimeoutMs,
+    clusterRetryStrategy: reconnectDelayMs,
+    redisOptions: { ...redisOptions(timeouts), ...authentication(address), ...tls },
+  });
+}
+
+function authentication({ username, password }: { username: string | null; password: string | null }) {
+  return { ...(username === null ? {} : { username }), ...(password === null ? {} : { password }) };
 }

@@ -3,6 +3,7 @@ import { closestMatch } from "leven";
 import { z } from "zod";
 import { parseNetworks } from "../networks/networks.ts";
 import { SEAL_KEY_BYTES } from "../secrets/sealer.ts";
+import { parseRedisUrl, RedisUrlError } from "./redis-url.ts";
 
 /** Everything that is wrong with the environment, a line for each variable. */
 export class ConfigError extends Error {
@@ -19,6 +20,15 @@ const url = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
     message: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`,
   });
+
+const redisUrl = z.string().superRefine((value, context) => {
+  try {
+    parseRedisUrl(value);
+  } catch (error) {
+    if (!(error instanceof RedisUrlError)) throw error;
+    context.addIssue({ code: "custom", message: error.message });
+  }
+});
 
 const wholeNumber = (from: number, to: number) =>
   z
@@ -77,7 +87,7 @@ const variables = z.object({
     .default("./data")
     .transform((path) => resolve(path)),
   DATABASE_URL: url("postgres:", "postgresql:").nullable().default(null),
-  REDIS_URL: url("redis:", "rediss:").nullable().default(null),
+  REDIS_URL: redisUrl.nullable().default(null),
   OSTIARY_REDIS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_:.-]{1,64}$/, "must be 1 to 64 letters, digits, _ : . or -")

@@ -4,6 +4,7 @@ import { type AttemptCounters, memoryCounters } from "../accounts/attempt-counte
 import { MemoryAdmissionStore } from "../admission/memory-store.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
+import { parseRedisUrl } from "../config/redis-url.ts";
 import { type DatabaseAddress, openDatabase } from "../database/database.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
@@ -132,9 +133,8 @@ export async function openAdmissionStore(config: Config, log: Logger) {
   } catch (error) {
     await store.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
-    throw new StartupFailure(
-      `Cannot use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${cause}`,
-    );
+    const hosts = parseRedisUrl(config.redisUrl).hosts.map(({ host }) => host);
+    throw new StartupFailure(`Cannot use the Redis of REDIS_URL (${hosts.join(", ")}): ${cause}`);
   }
   return { store, redis: store, redisMemory };
 }
