@@ -1,8 +1,4 @@
-import { readFile } from "node:fs/promises";
 import process from "node:process";
-import { destination, type Logger, pino } from "pino";
-import type { Config } from "./config/config.ts";
-import { withoutSecrets } from "./secrets/redact.ts";
 import { BackgroundJobs } from "./start/background-jobs.ts";
 import { banner } from "./start/banner.ts";
 import { createFirstUsers } from "./start/first-users.ts";
@@ -14,16 +10,20 @@ import { openProcedures } from "./start/open-procedures.ts";
 import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
 import { openResponses } from "./start/open-responses.ts";
+import { openLog, readEnvironmentFile, readVersion } from "./start/process.ts";
 import { readSettings } from "./start/read-settings.ts";
 import { serve } from "./start/serve.ts";
 import { type Shutdown, STOP_MS, stopOnSignals } from "./start/shutdown.ts";
 import type { Startup } from "./start/startup.ts";
 import { explainStartup } from "./start/startup-failure.ts";
+import { supervise } from "./start/supervise.ts";
 import { Teardown } from "./start/teardown.ts";
+import { workerProcess } from "./start/worker-process.ts";
 
 /** Opens the parts of the service in their order. Each adds its background jobs, and what closes it to the teardown. */
 async function start(startup: Startup): Promise<void> {
-  const { config } = startup.settings;
+  const { settings, worker } = startup;
+  const { config } = settings;
   let publicUrl = config.publicUrl;
   let isStarted = false;
   const opened = await openModels(startup);
@@ -31,6 +31,11 @@ async function start(startup: Startup): Promise<void> {
   const node = await openNode(startup);
   const responses = await openResponses(startup, node);
   const records = await openRecords(startup, node, { catalog, sealer: responses.sealer });
+  if (worker?.drains) {
+    // The journal is replayed.
+    worker.ready(null);
+    return startup.shutdown.begin("drained");
+  }
   const access = await openAccess(startup, node, records);
   const gateway = openGateway(startup, opened, records.securityLog);
   const parts = { node, records, responses, access, catalog, gateway, transport };
@@ -54,10 +59,10 @@ async function start(startup: Startup): Promise<void> {
   const demo = await createFirstUsers(startup, access);
   const models = catalog.models.map(({ id }) => id);
   const { serviceName, warnings } = config;
-  process.stdout.write(
-    banner({ serviceName, warnings, url: publicUrl, listensOn, database: node.label, models, demo }),
-  );
   isStarted = true;
+  const facts = { serviceName, warnings, url: publicUrl, listensOn, database: node.label, models, demo };
+  if (worker === null) process.stdout.write(banner(facts));
+  else worker.ready(facts);
 }
 
 /** In the sources and in the build alike. */
@@ -76,13 +81,19 @@ async function main(): Promise<void> {
     readEnvironmentFile();
     const settings = await readSettings(process.env);
     const { config } = settings;
+    const worker = workerProcess(process.env);
     log = openLog(config.logLevel);
-    for (const line of [...config.unknownSettings, ...config.warnings]) log.warn(line);
+    if (worker === null) {
+      for (const line of [...config.unknownSettings, ...config.warnings]) log.warn(line);
+      const exitCode = await supervise(config, log);
+      if (exitCode !== null) process.exit(exitCode);
+    } else log = log.child({ worker: worker.number });
     shutdown = stopOnSignals(config, log, teardown);
-    const version = await readVersion();
+    worker?.stopWithSupervisor(shutdown);
+    const version = await readVersion(new URL("../package.json", import.meta.url));
     const jobs = new BackgroundJobs(log);
     const clocks = { now: () => new Date(), monotonicMs: () => performance.now() };
-    await start({ settings, version, folders: FOLDERS, log, jobs, teardown, shutdown, ...clocks });
+    await start({ settings, version, folders: FOLDERS, log, jobs, teardown, shutdown, worker, ...clocks });
   } catch (error) {
     // A signal during the start has closed what the start was about to use. The shutdown ends the process.
     if (shutdown?.hasBegun) return;
@@ -92,26 +103,6 @@ async function main(): Promise<void> {
     await teardown.run(log, () => endMs - performance.now());
     process.exit(1);
   }
-}
-
-/** Lines of JSON on standard error. Whatever an error's message contains, no key is written. */
-function openLog(level: Config["logLevel"]): Logger {
-  return pino({ level, hooks: { streamWrite: withoutSecrets } }, destination({ fd: 2, sync: true }));
-}
-
-function readEnvironmentFile(): void {
-  if (process.env.NODE_ENV === "production") return;
-  try {
-    process.loadEnvFile(".env");
-  } catch {
-    // Most folders have none.
-  }
-}
-
-async function readVersion(): Promise<string> {
-  const manifest = await readFile(new URL("../package.json", import.meta.url), "utf8");
-  const { version }: { version: string } = JSON.parse(manifest);
-  return version;
 }
 
 await main();

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { closestMatch } from "leven";
 import { z } from "zod";
@@ -39,6 +40,15 @@ const wholeNumber = (from: number, to: number) =>
 
 const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
   z.enum(values, { error: `must be one of ${values.join(", ")}` });
+
+const MAX_WORKERS = 256;
+
+const workers = z
+  .string()
+  .refine(
+    (value) => value === "auto" || (/^[1-9]\d{0,2}$/.test(value) && Number(value) <= MAX_WORKERS),
+    `must be auto, or a whole number from 1 to ${MAX_WORKERS}`,
+  );
 
 const flag = oneOf(["0", "1"]).transform((value) => value === "1");
 
@@ -97,6 +107,7 @@ const variables = z.object({
   OSTIARY_CATALOG: z.string().optional(),
   OSTIARY_LOCAL_MODELS: flag.default(true),
   OSTIARY_PLANS: z.string().optional(),
+  OSTIARY_WORKERS: workers.default("1"),
   OSTIARY_TAKE_OVER: flag.default(false),
   OSTIARY_DEMO: flag.default(true),
   OSTIARY_SIGNUP: oneOf(["open", "closed"]).default("open"),
@@ -127,6 +138,9 @@ const variables = z.object({
 /** A problem with a combination. It is reported together with those of single variables. */
 const problemOf = (name: string, message: string) => ({ path: [name], message, when: () => true });
 
+const WORKERS_NEED =
+  "needs DATABASE_URL and REDIS_URL, because each worker is a node of its own, and nodes share both. Set them, or OSTIARY_WORKERS=1";
+
 const checkedVariables = variables
   .refine(
     ({ OSTIARY_OPERATOR_EMAIL: email, OSTIARY_OPERATOR_PASSWORD: password }) =>
@@ -142,6 +156,11 @@ const checkedVariables = variables
     ({ OSTIARY_MAX_UNFINISHED_BODY_BYTES: unfinished, OSTIARY_MAX_BODY_BYTES: body }) =>
       typeof unfinished !== "number" || typeof body !== "number" || unfinished >= 2 * body,
     problemOf("OSTIARY_MAX_UNFINISHED_BODY_BYTES", "must be at least twice OSTIARY_MAX_BODY_BYTES"),
+  )
+  .refine(
+    ({ OSTIARY_WORKERS: count, DATABASE_URL, REDIS_URL }) =>
+      count === undefined || count === "1" || (DATABASE_URL != null && REDIS_URL != null),
+    problemOf("OSTIARY_WORKERS", WORKERS_NEED),
   );
 
 const MAX_TYPING_ERRORS = 3;
@@ -178,6 +197,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     /** Created at start unless a user with this address exists. */
     firstOperator: operatorOf(values.OSTIARY_OPERATOR_EMAIL, values.OSTIARY_OPERATOR_PASSWORD),
     localModels: values.OSTIARY_LOCAL_MODELS,
+    /** The number of processes that share the port. */
+    workers: values.OSTIARY_WORKERS === "auto" ? availableParallelism() : Number(values.OSTIARY_WORKERS),
     takeOver: values.OSTIARY_TAKE_OVER,
     // A production database must never get an account whose password was printed on a terminal.
     demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO,

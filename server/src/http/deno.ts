@@ -4,17 +4,27 @@ import { isApiPath, type Listener, type ListenerOptions, type Served } from "./l
 /** The parts of Deno's namespace that are used here. Deno's own types conflict with those of Node. */
 interface DenoNamespace {
   serve(
-    options: { hostname: string; port: number; onListen: () => void; signal: AbortSignal },
+    options: {
+      hostname: string;
+      port: number;
+      /** Whether other processes may listen on the port, too. */
+      reusePort?: boolean;
+      onListen: () => void;
+      signal: AbortSignal;
+    },
     handler: (request: Request, info: { remoteAddr: { hostname?: string } }) => Promise<Response>,
   ): { addr: { port: number }; finished: Promise<void>; shutdown(): Promise<void> };
 }
 
 /** Serves on `Deno.serve`. */
-export async function serveOnDeno(served: Served, { host, port }: ListenerOptions): Promise<Listener> {
+export async function serveOnDeno(
+  served: Served,
+  { host, port, sharesPort }: ListenerOptions,
+): Promise<Listener> {
   const { Deno } = globalThis as unknown as { Deno: DenoNamespace };
   const cut = new AbortController();
   const server = Deno.serve(
-    { hostname: host, port, onListen: () => {}, signal: cut.signal },
+    { hostname: host, port, reusePort: sharesPort, onListen: () => {}, signal: cut.signal },
     (request, { remoteAddr }) => {
       const peer = remoteAddr.hostname ?? "";
       const { pathname } = new URL(request.url);

@@ -17,6 +17,8 @@ export interface ListenerOptions {
   readonly port: number;
   /** The maximum of open client connections. Deno cannot enforce it. */
   readonly maxConnections: number;
+  /** Whether other workers of the service listen on the port, too. On Node that needs nothing here. */
+  readonly sharesPort: boolean;
 }
 
 /** A listening socket. */

@@ -26,7 +26,7 @@ export async function serve(
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
   const listener = await listen(
     { requests, web: (request, peer) => web(request, peer), newRequestId: () => requestIdOf(newId()) },
-    config,
+    { ...config, sharesPort: startup.worker !== null },
   );
   // Jobs keep what is held and claimed for requests until the last has ended.
   teardown.add(
