@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
@@ -53,6 +54,17 @@ class WorkerChild {
 
   collect(id: number): void {
     this.send({ kind: "collect metrics", id });
+  }
+
+  /** Signals the process by its id: after `ChildProcess.kill`, Deno reports every exit as one by that signal. */
+  signal(signal: NodeJS.Signals): void {
+    // One that could not be started has no id.
+    if (this.process.pid === undefined) return;
+    try {
+      process.kill(this.process.pid, signal);
+    } catch {
+      // It has just ended.
+    }
   }
 
   send(message: ToWorker): void {
@@ -110,7 +122,7 @@ export class Supervisor {
   /** Passes a signal on to all workers. SIGTERM and SIGINT stop the service. */
   signal(signal: "SIGTERM" | "SIGINT" | "SIGHUP"): void {
     if (signal !== "SIGHUP") this.#stopped.abort();
-    for (const child of this.#children) child.process.kill(signal);
+    for (const child of this.#children) child.signal(signal);
   }
 
   /** Resolves when the service is told to stop, or a worker was replaced by another node. */
@@ -129,7 +141,7 @@ export class Supervisor {
     for (const child of this.#children) {
       this.#parts.log.fatal({ worker: child.number }, "the time to stop is over: the worker is killed");
       this.#exitCode = 1;
-      child.process.kill("SIGKILL");
+      child.signal("SIGKILL");
     }
     return this.#exitCode;
   }
