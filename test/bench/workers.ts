@@ -15,9 +15,12 @@ import { signUpWithKey } from "../fixtures/user.ts";
 import { workersOf } from "../fixtures/workers.ts";
 import { report, summary } from "./measure.ts";
 
+/** For each process of the service: what several requests share, such as a write to the journal, is shared by as many. */
 const CONNECTIONS = 64;
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const ROUND_MS = Number(process.env.ROUND_MS ?? 4_000);
+/** Requests that each process answers before it is measured, until its code is compiled. */
+const WARM_UP = Number(process.env.WARM_UP ?? 15_000);
 /** The kernel counts CPU time in these. */
 const TICK_MS = 10;
 
@@ -25,6 +28,7 @@ const TICK_MS = 10;
 interface Load {
   readonly baseUrl: string;
   readonly key: string;
+  readonly connections: number;
   readonly ms: number;
 }
 
@@ -51,8 +55,8 @@ async function serveModels(): Promise<void> {
 }
 
 /** Sends a request on each connection as soon as the one before is answered. Tells how many were. */
-async function generate({ baseUrl, key, ms }: Load): Promise<void> {
-  const agent = new Agent({ connections: CONNECTIONS });
+async function generate({ baseUrl, key, connections, ms }: Load): Promise<void> {
+  const agent = new Agent({ connections });
   const endMs = performance.now() + ms;
   let answered = 0;
   const client = async () => {
@@ -68,7 +72,7 @@ async function generate({ baseUrl, key, ms }: Load): Promise<void> {
       answered++;
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, client));
+  await Promise.all(Array.from({ length: connections }, client));
   await agent.close();
   process.send?.(answered);
 }
@@ -116,12 +120,13 @@ async function measure(): Promise<void> {
     { service: one, key: (await signUpWithKey(one.baseUrl)).key, rounds: [] as Round[] },
     { service: two, key: (await signUpWithKey(two.baseUrl)).key, rounds: [] as Round[] },
   ];
-  // In turns, because other work on the machine moves the numbers. The first of each warms up.
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const { service, key, rounds } of services) {
-      const measured = await measureRound(load, service, key);
-      if (round > 0) rounds.push(measured);
-    }
+  for (const [index, { service, key }] of services.entries()) {
+    let left = WARM_UP * (index + 1);
+    while (left > 0) left -= (await measureRound(load, service, key)).answered;
+  }
+  // In turns, because other work on the machine moves the numbers.
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const { service, key, rounds } of services) rounds.push(await measureRound(load, service, key));
   }
   models.kill();
   load.kill();
@@ -171,7 +176,8 @@ async function measureRound(load: ChildProcess, service: Service, key: string): 
   const workers = await workersOf(service.pid);
   const pids = [service.pid, ...workers.values()];
   const before = pids.map(cpuOf);
-  load.send({ baseUrl: service.baseUrl, key, ms: ROUND_MS } satisfies Load);
+  const connections = CONNECTIONS * Math.max(1, workers.size);
+  load.send({ baseUrl: service.baseUrl, key, connections, ms: ROUND_MS } satisfies Load);
   const [answered] = (await once(load, "message")) as [number];
   const spent = pids.map((pid, index) => cpuOf(pid) - (before[index] ?? 0));
   const total = spent.reduce((sum, ms) => sum + ms, 0);
