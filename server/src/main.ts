@@ -78,14 +78,14 @@ async function main(): Promise<void> {
   const teardown = new Teardown();
   let shutdown: Shutdown | null = null;
   try {
-    readEnvironmentFile();
+    readEnvironmentFile(process.env);
     const settings = await readSettings(process.env);
     const { config } = settings;
     const worker = workerProcess(process.env);
     log = openLog(config.logLevel);
     if (worker === null) {
       for (const line of [...config.unknownSettings, ...config.warnings]) log.warn(line);
-      const exitCode = await supervise(config, log);
+      const exitCode = await supervise(config, log, process.env);
       if (exitCode !== null) process.exit(exitCode);
     } else log = log.child({ worker: worker.number });
     shutdown = stopOnSignals(config, log, teardown);

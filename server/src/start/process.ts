@@ -9,9 +9,9 @@ export function openLog(level: Config["logLevel"]): Logger {
   return pino({ level, hooks: { streamWrite: withoutSecrets } }, destination({ fd: 2, sync: true }));
 }
 
-/** Reads `.env`, outside production. */
-export function readEnvironmentFile(): void {
-  if (process.env.NODE_ENV === "production") return;
+/** Adds what `.env` contains to the environment, outside production. */
+export function readEnvironmentFile(environment: Readonly<Record<string, string | undefined>>): void {
+  if (environment.NODE_ENV === "production") return;
   try {
     process.loadEnvFile(".env");
   } catch {

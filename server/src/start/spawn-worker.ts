@@ -17,8 +17,10 @@ const DENO_ARGUMENTS = [
 /**
  * Starts this program again as a worker that shares its port with others. On Node the supervisor accepts connections and hands
  * them to the workers in turn; on Deno the kernel divides them.
+ *
+ * @param environment the whole environment of the worker.
  */
-export function spawnWorker(environment: Readonly<Record<string, string>>): ChildProcess {
+export function spawnWorker(environment: Readonly<Record<string, string | undefined>>): ChildProcess {
   if (!isDeno) {
     // Metrics have values that JSON can't carry, such as NaN.
     cluster.setupPrimary({ serialization: "advanced" });
@@ -26,7 +28,7 @@ export function spawnWorker(environment: Readonly<Record<string, string>>): Chil
   }
   const [, program = "", ...args] = process.argv;
   return spawn(process.execPath, [...DENO_ARGUMENTS, program, ...args], {
-    env: { ...process.env, ...environment },
+    env: { ...environment },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
 }

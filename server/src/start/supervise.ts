@@ -13,11 +13,16 @@ const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
  *
  * @returns the exit code; `null` when this process is to be the service itself.
  */
-export async function supervise(config: Config, log: Logger): Promise<number | null> {
+export async function supervise(
+  config: Config,
+  log: Logger,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number | null> {
   // The bundled database has one node.
   if (config.databaseUrl === null) return null;
   const port = config.workers === 1 ? config.port : await sharedPort(config.host, config.port);
-  const supervisor = new Supervisor({ config, log, spawn: spawnWorker, port });
+  const spawn = (added: Readonly<Record<string, string>>) => spawnWorker({ ...environment, ...added });
+  const supervisor = new Supervisor({ config, log, spawn, port });
   const handlers = SIGNALS.map((signal) => [signal, () => supervisor.signal(signal)] as const);
   for (const [signal, handler] of handlers) process.on(signal, handler);
   const isDrained = await supervisor.drainLeftovers();
