@@ -109,6 +109,8 @@ describe.skipIf(!isDistributed)("on a Redis Cluster of three primaries", () => {
 
     await separate(primary, replica);
     await owner.trpc.keys.revoke.mutate({ id });
+    // So the replica can't have heard of it.
+    expect(await primary.command("info", "replication")).toContain("connected_slaves:0");
     await primary.kill();
     replica.resume();
     // Wherever the account is, its other keys are served again.
@@ -168,6 +170,7 @@ describe.skipIf(!isDistributed)("with sentinels", () => {
       for (const node of nodes) expect(await statusOf(node.baseUrl, key)).toBe(200);
       await separate(redis.primary, redis.replica);
       await owner.trpc.keys.revoke.mutate({ id });
+      expect(await redis.primary.command("info", "replication")).toContain("connected_slaves:0");
       await redis.primary.kill();
       redis.replica.resume();
       await expect.poll(replication, FAILOVER).toContain("role:master");
