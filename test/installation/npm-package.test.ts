@@ -11,7 +11,7 @@ import { openDatabase } from "../../server/src/database/database.ts";
 import type { CommandOutcome } from "../fixtures/command.ts";
 import { databaseAddressOf } from "../fixtures/database.ts";
 import { DENO } from "../fixtures/runtimes.ts";
-import { ROOT } from "../fixtures/service.ts";
+import { logLines, ROOT } from "../fixtures/service.ts";
 import { PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
 const MB = 1_000_000;
@@ -88,17 +88,20 @@ async function whileItRuns(
   project: string,
   [program, ...args]: readonly [string, ...string[]],
   more: Environment,
-  use: (baseUrl: string, banner: string) => Promise<void>,
+  use: (baseUrl: string, printed: () => string) => Promise<void>,
 ): Promise<number | null> {
   const child = spawn(program, [...args, "start"], {
     cwd: project,
-    env: environmentOf(project, more),
+    env: environmentOf(project, { OSTIARY_LOG: "info", ...more }),
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = once(child, "close").then(([code]) => code as number | null);
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    printed += text;
+  });
   try {
-    const banner = await bannerOf(child);
-    await use(/listens on {2}(\S+)/.exec(banner)?.[1] ?? "", banner);
+    await use(await readyAddress(child), () => printed);
   } finally {
     child.kill("SIGTERM");
     await exited;
@@ -106,14 +109,15 @@ async function whileItRuns(
   return exited;
 }
 
-/** What the service prints when it is ready. It prints all at once. */
-function bannerOf(child: ChildProcess): Promise<string> {
+/** Resolves with the address of the service when it says in its log that it is ready. */
+function readyAddress(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let stderr = "";
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
+      const address = logLines(stderr).find(({ msg }) => msg === "ready")?.listensOn;
+      if (typeof address === "string") resolve(address);
     });
-    child.stdout?.setEncoding("utf8").once("data", resolve);
     child.once("close", (code) => reject(new Error(`the service ended with ${code}: ${stderr}`)));
   });
 }
@@ -146,8 +150,9 @@ describe("the installed package", () => {
     ["Deno", deno],
   ] as const)("starts on %s, answers, and stops on SIGTERM", async (name, program) => {
     const data = { OSTIARY_DATA_DIR: join(whole, `data-${name}`) };
-    const code = await whileItRuns(whole, program, data, async (baseUrl, banner) => {
-      const [, key = ""] = /Bearer (sk-\w+)/.exec(banner) ?? [];
+    const code = await whileItRuns(whole, program, data, async (baseUrl, printed) => {
+      await expect.poll(printed).toMatch(/Bearer sk-\w+"/);
+      const [, key = ""] = /Bearer (sk-\w+)/.exec(printed()) ?? [];
       const answer = await fetch(`${baseUrl}/v1/chat/completions`, {
         method: "POST",
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
