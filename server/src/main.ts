@@ -1,7 +1,6 @@
-import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { BackgroundJobs } from "./start/background-jobs.ts";
-import { banner } from "./start/banner.ts";
+import { announce } from "./start/banner.ts";
 import { readEnvironmentFile } from "./start/environment-file.ts";
 import { createFirstUsers } from "./start/first-users.ts";
 import { openAccess } from "./start/open-access.ts";
@@ -14,16 +13,20 @@ import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
 import { openResponses } from "./start/open-responses.ts";
 import { readSettings } from "./start/read-settings.ts";
+import { readVersion } from "./start/read-version.ts";
 import { RUNTIME } from "./start/runtime.ts";
 import { serve } from "./start/serve.ts";
 import { type Shutdown, STOP_MS, stopOnSignals } from "./start/shutdown.ts";
 import type { Startup } from "./start/startup.ts";
-import { explainStartup } from "./start/startup-failure.ts";
+import { reportStartupFailure } from "./start/startup-failure.ts";
+import { supervise } from "./start/supervise.ts";
 import { Teardown } from "./start/teardown.ts";
+import { workerProcess } from "./start/worker-process.ts";
 
 /** Opens the parts of the service in their order. Each adds its background jobs, and what closes it to the teardown. */
 async function start(startup: Startup): Promise<void> {
-  const { config } = startup.settings;
+  const { settings, worker } = startup;
+  const { config } = settings;
   let publicUrl = config.publicUrl;
   let certificateExpiresAt: () => Date | null = () => null;
   let isStarted = false;
@@ -32,12 +35,16 @@ async function start(startup: Startup): Promise<void> {
   const node = await openNode(startup);
   const responses = await openResponses(startup, node);
   const records = await openRecords(startup, node, { catalog, sealer: responses.sealer });
+  if (worker?.drains) {
+    // The journal is replayed.
+    worker.ready(null);
+    return startup.shutdown.begin("drained");
+  }
   const access = await openAccess(startup, node, records);
   const gateway = openGateway(startup, opened, records.securityLog);
   const parts = { node, records, responses, access, catalog, gateway, transport };
   const procedures = openProcedures(startup, {
     ...parts,
-    transport: opened.transport,
     publicUrl: () => publicUrl,
     certificateExpiresAt: () => certificateExpiresAt(),
   });
@@ -59,13 +66,11 @@ async function start(startup: Startup): Promise<void> {
 
   const demo = await createFirstUsers(startup, access);
   const models = catalog.models.map(({ id }) => id);
-  const facts = { url: publicUrl, listensOn, database: node.label };
   const { serviceName, warnings } = config;
-  // The demo account's key is shown without a terminal too: nobody could see it later.
-  if (startup.hasBanner || demo !== null)
-    process.stdout.write(banner({ serviceName, warnings, ...facts, models, demo }));
+  const facts = { serviceName, warnings, url: publicUrl, listensOn, database: node.label, models, demo };
   isStarted = true;
-  startup.log.info({ ...facts, models: models.length }, "ready");
+  if (worker === null) announce(startup, facts);
+  else worker.ready(facts);
 }
 
 /** In the sources and in the build alike. */
@@ -84,40 +89,31 @@ async function main(): Promise<void> {
     readEnvironmentFile(process.env);
     const settings = await readSettings(process.env);
     const { config } = settings;
+    const worker = workerProcess(process.env);
     const hasBanner = config.demo && process.stdout.isTTY === true;
     // Who sees the banner need not read the same in JSON.
     log = openLog(config.logLevel ?? (hasBanner ? "warn" : "info"));
-    const version = await readVersion();
-    log.info({ version, runtime: RUNTIME, settings: config.logged }, "starting");
-    for (const line of [...config.unknownSettings, ...config.warnings]) log.warn(line);
+    const version = await readVersion(new URL("../package.json", import.meta.url));
+    if (worker === null) {
+      log.info({ version, runtime: RUNTIME, settings: config.logged }, "starting");
+      for (const line of [...config.unknownSettings, ...config.warnings]) log.warn(line);
+      const exitCode = await supervise({ config, log, hasBanner, environment: process.env });
+      if (exitCode !== null) process.exit(exitCode);
+    } else log = log.child({ worker: worker.number });
     shutdown = stopOnSignals(config, log, teardown);
-    const jobs = new BackgroundJobs(log);
+    worker?.stopWithSupervisor(shutdown);
     const clocks = { now: () => new Date(), monotonicMs: () => performance.now() };
-    await start({ settings, version, folders: FOLDERS, log, hasBanner, jobs, teardown, shutdown, ...clocks });
+    const own = { log, hasBanner, jobs: new BackgroundJobs(log), teardown, shutdown, worker };
+    await start({ settings, version, folders: FOLDERS, ...own, ...clocks });
   } catch (error) {
     // A signal during the start has closed what the start was about to use. The shutdown ends the process.
     if (shutdown?.hasBegun) return;
     log.debug({ err: error }, "start failed");
-    reportFailure(explainStartup(error));
+    reportStartupFailure(error);
     const endMs = performance.now() + STOP_MS;
     await teardown.run(log, () => endMs - performance.now());
     process.exit(1);
   }
-}
-
-/** Tells why the service can't start, whatever the level of the log is: as text on a terminal, otherwise as lines of the log. */
-function reportFailure(problems: readonly string[]): void {
-  const log = openLog("fatal");
-  for (const problem of problems) {
-    if (process.stderr.isTTY) process.stderr.write(`${problem}\n`);
-    else log.fatal(problem);
-  }
-}
-
-async function readVersion(): Promise<string> {
-  const manifest = await readFile(new URL("../package.json", import.meta.url), "utf8");
-  const { version }: { version: string } = JSON.parse(manifest);
-  return version;
 }
 
 await main();

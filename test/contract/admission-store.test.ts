@@ -6,6 +6,7 @@ import {
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
 import { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
+import { startRedisCluster } from "../fixtures/redis-cluster.ts";
 
 const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
 
@@ -41,6 +42,21 @@ const implementations: Record<string, () => Promise<Subject>> = {
               const redis = new Redis(REDIS_URL);
               await redis.del(`${PREFIX}:{${account}}`);
               redis.disconnect();
+            },
+          };
+        },
+        "Redis Cluster": async () => {
+          const cluster = await startRedisCluster();
+          const store = await redisStore(cluster.url);
+          const close = store.close.bind(store);
+          store.close = async () => {
+            await close();
+            await cluster[Symbol.asyncDispose]();
+          };
+          return {
+            store,
+            forget: async (account) => {
+              await (await cluster.primaryOf(account)).command("del", `${PREFIX}:{${account}}`);
             },
           };
         },

@@ -1,13 +1,13 @@
-import { Redis } from "ioredis";
+import type { Cluster, Redis } from "ioredis";
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { redisOptions } from "../admission/redis-options.ts";
+import { openAnyRedis } from "../admission/redis-options.ts";
 import type { RedisAdmissionStoreOptions } from "../admission/redis-store.ts";
 import { type AttemptCounters, memoryCounter } from "./attempt-counters.ts";
 import type { AttemptCounter, AttemptRule } from "./attempts.ts";
 
 /** Counters that all nodes share. While Redis is unavailable each node counts for itself, so guessing stays slow. */
 export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCounters {
-  const redis = new Redis(options.url, redisOptions(options));
+  const redis = openAnyRedis(options.url, options);
   let isClosed = false;
   redis.on("error", (error: Error) => {
     // Closing a connection before it is established causes an error that is expected.
@@ -23,7 +23,7 @@ export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCount
 }
 
 function redisCounter(
-  redis: Redis,
+  redis: Redis | Cluster,
   prefix: string,
   { keyPrefix, points, durationS }: AttemptRule,
 ): AttemptCounter {

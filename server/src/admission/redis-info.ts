@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** The identity of a Redis server. Two connections share their data exactly if they reach the same run. */
 export interface RedisServer {
   /** Identifies one run of a process. A replica, and the same server after a restart, have another one. */
@@ -31,6 +33,27 @@ export function serverOf(info: string): RedisServer | null {
     runId,
     replicationId: fields.get("master_replid") ?? "",
     isReplica: fields.get("role") === "slave",
+  };
+}
+
+/** Reads the section `server`. @returns whether the server is a part of a cluster. */
+export function isClusterServer(info: string): boolean {
+  return fieldsOf(info).get("redis_mode") === "cluster";
+}
+
+/**
+ * Identifies servers that have the keys together, such as the primaries of a cluster. Two nodes whose servers have the same
+ * identity share all data. A failover of any of them changes it.
+ */
+export function together(servers: readonly RedisServer[]): RedisServer | null {
+  const [first, ...others] = servers;
+  if (first === undefined || others.length === 0) return first ?? null;
+  const digestOf = (ids: readonly string[]) =>
+    createHash("sha256").update(ids.toSorted().join(" ")).digest("hex");
+  return {
+    runId: digestOf(servers.map(({ runId }) => runId)),
+    replicationId: digestOf(servers.map(({ replicationId }) => replicationId)),
+    isReplica: servers.some(({ isReplica }) => isReplica),
   };
 }
 

@@ -1,3 +1,6 @@
+import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { parseRedisUrl, type RedisAddress, type RedisHost } from "../config/redis-url.ts";
+
 /** The interval of TCP keep-alive probes on an idle connection. */
 const KEEP_ALIVE_MS = 10_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
@@ -11,13 +14,20 @@ export interface RedisConnectionOptions {
   readonly ca?: string | null;
 }
 
+/** Options that some connections have, beside {@link redisOptions}. */
+export type MoreOptions = Pick<RedisOptions, "lazyConnect" | "enableAutoPipelining" | "scripts"> & {
+  /** `null`: the connection is not made again. */
+  readonly retryStrategy?: null;
+};
+
+const reconnectDelayMs = (attempt: number) => Math.min(50 * attempt, MAX_RECONNECT_DELAY_MS);
+
 /**
  * The options of every connection to Redis. Each command has a deadline, after which the connection is closed. `commandTimeout`
  * alone would reject the command and keep a connection that no longer answers.
  */
-export function redisOptions({ commandTimeoutMs, ca = null }: RedisConnectionOptions) {
+export function redisOptions({ commandTimeoutMs }: RedisConnectionOptions) {
   return {
-    ...(ca === null ? {} : { tls: { ca } }),
     commandTimeout: commandTimeoutMs,
     connectTimeout: commandTimeoutMs,
     // Redis answers in order, so no later command is answered before the first one.
@@ -27,6 +37,64 @@ export function redisOptions({ commandTimeoutMs, ca = null }: RedisConnectionOpt
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
-    retryStrategy: (attempt: number) => Math.min(50 * attempt, MAX_RECONNECT_DELAY_MS),
+    retryStrategy: reconnectDelayMs,
   };
+}
+
+/** Opens a connection to the server, or to the primary that the sentinels name. It asks them again each time it connects. */
+export function openRedis(
+  address: Exclude<RedisAddress, { kind: "cluster" }>,
+  connection: RedisConnectionOptions,
+  more: MoreOptions = {},
+): Redis {
+  const options = { ...redisOptions(connection), ...more };
+  const tls = tlsOf(connection);
+  if (address.kind === "server")
+    return new Redis(address.url, connection.ca == null ? options : { ...options, tls });
+  const { hosts, name, database, isTls, sentinelUser } = address;
+  return new Redis({
+    ...options,
+    ...authentication(address),
+    sentinels: [...hosts],
+    name,
+    db: database,
+    ...(isTls ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
+    ...(sentinelUser.username === null ? {} : { sentinelUsername: sentinelUser.username }),
+    ...(sentinelUser.password === null ? {} : { sentinelPassword: sentinelUser.password }),
+    sentinelCommandTimeout: connection.commandTimeoutMs,
+    sentinelRetryStrategy: reconnectDelayMs,
+  });
+}
+
+/** Opens a connection to one server of a cluster. */
+export function openClusterServer(
+  address: Extract<RedisAddress, { kind: "cluster" }>,
+  { host, port }: RedisHost,
+  connection: RedisConnectionOptions,
+  more: MoreOptions = {},
+): Redis {
+  const tls = address.isTls ? { tls: tlsOf(connection) } : {};
+  return new Redis({ ...redisOptions(connection), ...authentication(address), ...tls, ...more, host, port });
+}
+
+/** Opens connections for commands with one key, which may follow redirections to servers that no node has identified. */
+export function openAnyRedis(url: string, connection: RedisConnectionOptions): Redis | Cluster {
+  const address = parseRedisUrl(url);
+  if (address.kind !== "cluster") return openRedis(address, connection);
+  const { commandTimeoutMs } = connection;
+  const tls = address.isTls ? { tls: tlsOf(connection) } : {};
+  return new Cluster([...address.hosts], {
+    enableOfflineQueue: false,
+    slotsRefreshTimeout: commandTimeoutMs,
+    clusterRetryStrategy: reconnectDelayMs,
+    redisOptions: { ...redisOptions(connection), ...authentication(address), ...tls },
+  });
+}
+
+function tlsOf({ ca = null }: RedisConnectionOptions) {
+  return ca === null ? {} : { ca };
+}
+
+function authentication({ username, password }: { username: string | null; password: string | null }) {
+  return { ...(username === null ? {} : { username }), ...(password === null ? {} : { password }) };
 }

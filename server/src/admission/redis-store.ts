@@ -1,4 +1,4 @@
-import { Redis } from "ioredis";
+import { parseRedisUrl } from "../config/redis-url.ts";
 import type { AccountId } from "../contract/account.ts";
 import type {
   Admission,
@@ -10,10 +10,27 @@ import type {
   Release,
   Slot,
 } from "../contract/limits.ts";
+import { withTimeout } from "../errors/deadline.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
 import type { DatabasePosition, EpochInRedis } from "./database-epoch.ts";
-import { memoryOf, type RedisMemory, type RedisServer, serverOf } from "./redis-info.ts";
-import { type RedisConnectionOptions, redisOptions } from "./redis-options.ts";
+import { ClusterPrimaries } from "./redis-cluster.ts";
+import {
+  isClusterServer,
+  memoryOf,
+  type RedisMemory,
+  type RedisServer,
+  serverOf,
+  together,
+} from "./redis-info.ts";
+import type { RedisConnectionOptions } from "./redis-options.ts";
+import {
+  askRedis,
+  ConnectionWatch,
+  isRefusal,
+  type RedisClient,
+  type RedisPrimaries,
+  SinglePrimary,
+} from "./redis-primaries.ts";
 import {
   type AdmitReply,
   type Replies,
@@ -24,6 +41,8 @@ import {
 
 /** A script that renews more slots would delay the commands of all clients. */
 const MAX_RENEWED_AT_ONCE = 1_000;
+/** Sentinels are asked until one answers. */
+const CONNECT_TIMEOUT_MS = 10_000;
 
 export interface RedisAdmissionStoreOptions extends RedisConnectionOptions {
   readonly url: string;
@@ -44,38 +63,50 @@ return 1`;
 
 /** The admission store that several nodes share. */
 export class RedisAdmissionStore implements AdmissionStore, EpochInRedis {
-  readonly #redis: Redis & Scripts;
+  readonly #primaries: RedisPrimaries;
+  readonly #watch = new ConnectionWatch();
   readonly #prefix: string;
   /** The prefix of the keys of accounts, which are those of one epoch of the database. */
   #epochPrefix: string;
   /** Milliseconds in tests; otherwise empty, and the scripts read the clock of Redis, which all nodes share. */
   readonly #testClock: () => string;
-  readonly #restored: (() => void)[] = [];
-  #connection = 0;
+  /** The last error of a connection, which says more than that it was closed. */
+  #lastError: Error | null = null;
 
   constructor(options: RedisAdmissionStoreOptions) {
-    const redis = new Redis(options.url, {
-      ...redisOptions(options),
-      lazyConnect: true,
-      enableAutoPipelining: true,
-      scripts: Object.fromEntries(
-        Object.entries(SCRIPTS).map(([name, { lua, keys }]) => [name, { lua, numberOfKeys: keys.length }]),
-      ),
-    });
-    redis.on("error", (error: Error) => options.onError(error.message));
-    redis.on("close", () => this.#connection++);
-    // Listeners send their commands first on the new connection, before it admits any request.
-    redis.on("ready", () => this.restored());
-    // ioredis adds a method for each of `scripts`; its types can't say so.
-    this.#redis = redis as Redis & Scripts;
+    const address = parseRedisUrl(options.url);
+    const parts = {
+      timeouts: options,
+      watch: this.#watch,
+      onError: (message: string) => {
+        this.#lastError = new Error(message);
+        options.onError(message);
+      },
+    };
+    this.#primaries =
+      address.kind === "cluster" ? new ClusterPrimaries(address, parts) : new SinglePrimary(address, parts);
     this.#prefix = options.prefix;
     this.#epochPrefix = options.prefix;
     this.#testClock = () => (options.nowMs === undefined ? "" : String(Math.floor(options.nowMs())));
   }
 
-  /** @throws {AdmissionStoreUnavailable} when Redis does not answer. */
+  /** @throws {AdmissionStoreUnavailable} when Redis does not answer, or is a part of a cluster whose other parts are not known. */
   async connect(): Promise<void> {
-    await this.#ask(() => this.#redis.connect());
+    try {
+      await withTimeout(CONNECT_TIMEOUT_MS, () => this.#primaries.connect());
+    } catch (error) {
+      const cause =
+        error instanceof AdmissionStoreUnavailable ? (this.#lastError ?? error.cause) : this.#lastError;
+      throw new AdmissionStoreUnavailable("Redis did not answer.", { cause });
+    }
+    if (this.#primaries instanceof ClusterPrimaries) return;
+    const [info] = await this.#infos("server");
+    if (typeof info === "string" && isClusterServer(info)) {
+      const cause = new Error(
+        "it is a server of a Redis Cluster. Set REDIS_URL to redis+cluster://host:port",
+      );
+      throw new AdmissionStoreUnavailable("Redis can't be used.", { cause });
+    }
   }
 
   async check(accountId: AccountId, version: bigint): Promise<"current" | "stale"> {
@@ -131,82 +162,104 @@ export class RedisAdmissionStore implements AdmissionStore, EpochInRedis {
     return (await this.#run("ostiaryCommitRead", accountId, version.toString(), epoch)) === 1;
   }
 
-  /** Returns the installation that {@link claim} has recorded; `null` in a Redis that is new or has lost its data. */
-  async owner(): Promise<string | null> {
-    return this.#ask(() => this.#redis.get(`${this.#prefix}:mark`));
+  /**
+   * Returns the installation that {@link claim} has recorded; `null` in a Redis that is new or has lost its data. Of a cluster,
+   * `null` when any primary is.
+   */
+  async owner(expected: string): Promise<string | null> {
+    const owners = await this.#onEach("mark", (client, key) => client.get(key));
+    return (
+      owners.find((owner) => owner !== null && owner !== expected) ??
+      (owners.includes(null) ? null : expected)
+    );
   }
 
   /**
    * Records which installation the store belongs to, unless one is recorded already.
    *
-   * @returns whether none was recorded, so that the store has lost everything.
+   * @returns whether none was recorded on some primary, so that it has lost everything.
    */
   async claim(owner: string): Promise<boolean> {
-    return (await this.#ask(() => this.#redis.set(`${this.#prefix}:mark`, owner, "NX"))) === "OK";
+    const answers = await this.#onEach("mark", (client, key) => client.set(key, owner, "NX"));
+    return answers.includes("OK");
   }
 
-  /** Whether there is a connection that commands can be sent on. */
+  /** Whether there are connections that commands can be sent on, to every primary. */
   get isConnected(): boolean {
-    return this.#redis.status === "ready";
+    return this.#primaries.isConnected;
   }
 
+  /** The position that is furthest ahead: of a cluster, every primary has one, and a failover may have set one back. */
   async position(): Promise<DatabasePosition | null> {
-    const key = `${this.#prefix}:position`;
-    const [epoch, tick] = await this.#ask(() => this.#redis.hmget(key, "epoch", "tick"));
-    return typeof epoch === "string" && typeof tick === "string" ? { epoch, tick: BigInt(tick) } : null;
+    const positions = await this.#onEach("position", async (client, key) => {
+      const [epoch, tick] = await client.hmget(key, "epoch", "tick");
+      return typeof epoch === "string" && typeof tick === "string" ? { epoch, tick: BigInt(tick) } : null;
+    });
+    return positions.reduce(
+      (furthest, each) =>
+        each !== null && (furthest === null || each.tick > furthest.tick) ? each : furthest,
+      null,
+    );
   }
 
   async moveTo(position: DatabasePosition, from: { readonly epoch: string }): Promise<void> {
-    const key = `${this.#prefix}:position`;
     const { epoch, tick } = position;
-    await this.#ask(() => this.#redis.eval(MOVE_POSITION, 1, key, from.epoch, epoch, tick.toString()));
+    await this.#onEach("position", (client, key) =>
+      client.eval(MOVE_POSITION, 1, key, from.epoch, epoch, tick.toString()),
+    );
   }
 
   useEpoch(epoch: string): void {
     this.#epochPrefix = epoch === "" ? this.#prefix : `${this.#prefix}:${epoch}`;
   }
 
-  /** Changes whenever the connection is lost. */
+  /** Changes whenever a connection is lost, or the primaries of a cluster change. */
   get connection(): number {
-    return this.#connection;
+    return this.#watch.connection;
   }
 
-  /** Closes the connection and opens a new one, which may reach another server. */
+  /** Closes the connections and opens new ones, which may reach other servers. */
   reconnect(): void {
-    this.#redis.disconnect(true);
+    this.#primaries.reconnect();
   }
 
-  /** Identifies the server. @returns `null` when it does not, or when the user of Redis lacks the permission. */
+  /** Identifies the server, or the primaries of a cluster. @returns `null` when one does not, or does not allow `INFO`. */
   async server(): Promise<RedisServer | null> {
-    const info = await this.#info("server", "replication");
-    return info === null ? null : serverOf(info);
+    await this.#primaries.refresh();
+    const infos = await this.#infos("server", "replication");
+    const servers = infos.map((info) => (info === null ? null : serverOf(info)));
+    return servers.includes(null) ? null : together(servers.filter((server) => server !== null));
   }
 
-  /** Returns how Redis behaves when its memory is full; `null` when it is unknown. */
+  /** Returns how Redis behaves when its memory is full; `null` when it is unknown. Of a cluster, the worst. */
   async memory(): Promise<RedisMemory | null> {
-    const info = await this.#info("memory");
-    return info === null ? null : memoryOf(info);
+    const infos = await this.#infos("memory");
+    const known = infos
+      .map((info) => (info === null ? null : memoryOf(info)))
+      .filter((memory) => memory !== null);
+    return known.find(({ mayEvict }) => mayEvict) ?? known[0] ?? null;
   }
 
   onInvalidated(listener: () => void): void {
-    this.#redis.on("close", listener);
+    this.#watch.onInvalidated(listener);
   }
 
   onRestored(listener: () => void): void {
-    this.#restored.push(listener);
+    this.#watch.onRestored(listener);
   }
 
   /** Calls the listeners of {@link onRestored}. */
   restored(): void {
-    for (const listener of this.#restored) listener();
+    this.#watch.restored();
   }
 
   async ping(): Promise<void> {
-    await this.#ask(() => this.#redis.ping());
+    // A server of a cluster that is down answers PING, but refuses commands with keys.
+    await this.#onEach("mark", (client, key) => client.exists(key));
   }
 
   async close(): Promise<void> {
-    this.#redis.disconnect();
+    this.#primaries.close();
   }
 
   /** Runs a script on keys of the account. */
@@ -215,37 +268,40 @@ export class RedisAdmissionStore implements AdmissionStore, EpochInRedis {
     accountId: AccountId,
     ...args: readonly ScriptArgument[]
   ): Promise<Replies[Name]> {
-    const scripts: Scripts = this.#redis;
     // `{account}` is the part that a cluster hashes: all keys of an account are in one hash slot.
     const keys = SCRIPTS[name].keys.map((part) => `${this.#epochPrefix}:{${accountId}}${part}`);
-    return this.#ask(() => scripts[name](...keys, ...args));
+    const call = (scripts: Scripts) => scripts[name](...keys, ...args);
+    // A renewal that is repeated could take a slot that was released meanwhile.
+    return this.#primaries.run(accountId, call, name !== "ostiaryRenew");
   }
 
-  async #info(...sections: string[]): Promise<string | null> {
-    try {
-      return await this.#ask(() => this.#redis.info(...sections));
-    } catch (error) {
-      const cause = error instanceof AdmissionStoreUnavailable ? error.cause : null;
-      // The user of Redis lacks the permission, or the server does not know the command.
-      if (isRefusal(cause) && /^(?:NOPERM|ERR)/.test(cause.message)) return null;
-      throw error;
-    }
+  /** Runs a command on every primary, with a key of this name that the primary has. */
+  #onEach<Answer>(
+    name: "mark" | "position",
+    command: (client: RedisClient, key: string) => Promise<Answer>,
+  ): Promise<Answer[]> {
+    const primaries = this.#primaries.all();
+    return Promise.all(
+      primaries.map(({ client, keySuffix }) =>
+        askRedis(client, (redis) => command(redis, `${this.#prefix}:${name}${keySuffix}`)),
+      ),
+    );
   }
 
-  async #ask<Answer>(command: () => Promise<Answer>): Promise<Answer> {
-    const isConnected = this.#redis.status === "ready";
-    try {
-      return await command();
-    } catch (cause) {
-      const mayBeDone = isConnected && !isRefusal(cause);
-      throw new AdmissionStoreUnavailable("Redis did not answer.", { mayBeDone, cause });
-    }
+  /** Asks every primary for sections of `INFO`. @returns `null` for one that does not allow it. */
+  #infos(...sections: string[]): Promise<(string | null)[]> {
+    const infoOf = async (client: RedisClient) => {
+      try {
+        return await askRedis(client, (redis) => redis.info(...sections));
+      } catch (error) {
+        const cause = error instanceof AdmissionStoreUnavailable ? error.cause : null;
+        // The user of Redis lacks the permission, or the server does not know the command.
+        if (isRefusal(cause) && /^(?:NOPERM|ERR)/.test(cause.message)) return null;
+        throw error;
+      }
+    };
+    return Promise.all(this.#primaries.all().map(({ client }) => infoOf(client)));
   }
-}
-
-/** True when Redis has answered that it did not execute the command. */
-function isRefusal(cause: unknown): cause is Error {
-  return cause instanceof Error && cause.name === "ReplyError";
 }
 
 function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { Command, CommanderError } from "commander";
 import { pino } from "pino";
@@ -8,6 +7,7 @@ import { checkableHours } from "../management/operator.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { readEnvironmentFile } from "../start/environment-file.ts";
 import { readSettings, type Settings } from "../start/read-settings.ts";
+import { readVersion } from "../start/read-version.ts";
 import { explainStartup } from "../start/startup-failure.ts";
 import { backupCheck } from "./backup-check.ts";
 import { summaryOf } from "./check-config.ts";
@@ -42,7 +42,7 @@ Exit codes: 0 success; 1 the command failed, or a check has found something wron
 export async function runServerCommand(run: ServerRun): Promise<void> {
   const program = new Command("ostiary-server")
     .description("A gateway between applications and language models.")
-    .version(await versionOf(run.manifest), "-V, --version", "print the version")
+    .version(await readVersion(run.manifest), "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })
@@ -130,9 +130,4 @@ function print(run: ServerRun, { lines, problems }: Findings): void {
   for (const line of lines) run.write(`${line}\n`);
   for (const problem of problems) run.writeError(`${problem}\n`);
   if (problems.length > 0) process.exitCode = 1;
-}
-
-async function versionOf(manifest: URL): Promise<string> {
-  const { version }: { version: string } = JSON.parse(await readFile(manifest, "utf8"));
-  return version;
 }

@@ -1,8 +1,10 @@
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { closestMatch } from "leven";
 import { z } from "zod";
 import { parseNetworks } from "../networks/networks.ts";
 import { SEAL_KEY_BYTES } from "../secrets/sealer.ts";
+import { parseRedisUrl, RedisUrlError } from "./redis-url.ts";
 import { fileVariableOf, readText, withSecretsFromFiles } from "./secret-files.ts";
 
 /** Everything that is wrong with the environment, a line for each variable. */
@@ -21,6 +23,15 @@ const url = (...protocols: string[]) =>
     message: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`,
   });
 
+const redisUrl = z.string().superRefine((value, context) => {
+  try {
+    parseRedisUrl(value);
+  } catch (error) {
+    if (!(error instanceof RedisUrlError)) throw error;
+    context.addIssue({ code: "custom", message: error.message });
+  }
+});
+
 const wholeNumber = (from: number, to: number) =>
   z
     .string()
@@ -30,6 +41,15 @@ const wholeNumber = (from: number, to: number) =>
 
 const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
   z.enum(values, { error: `must be one of ${values.join(", ")}` });
+
+const MAX_WORKERS = 256;
+
+const workers = z
+  .string()
+  .refine(
+    (value) => value === "auto" || (/^[1-9]\d{0,2}$/.test(value) && Number(value) <= MAX_WORKERS),
+    `must be auto, or a whole number from 1 to ${MAX_WORKERS}`,
+  );
 
 const flag = oneOf(["0", "1"]).transform((value) => value === "1");
 
@@ -93,7 +113,7 @@ const variables = z.object({
     .transform((path) => resolve(path)),
   DATABASE_URL: url("postgres:", "postgresql:").nullable().default(null),
   DATABASE_CA_FILE: certificates.nullable().default(null),
-  REDIS_URL: url("redis:", "rediss:").nullable().default(null),
+  REDIS_URL: redisUrl.nullable().default(null),
   REDIS_CA_FILE: certificates.nullable().default(null),
   OSTIARY_REDIS_PREFIX: z
     .string()
@@ -105,6 +125,7 @@ const variables = z.object({
   OSTIARY_LOCAL_MODELS: flag.default(true),
   OSTIARY_PLANS: z.string().optional(),
   OSTIARY_MIGRATE: flag.default(true),
+  OSTIARY_WORKERS: workers.default("1"),
   OSTIARY_TAKE_OVER: flag.default(false),
   OSTIARY_DEMO: flag.default(true),
   OSTIARY_SIGNUP: oneOf(["open", "closed"]).default("open"),
@@ -150,6 +171,9 @@ const SECRETS: readonly (keyof typeof variables.shape)[] = [
 /** A problem with a combination. It is reported together with those of single variables. */
 const problemOf = (name: string, message: string) => ({ path: [name], message, when: () => true });
 
+const WORKERS_NEED =
+  "needs DATABASE_URL and REDIS_URL, because each worker is a node of its own, and nodes share both. Set them, or OSTIARY_WORKERS=1";
+
 const checkedVariables = variables
   .refine(
     ({ OSTIARY_OPERATOR_EMAIL: email, OSTIARY_OPERATOR_PASSWORD: password }) =>
@@ -190,6 +214,11 @@ const checkedVariables = variables
   .refine(
     ({ REDIS_CA_FILE: ca, REDIS_URL: url }) => typeof ca !== "string" || url?.startsWith("rediss"),
     problemOf("REDIS_CA_FILE", "must be set together with a REDIS_URL that begins with rediss://"),
+  )
+  .refine(
+    ({ OSTIARY_WORKERS: count, DATABASE_URL, REDIS_URL }) =>
+      count === undefined || count === "1" || (DATABASE_URL != null && REDIS_URL != null),
+    problemOf("OSTIARY_WORKERS", WORKERS_NEED),
   );
 
 const MAX_TYPING_ERRORS = 3;
@@ -242,6 +271,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     localModels: values.OSTIARY_LOCAL_MODELS,
     /** Whether the service applies its migrations at start. The bundled database belongs to it alone. */
     migrate: values.OSTIARY_MIGRATE || values.DATABASE_URL === null,
+    /** The number of processes that share the port. */
+    workers: values.OSTIARY_WORKERS === "auto" ? availableParallelism() : Number(values.OSTIARY_WORKERS),
     takeOver: values.OSTIARY_TAKE_OVER,
     // A production database must never get an account whose password was printed on a terminal.
     demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO,

@@ -6,6 +6,8 @@ import type { TlsPair } from "./tls-pair.ts";
 interface ServeOptions {
   readonly hostname: string;
   readonly port: number;
+  /** Whether other processes may listen on the port, too. */
+  readonly reusePort: boolean;
   readonly onListen: () => void;
   readonly signal: AbortSignal;
   readonly cert?: string;
@@ -72,11 +74,16 @@ function handlerOf(served: Served): Handler {
   };
 }
 
-function open(handler: Handler, { host }: ListenerOptions, port: number, tls: TlsPair | null): Opened {
+function open(
+  handler: Handler,
+  { host, sharesPort }: ListenerOptions,
+  port: number,
+  tls: TlsPair | null,
+): Opened {
   const cut = new AbortController();
   const secure = tls === null ? {} : { cert: tls.cert, key: tls.key };
   const server = denoNamespace().serve(
-    { hostname: host, port, onListen: () => {}, signal: cut.signal, ...secure },
+    { hostname: host, port, reusePort: sharesPort, onListen: () => {}, signal: cut.signal, ...secure },
     handler,
   );
   let closed: Promise<void> | null = null;

@@ -20,6 +20,8 @@ export interface ListenerOptions {
   readonly maxConnections: number;
   /** The certificate for HTTPS; `null`: HTTP. */
   readonly tls: TlsPair | null;
+  /** Whether other workers of the service listen on the port, too. On Node that needs nothing here. */
+  readonly sharesPort: boolean;
 }
 
 /** A listening socket. */

@@ -1,6 +1,7 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { AuditEntry } from "../contract/entry.ts";
 import type { Uncollected } from "../credits/ledger.ts";
+import { aggregatorOf } from "./aggregators.ts";
 
 const NANO_USD_IN_USD = 1e9;
 /** From a cached refusal to a long answer. */
@@ -39,6 +40,14 @@ export type ReadMetrics = Readonly<
   Record<string, readonly [help: string, read: () => number | null | ReadonlyMap<string, number>]>
 >;
 
+/** The metrics of a process, as it sends them to another one. */
+export type MetricsJson = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
+
+/** Adds up the metrics of several processes. */
+export function addedUp(metrics: readonly MetricsJson[]): Registry {
+  return AggregatorRegistry.aggregate([...metrics]);
+}
+
 /** The metrics of this node, in Prometheus' text format 0.0.4. */
 export class Metrics {
   readonly #registry = new Registry();
@@ -71,6 +80,8 @@ export class Metrics {
     registers: [this.#registry],
   });
   readonly #endpoints = new Set<string>();
+  /** Returns the metrics of all workers, this one included; `null` in a service of one process. */
+  #readAll: (() => Promise<readonly MetricsJson[]>) | null = null;
   readonly #isModel: (id: string) => boolean;
 
   /**
@@ -150,9 +161,20 @@ export class Metrics {
     if (timeToFirstTokenMs !== null) this.#firstToken.observe({ model }, timeToFirstTokenMs / 1_000);
   }
 
-  /** All metrics as text, with the media type. */
+  /** Makes {@link read} add up what the function returns. */
+  addUp(readAll: () => Promise<readonly MetricsJson[]>): void {
+    this.#readAll = readAll;
+  }
+
+  /** The metrics of this process alone. */
+  json(): Promise<MetricsJson> {
+    return this.#registry.getMetricsAsJSON();
+  }
+
+  /** All metrics as text, with the media type. @throws {Unavailable} when the other workers can't be asked. */
   async read(): Promise<{ readonly text: string; readonly type: string }> {
-    return { text: await this.#registry.metrics(), type: this.#registry.contentType };
+    const registry = this.#readAll === null ? this.#registry : addedUp(await this.#readAll());
+    return { text: await registry.metrics(), type: this.#registry.contentType };
   }
 
   #labelOf(endpoint: string): string {
@@ -201,6 +223,7 @@ export class Metrics {
         name: `ostiary_${name}${suffix}`,
         help,
         labelNames: label === null ? [] : [label],
+        aggregator: aggregatorOf(name),
         registers: [this.#registry],
         collect: () => {
           const value = read();

@@ -1,4 +1,6 @@
+import process from "node:process";
 import type { DemoAccount } from "./first-users.ts";
+import type { Startup } from "./startup.ts";
 
 export interface BannerFacts {
   readonly serviceName: string;
@@ -15,6 +17,14 @@ export interface BannerFacts {
 }
 
 const MODELS_NAMED = 6;
+
+/** Tells that the service is ready: in the log, and in demo mode by the banner. */
+export function announce({ log, hasBanner }: Pick<Startup, "log" | "hasBanner">, facts: BannerFacts): void {
+  // The demo account's key is shown without a terminal too: nobody could see it later.
+  if (hasBanner || facts.demo !== null) process.stdout.write(banner(facts));
+  const { url, listensOn, database, models } = facts;
+  log.info({ url, listensOn, database, models: models.length }, "ready");
+}
 
 /** What is printed when the service has started in demo mode: on a terminal, and wherever the demo account's key is shown. */
 export function banner(facts: BannerFacts): string {

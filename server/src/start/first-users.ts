@@ -20,12 +20,13 @@ export interface DemoAccount {
 
 /**
  * Creates the configured operator, unless a user with that address exists, whose password is kept. Creates the demo account if the
- * database has no accounts, unless that is turned off.
+ * database has no accounts, unless that is turned off. Of several workers, the first does.
  */
 export async function createFirstUsers(
-  { settings: { config }, log }: Startup,
+  { settings: { config }, log, worker }: Startup,
   access: OpenAccess,
 ): Promise<DemoAccount | null> {
+  if (worker !== null && worker.number !== 1) return null;
   if (config.firstOperator !== null) {
     const { email, password } = config.firstOperator;
     if (await access.signIn.ensureOperator(email, password))

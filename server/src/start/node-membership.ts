@@ -211,7 +211,7 @@ async function requireSharedRedis(
     const isLastTry = waitedMs >= JOIN_TIMEOUT_MS;
     const joining = await agreement.mayJoin(isLastTry);
     // `undefined` while Redis reconnects.
-    const there = await redis.owner().catch(() => undefined);
+    const there = await redis.owner(owner).catch(() => undefined);
     if (there !== undefined && there !== null && there !== owner) {
       throw new StartupFailure(
         "The Redis of REDIS_URL is used by the nodes of another database. Set OSTIARY_REDIS_PREFIX to another value for each.",

@@ -36,6 +36,7 @@ export async function openRecords(
   const { config, plans } = settings;
   const { id, database, longReads, clocks } = node;
   const metrics = new Metrics((model) => catalog.find(model) !== null, { version, runtime: RUNTIME });
+  startup.worker?.shareMetrics(metrics);
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
   if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes have ended");
   const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;

@@ -4,6 +4,7 @@ import { type AttemptCounters, memoryCounters } from "../accounts/attempt-counte
 import { MemoryAdmissionStore } from "../admission/memory-store.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
+import { parseRedisUrl } from "../config/redis-url.ts";
 import type { PoolUse } from "../database/connection-pool.ts";
 import { type DatabaseAddress, openDatabase } from "../database/database.ts";
 import { StartupFailure } from "./startup-failure.ts";
@@ -152,8 +153,9 @@ export async function openAdmissionStore(config: Config, log: Logger) {
     await store.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
     // The client reports why a connection failed, and of the command only that it was closed.
+    const hosts = parseRedisUrl(config.redisUrl).hosts.map(({ host }) => host);
     throw new StartupFailure(
-      `Cannot use the Redis of REDIS_URL (${new URL(config.redisUrl).hostname}): ${lastError ?? cause}`,
+      `Cannot use the Redis of REDIS_URL (${hosts.join(", ")}): ${lastError ?? cause}`,
     );
   }
   return { store, redis: store, redisMemory };

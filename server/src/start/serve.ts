@@ -36,7 +36,13 @@ export async function serve(
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
   const listener = await listen(
     { requests, web: (request, peer) => web(request, peer), newRequestId: () => requestIdOf(newId()) },
-    { host: config.host, port: config.port, maxConnections: config.maxConnections, tls: settings.tls },
+    {
+      host: config.host,
+      port: config.port,
+      maxConnections: config.maxConnections,
+      tls: settings.tls,
+      sharesPort: startup.worker !== null,
+    },
   );
   const certificate = renewCertificates(startup, listener);
   // Jobs keep what is held and claimed for requests until the last has ended.
@@ -99,13 +105,19 @@ function renewCertificates({ settings, log, jobs, teardown }: Startup, listener:
  * @throws {StartupFailure} when the address can't be listened on.
  */
 export async function serveMetrics(
-  { settings: { config }, teardown }: Startup,
+  { settings: { config }, teardown, worker }: Startup,
   { newId }: OpenRequests,
   web: Served["web"],
 ): Promise<void> {
   if (config.metricsPort === null) return;
   const served = { requests: null, web, newRequestId: () => requestIdOf(newId()) };
-  const address = { host: config.host, port: config.metricsPort };
-  const listener = await listen(served, { ...address, maxConnections: config.maxConnections, tls: null });
+  const { host, metricsPort: port, maxConnections } = config;
+  const listener = await listen(served, {
+    host,
+    port,
+    maxConnections,
+    tls: null,
+    sharesPort: worker !== null,
+  });
   teardown.add("metrics", () => listener.close(0));
 }

@@ -11,7 +11,7 @@ const MARGIN_MS = 250;
 const ONE_SIGNAL_MS = 1_000;
 
 /** Why the service stops. Supervisors that take a node out of service send SIGTERM. */
-export type ShutdownReason = "SIGTERM" | "SIGINT" | "replaced";
+export type ShutdownReason = "SIGTERM" | "SIGINT" | "replaced" | "drained";
 
 export interface ShutdownParts {
   readonly times: Pick<Config, "prestopS" | "drainS">;

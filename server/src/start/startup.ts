@@ -3,6 +3,7 @@ import type { BackgroundJobs } from "./background-jobs.ts";
 import type { Settings } from "./read-settings.ts";
 import type { Shutdown } from "./shutdown.ts";
 import type { Teardown } from "./teardown.ts";
+import type { WorkerProcess } from "./worker-process.ts";
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
@@ -33,6 +34,8 @@ export interface Startup {
   readonly jobs: BackgroundJobs;
   readonly teardown: Teardown;
   readonly shutdown: Shutdown;
+  /** `null` when the service is this process alone. */
+  readonly worker: WorkerProcess | null;
   readonly now: () => Date;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;

@@ -1,0 +1,154 @@
+import type { Redis } from "ioredis";
+import type { RedisAddress } from "../config/redis-url.ts";
+import type { AccountId } from "../contract/account.ts";
+import { AdmissionStoreUnavailable } from "./admission-store.ts";
+import { openRedis, type RedisConnectionOptions } from "./redis-options.ts";
+import { SCRIPTS, type Scripts } from "./redis-scripts.ts";
+
+/** A connection to a server, with a method for each script. */
+export type RedisClient = Redis & Scripts;
+
+/** A Redis server that has the keys of accounts. */
+export interface Primary {
+  readonly client: RedisClient;
+  /** Appended to the name of a key that this server has, apart from those of accounts. */
+  readonly keySuffix: string;
+}
+
+/** The connections to the servers that together have the keys of all accounts: one server, or the primaries of a cluster. */
+export interface RedisPrimaries {
+  /** Whether commands can be sent to every primary. */
+  readonly isConnected: boolean;
+  connect(): Promise<void>;
+  /**
+   * Runs a command on the server that has the account's keys. It is sent before this function yields.
+   *
+   * @param mayRepeat whether it may be sent again, later, when the account's keys have moved to another server.
+   * @throws {AdmissionStoreUnavailable}
+   */
+  run<Answer>(
+    accountId: AccountId,
+    command: (client: RedisClient) => Promise<Answer>,
+    mayRepeat: boolean,
+  ): Promise<Answer>;
+  /** Every primary. @throws {AdmissionStoreUnavailable} when some accounts have none. */
+  all(): readonly Primary[];
+  /** Finds out which servers are the primaries. @throws {AdmissionStoreUnavailable} when no server answers. */
+  refresh(): Promise<void>;
+  /** Closes the connections and opens new ones, which may reach other servers. */
+  reconnect(): void;
+  close(): void;
+}
+
+/** Tells who depends on it when connections are lost, and when all are there again. */
+export class ConnectionWatch {
+  readonly #invalidated: (() => void)[] = [];
+  readonly #restored: (() => void)[] = [];
+  #connection = 0;
+
+  /** Changes whenever a connection is lost or replaced. */
+  get connection(): number {
+    return this.#connection;
+  }
+
+  onInvalidated(listener: () => void): void {
+    this.#invalidated.push(listener);
+  }
+
+  onRestored(listener: () => void): void {
+    this.#restored.push(listener);
+  }
+
+  /** Must be called before a command can reach another server, or the same server on a new connection. */
+  lost(): void {
+    this.#connection++;
+    for (const listener of this.#invalidated) listener();
+  }
+
+  /** Listeners send their commands first on the new connection, before it admits any request. */
+  restored(): void {
+    for (const listener of this.#restored) listener();
+  }
+}
+
+/** The options of a connection on which scripts run. */
+export function scriptOptions() {
+  return {
+    lazyConnect: true,
+    enableAutoPipelining: true,
+    scripts: Object.fromEntries(
+      Object.entries(SCRIPTS).map(([name, { lua, keys }]) => [name, { lua, numberOfKeys: keys.length }]),
+    ),
+  };
+}
+
+/** Sends a command. @throws {AdmissionStoreUnavailable} when it fails. */
+export async function askRedis<Client extends Redis, Answer>(
+  client: Client,
+  command: (client: Client) => Promise<Answer>,
+): Promise<Answer> {
+  const isConnected = client.status === "ready";
+  try {
+    return await command(client);
+  } catch (cause) {
+    const mayBeDone = isConnected && !isRefusal(cause);
+    throw new AdmissionStoreUnavailable("Redis did not answer.", { mayBeDone, cause });
+  }
+}
+
+/** True when Redis has answered that it did not execute the command. */
+export function isRefusal(cause: unknown): cause is Error {
+  return cause instanceof Error && cause.name === "ReplyError";
+}
+
+export interface PrimariesParts {
+  readonly timeouts: RedisConnectionOptions;
+  readonly watch: ConnectionWatch;
+  readonly onError: (message: string) => void;
+}
+
+/** A single server, or the primary that sentinels name. */
+export class SinglePrimary implements RedisPrimaries {
+  readonly #client: RedisClient;
+  readonly #all: readonly Primary[];
+
+  constructor(
+    address: Exclude<RedisAddress, { kind: "cluster" }>,
+    { timeouts, watch, onError }: PrimariesParts,
+  ) {
+    const client = openRedis(address, timeouts, scriptOptions());
+    client.on("error", (error: Error) => onError(error.message));
+    client.on("close", () => watch.lost());
+    client.on("ready", () => watch.restored());
+    // ioredis adds a method for each of `scripts`; its types can't say so.
+    this.#client = client as RedisClient;
+    this.#all = [{ client: this.#client, keySuffix: "" }];
+  }
+
+  get isConnected(): boolean {
+    return this.#client.status === "ready";
+  }
+
+  async connect(): Promise<void> {
+    await askRedis(this.#client, (client) => client.connect());
+  }
+
+  run<Answer>(_: AccountId, command: (client: RedisClient) => Promise<Answer>): Promise<Answer> {
+    return askRedis(this.#client, command);
+  }
+
+  all(): readonly Primary[] {
+    return this.#all;
+  }
+
+  async refresh(): Promise<void> {}
+
+  reconnect(): void {
+    // ioredis ends a client that is disconnected while it asks sentinels. One that connects is new anyway.
+    if (this.#client.status !== "connecting") this.#client.disconnect(true);
+  }
+
+  close(): void {
+    this.#client.disconnect();
+  }
+}

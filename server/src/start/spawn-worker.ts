@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import cluster from "node:cluster";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import process from "node:process";
+
+const isDeno = "Deno" in globalThis;
+
+/** What the service itself is started with on Deno, and what `Deno.serve` needs to share a port. */
+const DENO_ARGUMENTS = [
+  "run",
+  "--no-prompt",
+  "--unstable-net",
+  ...["net", "env", "read", "write", "run", "sys", "ffi"].map((name) => `--allow-${name}`),
+];
+
+/**
+ * Starts this program again as a worker that shares its port with others. On Node the supervisor accepts connections and hands
+ * them to the workers in turn; on Deno the kernel divides them.
+ *
+ * @param environment the whole environment of the worker.
+ */
+export function spawnWorker(environment: Readonly<Record<string, string | undefined>>): ChildProcess {
+  if (!isDeno) {
+    // Metrics have values that JSON can't carry, such as NaN.
+    cluster.setupPrimary({ serialization: "advanced" });
+    return cluster.fork(environment).process;
+  }
+  const [, program = "", ...args] = process.argv;
+  return spawn(process.execPath, [...DENO_ARGUMENTS, program, ...args], {
+    env: { ...environment },
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+}
+
+/**
+ * Returns the port for workers to listen on. On Deno each would get another free port for port 0, so one is chosen here. On Node
+ * they get the same one.
+ */
+export async function sharedPort(host: string, port: number): Promise<number> {
+  if (port !== 0 || !isDeno) return port;
+  const server = createServer().listen(0, host);
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return address === null || typeof address === "string" ? 0 : address.port;
+}

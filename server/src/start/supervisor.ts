@@ -1,0 +1,206 @@
+import type { ChildProcess } from "node:child_process";
+import process from "node:process";
+import { setTimeout } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { Config } from "../config/config.ts";
+import type { BannerFacts } from "./banner.ts";
+import { STOP_MS } from "./shutdown.ts";
+import { leftoverFolders, removeDrained, workerFolder } from "./worker-folders.ts";
+import type { FromWorker, ToWorker } from "./worker-messages.ts";
+import { WorkerMetrics } from "./worker-metrics.ts";
+import { DRAINS, WORKER_VARIABLE } from "./worker-process.ts";
+
+const MIN_RESTART_DELAY_MS = 500;
+const MAX_RESTART_DELAY_MS = 30_000;
+/** A worker that has run for this long is started again after the shortest delay. */
+const STABLE_MS = 60_000;
+/** Beyond the time in which each worker ends by itself. */
+const KILL_AFTER_MS = 2_000;
+/** `OSTIARY_MAX_CONNECTIONS` is at least this. */
+const MIN_CONNECTIONS = 10;
+
+export interface SupervisorParts {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Starts a process of the service with variables added to the environment. */
+  readonly spawn: (environment: Readonly<Record<string, string>>) => ChildProcess;
+  readonly port: number;
+}
+
+/** A process that was started as a worker. */
+class WorkerChild {
+  readonly number: number;
+  readonly process: ChildProcess;
+  readonly startedMs = performance.now();
+  /** Resolves with the facts of the banner when it is ready; with `null` when it ends before. */
+  readonly ready: Promise<{ readonly facts: BannerFacts | null } | null>;
+  /** Resolves with the exit code; `null` when it was killed. */
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+
+  constructor(number: number, child: ChildProcess) {
+    this.number = number;
+    this.process = child;
+    this.exited = new Promise((resolve) => {
+      child.once("exit", (code, signal) => resolve({ code, signal }));
+      child.once("error", (error) => resolve({ code: 1, signal: error.message }));
+    });
+    const ready = new Promise<{ readonly facts: BannerFacts | null }>((resolve) => {
+      child.on("message", (message: FromWorker) => {
+        if (message.kind === "ready") resolve({ facts: message.facts });
+      });
+    });
+    this.ready = Promise.race([ready, this.exited.then(() => null)]);
+  }
+
+  collect(id: number): void {
+    this.send({ kind: "collect metrics", id });
+  }
+
+  /** Signals the process by its id: after `ChildProcess.kill`, Deno reports every exit as one by that signal. */
+  signal(signal: NodeJS.Signals): void {
+    // One that could not be started has no id.
+    if (this.process.pid === undefined) return;
+    try {
+      process.kill(this.process.pid, signal);
+    } catch {
+      // It has just ended.
+    }
+  }
+
+  send(message: ToWorker): void {
+    // A worker that has just ended has no channel.
+    if (this.process.connected) this.process.send(message, () => {});
+  }
+}
+
+/** Runs the workers of a service of several processes, so that they behave as one service. */
+export class Supervisor {
+  readonly #parts: SupervisorParts;
+  readonly #children = new Set<WorkerChild>();
+  readonly #metrics = new WorkerMetrics<WorkerChild>();
+  readonly #stopped = new AbortController();
+  #exitCode = 0;
+
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Records what nodes left that this start does not continue. Each of their journals is replayed by a process of its own, and its
+   * credit released.
+   *
+   * @returns `false` when one could not be. The process has told why.
+   */
+  async drainLeftovers(): Promise<boolean> {
+    const { config, log } = this.#parts;
+    for (const folder of await leftoverFolders(config.dataDir, config.workers)) {
+      if (this.#isStopping) return false;
+      const child = this.#start(0, { [WORKER_VARIABLE]: DRAINS, OSTIARY_DATA_DIR: folder });
+      const isDone = (await child.ready) !== null;
+      await child.exited;
+      if (!isDone) return false;
+      if (await removeDrained(folder, config.dataDir))
+        log.info({ folder }, "recorded what an earlier worker left");
+      else log.error({ folder }, "an earlier worker left journal lines that could not be recorded");
+    }
+    return true;
+  }
+
+  /** Starts all workers. @returns the facts of the banner; `null` when one could not start. The worker has told why. */
+  async start(): Promise<BannerFacts | null> {
+    const { workers } = this.#parts.config;
+    // The first migrates the database and creates the first users.
+    const first = await this.#startWorker(1, true).ready;
+    if (first === null || this.#isStopping) return null;
+    const numbers = Array.from({ length: workers - 1 }, (_, index) => index + 2);
+    const others = await Promise.all(numbers.map((number) => this.#startWorker(number, false).ready));
+    if (others.includes(null) || this.#isStopping) return null;
+    for (const child of this.#children) void this.#keepRunning(child);
+    return first.facts;
+  }
+
+  /** Passes a signal on to all workers. SIGTERM and SIGINT stop the service. */
+  signal(signal: "SIGTERM" | "SIGINT" | "SIGHUP"): void {
+    if (signal !== "SIGHUP") this.#stopped.abort();
+    for (const child of this.#children) child.signal(signal);
+  }
+
+  /** Resolves when the service is told to stop, or a worker was replaced by another node. */
+  async untilStopped(): Promise<void> {
+    if (this.#isStopping) return;
+    await new Promise((resolve) => this.#stopped.signal.addEventListener("abort", resolve, { once: true }));
+  }
+
+  /** Stops all workers and resolves with the exit code when they have ended. Workers that do not end in time are killed. */
+  async stop(): Promise<number> {
+    const { prestopS, drainS } = this.#parts.config;
+    if (!this.#isStopping) this.signal("SIGTERM");
+    const ended = Promise.all([...this.#children].map((child) => child.exited));
+    const timeoutMs = (prestopS + drainS) * 1_000 + STOP_MS + KILL_AFTER_MS;
+    await Promise.race([ended, setTimeout(timeoutMs, null, { ref: false })]);
+    for (const child of this.#children) {
+      this.#parts.log.fatal({ worker: child.number }, "the time to stop is over: the worker is killed");
+      this.#exitCode = 1;
+      child.signal("SIGKILL");
+    }
+    return this.#exitCode;
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopped.signal.aborted;
+  }
+
+  #startWorker(number: number, takesOver: boolean): WorkerChild {
+    const { config, port } = this.#parts;
+    const connections = Math.max(MIN_CONNECTIONS, Math.ceil(config.maxConnections / config.workers));
+    return this.#start(number, {
+      [WORKER_VARIABLE]: String(number),
+      PORT: String(port),
+      OSTIARY_DATA_DIR: workerFolder(config.dataDir, number),
+      OSTIARY_MAX_CONNECTIONS: String(connections),
+      // It would remove the other workers, too.
+      OSTIARY_TAKE_OVER: takesOver && config.takeOver ? "1" : "0",
+    });
+  }
+
+  #start(number: number, environment: Readonly<Record<string, string>>): WorkerChild {
+    const child = new WorkerChild(number, this.#parts.spawn({ ...environment, OSTIARY_WORKERS: "1" }));
+    this.#children.add(child);
+    child.process.on("message", (message: FromWorker) => void this.#received(child, message));
+    void child.exited.then(({ code }) => {
+      this.#children.delete(child);
+      void this.#metrics.ended(child);
+      if (code !== 0) this.#exitCode = 1;
+    });
+    return child;
+  }
+
+  async #received(child: WorkerChild, message: FromWorker): Promise<void> {
+    if (message.kind === "metrics") this.#metrics.answered(message.id, message.metrics);
+    if (message.kind !== "read metrics") return;
+    const { id } = message;
+    child.send({ kind: "all metrics", id, all: await this.#metrics.collect([...this.#children]) });
+  }
+
+  /** Starts a worker again each time it ends, later each time that it does not run for long. */
+  async #keepRunning(first: WorkerChild): Promise<void> {
+    const { number } = first;
+    let delayMs = MIN_RESTART_DELAY_MS;
+    for (let child = first; ; child = this.#startWorker(number, false)) {
+      const { code, signal } = await child.exited;
+      if (this.#isStopping) return;
+      // A worker that ends by itself has been replaced: another node has taken the database over.
+      if (code === 0) return this.signal("SIGTERM");
+      // The service goes on, so this is no failure of it.
+      this.#exitCode = 0;
+      if (performance.now() - child.startedMs > STABLE_MS) delayMs = MIN_RESTART_DELAY_MS;
+      this.#parts.log.error(
+        { worker: number, code, signal, delayMs },
+        "a worker has ended: starting it again",
+      );
+      await setTimeout(delayMs, null, { signal: this.#stopped.signal }).catch(() => {});
+      if (this.#isStopping) return;
+      delayMs = Math.min(2 * delayMs, MAX_RESTART_DELAY_MS);
+    }
+  }
+}

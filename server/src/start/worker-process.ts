@@ -1,0 +1,74 @@
+import cluster from "node:cluster";
+import process from "node:process";
+import { withTimeout } from "../errors/deadline.ts";
+import type { Metrics, MetricsJson } from "../metrics/metrics.ts";
+import type { BannerFacts } from "./banner.ts";
+import type { Shutdown } from "./shutdown.ts";
+import type { FromWorker, ToWorker } from "./worker-messages.ts";
+
+/** Set by the supervisor for its workers: the number of the worker, or {@link DRAINS}. Nobody else sets it. */
+export const WORKER_VARIABLE = "_OSTIARY_WORKER";
+/** The worker serves no requests, but records what an earlier one left in its folder. */
+export const DRAINS = "drain";
+
+/** Longer than the supervisor waits for each worker. */
+const METRICS_TIMEOUT_MS = 3_000;
+
+/** The process is a worker of a service of several. */
+export interface WorkerProcess {
+  /** From 1. The first worker does what is done once for the service. */
+  readonly number: number;
+  readonly drains: boolean;
+  /** Tells the supervisor that the worker serves requests. */
+  ready(facts: BannerFacts | null): void;
+  /** Makes `metrics` those of all workers, and lets the supervisor read this worker's. */
+  shareMetrics(metrics: Metrics): void;
+  /** Stops when the supervisor is gone. */
+  stopWithSupervisor(shutdown: Shutdown): void;
+}
+
+/** @returns `null` when the service is this one process, or this is the supervisor. */
+export function workerProcess(
+  environment: Readonly<Record<string, string | undefined>>,
+): WorkerProcess | null {
+  const name = environment[WORKER_VARIABLE];
+  if (name === undefined || process.send === undefined) return null;
+  return {
+    number: name === DRAINS ? 0 : Number(name),
+    drains: name === DRAINS,
+    ready: (facts) => send({ kind: "ready", facts }),
+    shareMetrics,
+    stopWithSupervisor: (shutdown) => {
+      // Otherwise node:cluster ends the process at once when the supervisor is gone, and its requests with it.
+      if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
+      process.on("disconnect", () => shutdown.begin("SIGTERM"));
+    },
+  };
+}
+
+function shareMetrics(metrics: Metrics): void {
+  const waiting = new Map<number, (all: readonly MetricsJson[]) => void>();
+  let count = 0;
+  process.on("message", (message: ToWorker) => {
+    if (message.kind === "collect metrics") {
+      const { id } = message;
+      void metrics.json().then((own) => send({ kind: "metrics", id, metrics: own }));
+    } else if (message.kind === "all metrics") {
+      waiting.get(message.id)?.(message.all);
+      waiting.delete(message.id);
+    }
+  });
+  metrics.addUp(() => {
+    const id = ++count;
+    const answer = new Promise<readonly MetricsJson[]>((resolve) => {
+      waiting.set(id, resolve);
+      send({ kind: "read metrics", id });
+    });
+    return withTimeout(METRICS_TIMEOUT_MS, () => answer).finally(() => waiting.delete(id));
+  });
+}
+
+function send(message: FromWorker): void {
+  // Without the supervisor the worker is about to stop.
+  if (process.connected) process.send?.(message);
+}
