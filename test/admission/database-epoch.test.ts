@@ -107,7 +107,7 @@ describe("the epoch of a database", () => {
     }
   });
 
-  it("begins anew for a backup that lacks a single published change, however long its node waits", async () => {
+  it("begins a new epoch for a backup that lacks a single published change, however long its node waits", async () => {
     const { redis, backup } = await backedUp();
     const node = nodeOf(backup, redis);
     const { joining, checks } = await join(node);

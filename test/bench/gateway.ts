@@ -58,34 +58,7 @@ async function serveModels(): Promise<void> {
   process.send?.((server.address() as AddressInfo).port);
 }
 
-/** Passes requests on, and answers back, and does nothing else. */
-async function serveBareProxy(origin: string): Promise<void> {
-  const agent = new Agent({ connections: null, pipelining: 1 });
-  const server = createServer(
-    { noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS },
-    async (incoming, response) => {
-      let text = "";
-      for await (const part of incoming.setEncoding("utf8")) text += part;
-      const options = { origin, path: incoming.url ?? "/", method: "POST" as const, body: text };
-      agent.dispatch(
-        { ...options, headers: { "content-type": "application/json" } },
-        {
-          onRequestStart: () => {},
-          onResponseStart: (_, status, headers) => void response.writeHead(status, headers),
-          onResponseData: (_, chunk) => void response.write(chunk),
-          onResponseEnd: () => void response.end(),
-          onResponseError: (_, error) => void response.destroy(error),
-        },
-      );
-    },
-  ).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  process.send?.((server.address() as AddressInfo).port);
-}
-
-const [, , role, argument] = process.argv;
-if (role === "models") await serveModels();
-else if (role === "bare-proxy") await serveBareProxy(argument ?? "");
+if (process.argv[2] === "models") await serveModels();
 else await measure();
 
 /** Of a process, in microseconds. */
@@ -107,8 +80,8 @@ interface Asked {
   readonly model: (name: string) => string;
 }
 
-async function startHere(role: string, ...more: string[]): Promise<Asked & Disposable> {
-  const child = fork(fileURLToPath(import.meta.url), [role, ...more], { execArgv: ["--import", "tsx"] });
+async function startProgram(file: URL, argument: string): Promise<Asked & Disposable> {
+  const child = fork(fileURLToPath(file), [argument], { execArgv: ["--import", "tsx"] });
   const [port] = await once(child, "message");
   const baseUrl = `http://127.0.0.1:${port}/v1`;
   const stop = () => void child.kill();
@@ -128,8 +101,11 @@ async function startGateway(catalogFile: string): Promise<Asked & AsyncDisposabl
 }
 
 async function measure(): Promise<void> {
-  using models = await startHere("models");
-  using bareProxy = await startHere("bare-proxy", new URL(models.baseUrl).origin);
+  using models = await startProgram(new URL(import.meta.url), "models");
+  using bareProxy = await startProgram(
+    new URL("peers/bare-proxy.ts", import.meta.url),
+    new URL(models.baseUrl).origin,
+  );
   await using catalog = await writeCatalog({
     upstreams: {
       main: {

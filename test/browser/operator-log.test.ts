@@ -44,6 +44,7 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
     await details.getByText(failed).waitFor();
     await details.getByRole("link").click();
     await page.waitForURL(`**/operator/accounts/${id}*`);
+    await details.waitFor({ state: "detached" });
 
     // The palette finds a request of any account.
     await page.keyboard.press("Control+k");

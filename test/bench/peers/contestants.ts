@@ -1,12 +1,9 @@
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Agent } from "undici";
 import { writeCatalog } from "../../fixtures/catalog.ts";
 import { freePort, startRedis } from "../../fixtures/redis.ts";
 import { commandOf, type Service, type ServiceOptions, startService } from "../../fixtures/service.ts";
@@ -16,7 +13,7 @@ import { exists, find, findPostgres, run, TOOLS } from "./tools.ts";
 
 const PORTKEY = "1.15.2";
 const LITELLM = "1.106.0";
-const KEEP_ALIVE_MS = 600_000;
+const BARE_PROXY = fileURLToPath(new URL("bare-proxy.ts", import.meta.url));
 const START_TIMEOUT_MS = 120_000;
 
 /** Something between a client and a model, that is measured. */
@@ -97,37 +94,8 @@ async function startNginx(location: string, more = "") {
   return { origin, pid: pidOf(child), [Symbol.asyncDispose]: () => end(child, folder) };
 }
 
-/** Passes requests on, and answers back, and does nothing else: what a proxy on Node costs at least. */
-async function serveBareProxy(origin: string): Promise<void> {
-  const agent = new Agent({ connections: null, pipelining: 1 });
-  const server = createServer(
-    { noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS },
-    async (incoming, response) => {
-      let text = "";
-      for await (const part of incoming.setEncoding("utf8")) text += part;
-      const options = { origin, path: incoming.url ?? "/", method: "POST" as const, body: text };
-      agent.dispatch(
-        { ...options, headers: { "content-type": "application/json" } },
-        {
-          onRequestStart: () => {},
-          onResponseStart: (_, status, headers) => void response.writeHead(status, headers),
-          onResponseData: (_, chunk) => void response.write(chunk),
-          onResponseEnd: () => void response.end(),
-          onResponseError: (_, error) => void response.destroy(error),
-        },
-      );
-    },
-  ).listen({ port: 0, host: "127.0.0.1", backlog: 4_096 });
-  await once(server, "listening");
-  process.send?.((server.address() as AddressInfo).port);
-}
-
-if (process.argv[2] === "bare-proxy") await serveBareProxy(process.argv[3] ?? "");
-
 async function startBareProxy(models: string): Promise<Contestant> {
-  const child = fork(fileURLToPath(import.meta.url), ["bare-proxy", models], {
-    execArgv: ["--import", "tsx"],
-  });
+  const child = fork(BARE_PROXY, [models], { execArgv: ["--import", "tsx"] });
   const [port] = await once(child, "message");
   return {
     name: "bare undici proxy",

@@ -7,22 +7,19 @@ import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
 import { LazyDialog } from "../../components/lazy.tsx";
 import { lazyCode, usePreload } from "../../components/lazy-code.tsx";
-import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { searchList } from "../../components/SearchSelect.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./Audit.module.css";
 import { countText } from "./count-text.ts";
-import { EntryTable } from "./EntryTable.tsx";
 import { EntryList, type EntryPage } from "./entry-list.ts";
 import { Filters } from "./Filters.tsx";
 import { countFilters } from "./filters.ts";
 import { KeyField } from "./KeyField.tsx";
-import { ListEnd } from "./ListEnd.tsx";
 import { LiveToggle } from "./LiveToggle.tsx";
+import { entryDetails, LogEntries } from "./LogEntries.tsx";
 import { LogTotals } from "./LogTotals.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
-import { FilterRefused, NoEntries } from "./NoEntries.tsx";
 import { SavedViews } from "./SavedViews.tsx";
 import { type AuditSearch, NO_FILTERS } from "./search.ts";
 import type { TailState } from "./tail.ts";
@@ -34,7 +31,6 @@ import { useOpenEntry } from "./use-open-entry.ts";
 import { useSummary } from "./use-summary.ts";
 import { useView } from "./use-view.ts";
 
-const entryDetails = lazyCode(async () => (await import("./EntryDetails.tsx")).EntryDetails);
 const viewDialog = lazyCode(async () => (await import("./ViewDialog.tsx")).ViewDialog);
 // Few users export, so the dialog is loaded on demand.
 const exportDialog = lazyCode(async () => (await import("./export/ExportDialog.tsx")).ExportDialog);
@@ -83,8 +79,8 @@ export function Audit() {
       void navigate({ search: (now) => ({ ...now, entry }), replace: isReplaced }),
     [navigate],
   );
-  const { opened, open, close } = useOpenEntry(search.entry, putEntry, entries, log.isPending);
-  const isOpen = opened !== null;
+  const openEntry = useOpenEntry(search.entry, putEntry, entries, log.isPending);
+  const isOpen = openEntry.opened !== null;
   useEffect(() => {
     hasOpened.current = isOpen;
     if (!isReading()) show();
@@ -101,12 +97,6 @@ export function Audit() {
     toTop();
     show();
   };
-  const goBy = (step: number) => {
-    const place = opened?.place == null ? null : opened.place + step;
-    if (place === null || entries.at(entries.indexOf(place)) === undefined) return null;
-    return () => open(place);
-  };
-
   return (
     <div className={styles.audit}>
       <AuditHead
@@ -145,60 +135,26 @@ export function Audit() {
       <p className={textStyles.visuallyHidden} role="status">
         {countText(log.data?.pages[0])}
       </p>
-      <div className={styles.entriesPlace}>
-        {log.isPending ? <Loading what="entries" /> : null}
-        {isRefused ? <FilterRefused /> : null}
-        {log.isError && !isRefused && !log.isFetchNextPageError ? (
-          <LoadError error={log.error} busy={log.isFetching} retry={() => void readAgain()} />
-        ) : null}
+      <LogEntries
+        log={log}
+        loadMore={loadMore}
+        entries={entries}
+        filters={filters}
+        chosenKey={chosenKey}
+        columns={columns}
+        scroller={scroller}
+        openEntry={openEntry}
+        fresh={live.fresh}
+        isIncomplete={gapsLeft(live) > 0}
+        put={put}
+        clearFilters={clearFilters}
+        retry={() => void readAgain()}
+        refresh={refresh}
+        onTop={show}
+      >
         {live.told === null ? null : <p className={textStyles.small}>{live.told}</p>}
         <NewEntries count={live.waiting} show={showWaiting} />
-        {log.isSuccess && entries.length === 0 ? (
-          <NoEntries
-            filters={filters}
-            chosenKey={chosenKey}
-            remove={(name) =>
-              void navigate({
-                search: (now) => ({
-                  ...now,
-                  [name]: undefined,
-                  ...(name === "from" ? { range: undefined } : {}),
-                }),
-              })
-            }
-            clear={clearFilters}
-          />
-        ) : null}
-        {entries.length > 0 ? (
-          <EntryTable
-            key={JSON.stringify(filters)}
-            entries={entries}
-            fresh={live.fresh}
-            hasMore={log.hasNextPage}
-            openPlace={opened?.place ?? null}
-            scroller={scroller}
-            columns={columns}
-            open={open}
-            loadMore={loadMore}
-            onTop={show}
-          >
-            <ListEnd log={log} count={entries.length} isIncomplete={gapsLeft(live) > 0} readAgain={refresh} />
-          </EntryTable>
-        ) : null}
-      </div>
-
-      {opened === null ? null : (
-        <LazyDialog
-          code={entryDetails}
-          props={{
-            opened,
-            goNewer: goBy(-1),
-            goOlder: goBy(1),
-            finalFocus: () => scroller.current?.querySelector<HTMLElement>('[tabindex="0"]') ?? null,
-            onClose: close,
-          }}
-        />
-      )}
+      </LogEntries>
       {isViewing ? (
         <LazyDialog
           code={viewDialog}
