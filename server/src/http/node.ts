@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import {
   createServer,
   type IncomingMessage,
@@ -9,6 +10,7 @@ import { createServer as createSecureServer, Server as SecureServer } from "node
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Failure } from "../errors/failure.ts";
+import { Acceptors, BACKLOG } from "./acceptors.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
@@ -40,8 +42,10 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   const unused = unusedConnections(server);
   server.on("checkContinue", (request, response) => handle(request, response, true));
   answerRefusals(server, served.newRequestId);
-  server.maxConnections = options.maxConnections;
+  const acceptors = new Acceptors(server, options.maxConnections);
   await listening(server, options);
+  // Connections of a worker are accepted by the process that has started it.
+  if (!cluster.isWorker) acceptors.open();
   const address = server.address();
   if (address === null || typeof address === "string")
     throw new Error("the server does not listen on a port");
@@ -55,7 +59,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     },
     close: (drainMs) => {
       closing = true;
-      const closed = close(server, drainMs);
+      const closed = close(server, acceptors, drainMs);
       // No client waits for an answer on these.
       for (const socket of unused) socket.destroy();
       return closed;
@@ -171,20 +175,18 @@ function linger(request: IncomingMessage): void {
 function listening(server: Server | SecureServer, { host, port }: ListenerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, backlog: BACKLOG }, () => {
       server.off("error", reject);
       resolve();
     });
   });
 }
 
-function close(server: Server | SecureServer, drainMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), drainMs);
-    server.close(() => {
-      clearTimeout(cut);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
+async function close(server: Server | SecureServer, acceptors: Acceptors, drainMs: number): Promise<void> {
+  const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+  const accepted = acceptors.close();
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  await Promise.all([accepted, closed]);
+  clearTimeout(cut);
 }

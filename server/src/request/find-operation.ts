@@ -7,39 +7,72 @@ import type { RequestContext } from "./request-context.ts";
 
 const MAX_NAME_LENGTH = 256;
 
+/** The operations that are served, by path. */
+export class OperationTable {
+  readonly all: readonly Operation[];
+  readonly #byPath = new Map<string, readonly Operation[]>();
+  readonly #withParameter: readonly Operation[];
+
+  constructor(operations: readonly Operation[]) {
+    this.all = operations;
+    for (const operation of operations) {
+      this.#byPath.set(operation.path, [...(this.#byPath.get(operation.path) ?? []), operation]);
+    }
+    this.#withParameter = operations.filter(({ path }) => path.includes("{"));
+  }
+
+  /** The operations at a path, whatever their methods, with or without a trailing slash. */
+  *at(pathAsSent: string): Iterable<Found> {
+    const path = withoutLastSlash(pathAsSent);
+    for (const operation of this.#byPath.get(path) ?? []) yield { operation, parameters: NO_PARAMETERS };
+    for (const operation of this.#withParameter) {
+      const parameters = matchPath(operation, path);
+      if (parameters !== null) yield { operation, parameters };
+    }
+  }
+
+  /** Whether a request is one of the management API. */
+  isManagement({ method, path }: Pick<Exchange, "method" | "path">): boolean {
+    for (const { operation } of this.at(path)) {
+      if (methodsOf(operation).includes(method)) return operation.kind === "management";
+    }
+    return false;
+  }
+
+  /** The names of the operations in audit entries. */
+  get names(): readonly string[] {
+    return this.all.flatMap((operation) =>
+      methodsOf(operation).map((method) => `${method} ${operation.path}`),
+    );
+  }
+}
+
+interface Found {
+  readonly operation: Operation;
+  readonly parameters: PathParameters;
+}
+
 /**
- * Finds the operation of a request's method and path, with or without a trailing slash. An operation that answers GET answers
- * HEAD. If there is none, returns a public operation that answers with `not_found`, or with `method_not_allowed` and `allow`.
+ * Finds the operation of a request's method and path. An operation that answers GET answers HEAD. If there is none, returns a
+ * public operation that answers with `not_found`, or with `method_not_allowed` and `allow`.
  */
-export function findOperation(
-  request: RequestContext,
-  operations: readonly Operation[],
-): { readonly operation: Operation; readonly parameters: PathParameters } {
-  const { method, path: pathAsSent } = request.exchange;
-  const path = withoutLastSlash(pathAsSent);
+export function findOperation(request: RequestContext, operations: OperationTable): Found {
+  const { method, path } = request.exchange;
   const allowed: string[] = [];
-  for (const operation of operations) {
-    const parameters = matchPath(operation, path);
-    if (parameters === null) continue;
-    const methods = methodsOf(operation);
+  for (const found of operations.at(path)) {
+    const methods = methodsOf(found.operation);
     if (methods.includes(method)) {
-      request.operation = `${method} ${operation.path}`;
-      return { operation, parameters };
+      request.operation = `${method} ${found.operation.path}`;
+      return found;
     }
     allowed.push(...methods);
   }
-  const isUnknown = allowed.length === 0 || isUnserved(method, path);
-  const failure = isUnknown ? notFoundHint(path) : methodNotAllowed(allowed);
+  const served = withoutLastSlash(path);
+  const isUnknown = allowed.length === 0 || isUnserved(method, served);
+  const failure = isUnknown ? notFoundHint(served) : methodNotAllowed(allowed);
   const operation = notServed(request.exchange, failure);
   request.operation = operation.path;
   return { operation, parameters: NO_PARAMETERS };
-}
-
-/** The names of these operations in audit entries. */
-export function operationNames(operations: readonly Operation[]): readonly string[] {
-  return operations.flatMap((operation) =>
-    methodsOf(operation).map((method) => `${method} ${operation.path}`),
-  );
 }
 
 const GET_AND_HEAD = ["GET", "HEAD"];
@@ -55,9 +88,7 @@ function matchPath(
   { path: pattern, parameterSpansSlashes }: Pick<Operation, "path" | "parameterSpansSlashes">,
   path: string,
 ): PathParameters | null {
-  if (pattern === path) return NO_PARAMETERS;
   const [start, end] = [pattern.indexOf("{"), pattern.indexOf("}")];
-  if (start === -1) return null;
   const suffix = pattern.slice(end + 1);
   if (!path.startsWith(pattern.slice(0, start)) || !path.endsWith(suffix)) return null;
   const value = path.slice(start, path.length - suffix.length);

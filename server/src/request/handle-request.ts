@@ -10,7 +10,7 @@ import { runManagement } from "./run-management.ts";
 import type { Services } from "./services.ts";
 
 /**
- * The lifecycle of a request under `/v1` and `/dashboard`. Each step throws a `Failure` to end the request; the comment names the
+ * The lifecycle of a request under `/v1` and `/dashboard` that the process has the capacity to serve. Each step throws a `Failure` to end the request; the comment names the
  * statuses. Whatever happens the request is answered and, if its key is known, recorded. Never rejects.
  */
 export async function handleRequest(request: RequestContext, services: Services): Promise<void> {
@@ -18,10 +18,7 @@ export async function handleRequest(request: RequestContext, services: Services)
   try {
     const { operation, parameters } = findOperation(request, services.operations); // a public operation answers 404 and 405
     // A key can be revoked whatever the load.
-    if (operation.kind !== "management") {
-      services.overload.requireCapacity(); // 503
-      services.recorder.requireRoom(); // 503
-    }
+    if (operation.kind !== "management") services.recorder.requireRoom(); // 503
     const identity = await authenticate(request, operation, services); // 401
     if (operation.kind === "public") return await respond(request, await operation.run(), services);
     if (operation.kind === "query") {

@@ -1,30 +1,62 @@
+import type { Logger } from "pino";
 import { Failure } from "../errors/failure.ts";
 
-const TICK_MS = 100;
-/** The weight of earlier measurements in the moving average of the delay. */
-const MEMORY = 0.7;
-const RETRY_AFTER_MS = 1_000;
+const TICK_MS = 20;
+/** The average delay of the event loop above which every new request is refused, whatever has caused it. */
+const MAX_AVERAGE_DELAY_MS = 1_000;
+/** The weight of earlier measurements in the average: about that of the last 300 ms. */
+const MEMORY = 0.93;
+/** A process is overloaded when for this time each turn of its event loop took so long and brought so many requests. */
+const LONG_TURNS_MS = 150;
+const LONG_TURN_MS = 50;
+/** Fewer requests at once are served, however long a turn takes. */
+const MIN_REQUESTS_IN_TURN = 200;
+/**
+ * The share of the requests that an overloaded process admits is multiplied by this as long as turns are long, and else raised by that,
+ * every {@link TICK_MS}. It has a minimum because turns are also long when other programs take the processor.
+ */
+const LESS = 0.85;
+const MORE = 0.01;
+const MIN_ADMITTED = 0.15;
+/** An overloaded process has recovered when it had to refuse nothing for this time. */
+const RECOVERY_MS = 1_000;
+
+const FAILURE = new Failure(
+  "server_is_overloaded",
+  "The service has more to do than it can. Try again shortly.",
+  { retryAfterMs: 1_000 },
+);
 
 /**
- * Measures the delay of the event loop. A delayed process refuses new requests, which would delay the running ones even
- * more.
+ * Measures how long the event loop takes for a turn: how late a timer is that is due at its end. If more requests come than the
+ * process can serve, turns become longer and longer, and nobody is answered in time. Then it refuses some, so that the others are
+ * served as fast as ever.
  */
 export class Overload {
-  readonly #maxLagMs: number;
   readonly #monotonicMs: () => number;
-  #expectedMs: number;
-  #lagMs = 0;
+  readonly #log: Logger;
+  #dueMs: number;
+  #averageMs = 0;
+  /** When the first of a series of long turns began; `null` after a short one. */
+  #longSinceMs: number | null = null;
+  #requestsInTurn = 0;
+  /** Until when the process counts as overloaded. */
+  #overloadedUntilMs: number | null = null;
+  /** The share of the requests that are admitted under overload, and when it was adapted. */
+  #admitted = 1;
+  #adaptedMs = 0;
   #shed = 0;
+  #shedBefore = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
 
-  constructor(maxLagMs: number, monotonicMs: () => number) {
-    this.#maxLagMs = maxLagMs;
+  constructor({ monotonicMs, log }: { readonly monotonicMs: () => number; readonly log: Logger }) {
     this.#monotonicMs = monotonicMs;
-    this.#expectedMs = monotonicMs() + TICK_MS;
+    this.#log = log;
+    this.#dueMs = monotonicMs() + TICK_MS;
   }
 
   start(): void {
-    this.#expectedMs = this.#monotonicMs() + TICK_MS;
+    this.#dueMs = this.#monotonicMs() + TICK_MS;
     this.#timer = setInterval(() => this.tick(), TICK_MS);
   }
 
@@ -32,15 +64,23 @@ export class Overload {
     if (this.#timer !== null) clearInterval(this.#timer);
   }
 
-  /** Call it every tenth of a second. */
+  /** Call it every {@link TICK_MS}. */
   tick(): void {
-    const late = Math.max(0, this.#monotonicMs() - this.#expectedMs);
-    this.#lagMs = this.#lagMs * MEMORY + late * (1 - MEMORY);
-    this.#expectedMs = this.#monotonicMs() + TICK_MS;
+    const nowMs = this.#monotonicMs();
+    const lateMs = Math.max(0, nowMs - this.#dueMs);
+    this.#averageMs = this.#averageMs * MEMORY + lateMs * (1 - MEMORY);
+    const isLong = lateMs > LONG_TURN_MS && this.#requestsInTurn >= MIN_REQUESTS_IN_TURN;
+    this.#longSinceMs = isLong ? (this.#longSinceMs ?? this.#dueMs) : null;
+    this.#adapt(nowMs);
+    this.#dueMs = nowMs + TICK_MS;
+    this.#requestsInTurn = 0;
+    if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > LONG_TURNS_MS) this.#begin(nowMs);
+    else if (this.#overloadedUntilMs !== null && nowMs > this.#overloadedUntilMs) this.#end();
   }
 
-  get lagMs(): number {
-    return this.#lagMs;
+  /** The average delay of the event loop. */
+  get delayMs(): number {
+    return this.#averageMs;
   }
 
   /** The number of requests that were refused. */
@@ -48,12 +88,45 @@ export class Overload {
     return this.#shed;
   }
 
-  /** @throws {Failure} `server_is_overloaded` while the event loop is delayed. */
-  requireCapacity(): void {
-    if (this.#lagMs <= this.#maxLagMs) return;
+  /** Counts a request that has arrived. Returns the failure to refuse it with; `null` to serve it. */
+  arrived(): Failure | null {
+    this.#requestsInTurn++;
+    if (this.#averageMs > MAX_AVERAGE_DELAY_MS) return this.#refuse();
+    if (this.#overloadedUntilMs === null) return null;
+    const nowMs = this.#monotonicMs();
+    // A turn can bring so many requests that the timer does not run for seconds.
+    if (nowMs - this.#adaptedMs >= TICK_MS) this.#adapt(nowMs);
+    if (Math.random() < this.#admitted) return null;
+    this.#overloadedUntilMs = nowMs + RECOVERY_MS;
+    return this.#refuse();
+  }
+
+  /** Admits fewer requests if this turn has taken too long by now, and more if not. */
+  #adapt(nowMs: number): void {
+    if (this.#overloadedUntilMs === null) return;
+    this.#adaptedMs = nowMs;
+    const isLong = nowMs - this.#dueMs > LONG_TURN_MS;
+    this.#admitted = isLong
+      ? Math.max(this.#admitted * LESS, MIN_ADMITTED)
+      : Math.min(this.#admitted + MORE, 1);
+  }
+
+  #refuse(): Failure {
     this.#shed++;
-    throw new Failure("server_is_overloaded", "The service has more to do than it can. Try again shortly.", {
-      retryAfterMs: RETRY_AFTER_MS,
-    });
+    return FAILURE;
+  }
+
+  #begin(nowMs: number): void {
+    if (this.#overloadedUntilMs === null) {
+      this.#shedBefore = this.#shed;
+      this.#log.warn("more requests come than this process can serve: some are refused");
+    }
+    this.#overloadedUntilMs = nowMs + RECOVERY_MS;
+  }
+
+  #end(): void {
+    this.#overloadedUntilMs = null;
+    this.#admitted = 1;
+    this.#log.info({ refused: this.#shed - this.#shedBefore }, "requests are not refused any more");
   }
 }

@@ -1,8 +1,10 @@
 import { InFlight } from "../admission/in-flight.ts";
 import { requestIdOf } from "../contract/entry.ts";
+import type { Failure } from "../errors/failure.ts";
+import { clientAddress } from "../networks/client-address.ts";
 import type { Exchange } from "./exchange.ts";
-import { operationNames } from "./find-operation.ts";
 import { handleRequest } from "./handle-request.ts";
+import { errorAnswerOf } from "./messages-client.ts";
 import { checkBody } from "./receive-body.ts";
 import { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -25,7 +27,7 @@ export class RequestHandler {
 
   /** The names of the served operations in audit entries. */
   get operationNames(): readonly string[] {
-    return operationNames(this.#services.operations);
+    return this.#services.operations.names;
   }
 
   /** Requests that are being answered. */
@@ -35,7 +37,11 @@ export class RequestHandler {
 
   /** Answers one request. Never rejects. */
   async handle(exchange: Exchange): Promise<void> {
-    const { newId, monotonicMs, trustedProxies } = this.#services;
+    const { newId, monotonicMs, trustedProxies, overload, operations } = this.#services;
+    const overloaded = overload.arrived();
+    // A key can be revoked whatever the load.
+    if (overloaded !== null && !operations.isManagement(exchange))
+      return await this.#refuse(exchange, overloaded);
     const request = new RequestContext(exchange, newId(), monotonicMs(), trustedProxies);
     this.#requests.add(request);
     await handleRequest(request, this.#services);
@@ -43,6 +49,25 @@ export class RequestHandler {
     if (request.isWithoutKnownKey) this.#withoutKnownKey++;
     this.#requests.delete(request);
     if (this.#requests.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+
+  /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */
+  async #refuse(exchange: Exchange, failure: Failure): Promise<void> {
+    const requestId = requestIdOf(this.#services.newId());
+    const { status, headers, body } = errorAnswerOf(exchange, failure, requestId);
+    await exchange.respond(status, { ...headers, "x-request-id": requestId }, body);
+    this.#services.accessLog?.({
+      requestId,
+      method: exchange.method,
+      path: exchange.path,
+      status,
+      durationMs: 0,
+      clientAddress: clientAddress(
+        exchange.peer,
+        exchange.header("x-forwarded-for"),
+        this.#services.trustedProxies,
+      ),
+    });
   }
 
   #logAccess(request: RequestContext): void {

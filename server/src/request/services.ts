@@ -11,13 +11,13 @@ import type { Credits } from "../credits/credits.ts";
 import type { Idempotency } from "../idempotency/idempotency.ts";
 import type { Networks } from "../networks/networks.ts";
 import type { Compress } from "../operations/compressed-body.ts";
-import type { Operation } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
+import type { OperationTable } from "./find-operation.ts";
 import type { Overload } from "./overload.ts";
 
 /** What the request lifecycle uses. */
 export interface Services {
-  readonly operations: readonly Operation[];
+  readonly operations: OperationTable;
   readonly access: Access;
   /** The account that a management token may act for. @throws {Failure} when there is none. */
   readonly accountOfToken: (token: string, clientInfo: ClientInfo) => Promise<AccountId>;

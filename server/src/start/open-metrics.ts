@@ -39,8 +39,8 @@ function measureRequests(
   metrics.gauges(null, {
     requests_in_flight: ["Requests under /v1 that are being answered.", () => requests.inFlight],
     event_loop_lag_seconds: [
-      "Delay of the event loop. Beyond one second new requests are refused.",
-      () => overload.lagMs / 1_000,
+      "Average delay of the event loop. Beyond one second every new request is refused.",
+      () => overload.delayMs / 1_000,
     ],
     request_body_bytes: [
       "Bytes of request bodies that are being received or wait for admission.",
@@ -53,7 +53,7 @@ function measureRequests(
       "Refused requests under /v1 without a known key. They are in no account's audit log.",
       () => requests.withoutKnownKey,
     ],
-    shed_requests: ["Requests refused because the event loop was delayed.", () => overload.shed],
+    shed_requests: ["Requests refused because more came than the process could serve.", () => overload.shed],
   });
   metrics.counters("reason", {
     request_bodies_refused: [

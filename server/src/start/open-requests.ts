@@ -6,6 +6,7 @@ import { restOperations } from "../management/rest/rest-operations.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { allOperations } from "../operations/all-operations.ts";
 import { createCompressor } from "../operations/compressed-body.ts";
+import { OperationTable } from "../request/find-operation.ts";
 import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
 import { TokenEstimator } from "../tokens/token-estimate.ts";
@@ -15,9 +16,6 @@ import type { OpenProcedures, ProcedureDependencies } from "./open-procedures.ts
 import type { OpenResponses } from "./open-responses.ts";
 import { openTracing } from "./runtime.ts";
 import { SECOND_MS, type Startup } from "./startup.ts";
-
-/** The average delay of the event loop above which the process is overloaded. */
-const MAX_LAG_MS = 1_000;
 
 export type OpenRequests = Awaited<ReturnType<typeof openRequests>>;
 
@@ -36,23 +34,25 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   const ids = new EntryIds(Date.now);
   const newId = () => ids.next();
   const bodies = new BodyBudget(shareOut(config.maxUnfinishedBodyBytes, config.maxBodyBytes));
-  const overload = new Overload(MAX_LAG_MS, monotonicMs);
+  const overload = new Overload({ monotonicMs, log });
   overload.start();
   teardown.add("overload", async () => overload.stop());
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
   const estimator = new TokenEstimator(loadTokenizer);
-  const operations = allOperations({
-    catalog,
-    auditLog: records.auditLog,
-    reads: records.reads,
-    ...dependencies.responses,
-    management: restOperations({ ...access, ...dependencies.procedures, reads: records.reads }),
-    gateway: dependencies.gateway,
-    estimator,
-    maxBodyBytes: config.maxBodyBytes,
-    monotonicMs,
-    service: () => ({ name: config.serviceName, version, url: dependencies.publicUrl() ?? "/" }),
-  });
+  const operations = new OperationTable(
+    allOperations({
+      catalog,
+      auditLog: records.auditLog,
+      reads: records.reads,
+      ...dependencies.responses,
+      management: restOperations({ ...access, ...dependencies.procedures, reads: records.reads }),
+      gateway: dependencies.gateway,
+      estimator,
+      maxBodyBytes: config.maxBodyBytes,
+      monotonicMs,
+      service: () => ({ name: config.serviceName, version, url: dependencies.publicUrl() ?? "/" }),
+    }),
+  );
   const requests = new RequestHandler({
     operations,
     access: access.access,

@@ -107,7 +107,7 @@ async function startBareProxy(models: string): Promise<Contestant> {
   };
 }
 
-/** The service as operators run it, with its own defaults and a plan without limits on the rate. */
+/** The service as operators run it, with its own defaults and a plan without limits on the rate. Its stores are its own, or those given here. */
 export async function startOstiary(
   name: string,
   models: string,
@@ -125,7 +125,8 @@ export async function startOstiary(
       },
     ],
   });
-  const env = { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "error", ...options.env };
+  const stores = { DATABASE_URL: options.databaseUrl, REDIS_URL: undefined };
+  const env = { ...stores, OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "error", ...options.env };
   const service = await startService({ ...options, env });
   await prepare?.(service);
   const { key } = await signUpWithKey(service.baseUrl);

@@ -8,7 +8,7 @@ import { type CpuTime, cpuOf } from "./processes.ts";
 import { run, TOOLS } from "./tools.ts";
 
 const CONNECTIONS = 64;
-const LOAD = "-timeout=10s -connections=10000 -max-workers=20000 -max-body=0";
+const LOAD = "-timeout=10s -connections=4000 -max-workers=4000 -max-body=0";
 
 /** What a contestant did under as many requests as it could serve over 64 connections. */
 export interface Saturated {

@@ -16,6 +16,7 @@ import { KeyMint } from "../../../server/src/keys/key-string.ts";
 import { Keys } from "../../../server/src/keys/keys.ts";
 import { parseNetworks } from "../../../server/src/networks/networks.ts";
 import { chatCompletions } from "../../../server/src/operations/chat-completions.ts";
+import { OperationTable } from "../../../server/src/request/find-operation.ts";
 import { Overload } from "../../../server/src/request/overload.ts";
 import { RequestHandler } from "../../../server/src/request/request-handler.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../../server/src/secrets/sealer.ts";
@@ -33,7 +34,6 @@ import { CATALOG } from "./upstream.ts";
 const SECOND_MS = 1_000;
 const MAX_BODY_BYTES = 100_000;
 const UNFINISHED_BODY_BYTES = 100_000_000;
-const MAX_LAG_MS = 1_000;
 const DRAIN_MS = 3_000;
 
 export interface ServiceParts {
@@ -117,20 +117,20 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   });
   const ids = new EntryIds(Date.now);
   const requests = new RequestHandler({
-    operations: [
+    operations: new OperationTable([
       chatCompletions({
         gateway,
         estimator: new TokenEstimator(() => notAsked()),
         maxBodyBytes: MAX_BODY_BYTES,
         monotonicMs,
       }),
-    ],
+    ]),
     access,
     catalog: CATALOG,
     credits,
     idempotency,
     bodies: new BodyBudget(shareOut(UNFINISHED_BODY_BYTES, MAX_BODY_BYTES)),
-    overload: new Overload(MAX_LAG_MS, monotonicMs),
+    overload: new Overload({ monotonicMs, log }),
     security: { note: () => {} },
     traced: () => {},
     accountOfToken: () => notAsked(),
