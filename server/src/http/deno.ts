@@ -63,12 +63,12 @@ export async function serveOnDeno(served: Served, options: ListenerOptions): Pro
 function handlerOf(served: Served): Handler {
   return (request, { remoteAddr }) => {
     const peer = remoteAddr.hostname ?? "";
-    const { pathname } = new URL(request.url);
+    const url = new URL(request.url);
     const { requests } = served;
-    if (requests === null || !isApiPath(pathname, () => request.headers.get("accept"))) {
+    if (requests === null || !isApiPath(url.pathname, () => request.headers.get("accept"))) {
       return served.web(request, peer);
     }
-    const exchange = new FetchExchange(request, peer);
+    const exchange = new FetchExchange(request, url, peer);
     void requests.handle(exchange);
     return exchange.response;
   };

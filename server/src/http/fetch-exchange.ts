@@ -11,7 +11,6 @@ import {
 export class FetchExchange implements Exchange {
   readonly method: string;
   readonly path: string;
-  readonly query: URLSearchParams;
   readonly peer: string;
   isClientGone = false;
   #clientGone: () => void = () => {};
@@ -19,13 +18,13 @@ export class FetchExchange implements Exchange {
   /** Resolves once the status and headers of the answer are known. */
   readonly response: Promise<Response>;
   readonly #request: Request;
+  readonly #url: URL;
   readonly #resolve: (response: Response) => void;
 
-  constructor(request: Request, peer: string) {
-    const url = new URL(request.url);
+  constructor(request: Request, url: URL, peer: string) {
     this.method = request.method;
     this.path = url.pathname;
-    this.query = url.searchParams;
+    this.#url = url;
     this.peer = peer;
     this.#request = request;
     let resolve: (response: Response) => void = () => {};
@@ -35,6 +34,10 @@ export class FetchExchange implements Exchange {
     this.#resolve = resolve;
     // Deno aborts the signal after successful answers, too.
     request.signal.addEventListener("abort", () => this.#gone(), { once: true });
+  }
+
+  get query(): URLSearchParams {
+    return this.#url.searchParams;
   }
 
   onClientGone(listener: () => void): void {
@@ -81,10 +84,14 @@ export class FetchExchange implements Exchange {
   }
 
   async #feed(body: IncomingBody): Promise<void> {
+    // Not `for await`, which costs several times as much.
+    const reader = this.#request.body?.getReader();
     try {
-      for await (const piece of this.#request.body ?? []) {
-        body.add(piece);
-        if (body.isOver) return;
+      for (;;) {
+        const { done, value } = (await reader?.read()) ?? NO_BODY;
+        if (done) break;
+        body.add(value);
+        if (body.isOver) return void reader?.cancel().catch(() => {});
       }
       body.end();
     } catch (cause) {
@@ -99,6 +106,7 @@ export class FetchExchange implements Exchange {
   }
 }
 
+const NO_BODY = { done: true, value: undefined } as const;
 const encoder = new TextEncoder();
 
 /** Resolves whether the client accepts more data in time. For a client that has gone it resolves with true. */
