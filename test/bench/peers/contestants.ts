@@ -15,6 +15,8 @@ const PORTKEY = "1.15.2";
 const LITELLM = "1.106.0";
 const BARE_PROXY = fileURLToPath(new URL("bare-proxy.ts", import.meta.url));
 const START_TIMEOUT_MS = 120_000;
+/** As `npm start`, the image and the unit of systemd start it. */
+const AS_STARTED = [process.execPath, "--max-semi-space-size=32", "server/dist/main.js"] as const;
 
 /** Something between a client and a model, that is measured. */
 export interface Contestant extends AsyncDisposable {
@@ -127,7 +129,7 @@ export async function startOstiary(
   });
   const stores = { DATABASE_URL: options.databaseUrl, REDIS_URL: undefined };
   const env = { ...stores, OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "error", ...options.env };
-  const service = await startService({ ...options, env });
+  const service = await startService({ command: AS_STARTED, ...options, env });
   await prepare?.(service);
   const { key } = await signUpWithKey(service.baseUrl);
   return {
