@@ -1,6 +1,7 @@
 // What each promise costs: CPU time of a request that is only authenticated and forwarded, and what limits, credit, the journal, the
-// log in the database, its chain and metrics add to it. The variants are asked in turns in one run. SECONDS and ROUNDS say how long it takes.
-
+// log in the database, its chain and metrics add to it. The variants are asked in turns in one run. SECONDS and ROUNDS say how long it takes,
+// OUT is a file for the raw figures.
+import { writeFile } from "node:fs/promises";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { median } from "./measure.ts";
 import { type Contestant, startModels, startOstiary } from "./peers/contestants.ts";
@@ -30,6 +31,10 @@ try {
     }
   }
   print();
+  if (process.env.OUT !== undefined) {
+    const raw = variants.map(({ name, results }) => ({ name, results }));
+    await writeFile(process.env.OUT, `${JSON.stringify(raw, null, 1)}\n`);
+  }
 } finally {
   for (const variant of variants) await variant[Symbol.asyncDispose]();
 }
