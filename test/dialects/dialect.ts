@@ -31,6 +31,8 @@ export interface Vendor {
   answersOnce(status: number, body: object): void;
   /** Answers with server-sent events, as they stand. */
   streams(events: string): void;
+  /** Answers the next request with server-sent events, and only that. */
+  streamsOnce(events: string): void;
 }
 
 /** Replays exchanges at a vendor's addresses, for the tests of a file. */
@@ -60,9 +62,13 @@ export function replayVendor(address: string | RegExp): Vendor {
     answers: (status, body, { once } = { once: false }) =>
       answerWith(() => HttpResponse.json(body, { status }), once),
     answersOnce: (status, body) => answerWith(() => HttpResponse.json(body, { status }), true),
-    streams: (events) =>
-      answerWith(() => new HttpResponse(events, { headers: { "content-type": "text/event-stream" } })),
+    streams: (events) => answerWith(() => eventStream(events)),
+    streamsOnce: (events) => answerWith(() => eventStream(events), true),
   };
+}
+
+function eventStream(events: string): Response {
+  return new HttpResponse(events, { headers: { "content-type": "text/event-stream" } });
 }
 
 export const CREDENTIAL = "the-operators-credential";
