@@ -291,6 +291,19 @@ describe("an answer of Google", () => {
     expect(done.filter((event) => event.includes('"type":"reasoning"'))).toHaveLength(2);
   });
 
+  it("may be asked for again if its stream fails before anything of it has come", async () => {
+    const error = { code: 503, message: "m", status: "UNAVAILABLE" };
+    vendor.streams(streamOf(answer([], {})), streamOf({ error }));
+    const begun = await messages(upstream, "gemini-3-pro", { ...HI, max_tokens: 10, stream: true });
+    if (begun.kind !== "stream") throw new Error("not a stream");
+    const received: string[] = [];
+    const reading = async () => {
+      for await (const text of begun.events) received.push(text);
+    };
+    await expect(reading()).rejects.toMatchObject({ status: 503 });
+    expect(received).toEqual([]);
+  });
+
   it("is the text that a model writes in the place of a call of the tool for JSON", async () => {
     vendor.answers(200, answer([{ text: "I can't." }]));
     const json_schema = { name: "s", schema: { type: "object" } };

@@ -37,29 +37,32 @@ export async function eventsOfContent(
   return reader.takeEvents();
 }
 
-/** The events of a streamed answer. @param answerTool As of {@link eventsOfContent}. */
+/** The events of a streamed answer, those of a piece together. @param answerTool As of {@link eventsOfContent}. */
 export async function* eventsOfStream(
   data: AsyncIterable<readonly string[]>,
   answerTool: string | null,
   more: Continue<AsyncIterable<readonly string[]>>,
-): AsyncGenerator<AnswerEvent> {
+): AsyncGenerator<readonly AnswerEvent[]> {
   const reader = new ContentReader(answerTool, false);
   let stream: AsyncIterable<readonly string[]> | null = data;
   while (stream !== null) {
     for await (const list of stream) {
-      for (const text of list) {
+      try {
         // Some servers that speak this API end streams as OpenAI's do.
-        if (text === "[DONE]") continue;
-        reader.read(text);
-        for (const event of reader.takeEvents()) yield event;
+        for (const text of list) if (text !== "[DONE]") reader.read(text);
+      } catch (error) {
+        // What came before is passed on, too.
+        yield reader.takeEvents();
+        throw error;
       }
+      yield reader.takeEvents();
     }
     const token = reader.takeToken();
     stream = token === null ? null : await more(token);
   }
   // Usage may come after the reason for the end.
   reader.finish();
-  yield* reader.takeEvents();
+  yield reader.takeEvents();
 }
 
 /** Reads an answer piece by piece. Parts that no format of clients has, such as code that the provider runs, are left out. */
