@@ -215,6 +215,7 @@ describe("an answer of Google", () => {
     ["no part", JSON.stringify(answer(["text"]))],
     ["a call without a name", JSON.stringify(answer([{ functionCall: { args: {} } }]))],
     ["a piece of a call", JSON.stringify(answer([{ functionCall: { name: "f", partialArgs: [] } }]))],
+    ["an error that is nested too deeply", `{"error":{"x":${"[".repeat(50_000)}${"]".repeat(50_000)}}}`],
     [
       "a call that is nested too deeply",
       JSON.stringify(answer([{ functionCall: { name: "f", args: "ARGS" } }])).replace(

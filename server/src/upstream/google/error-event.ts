@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../json/json.ts";
 import { UpstreamRefused } from "../dialect.ts";
+import { jsonText } from "../json-text.ts";
 import { refusalOf, refusedStatus } from "../refusal.ts";
 
 /** The HTTP statuses of Google's names of errors. */
@@ -17,7 +18,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 
 /** An error that the upstream reports in its stream. @param error Its member `error`. */
 export function refusedIn(error: JsonObject): UpstreamRefused {
-  const body = JSON.stringify({ error });
+  const body = jsonText({ error });
   const status = refusedStatus(statusOf(error), body);
   return new UpstreamRefused(status, refusalOf(status, {}, body));
 }
