@@ -5,8 +5,6 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const LINE = "-".repeat(80);
-/** Packages without a license file, and the package of the same repository whose license is theirs. */
-const LICENSED_AS = { "@ai-sdk/provider-utils": "@ai-sdk/provider" };
 /** The MIT license, for packages that name it and have no file with its text. */
 const mitLicense = (holder) => `Copyright (c) ${holder}
 
@@ -41,9 +39,7 @@ export function thirdPartyNotices(product, inputs) {
 function noticeOf(folder) {
   const { name, version, license, author } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const heading = `${name} ${version} (${license})`;
-  const text = licenseIn(
-    LICENSED_AS[name] === undefined ? folder : join(root, "node_modules", LICENSED_AS[name]),
-  );
+  const text = licenseIn(folder);
   if (text !== null) return `${heading}\n\n${text}`;
   if (PUBLIC_DOMAIN.includes(license)) return heading;
   const holder = typeof author === "string" ? author : author?.name;

@@ -21,7 +21,7 @@ import { readFilter, requireKnown } from "../../server/src/operations/audit-quer
 import { chooseCoding } from "../../server/src/operations/content-coding.ts";
 import { readIdempotencyKey } from "../../server/src/request/idempotent-reply.ts";
 import { KEY_PREFIX, mintSecretString } from "../../server/src/secrets/secret-string.ts";
-import { dialectsWith } from "../fixtures/dialects.ts";
+import { DIALECTS } from "../../server/src/upstream/dialects.ts";
 
 /** `OSTIARY_TEST_FUZZ_RUNS` tries more. */
 const NUM_RUNS = Number(process.env.OSTIARY_TEST_FUZZ_RUNS ?? 1_000);
@@ -345,7 +345,7 @@ describe("a catalog file", () => {
         path: "catalog",
         environment: { KEY: "secret-credential" },
         readFile: async () => text,
-        dialects: dialectsWith(() => null),
+        dialects: DIALECTS,
         now: () => new Date(0),
       });
     await fc.assert(

@@ -79,7 +79,14 @@ function textOf(piece: Script["pieces"][number]): string {
 function googleAnswer(text: string, finishReason?: string): object {
   return {
     candidates: [{ index: 0, content: { role: "model", parts: [{ text }] }, finishReason }],
-    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: WORDS, totalTokenCount: 10 + WORDS },
+    usageMetadata: {
+      promptTokenCount: 10,
+      candidatesTokenCount: WORDS,
+      totalTokenCount: 10 + WORDS,
+      promptTokensDetails: [{ modality: "TEXT", tokenCount: 10 }],
+    },
+    modelVersion: "inner",
+    responseId: "q8ZxaLr2",
   };
 }
 

@@ -10,6 +10,19 @@ import {
 import { messagesBodyOf } from "../../server/src/upstream/anthropic/conversation-body.ts";
 import { writtenByPackage } from "./anthropic-package.ts";
 import { upstreamOf } from "./dialect.ts";
+import {
+  at,
+  CALLS,
+  cache,
+  call,
+  file,
+  image,
+  jsonSchema,
+  list,
+  text,
+  thought,
+  tools,
+} from "./random-conversation.ts";
 
 // The AI SDK's package is written by others from the same reference, and used by many: what both write alike is right.
 
@@ -34,61 +47,17 @@ const MODELS = [
   "another-vendors-model",
 ];
 
-const at = "somewhere";
-const word = fc.constantFrom("a", "two words", "ä\n", " space ");
-const cache = fc.constantFrom(null, null, null, null, "5m" as const, "1h" as const);
-const pdf = { kind: "data", mediaType: "application/pdf", data: "JVBERi0=" } as const;
-const image = fc.record({
-  kind: fc.constant("image" as const),
-  source: fc.constantFrom(
-    { kind: "data", mediaType: "image/png", data: "iVBORw0KGgo=" } as const,
-    { kind: "url", url: "https://example.com/a.png" } as const,
-    pdf,
-  ),
-  detail: fc.constant(null),
-  cache,
-  at: fc.constant(at),
-});
-const file = (filename: fc.Arbitrary<string | null>) =>
-  fc.record({
-    kind: fc.constant("file" as const),
-    source: fc.constantFrom(
-      pdf,
-      { kind: "url", url: "https://example.com/a.pdf" } as const,
-      { kind: "data", mediaType: "text/plain", data: "w6Q=" } as const,
-    ),
-    filename,
-    cache,
-    at: fc.constant(at),
-  });
-const text = fc.record({ kind: fc.constant("text" as const), text: word, cache, at: fc.constant(at) });
 const signature = fc.constantFrom(
   null,
   { provider: "google", fields: { thoughtSignature: "g" } },
   { provider: "anthropic", fields: { signature: "s" } },
   { provider: "anthropic", fields: { redactedData: "r" } },
 );
-const thought = fc.record({
-  kind: fc.constant("reasoning" as const),
-  text: word,
-  signature,
-  cache,
-  at: fc.constant(at),
-});
-const call = fc.record({
-  kind: fc.constant("call" as const),
-  id: fc.constantFrom("call_1", "call_2"),
-  name: fc.constantFrom("weather", "time"),
-  input: fc.constantFrom("", "{}", '{"city":"Rome"}'),
-  signature: fc.constant(null),
-  cache,
-  at: fc.constant(at),
-});
 const said = fc.oneof(
   text,
   text.map((part) => ({ ...part, kind: "refusal" as const })),
-  thought,
-  call,
+  thought(signature),
+  call(fc.constant(null)),
 );
 /** Of results with images or documents the package loses that they are errors, and leaves documents of plain text out. */
 const result = fc
@@ -102,7 +71,6 @@ const result = fc
   })
   .map((part) => ({ ...part, isError: part.isError && part.parts.every(({ kind }) => kind === "text") }));
 
-const list = <Value>(value: fc.Arbitrary<Value>) => fc.array(value, { minLength: 1, maxLength: 3 });
 const turn: fc.Arbitrary<Turn> = fc.oneof(
   fc.record({ role: fc.constant("system" as const), parts: list(text) }),
   fc.record({
@@ -111,76 +79,6 @@ const turn: fc.Arbitrary<Turn> = fc.oneof(
   }),
   fc.record({ role: fc.constant("assistant" as const), parts: list(said) }),
   fc.record({ role: fc.constant("tool" as const), parts: list(result) }),
-);
-
-/** Results need a call, so that both are asked for before anything else. */
-const CALLS: readonly Turn[] = [
-  {
-    role: "assistant",
-    parts: ["call_1", "call_2"].map((id) => ({
-      kind: "call",
-      id,
-      name: "weather",
-      input: "{}",
-      signature: null,
-      cache: null,
-      at,
-    })),
-  },
-];
-
-const { schema } = fc.letrec<{ schema: Record<string, unknown> }>((tie) => ({
-  schema: fc.oneof(
-    { maxDepth: 3 },
-    fc.constantFrom(
-      { type: "string", minLength: 2, pattern: "^a", description: "d" },
-      { type: "string", format: "email" },
-      { type: "string", format: "color" },
-      { enum: ["a", null] },
-      { const: 1, default: null },
-      { type: "object" },
-      { type: "object", additionalProperties: true },
-      { $ref: "#/definitions/a" },
-      { $ref: "#" },
-      { $ref: "#/properties/a" },
-    ),
-    fc.record(
-      {
-        type: fc.constantFrom("object", ["object", "null"]),
-        properties: fc.dictionary(fc.constantFrom("a", "b", "__proto__", "items"), tie("schema")),
-        required: fc.constantFrom(["a"], []),
-        additionalProperties: fc.constant(false),
-        definitions: fc.dictionary(fc.constant("a"), tie("schema")),
-        $defs: fc.dictionary(fc.constant("b"), tie("schema")),
-        title: fc.constant("t"),
-      },
-      { requiredKeys: ["properties"] },
-    ),
-    fc.record(
-      {
-        type: fc.constant("array"),
-        items: fc.oneof(tie("schema"), fc.array(tie("schema"), { maxLength: 2 })),
-        maxItems: fc.constant(3),
-        uniqueItems: fc.boolean(),
-      },
-      { requiredKeys: ["items"] },
-    ),
-    fc.record({ anyOf: fc.array(tie("schema"), { maxLength: 2 }) }),
-    fc.record({ oneOf: fc.array(tie("schema"), { maxLength: 2 }) }),
-    fc.record({ allOf: fc.array(tie("schema"), { maxLength: 2 }), not: fc.constant({ type: "null" }) }),
-  ) as fc.Arbitrary<Record<string, unknown>>,
-}));
-const jsonSchema = schema.map((value) => JSON.parse(JSON.stringify(value)));
-
-const tools = fc.uniqueArray(
-  fc.record({
-    name: fc.constantFrom("weather", "time", "search"),
-    description: fc.constantFrom(null, "Does it."),
-    parameters: fc.constantFrom(null, { type: "object", properties: { city: { type: "string" } } }),
-    strict: fc.constantFrom(null, true, false),
-    cache,
-  }),
-  { selector: ({ name }) => name, maxLength: 3 },
 );
 
 const conversation: fc.Arbitrary<Conversation> = fc

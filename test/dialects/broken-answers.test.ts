@@ -83,12 +83,12 @@ describe("an answer of Anthropic", () => {
     await expect(chat(anthropic, "m", HI)).rejects.toMatchObject(MALFORMED);
   });
 
-  it("is the JSON alone, without the text that a model adds to it", async () => {
+  it("is the JSON alone, without the texts that a model adds to it", async () => {
     const schema = { type: "object", properties: { a: { type: "number" } }, required: ["a"] };
     const format = { type: "json_schema", json_schema: { name: "s", schema } };
     const said = { type: "text", text: "Sure, here is the JSON." };
     const call = { type: "tool_use", id: "toolu_1", name: "json", input: { a: 1 } };
-    vendor.answers(200, message([said, call], undefined, "tool_use"));
+    vendor.answers(200, message([said, call, { type: "text", text: "Done." }], undefined, "tool_use"));
     const asked = () => chat(anthropic, "claude-3-5-haiku-latest", { ...HI, response_format: format });
     expect((await whole(asked())).choices[0]).toMatchObject({
       finish_reason: "stop",

@@ -29,8 +29,10 @@ export interface Vendor {
   answers(status: number, body: object, options?: { readonly once: boolean }): void;
   /** Answers the next request, and only that. */
   answersOnce(status: number, body: object): void;
-  /** Answers with server-sent events, as they stand. */
-  streams(events: string): void;
+  /** Answers with server-sent events, as they stand and piece by piece. */
+  streams(...pieces: readonly string[]): void;
+  /** Answers the next request with server-sent events, and only that. */
+  streamsOnce(events: string): void;
 }
 
 /** Replays exchanges at a vendor's addresses, for the tests of a file. */
@@ -60,9 +62,21 @@ export function replayVendor(address: string | RegExp): Vendor {
     answers: (status, body, { once } = { once: false }) =>
       answerWith(() => HttpResponse.json(body, { status }), once),
     answersOnce: (status, body) => answerWith(() => HttpResponse.json(body, { status }), true),
-    streams: (events) =>
-      answerWith(() => new HttpResponse(events, { headers: { "content-type": "text/event-stream" } })),
+    streams: (...pieces) => answerWith(() => eventStream(pieces)),
+    streamsOnce: (events) => answerWith(() => eventStream([events]), true),
   };
+}
+
+function eventStream(pieces: readonly string[]): Response {
+  const left = pieces.map((piece) => new TextEncoder().encode(piece));
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      const piece = left.shift();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(piece);
+    },
+  });
+  return new HttpResponse(body, { headers: { "content-type": "text/event-stream" } });
 }
 
 export const CREDENTIAL = "the-operators-credential";

@@ -24,7 +24,10 @@ const USAGE = {
   candidatesTokenCount: 7,
   thoughtsTokenCount: 5,
   totalTokenCount: 112,
+  promptTokensDetails: [{ modality: "TEXT", tokenCount: 100 }],
 };
+/** Each piece of a stream tells the tokens so far. */
+const USAGE_SO_FAR = { promptTokenCount: 100, candidatesTokenCount: 2, totalTokenCount: 102 };
 
 function response(
   parts: object[],
@@ -37,6 +40,7 @@ function response(
     ],
     ...(usageMetadata === null ? {} : { usageMetadata }),
     modelVersion: MODEL,
+    responseId: "q8ZxaLr2",
   };
 }
 
@@ -210,25 +214,35 @@ describe("an answer from Google", () => {
     ["MAX_TOKENS", "length"],
     ["SAFETY", "content_filter"],
     ["RECITATION", "content_filter"],
+    ["PROHIBITED_CONTENT", "content_filter"],
+    ["LANGUAGE", "content_filter"],
+    ["OTHER", "stop"],
   ])("that finished with %s finishes with %s", async (reason, finish) => {
     vendor.answers(200, response([{ text: "Fine." }], reason));
     expect((await whole(chat(upstream, MODEL, HI))).choices[0].finish_reason).toBe(finish);
   });
 
   it("is streamed in pieces, whole tool calls with their index, usage last", async () => {
+    const rome = { functionCall: { name: "weather", args: { city: "Rome" } }, thoughtSignature: "c2ln" };
     vendor.streams(
       events(
-        response([{ text: "I " }], null, null),
-        response([{ text: "look." }], null, null),
-        response([{ functionCall: { name: "weather", args: { city: "Rome" } } }], null, null),
-        response([{ functionCall: { name: "weather", args: { city: "Oslo" } } }], "STOP"),
+        response([{ text: "I " }], null, USAGE_SO_FAR),
+        response([{ text: "look." }], null, USAGE_SO_FAR),
+        response([rome], null, USAGE_SO_FAR),
+        response([{ functionCall: { name: "weather", args: { city: "Oslo" } } }], null, USAGE_SO_FAR),
+        // The last piece has no text, and the signature of the text before it.
+        response([{ text: "", thoughtSignature: "dGV4dA==" }], "STOP"),
       ),
     );
     const found = await chunks(chat(upstream, MODEL, { ...HI, tools: [WEATHER_TOOL], stream: true }));
     expect(messageOf(found)).toMatchObject({
       content: "I look.",
       calls: [
-        { name: "weather", arguments: '{"city":"Rome"}' },
+        {
+          name: "weather",
+          arguments: '{"city":"Rome"}',
+          extra: { google: { thoughtSignature: "c2ln" } },
+        },
         { name: "weather", arguments: '{"city":"Oslo"}' },
       ],
       finish: "tool_calls",
@@ -237,10 +251,13 @@ describe("an answer from Google", () => {
   });
 
   it("that ends without a finish reason is not a complete answer", async () => {
-    vendor.streams(events(response([{ text: "so far" }], null, null)));
+    const cut = response([{ text: "so far" }], null, USAGE_SO_FAR);
+    vendor.streams(events(cut));
     await expect(chunks(chat(upstream, MODEL, { ...HI, stream: true }))).rejects.toMatchObject({
       fault: "cut",
     });
+    vendor.answers(200, cut);
+    await expect(chat(upstream, MODEL, HI)).rejects.toMatchObject({ fault: "cut" });
   });
 
   it.each([

@@ -81,7 +81,7 @@ describe("a service that can't start", () => {
     const path = join(folder, "two-faults.yaml");
     await writeFile(
       path,
-      'upstreams: { m: { dialect: ai-sdk, package: "@ai-sdk/nonexistent" } }\nmodels: [{ id: a, routes: [{ upstream: x }] }]\n',
+      "upstreams: { m: { dialect: google, credentialEnv: ABSENT_KEY } }\nmodels: [{ id: a, routes: [{ upstream: x }] }]\n",
     );
     const exit = await runToExit({
       env: {
@@ -96,7 +96,7 @@ describe("a service that can't start", () => {
     expect(report[0]).toContain("PORT");
     expect(report[1]).toContain("OSTIARY_PLANS: free.requestsPerMinute");
     expect(report.slice(2, 4).join("\n")).toContain("models[0].routes[0].upstream");
-    expect(report.slice(2, 4).join("\n")).toContain("npm install @ai-sdk/nonexistent");
+    expect(report.slice(2, 4).join("\n")).toContain("the variable ABSENT_KEY is not set");
     expect(report[4]).toBe("OSTIARY_SIGNUPS: is not a setting of this service. Did you mean OSTIARY_SIGNUP?");
   });
 

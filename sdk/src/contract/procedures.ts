@@ -3388,7 +3388,7 @@ export interface Procedures {
           readonly name: string;
           /** The name of a dialect. */
           readonly dialect: string;
-          /** The URL up to the version, such as `https://api.openai.com/v1`. Empty: the default of the upstream's package. */
+          /** The URL up to the version, such as `https://api.openai.com/v1`. Empty: the dialect's own. */
           readonly baseUrl: string;
           /** The timeouts of a request, in milliseconds. */
           readonly timeouts: {
@@ -3408,8 +3408,6 @@ export interface Procedures {
             /** How many milliseconds the breaker stays open at first. The time doubles with each failed probe, up to a minute. */
             readonly openMs: number;
           };
-          /** The package of the AI SDK that speaks to the upstream; `null`: none. */
-          readonly package: string | null;
           /** Whether the service sends a credential. */
           readonly hasCredential: boolean;
         }[];

@@ -81,15 +81,7 @@ export interface DialectSettings {
   readonly isSandbox?: boolean;
   /** Fixed values of an upstream that are not settings. */
   readonly fixed?: Partial<Pick<Upstream, "baseUrl" | "maxConcurrency">>;
-  /**
-   * Returns what is wrong with an upstream's own settings on this machine, such as a package that is not installed, as the setting,
-   * a colon and what to do; `null` if nothing is.
-   */
-  readonly problemOf?: (settings: OwnSettings) => Promise<string | null>;
 }
-
-/** An upstream's settings that only its dialect knows. */
-export type OwnSettings = Upstream["settings"];
 
 /** An upstream of a catalog file. */
 export interface UpstreamEntry

@@ -61,7 +61,7 @@ export interface Upstream {
   readonly settings: Readonly<Record<string, unknown>>;
   /** Whether the sandbox answers, without a real model. */
   readonly isSandbox: boolean;
-  /** The URL up to the version, such as `https://api.openai.com/v1`. Empty: the default of the upstream's package. */
+  /** The URL up to the version, such as `https://api.openai.com/v1`. Empty: the dialect's own. */
   readonly baseUrl: string;
   /** `null`: requests carry no `Authorization`. */
   readonly credential: Credential | null;

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Catalog, CatalogModel, Upstream } from "./catalog.ts";
-import type { DialectSettings } from "./catalog-file.ts";
 import { CatalogError, type CatalogSource, loadCatalog } from "./load.ts";
 
 /** A catalog that can be replaced at run time. Running requests keep the models that they have found. */
@@ -45,26 +44,6 @@ export class LiveCatalog implements Catalog {
   }
 }
 
-/** A dialect's verdict on an upstream's settings, and a function that asks for it again. */
-interface SeenProblem {
-  readonly ask: () => Promise<string | null>;
-  readonly problem: string | null;
-}
-
-/** Returns the dialect with a `problemOf` that records its verdicts. */
-function recordingProblems(dialect: DialectSettings, seen: SeenProblem[]): DialectSettings {
-  const { problemOf } = dialect;
-  if (problemOf === undefined) return dialect;
-  return {
-    ...dialect,
-    problemOf: async (settings) => {
-      const problem = await problemOf(settings);
-      seen.push({ ask: () => problemOf(settings), problem });
-      return problem;
-    },
-  };
-}
-
 export interface CatalogWatchParts {
   readonly catalog: LiveCatalog;
   readonly source: CatalogSource;
@@ -78,8 +57,6 @@ export class CatalogWatch {
   readonly #parts: CatalogWatchParts;
   /** The states of the files that were last loaded, whether or not they were valid. */
   #seen: ReadonlyMap<string, string> | null = null;
-  /** The problems that dialects reported at the last load, such as packages that are not installed. */
-  #seenProblems: readonly SeenProblem[] = [];
   #reloading: Promise<void> = Promise.resolve();
 
   constructor(parts: CatalogWatchParts) {
@@ -103,16 +80,13 @@ export class CatalogWatch {
     if (this.#seen !== null && (await this.#isUnchanged(this.#seen))) return;
     const seen = new Map<string, string>();
     this.#seen = seen;
-    const seenProblems: SeenProblem[] = [];
-    this.#seenProblems = seenProblems;
     const readFile = async (path: string) => {
       const { text, state } = await this.#read(path);
       seen.set(path, state);
       return text();
     };
     try {
-      const dialects = source.dialects.map((dialect) => recordingProblems(dialect, seenProblems));
-      const next = await loadCatalog({ ...source, readFile, dialects });
+      const next = await loadCatalog({ ...source, readFile });
       // The service was started with the first state.
       if (isFirst) return;
       catalog.replace(next);
@@ -125,7 +99,6 @@ export class CatalogWatch {
 
   async #isUnchanged(seen: ReadonlyMap<string, string>): Promise<boolean> {
     for (const [path, state] of seen) if ((await this.#read(path)).state !== state) return false;
-    for (const { ask, problem } of this.#seenProblems) if ((await ask()) !== problem) return false;
     return true;
   }
 

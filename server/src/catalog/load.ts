@@ -56,8 +56,6 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
     const credential = await readCredential(entry, source);
     const isWrong = typeof credential === "string";
     const upstream = upstreamOf(name, entry, dialect, isWrong ? null : credential);
-    const problem = (await dialect.problemOf?.(upstream.settings)) ?? null;
-    if (problem !== null) problems.push(`upstreams.${name}.${problem}`);
     if (isWrong) problems.push(`upstreams.${name}.${credential}`);
     upstreams.push(upstream);
   }

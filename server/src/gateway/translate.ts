@@ -31,7 +31,7 @@ export async function translated(
       ...storedBy(writer),
     };
   }
-  for await (const event of answer.events) tracker.write(event);
+  for await (const events of answer.events) tracker.write(events);
   tracker.requireFinish();
   const { usage, produced } = tracker;
   const told = usage ?? (writer.needsUsage ? await estimate(produced) : null);
@@ -67,16 +67,21 @@ class AnswerTracker {
   /** The beginning is sent together with the first event, because a request whose upstream fails before may be retried. */
   async *streamOf(events: ConversationAnswer["events"]): AsyncGenerator<string> {
     let beginning: string | null = null;
-    for await (const event of events) {
+    for await (const together of events) {
+      if ("length" in together && together.length === 0) continue;
       beginning ??= this.#writer.begin();
-      const text = beginning + this.write(event);
+      const text = beginning + this.write(together);
       beginning = "";
       if (text !== "") yield text;
     }
     this.requireFinish();
   }
 
-  write(event: AnswerEvent): string {
+  write(events: AnswerEvent | readonly AnswerEvent[]): string {
+    return "kind" in events ? this.#write(events) : events.map((event) => this.#write(event)).join("");
+  }
+
+  #write(event: AnswerEvent): string {
     if (event.kind === "finish") {
       this.usage = event.usage;
       this.#isFinished = true;

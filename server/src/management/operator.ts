@@ -327,10 +327,8 @@ export function operatorRouter(services: RpcServices) {
       models: catalog.models,
       /** The upstreams that serve them. */
       upstreams: [...catalog.upstreams.values()].map(
-        ({ credential, settings, isSandbox: _, ...upstream }) => ({
+        ({ credential, settings: _, isSandbox: __, ...upstream }) => ({
           ...upstream,
-          /** The package of the AI SDK that speaks to the upstream; `null`: none. */
-          package: typeof settings.package === "string" ? settings.package : null,
           /** Whether the service sends a credential. */
           hasCredential: credential !== null,
         }),

@@ -1,4 +1,3 @@
-import { aiSdk } from "./ai-sdk/index.ts";
 import { anthropic } from "./anthropic/index.ts";
 import type { Dialect, DialectDefinition, DialectParts } from "./dialect.ts";
 import { google } from "./google/index.ts";
@@ -7,14 +6,7 @@ import { openaiResponses } from "./openai-responses/index.ts";
 import { sandbox } from "./sandbox/index.ts";
 
 /** All dialects: the catalog's schema and loader, its JSON Schema and the gateway take them from here. */
-export const DIALECTS: readonly DialectDefinition[] = [
-  openai,
-  openaiResponses,
-  anthropic,
-  google,
-  aiSdk,
-  sandbox,
-];
+export const DIALECTS: readonly DialectDefinition[] = [openai, openaiResponses, anthropic, google, sandbox];
 
 /** Opens dialects. @returns them by name. */
 export function openDialects(

@@ -1,6 +1,21 @@
 import { type Conversation, cannot, nameOf } from "../conversation/conversation.ts";
+import type { Failure } from "../errors/failure.ts";
 
 export const UNSUPPORTED = "is not supported by this model's provider; remove it, or choose another model";
+
+/** The refusal of a request whose schemas can't be translated. */
+export function untranslatable(): Failure {
+  return cannot("body", "cannot be translated for this model's provider; check its schemas");
+}
+
+/** The request that `write` writes. @throws {Failure} `invalid_request` when a schema is nested more deeply than it can be written. */
+export function writtenBy<Written>(write: () => Written): Written {
+  try {
+    return write();
+  } catch (error) {
+    throw error instanceof RangeError ? untranslatable() : error;
+  }
+}
 
 /** What a provider can't express. Requests that need it are refused, because their answers would differ from what they ask for. */
 export interface ConversationLimits {

@@ -4,10 +4,9 @@ import type { CatalogUpstream } from "../../api/types.ts";
 export function Dialect({ upstream }: { readonly upstream: CatalogUpstream }) {
   const { dialect, baseUrl } = upstream;
   if (dialect === "sandbox") return "sandbox, in this process";
-  const provider = upstream.package;
   return (
     <>
-      {provider === null ? dialect : `${dialect} (${provider})`}
+      {dialect}
       {baseUrl === "" ? null : (
         <>
           {" · "}

@@ -71,8 +71,9 @@ type Block =
 /** Reads a message block by block. Blocks of tools that the provider runs itself are left out. */
 class MessageReader {
   readonly #answerTool: string | null;
-  /** The text beside the tool for JSON, which counts only if the tool is not called. `null`: it is not held back. */
-  #heldBack: string | null;
+  /** The text beside the tool for JSON, which counts only if the tool is not called. */
+  #heldBack = "";
+  #isAnswered = false;
   #hasFinalUsage = false;
   /** Blocks that have not ended. `null`: one that is left out. */
   readonly #blocks = new Map<Json | undefined, Block | null>();
@@ -83,7 +84,6 @@ class MessageReader {
 
   constructor(answerTool: string | null) {
     this.#answerTool = answerTool;
-    this.#heldBack = answerTool === null ? null : "";
   }
 
   /** Notes the usage at the beginning of a stream, which is not that of the answer. */
@@ -156,7 +156,7 @@ class MessageReader {
       throw new TransportError("cut", "the upstream's answer ended without a reason");
     }
     for (const index of [...this.#blocks.keys()]) yield* this.stop(index);
-    if (this.#heldBack !== null && this.#heldBack !== "") yield { kind: "text", text: this.#heldBack };
+    if (this.#heldBack !== "" && !this.#isAnswered) yield { kind: "text", text: this.#heldBack };
     yield {
       kind: "finish",
       reason: finishOf(this.#stopReason, this.#calls > 0),
@@ -172,7 +172,7 @@ class MessageReader {
 
   *#text(text: string): Generator<AnswerEvent> {
     if (text === "") return;
-    if (this.#heldBack === null) yield { kind: "text", text };
+    if (this.#answerTool === null) yield { kind: "text", text };
     else this.#heldBack += text;
   }
 
@@ -180,7 +180,7 @@ class MessageReader {
     if (typeof id !== "string" || typeof name !== "string") throw malformedResponse();
     let block: Block = { kind: "text" };
     if (name === this.#answerTool) {
-      this.#heldBack = null;
+      this.#isAnswered = true;
     } else {
       block = { kind: "call", call: this.#calls++, hasInput: false };
       yield { kind: "call", call: block.call, id, name };

@@ -1,5 +1,6 @@
 import { cannot } from "../../conversation/conversation.ts";
 import type { ConversationAnswer, ConversationCall, Dialect } from "../dialect.ts";
+import { writtenBy } from "../expressible.ts";
 import { withOptionalReasoning } from "../optional-reasoning.ts";
 import { answerText, eventDataOf } from "../post-json.ts";
 import type { Transport } from "../transport.ts";
@@ -19,7 +20,7 @@ export function anthropicDialect(transport: Transport): Dialect {
 }
 
 async function converse(transport: Transport, call: ConversationCall): Promise<ConversationAnswer> {
-  const { betas, answerTool, ignored, text } = written(call);
+  const { betas, answerTool, ignored, text } = writtenBy(() => messageOf(call));
   const headers: Record<string, string> = betas.length === 0 ? {} : { "anthropic-beta": betas.join(",") };
   const response = await postMessage(transport, call, { path: "/messages", headers, body: text });
   const events = call.stream
@@ -28,13 +29,7 @@ async function converse(transport: Transport, call: ConversationCall): Promise<C
   return { events, ignored: () => ignored };
 }
 
-function written(call: ConversationCall): MessagesBody & { readonly text: string } {
-  try {
-    const message = messagesBodyOf(call);
-    return { ...message, text: JSON.stringify(message.body) };
-  } catch (error) {
-    // A schema may be nested more deeply than it can be written.
-    if (!(error instanceof RangeError)) throw error;
-    throw cannot("body", "cannot be translated for this model's provider; check its schemas");
-  }
+function messageOf(call: ConversationCall): MessagesBody & { readonly text: string } {
+  const message = messagesBodyOf(call);
+  return { ...message, text: JSON.stringify(message.body) };
 }

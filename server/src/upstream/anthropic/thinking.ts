@@ -6,22 +6,13 @@ import {
   type Reasoning,
 } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
+import { BUDGET_SHARES } from "../effort-shares.ts";
 import type { ModelTraits } from "./models.ts";
 
 /** Anthropic's minimum for a thinking budget. */
 const MIN_BUDGET_TOKENS = 1_024;
 /** The share of what is paid for that thinking may take. */
 const PAID_SHARE = 0.8;
-
-/** The share of a model's maximum that an effort may take, for models that think within a budget. */
-const BUDGET_SHARES: Readonly<Record<Exclude<Effort, "none">, number>> = {
-  minimal: 0.02,
-  low: 0.1,
-  medium: 0.3,
-  high: 0.6,
-  xhigh: 0.9,
-  max: 0.95,
-};
 
 /** How a model is asked to think. */
 export interface Thinking {

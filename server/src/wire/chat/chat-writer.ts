@@ -25,6 +25,8 @@ export class ChatWriter implements AnswerWriter {
   readonly heartbeat = CHAT_SIGNS.heartbeat;
   readonly failure = CHAT_SIGNS.failure;
   readonly #head: JsonObject;
+  /** The beginning of each chunk, up to the value of `choices`. It is written once, because it is most of a chunk. */
+  readonly #chunkHead: string;
   readonly #includeUsage: boolean;
   readonly #calls: Call[] = [];
   #text = "";
@@ -35,6 +37,8 @@ export class ChatWriter implements AnswerWriter {
 
   constructor({ id, created, model }: AnswerHead, includeUsage: boolean) {
     this.#head = { id: `chatcmpl-${id}`, created, model };
+    const head = JSON.stringify({ ...this.#head, object: "chat.completion.chunk" });
+    this.#chunkHead = `data: ${head.slice(0, -1)},"choices":`;
     this.#includeUsage = includeUsage;
   }
 
@@ -111,7 +115,7 @@ export class ChatWriter implements AnswerWriter {
     const first = this.#hasRole ? "" : this.#delta({ content: "" });
     const last = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: this.#finish }]);
     return this.#includeUsage && usage !== null
-      ? first + last + this.#chunk([], { usage: usageOf(usage) })
+      ? first + last + this.#chunk([], usageOf(usage))
       : first + last;
   }
 
@@ -120,14 +124,14 @@ export class ChatWriter implements AnswerWriter {
   }
 
   #delta(delta: JsonObject): string {
-    const role = this.#hasRole ? {} : { role: "assistant" };
+    const told = this.#hasRole ? delta : { role: "assistant", ...delta };
     this.#hasRole = true;
-    return this.#chunk([{ index: 0, delta: { ...role, ...delta }, logprobs: null, finish_reason: null }]);
+    return this.#chunk([{ index: 0, delta: told, logprobs: null, finish_reason: null }]);
   }
 
-  #chunk(choices: readonly Json[], more: JsonObject = {}): string {
-    const chunk = { ...this.#head, object: "chat.completion.chunk", choices, ...more };
-    return `data: ${JSON.stringify(chunk)}\n\n`;
+  #chunk(choices: readonly Json[], usage: JsonObject | null = null): string {
+    const told = usage === null ? "" : `,"usage":${JSON.stringify(usage)}`;
+    return `${this.#chunkHead}${JSON.stringify(choices)}${told}}\n\n`;
   }
 }
 

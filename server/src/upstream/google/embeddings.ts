@@ -1,0 +1,85 @@
+import { cannot } from "../../conversation/conversation.ts";
+import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { TextTally } from "../../tokens/text-tally.ts";
+import type { EmbedCall, WholeAnswer } from "../dialect.ts";
+import { malformedResponse } from "../refusal.ts";
+import { modelPath } from "./model-path.ts";
+import { readContentUsage } from "./usage.ts";
+
+/** The texts that Google embeds in one request. */
+const MAX_TEXTS = 100;
+
+export interface EmbedRequest {
+  readonly method: "embedContent" | "batchEmbedContents";
+  readonly body: JsonObject;
+  /** How many embeddings the answer has to have. */
+  readonly count: number;
+}
+
+/** @throws {Failure} `invalid_request` naming what can't be expressed. */
+export function embedRequestOf({ body, upstreamModel }: EmbedCall): EmbedRequest {
+  const texts = textsOf(body.value.input);
+  const dimensions = dimensionsOf(body.value.dimensions);
+  const requests = texts.map((text) => ({
+    model: modelPath(upstreamModel),
+    content: { parts: [{ text }] },
+    ...(dimensions === null ? {} : { outputDimensionality: dimensions }),
+  }));
+  const [only] = requests;
+  return only !== undefined && requests.length === 1
+    ? { method: "embedContent", body: only, count: 1 }
+    : { method: "batchEmbedContents", body: { requests }, count: requests.length };
+}
+
+function textsOf(input: Json | undefined): readonly string[] {
+  const texts: readonly (Json | undefined)[] = Array.isArray(input) ? input : [input];
+  if (!texts.every((text): text is string => typeof text === "string")) {
+    throw cannot("input", "must be a text or an array of texts for this model");
+  }
+  if (texts.length > MAX_TEXTS) throw cannot("input", `must have at most ${MAX_TEXTS} texts for this model`);
+  return texts;
+}
+
+function dimensionsOf(dimensions: Json | undefined): number | null {
+  if (dimensions === undefined || dimensions === null) return null;
+  if (typeof dimensions !== "number") {
+    throw cannot("dimensions", "is not supported by this model's provider; remove it");
+  }
+  return dimensions;
+}
+
+/** An answer as OpenAI has it: numbers, or the bytes of 32-bit floats in base64. @throws {UpstreamRefused} for a malformed one. */
+export function embeddingsOf(text: string, count: number, { body, publicModel }: EmbedCall): WholeAnswer {
+  const answer = parseJsonObject(text);
+  if (answer === null) throw malformedResponse();
+  const { embedding, embeddings, usageMetadata } = answer;
+  const found: readonly Json[] = Array.isArray(embeddings) ? embeddings : [embedding ?? null];
+  if (found.length !== count) throw malformedResponse();
+  const asBase64 = body.value.encoding_format === "base64";
+  const data = found.map((item, index) => {
+    const values = valuesOf(item);
+    return { object: "embedding", index, embedding: asBase64 ? base64Of(values) : values };
+  });
+  const usage = readContentUsage(usageMetadata);
+  const tokens = usage?.promptTokens;
+  const told = tokens === undefined ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } };
+  return {
+    kind: "whole",
+    body: JSON.stringify({ object: "list", data, model: publicModel, ...told }),
+    usage,
+    produced: () => new TextTally(),
+    ignored: [],
+  };
+}
+
+function valuesOf(item: Json): readonly number[] {
+  const values = isJsonObject(item) ? item.values : null;
+  if (!Array.isArray(values) || !values.every((value): value is number => typeof value === "number")) {
+    throw malformedResponse();
+  }
+  return values;
+}
+
+function base64Of(values: readonly number[]): string {
+  return Buffer.from(new Float32Array(values).buffer).toString("base64");
+}

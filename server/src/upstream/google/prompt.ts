@@ -1,0 +1,221 @@
+import {
+  type AssistantPart,
+  cannot,
+  type FilePart,
+  type ImagePart,
+  type Signature,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+  type Turn,
+  type UserPart,
+} from "../../conversation/conversation.ts";
+import { type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { ModelTraits } from "./models.ts";
+
+/** The provider of the signatures of thoughts and calls. */
+export const GOOGLE_SIGNATURE = "google";
+/** What Google takes in the place of a signature that nobody has, because another provider's model has made the call. */
+const WITHOUT_SIGNATURE = "skip_thought_signature_validator";
+const DONE = "Tool executed successfully.";
+/** The types of images that Google takes, by the ends of their names. */
+const IMAGE_TYPES: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  webp: "image/webp",
+  heic: "image/heic",
+  heif: "image/heif",
+};
+
+export interface Prompt {
+  /** Empty if there are none, or the model has no field for them. */
+  readonly instructions: readonly JsonObject[];
+  readonly contents: readonly JsonObject[];
+}
+
+/**
+ * The turns of a conversation as contents. Google gets its own signatures back, and no others.
+ *
+ * @throws {Failure} `invalid_request` naming what can't be expressed.
+ */
+export function promptOf(turns: readonly Turn[], traits: ModelTraits): Prompt {
+  const writer = new PromptWriter(traits);
+  for (const turn of turns) writer.write(turn);
+  return writer.finish();
+}
+
+type Content = { readonly role: "user" | "model"; readonly parts: JsonObject[] };
+
+class PromptWriter {
+  readonly #traits: ModelTraits;
+  readonly #instructions: JsonObject[] = [];
+  readonly #contents: Content[] = [];
+  /** The names of the calls so far, by id: a result tells the name, too. */
+  readonly #calls = new Map<string, string>();
+  /** The results of the tools so far, while nothing else is said: those of calls that were made together belong together. */
+  #results: JsonObject[] | null = null;
+
+  constructor(traits: ModelTraits) {
+    this.#traits = traits;
+  }
+
+  write(turn: Turn): void {
+    switch (turn.role) {
+      case "system":
+        this.#writeInstructions(turn.parts);
+        break;
+      case "user":
+        this.#add("user", turn.parts.flatMap(userParts));
+        break;
+      case "assistant":
+        this.#add("model", this.#assistantParts(turn.parts));
+        break;
+      case "tool":
+        this.#writeResults(turn.parts.flatMap((part) => this.#result(part)));
+        break;
+    }
+  }
+
+  finish(): Prompt {
+    if (this.#traits.hasInstructions || this.#instructions.length === 0) {
+      return { instructions: this.#instructions, contents: this.#contents };
+    }
+    const text = `${this.#instructions.map((part) => part.text).join("\n\n")}\n\n`;
+    const [first, ...others] = this.#contents;
+    const beginning: Content[] =
+      first?.role === "user"
+        ? [{ role: "user", parts: [{ text }, ...first.parts] }, ...others]
+        : [{ role: "user", parts: [{ text }] }, ...this.#contents];
+    return { instructions: [], contents: beginning };
+  }
+
+  /** Google refuses a content without parts. */
+  #add(role: Content["role"], parts: JsonObject[]): void {
+    if (parts.length === 0) return;
+    this.#results = null;
+    this.#contents.push({ role, parts });
+  }
+
+  /** Google takes instructions only at the beginning. Later ones stay in their place, as the user's. */
+  #writeInstructions(parts: readonly TextPart[]): void {
+    const text = parts.map((part) => part.text).join("\n");
+    if (text === "") return;
+    if (this.#contents.length === 0) this.#instructions.push({ text });
+    else this.#add("user", [{ text: `<system>\n${text}\n</system>` }]);
+  }
+
+  #writeResults(parts: readonly JsonObject[]): void {
+    if (this.#results !== null) {
+      this.#results.push(...parts);
+      return;
+    }
+    const results = [...parts];
+    this.#add("user", results);
+    this.#results = results;
+  }
+
+  #assistantParts(parts: readonly AssistantPart[]): JsonObject[] {
+    let hasSignedCall = false;
+    return parts.flatMap((part) => {
+      if (part.kind === "call") {
+        const written = this.#call(part, hasSignedCall);
+        hasSignedCall ||= signatureIn(part.signature) !== null;
+        return [written];
+      }
+      if (part.kind !== "reasoning") return textParts(part.text);
+      const thoughtSignature = signatureIn(part.signature);
+      return thoughtSignature === null ? [] : [{ text: part.text, thought: true, thoughtSignature }];
+    });
+  }
+
+  /** @param hasSignedCall Whether a call before it is signed: of calls that are made together, only the first one is. */
+  #call({ id, name, input, at, signature }: ToolCallPart, hasSignedCall: boolean): JsonObject {
+    const args = input.trim() === "" ? {} : parseJsonObject(input);
+    if (args === null) throw cannot(at, "must be a JSON object");
+    this.#calls.set(id, name);
+    const needsSignature = this.#traits.hasSignedCalls && !hasSignedCall;
+    const thoughtSignature = signatureIn(signature) ?? (needsSignature ? WITHOUT_SIGNATURE : null);
+    return { functionCall: { id, name, args }, ...(thoughtSignature === null ? {} : { thoughtSignature }) };
+  }
+
+  /** A result; for models that take only texts in it, its images and documents come after it. */
+  #result({ callId, parts, isError, at }: ToolResultPart): JsonObject[] {
+    const name = this.#calls.get(callId);
+    if (name === undefined) throw cannot(at, "must be the id of a call that an earlier message has made");
+    const texts = parts.flatMap(resultText);
+    const media = parts.flatMap(resultMedia);
+    const said = texts.length === 0 && parts.length > 0 ? DONE : texts.join("\n");
+    const hasParts = media.length > 0 && this.#traits.hasMediaInResults;
+    const result = {
+      id: callId,
+      name,
+      response: { name, [isError ? "error" : "content"]: said },
+      ...(hasParts ? { parts: media.map((part) => part.data) } : {}),
+    };
+    return [{ functionResponse: result }, ...(hasParts ? [] : media.flatMap(shownAfter))];
+  }
+}
+
+/** Google refuses an empty text. */
+function textParts(text: string): readonly JsonObject[] {
+  return text === "" ? [] : [{ text }];
+}
+
+function userParts(part: UserPart): readonly JsonObject[] {
+  switch (part.kind) {
+    case "text":
+      return textParts(part.text);
+    case "audio":
+      return [
+        { inlineData: { mimeType: part.format === "wav" ? "audio/wav" : "audio/mpeg", data: part.data } },
+      ];
+    case "image":
+      if (part.detail !== null) {
+        throw cannot(`${part.at}.detail`, "is not supported by this model's provider; remove it");
+      }
+      return [mediaPart(part)];
+    case "file":
+      return [mediaPart(part)];
+  }
+}
+
+/** An image or a document. Google fetches those that are named by a URL. */
+function mediaPart({ kind, source }: ImagePart | FilePart): JsonObject {
+  if (source.kind === "data") return { inlineData: { mimeType: source.mediaType, data: source.data } };
+  const mimeType = kind === "file" ? "application/pdf" : imageType(source.url);
+  return { fileData: { ...(mimeType === null ? {} : { mimeType }), fileUri: source.url } };
+}
+
+/** `null`: the URL does not tell. */
+function imageType(url: string): string | null {
+  const [, ending = ""] = /\.([a-z]+)$/i.exec(new URL(url).pathname) ?? [];
+  return IMAGE_TYPES[ending.toLowerCase()] ?? null;
+}
+
+type ResultPart = ToolResultPart["parts"][number];
+interface ResultMedia {
+  readonly kind: string;
+  readonly data: JsonObject;
+}
+
+/** The texts of a result. What is named by a URL can't be a part of it, so that the model is told the URL. */
+function resultText(part: ResultPart): readonly string[] {
+  if (part.kind === "text") return [part.text];
+  return part.source.kind === "url" ? [part.source.url] : [];
+}
+
+function resultMedia(part: ResultPart): readonly ResultMedia[] {
+  if (part.kind === "text" || part.source.kind === "url") return [];
+  const kind = part.source.mediaType.startsWith("image/") ? "image" : "file";
+  return [{ kind, data: mediaPart(part) }];
+}
+
+function shownAfter({ kind, data }: ResultMedia): readonly JsonObject[] {
+  return [data, { text: `Tool executed successfully and returned this ${kind} as a response` }];
+}
+
+function signatureIn(signature: Signature | null): string | null {
+  if (signature?.provider !== GOOGLE_SIGNATURE) return null;
+  return signature.fields.thoughtSignature ?? null;
+}

@@ -1,0 +1,36 @@
+import { EFFORTS, type Effort, type Reasoning } from "../../conversation/conversation.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { BUDGET_SHARES } from "../effort-shares.ts";
+import type { ModelTraits, ThinkingLevel } from "./models.ts";
+
+/** The maximum tokens of which a budget is a share. */
+const MAX_TOKENS = 65_536;
+
+/** The field `thinkingConfig`; `null`: the model thinks as it does by default. */
+export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): JsonObject | null {
+  if (reasoning === null) return null;
+  const { effort, budgetTokens, summary } = reasoning;
+  if (effort === null) {
+    return { includeThoughts: true, ...(budgetTokens === null ? {} : { thinkingBudget: budgetTokens }) };
+  }
+  const { thinkingLevels: levels } = traits;
+  return {
+    // Google refuses to show thoughts where there are none.
+    ...(summary === null || effort === "none" ? {} : { includeThoughts: true }),
+    ...(levels === null
+      ? { thinkingBudget: budgetOf(effort, traits) }
+      : { thinkingLevel: levelOf(effort, levels) }),
+  };
+}
+
+/** Some models can't do without thinking. */
+function budgetOf(effort: Effort, { minBudgetTokens, maxBudgetTokens }: ModelTraits): number {
+  const wanted = effort === "none" ? 0 : Math.round(MAX_TOKENS * BUDGET_SHARES[effort]);
+  return Math.min(maxBudgetTokens, Math.max(minBudgetTokens, wanted));
+}
+
+/** The highest level that is not above the effort; otherwise the lowest one. */
+function levelOf(effort: Effort, levels: readonly ThinkingLevel[]): ThinkingLevel | undefined {
+  const allowed = levels.filter((level) => EFFORTS.indexOf(level) <= EFFORTS.indexOf(effort));
+  return allowed.at(-1) ?? levels[0];
+}
