@@ -62,7 +62,7 @@ export const successor: Promise<{ readonly key: string; readonly createdAt: Date
 
 const folder = mkdtempSync(join(tmpdir(), "ostiary-package-"));
 try {
-  run(process.execPath, [join(SDK, "build.mjs")]);
+  run(process.execPath, [join(ROOT, "scripts/build.mjs"), "--if-stale"]);
   run("npm", ["pack", "--silent", "--pack-destination", folder]);
   const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "");
 
@@ -83,7 +83,15 @@ try {
     const install = (...packages) =>
       run(
         "npm",
-        ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", ...packages],
+        [
+          "install",
+          "--silent",
+          "--no-audit",
+          "--no-fund",
+          "--ignore-scripts",
+          "--prefer-offline",
+          ...packages,
+        ],
         project,
       );
     const check = (program, lib) => {

@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   type EnterpriseOwner,
@@ -19,6 +21,8 @@ const NODES = 4;
 /** For each of the three changes. */
 const CLIENTS = 12;
 const ROUNDS = 50;
+/** Between two requests of a client before the change is answered: most of a round waits for Redis, and needs no cores for that. */
+const PAUSE_MS = 50;
 
 let redis: RedisServer;
 /** The last node's way to Redis. */
@@ -109,16 +113,19 @@ async function untilAnswered(change: () => Promise<unknown>): Promise<void> {
 /** Clients that use one key at all nodes, until they are told to stop. All have been served once. */
 async function startClients(name: string, change: Change) {
   const key = await change.owner.trpc.keys.create.mutate({ name: crypto.randomUUID() });
-  let answered = false;
+  const answered = new AbortController();
+  setMaxListeners(CLIENTS, answered.signal);
   let stopped = false;
   const served = new Set<number>();
   const after: number[] = [];
   const client = async (index: number) => {
     while (!stopped) {
-      const beganAfter = answered;
+      const beganAfter = answered.signal.aborted;
       const status = await statusOf(nodeAt(index).baseUrl, key.key);
       if (status === 200) served.add(index);
       if (beganAfter) after.push(status);
+      // The answer ends every pause: from then on each client asks without one.
+      await setTimeout(PAUSE_MS, null, { signal: answered.signal }).catch(() => {});
     }
   };
   const clients = Array.from({ length: CLIENTS }, (_, index) => client(index));
@@ -126,7 +133,7 @@ async function startClients(name: string, change: Change) {
   return {
     async makeChange() {
       await untilAnswered(() => change.apply(key));
-      answered = true;
+      answered.abort();
     },
     /** @returns the answers, other than the expected refusals, to requests that began after the change was answered. */
     async stop(otherRefusals: number[]): Promise<string[]> {
