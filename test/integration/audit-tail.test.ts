@@ -23,6 +23,8 @@ async function chat(key: string, model = "sandbox/echo", at = service.baseUrl): 
     body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] }),
   });
   await response.arrayBuffer();
+  // A busy machine may refuse a request before its key is known; then it is in no log.
+  if (response.status === 503) return chat(key, model, at);
   return response.headers.get("x-request-id") ?? "";
 }
 
