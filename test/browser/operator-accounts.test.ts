@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { toastOf } from "../fixtures/menu.ts";
 import { outcomeOf, statusOf } from "../fixtures/request.ts";
 import { PASSWORD, signUp, signUpWithKey, visit } from "../fixtures/user.ts";
 import {
@@ -129,7 +130,7 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     expect(await statusOf(consoleSite.site.service.baseUrl, owner.key)).toBe(200);
     await dialog.getByLabel("Reason").fill("unpaid since March");
     await page.keyboard.press("Enter");
-    await page.getByText("Account suspended.").waitFor();
+    await toastOf(page, "Account suspended").waitFor();
     expect(await outcomeOf(consoleSite.site.service.baseUrl, owner.key)).toEqual({
       status: 403,
       code: "account_suspended",
@@ -143,7 +144,7 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     await chooseAction(page, "Reinstate account");
     await page.getByLabel("Reason (optional)").last().fill("paid");
     await page.getByRole("button", { name: "Reinstate account" }).click();
-    await page.getByText("Account reinstated.").waitFor();
+    await toastOf(page, "Account reinstated").waitFor();
     expect(await statusOf(consoleSite.site.service.baseUrl, owner.key)).toBe(200);
     await trail
       .getByRole("row", { name: /Account reinstated/ })
