@@ -191,6 +191,7 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     await page.getByRole("heading", { name: "Usage", exact: true }).waitFor();
     await page.reload();
     await parts.locator('[aria-current="page"]').getByText("Usage").waitFor();
+    expect(await parts.locator('[aria-current="page"]').allTextContents()).toEqual(["Usage"]);
     await page.goBack();
     await page.getByRole("table", { name: /Requests of the account/ }).waitFor();
   });
