@@ -196,6 +196,27 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     await page.getByRole("table", { name: /Requests of the account/ }).waitFor();
   });
 
+  it("is not led back from a slow page by a search that they have just typed", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    await page.goto("/operator");
+    await page.clock.install();
+    const held: (() => void)[] = [];
+    await page.route("**/operator.accounts.get*", async (route) => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      await route.continue();
+    });
+    await page.getByRole("row").filter({ hasText: owner.email }).waitFor();
+    await page.getByRole("searchbox", { name: "Search" }).fill(owner.email);
+    await page.getByRole("row").filter({ hasText: owner.email }).getByRole("link").first().click();
+    await expect.poll(() => held.length).toBeGreaterThan(0);
+    await page.clock.runFor(1_000);
+    for (const release of held) release();
+    await page.unrouteAll({ behavior: "wait" });
+    await page.getByRole("button", { name: "Actions", exact: true }).waitFor();
+    expect(page.url()).toContain("/operator/accounts/");
+  });
+
   it("orders accounts by usage and exports them as CSV", async () => {
     const { page } = consoleSite.watched;
     const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
