@@ -28,6 +28,7 @@ import {
   readTrailSearch,
 } from "./pages/operator/search.ts";
 import { readAccountSearch } from "./pages/operator/search-account.ts";
+import { loadPart } from "./pages/overview/parts.ts";
 import { firstKeysQuery } from "./pages/playground/keys-query.ts";
 import { readPlaygroundSearch } from "./pages/playground/search.ts";
 import { currentUsageQuery } from "./pages/usage/queries.ts";
@@ -98,14 +99,17 @@ const overview = createRoute({
   validateSearch: readUsageSearch,
   loaderDeps: ({ search }) => search,
   loader: ({ deps }) =>
-    load(
-      api.account.firstSteps.queryOptions(),
-      api.keys.count.queryOptions(),
-      api.account.get.queryOptions(),
-      api.account.limits.queryOptions(),
-      api.credits.balance.queryOptions(),
-      currentUsageQuery(ACCOUNT_USAGE, deps, deps.by),
-    ),
+    Promise.all([
+      load(
+        api.account.firstSteps.queryOptions(),
+        api.keys.count.queryOptions(),
+        api.account.get.queryOptions(),
+        api.account.limits.queryOptions(),
+        api.credits.balance.queryOptions(),
+        currentUsageQuery(ACCOUNT_USAGE, deps, deps.by),
+      ),
+      loadPart(),
+    ]),
   component: lazyPage(() => import("./pages/overview/Overview.tsx"), "Overview"),
 });
 const playground = createRoute({

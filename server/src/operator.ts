@@ -1,6 +1,8 @@
 import process from "node:process";
 import { runOperatorCommand } from "./cli/run.ts";
 
+// A reader of a pipe has seen enough, such as `head`.
+process.stdout.on("error", () => process.exit());
 const code = await runOperatorCommand({
   arguments: process.argv.slice(2),
   environment: process.env,

@@ -2,6 +2,10 @@
 import process from "node:process";
 import { runServerCommand } from "./commands/run.ts";
 
+// A reader of a pipe has seen enough, such as `head`. A service goes on without it.
+process.stdout.on("error", () => {
+  if (process.argv[2] !== "start") process.exit();
+});
 await runServerCommand({
   arguments: process.argv.slice(2),
   environment: process.env,

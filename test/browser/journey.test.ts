@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
-import { chooseInRow, signOut } from "../fixtures/menu.ts";
+import { chooseInRow, signOut, toastOf } from "../fixtures/menu.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
 import { openSite } from "../fixtures/site.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await page.getByRole("menuitem", { name: "Suspend account" }).click();
     await page.getByRole("dialog").getByLabel("Reason").fill("unpaid");
     await page.getByRole("dialog").getByRole("button", { name: "Suspend" }).click();
-    await page.getByText("Account suspended.").waitFor();
+    await toastOf(page, "Account suspended").waitFor();
     const refused = await useKey(next);
     expect(refused.status).toBe(403);
     expect((await refused.json()).error.code).toBe("account_suspended");
@@ -167,7 +167,7 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
     await page.getByRole("button", { name: "Actions", exact: true }).click();
     await page.getByRole("menuitem", { name: "Reinstate account" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Reinstate" }).click();
-    await page.getByText("Account reinstated.").waitFor();
+    await toastOf(page, "Account reinstated").waitFor();
     expect((await useKey(next)).status).toBe(200);
     expect(operator.complaints).toEqual([]);
   });

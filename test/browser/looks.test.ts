@@ -1,13 +1,16 @@
-// How pages look: each picture is compared with one that someone approved. All pictures are left in test-results/looks.
+// How pages look: each picture is compared with one that someone approved. All pictures, at each width and in both themes, are left in
+// test-results/looks.
 // After an intended change: OSTIARY_APPROVE_LOOKS=1 npx vitest run test/browser/looks.test.ts
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
-import { differenceOf } from "../fixtures/looks.ts";
+import { differenceOf, picturesIn, takePicture } from "../fixtures/looks.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { openSite, signInBy } from "../fixtures/site.ts";
 import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
+const NONE: readonly string[] = [];
 const OPEN = ["/sign-in", "/sign-up"];
 const ACCOUNT = [
   "/",
@@ -30,11 +33,29 @@ const OPERATOR = [
   "/operator/trail",
   "/settings/sign-in",
 ];
+/** Pages of what an account has, or that show what the moment brings: their pictures are taken, but compared with none. */
+const ACCOUNT_DETAILS: readonly string[] = [
+  "/settings/keys/:key",
+  "/settings/keys/:key/rotation",
+  "/models/openai%2Fgpt",
+];
+const OPERATOR_DETAILS: readonly string[] = [
+  "/operator/log",
+  "/operator/status",
+  "/operator/connect",
+  "/operator/accounts/:account",
+];
 const SCHEMES = ["light", "dark"] as const;
+/** Pictures of this width are compared. */
+const WIDTH = 1_440;
+const OTHER_WIDTHS = [375, 1_920];
+const HEIGHT = 900;
 
 let catalog: CatalogFile;
-let owner: Owner & { readonly key: string };
+let owner: Owner & { readonly key: string; readonly id: string };
 let operator: Visitor;
+/** What stands for the names in paths. */
+let ids: Readonly<Record<string, string>>;
 
 const site = openSite(async () => {
   const model = (id: string, inputUsdPerMTok: string, outputUsdPerMTok: string) => ({
@@ -71,39 +92,57 @@ beforeAll(async () => {
   }
 });
 
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  ids = { ":key": owner.id, ":account": (await owner.trpc.account.get.query()).id };
+});
+
 afterAll(async () => {
   await catalog?.[Symbol.asyncDispose]();
 });
 
 const VISITORS = [
-  { name: "open", paths: OPEN, who: () => null },
-  { name: "account", paths: ACCOUNT, who: () => owner },
-  { name: "operator", paths: OPERATOR, who: () => operator },
+  { name: "open", paths: OPEN, details: NONE, who: () => null },
+  { name: "account", paths: ACCOUNT, details: ACCOUNT_DETAILS, who: () => owner },
+  { name: "operator", paths: OPERATOR, details: OPERATOR_DETAILS, who: () => operator },
 ];
 
-describe.skipIf(!hasBrowser).each(VISITORS)("the pages of $name", ({ name, paths, who }) => {
+/** The name of a page's picture: `account-settings-keys-dark`. */
+function pictureOf(name: string, path: string, colorScheme: string): string {
+  const words = path.replaceAll(":", "").replaceAll("%2F", "-");
+  return `${name}${words.replaceAll("/", "-").replace(/-$/, "-start")}-${colorScheme}`;
+}
+
+async function show(page: Page, path: string): Promise<void> {
+  await page.setViewportSize({ width: WIDTH, height: HEIGHT });
+  await page.goto(path.replace(/:\w+/, (id) => ids[id] ?? ""));
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.waitForFunction(() => !/Loading /.test(document.body.textContent));
+}
+
+describe.skipIf(!hasBrowser).each(VISITORS)("the pages of $name", ({ name, paths, details, who }) => {
   it.each(SCHEMES)(
-    "look as they were approved: %s",
+    "look as they were approved, and leave their pictures: %s",
     async (colorScheme) => {
       // The page's own policy allows no style that is put into it.
-      const { page } = await site.page({
-        colorScheme,
-        bypassCSP: true,
-        viewport: { width: 1_440, height: 900 },
-      });
+      const { page } = await site.page({ colorScheme, bypassCSP: true });
       const visitor = who();
       if (visitor !== null) await signInBy(page, visitor);
       const differences: string[] = [];
-      for (const path of paths) {
-        await page.goto(path);
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        await page.waitForFunction(() => !/Loading /.test(document.body.textContent));
-        const picture = `${name}${path.replaceAll("/", "-").replace(/-$/, "-start")}-${colorScheme}`;
-        const difference = await differenceOf(page, picture);
-        if (difference !== null) differences.push(difference);
+      for (const path of [...paths, ...details]) {
+        const picture = pictureOf(name, path, colorScheme);
+        await show(page, path);
+        if (details.includes(path)) await takePicture(page, picture);
+        else differences.push(...[await differenceOf(page, picture)].filter((text) => text !== null));
+        for (const width of OTHER_WIDTHS) {
+          await page.setViewportSize({ width, height: HEIGHT });
+          await takePicture(page, `${picture}-${width}`);
+        }
+        const taken = ["", ...OTHER_WIDTHS.map((width) => `-${width}`)].map((width) => picture + width);
+        expect(picturesIn().filter((file) => taken.includes(file))).toHaveLength(taken.length);
       }
       expect(differences).toEqual([]);
     },
-    180_000,
+    240_000,
   );
 });

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { toastOf } from "../fixtures/menu.ts";
 import { outcomeOf, statusOf } from "../fixtures/request.ts";
 import { PASSWORD, signUp, signUpWithKey, visit } from "../fixtures/user.ts";
 import {
@@ -129,7 +130,7 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     expect(await statusOf(consoleSite.site.service.baseUrl, owner.key)).toBe(200);
     await dialog.getByLabel("Reason").fill("unpaid since March");
     await page.keyboard.press("Enter");
-    await page.getByText("Account suspended.").waitFor();
+    await toastOf(page, "Account suspended").waitFor();
     expect(await outcomeOf(consoleSite.site.service.baseUrl, owner.key)).toEqual({
       status: 403,
       code: "account_suspended",
@@ -143,7 +144,7 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     await chooseAction(page, "Reinstate account");
     await page.getByLabel("Reason (optional)").last().fill("paid");
     await page.getByRole("button", { name: "Reinstate account" }).click();
-    await page.getByText("Account reinstated.").waitFor();
+    await toastOf(page, "Account reinstated").waitFor();
     expect(await statusOf(consoleSite.site.service.baseUrl, owner.key)).toBe(200);
     await trail
       .getByRole("row", { name: /Account reinstated/ })
@@ -190,8 +191,30 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     await page.getByRole("heading", { name: "Usage", exact: true }).waitFor();
     await page.reload();
     await parts.locator('[aria-current="page"]').getByText("Usage").waitFor();
+    expect(await parts.locator('[aria-current="page"]').allTextContents()).toEqual(["Usage"]);
     await page.goBack();
     await page.getByRole("table", { name: /Requests of the account/ }).waitFor();
+  });
+
+  it("is not led back from a slow page by a search that they have just typed", async () => {
+    const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    await page.goto("/operator");
+    await page.clock.install();
+    const held: (() => void)[] = [];
+    await page.route("**/operator.accounts.get*", async (route) => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      await route.continue();
+    });
+    await page.getByRole("row").filter({ hasText: owner.email }).waitFor();
+    await page.getByRole("searchbox", { name: "Search" }).fill(owner.email);
+    await page.getByRole("row").filter({ hasText: owner.email }).getByRole("link").first().click();
+    await expect.poll(() => held.length).toBeGreaterThan(0);
+    await page.clock.runFor(1_000);
+    for (const release of held) release();
+    await page.unrouteAll({ behavior: "wait" });
+    await page.getByRole("button", { name: "Actions", exact: true }).waitFor();
+    expect(page.url()).toContain("/operator/accounts/");
   });
 
   it("orders accounts by usage and exports them as CSV", async () => {

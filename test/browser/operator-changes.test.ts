@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { toastOf } from "../fixtures/menu.ts";
 import { outcomeOf, statusOf } from "../fixtures/request.ts";
 import { signUp, signUpWithKey } from "../fixtures/user.ts";
 import { chooseAction, idOf, openAccount, openConsoleSite, panel } from "./console-site.ts";
@@ -14,7 +15,7 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     const plan = await chooseAction(page, "Change plan");
     await plan.getByLabel("Plan").selectOption("Enterprise");
     await plan.getByRole("button", { name: "Save plan" }).click();
-    await page.getByText("Plan changed to enterprise.").waitFor();
+    await toastOf(page, "Plan changed to enterprise").waitFor();
 
     const rules = panel(page, "IP rules");
     const verdict = (by: string) =>
@@ -34,7 +35,7 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
 
     await rules.getByLabel("Reason").fill("only from their data centre");
     await rules.getByRole("button", { name: "Save IP rules" }).click();
-    await rules.getByText("IP rules saved.").waitFor();
+    await toastOf(page, "IP rules saved").waitFor();
     expect(await outcomeOf(consoleSite.site.service.baseUrl, owner.key)).toEqual({
       status: 403,
       code: "ip_blocked",
@@ -44,7 +45,7 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
 
     await rules.getByRole("button", { name: "Report only" }).click();
     await rules.getByRole("button", { name: "Save IP rules" }).click();
-    await rules.getByText("IP rules saved.").waitFor();
+    await toastOf(page, "IP rules saved").waitFor();
     expect(await statusOf(consoleSite.site.service.baseUrl, owner.key)).toBe(200);
   });
 
@@ -82,16 +83,18 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     await form.getByRole("alert").getByText("Enter a whole number").waitFor();
     await form.getByLabel("Tokens per minute").fill("90000");
     await set.click();
-    await form.getByText("Limits saved.").waitFor();
+    await toastOf(page, "Limits saved").waitFor();
     expect(await limits()).toEqual({
       requestsPerMinute: 1_200,
       tokensPerMinute: 90_000,
       concurrentRequests: null,
     });
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Save limits");
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await toastOf(page, "Limits saved").waitFor({ state: "detached" });
     await form.getByLabel("Requests per minute").fill("");
     await set.click();
-    await form.getByText("Limits saved.").waitFor();
+    await toastOf(page, "Limits saved").waitFor();
     expect((await limits()).requestsPerMinute).toBeNull();
   });
 

@@ -3,7 +3,7 @@ import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { openSite } from "../fixtures/site.ts";
-import { signUpWithKey } from "../fixtures/user.ts";
+import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
 
 const site = openSite(() => startOperatedService());
 
@@ -52,6 +52,28 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
     await page.getByRole("option", { name: /Open in the request log/ }).click();
     await page.waitForURL(/\/operator\/log\?entry=/);
     await page.getByRole("dialog").getByText(failed).waitFor();
+  });
+
+  it("keeps its rows apart on a phone, however long the names of accounts are", async () => {
+    const operator = await signInOperator(site.service.baseUrl);
+    const owner = visit(site.service.baseUrl);
+    const email = `${crypto.randomUUID()}@example.com`;
+    const accountName = "Research and development of Example Corporation";
+    await owner.trpc.auth.signUp.mutate({ email, password: PASSWORD, accountName });
+    const { key } = await owner.trpc.keys.create.mutate({ name: "a key for the nightly evaluation" });
+    for (const content of ["hello", "sandbox:error 500", "hello"]) await chat(key, "sandbox/echo", content);
+    const { id } = await owner.trpc.account.get.query();
+    const viewport = { width: 375, height: 900 };
+    const { page } = await site.open(operator, `/operator/log?accountId=${id}`, { viewport });
+    const rows = page.getByRole("grid").locator("tbody tr");
+    await expect.poll(() => rows.count()).toBe(3);
+    for (const row of await rows.all()) {
+      const beyond = await row.evaluate((element) => {
+        const { bottom } = element.getBoundingClientRect();
+        return [...element.children].filter((cell) => cell.getBoundingClientRect().bottom > bottom).length;
+      });
+      expect(beyond).toBe(0);
+    }
   });
 
   it("is where the charts of usage and of upstreams lead", async () => {

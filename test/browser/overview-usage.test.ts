@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { chooseInAccountMenu } from "../fixtures/menu.ts";
@@ -6,6 +8,15 @@ import { cellsOf, chartOf, countsOf, openOverviewSite } from "./overview-site.ts
 
 const DAY_MS = 24 * 60 * 60_000;
 const overview = openOverviewSite();
+
+/** The usage that a page downloads: the name of the file, and its lines. */
+async function downloadOf(page: Page): Promise<{ readonly name: string; readonly lines: string[] }> {
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download CSV" }).click();
+  const file = await download;
+  const text = await readFile(await file.path(), "utf8");
+  return { name: file.suggestedFilename(), lines: text.trimEnd().split("\r\n") };
+}
 
 describe.skipIf(!hasBrowser)("an account's usage", () => {
   it("is told by model, by key and in time, and stands in the address", async () => {
@@ -37,6 +48,58 @@ describe.skipIf(!hasBrowser)("an account's usage", () => {
     await expect.poll(() => countsOf(page)).toContainEqual([expect.any(String), "6", "1 16.7%"]);
     expect(new URL(page.url()).search).toBe("?range=24h&by=none");
     expect(complaints).toEqual([]);
+  });
+
+  it("is downloaded as it is shown, with exact figures and without formulas", async () => {
+    const owner = await overview.ownerWithUsage();
+    const formula = await owner.trpc.keys.create.mutate({ name: '=HYPERLINK("a"),1' });
+    await overview.chat(formula.key, "sandbox/lorem");
+    const from = new Date(Date.now() - DAY_MS);
+    const summary = { from, to: new Date(), interval: "day" } as const;
+    const { rows } = await owner.trpc.usage.summary.query({ ...summary, groupBy: "key" });
+    const costOf = (id: string) => String(rows.find(({ key }) => key?.id === id)?.costNanoUsd);
+
+    const { page, complaints } = await overview.pageOf(owner, "/?by=key");
+    const byKey = await downloadOf(page);
+    expect(byKey.name).toMatch(/^usage-by-key-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.csv$/);
+    expect(byKey.lines[0]).toBe(
+      "start,end,time_zone,key,key_name,requests,errors,prompt_tokens,completion_tokens,cached_tokens,cost_nano_usd",
+    );
+    const line = byKey.lines.find((line) => line.includes(formula.id)) ?? "";
+    expect(line).toContain(`,UTC,${formula.id},"'=HYPERLINK(""a""),1 …${formula.key.slice(-4)}",1,0,`);
+    expect(line).toMatch(new RegExp(`,${costOf(formula.id)}$`));
+    expect(Number(costOf(formula.id))).toBeGreaterThan(0);
+
+    await page.getByRole("button", { name: "Total" }).click();
+    await page.getByRole("button", { name: "24 hours" }).click();
+    await page.getByRole("button", { name: "Show all 24" }).waitFor();
+    const total = await downloadOf(page);
+    expect(total.lines[0]).toBe(
+      "start,end,time_zone,requests,errors,prompt_tokens,completion_tokens,cached_tokens,cost_nano_usd",
+    );
+    // All intervals of the period, in their order, each ending where the next begins.
+    expect(total.lines).toHaveLength(25);
+    const cells = total.lines.slice(1).map((line) => line.split(","));
+    expect(cells.slice(1).map(([start]) => start)).toEqual(cells.slice(0, -1).map(([, end]) => end));
+    expect(cells.reduce((sum, [, , , requests]) => sum + Number(requests), 0)).toBe(7);
+    const cost = rows.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n);
+    expect(cells.reduce((sum, row) => sum + BigInt(row.at(-1) ?? ""), 0n)).toBe(cost);
+
+    await page.goto(`/models/${encodeURIComponent("sandbox/lorem")}?by=key`);
+    const ofModel = await downloadOf(page);
+    expect(ofModel.lines[0]).toContain("time_zone,model,key,key_name,requests");
+    expect(ofModel.lines).toHaveLength(3);
+    for (const row of ofModel.lines.slice(1)) expect(row).toContain(",UTC,sandbox/lorem,");
+    expect(complaints).toEqual([]);
+  });
+
+  it("of the whole service is downloaded by an operator, also by account", async () => {
+    const { page } = await overview.pageOf(overview.operator, "/operator/usage?by=account");
+    const { name, lines } = await downloadOf(page);
+    expect(name).toMatch(/^usage-by-account-/);
+    expect(lines[0]).toContain("start,end,time_zone,account_id,account_name,requests,errors");
+    const { id } = await overview.used.trpc.account.get.query();
+    expect(lines.filter((line) => line.includes(id))).toHaveLength(1);
   });
 
   it("costs what the account was charged", async () => {

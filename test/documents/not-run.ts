@@ -5,14 +5,21 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     reason: "Installs packages. .ci/run and test/installation do it.",
   },
   {
-    command: /^(npm (install|ci|prune) |npm ci && npm prune ).*(ostiary-server|omit=dev)$/,
+    command: /^(npm (install|ci|prune) |npm ci && npm prune ).*(ostiary-server-0\.1\.0\.tgz|omit=dev)$/,
     reason: "Installs packages. test/installation does it.",
+  },
+  {
+    command: /^node scripts\/pack-server\.mjs$/,
+    reason: "Leaves a file in the checkout. test/installation/npm-package.test.ts does it.",
   },
   {
     command: /^(npx|deno run -A \S+) (npm:)?ostiary-server (start|migrate|backup-check)$/,
     reason: "Needs an installation and its database. test/installation/npm-package.test.ts does it.",
   },
-  { command: /^npm install ostiary$/, reason: "The package is already installed from its tarball." },
+  {
+    command: /^npm install http:\/\/127\.0\.0\.1:8080\/sdk\/ostiary\.tgz$/,
+    reason: "The package is already installed. test/installation/sdk-from-service.test.ts does it.",
+  },
   {
     command: /^npm start$/,
     reason: "Runs until stopped. test/integration/newcomer.test.ts starts the service.",

@@ -1,8 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runOperatorCommand } from "../fixtures/command.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
-import type { Service } from "../fixtures/service.ts";
+import { ROOT, RUNTIME, type Service } from "../fixtures/service.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
 
 let service: Service;
@@ -28,6 +30,19 @@ async function operator(...args: string[]): Promise<string> {
 }
 
 describe("the operator's command line", () => {
+  it.runIf(RUNTIME === "node")("ends quietly when the reader of its output has gone", async () => {
+    for (const program of ["operator.js", "ostiary-server.js"]) {
+      const child = spawn(process.execPath, [`server/dist/${program}`, "--help"], { cwd: ROOT });
+      child.stdout.destroy();
+      let stderr = "";
+      child.stderr.on("data", (text) => {
+        stderr += text;
+      });
+      const [code] = await once(child, "close");
+      expect([code, stderr], program).toEqual([0, ""]);
+    }
+  });
+
   it("creates its own management token, once, and leaves no session behind", async () => {
     expect(env.OSTIARY_MANAGEMENT_TOKEN).toMatch(/^mt-[0-9A-Za-z]{49}$/);
     const { trpc } = visit(service.baseUrl);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { refusalOf } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
+import { sendRest } from "../fixtures/rest.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
@@ -89,6 +90,79 @@ describe("a summary of usage", () => {
       ["2020-03-05T00:00:00", "2020-03-06"],
     ] as const;
     for (const [from, to] of wrong) expect((await refusal(from, to)).code, from).toBe("invalid_request");
+  });
+});
+
+describe("usage in a time zone, over REST", () => {
+  beforeAll(async () => {
+    const { id } = await owner.trpc.account.get.query();
+    await using sql = await openDatabaseOf(service);
+    // A request in each hour around the days on which Berlin's clocks are put forward, and back.
+    for (const [from, to] of [
+      ["2025-03-28T00:00Z", "2025-04-02T00:00Z"],
+      ["2025-10-24T00:00Z", "2025-10-29T00:00Z"],
+    ] as const) {
+      await sql`
+        insert into usage_hours
+        select ${id}::uuid, hour, gen_random_uuid(), 'm', 1, 0, 0, 0, 0, 0
+        from generate_series(${from}::timestamptz, ${to}::timestamptz, interval '1 hour') hour`;
+      await sql`
+        insert into usage_days
+        select account_id, date_trunc('day', hour, 'UTC'), gen_random_uuid(), 'm', count(*), 0, 0, 0, 0, 0
+        from usage_hours where account_id = ${id}::uuid and hour >= ${from}::timestamptz and hour < ${to}::timestamptz
+        group by 1, 2`;
+    }
+  });
+
+  interface Interval {
+    readonly start: string;
+    readonly requests: number;
+  }
+
+  async function usageOf(query: string): Promise<[start: string, requests: number][]> {
+    const { status, body } = await sendRest(service.baseUrl, "GET", `/v1/usage?${query}`, { headers });
+    expect(status, JSON.stringify(body)).toBe(200);
+    return body.rows.map(({ start, requests }: Interval) => [start, requests]);
+  }
+
+  it("has days that begin at its midnight, of 23 hours and of 25 when clocks change", async () => {
+    const zone = "interval=day&time_zone=Europe/Berlin";
+    expect(await usageOf(`from=2025-03-29&to=2025-03-31&${zone}`)).toEqual([
+      ["2025-03-28T23:00:00.000Z", 24],
+      ["2025-03-29T23:00:00.000Z", 23],
+      ["2025-03-30T22:00:00.000Z", 24],
+    ]);
+    expect(await usageOf(`from=2025-10-25&to=2025-10-27&${zone}`)).toEqual([
+      ["2025-10-24T22:00:00.000Z", 24],
+      ["2025-10-25T22:00:00.000Z", 25],
+      ["2025-10-26T23:00:00.000Z", 24],
+    ]);
+    // Times say their own zone, and are rounded to its days.
+    expect(await usageOf(`from=2025-03-30T00:30:00Z&to=2025-03-30T01:30:00Z&${zone}`)).toEqual([
+      ["2025-03-29T23:00:00.000Z", 23],
+    ]);
+    // The same days are others in UTC, which is the default.
+    expect(await usageOf("from=2025-03-29&to=2025-03-31&interval=day")).toEqual([
+      ["2025-03-29T00:00:00.000Z", 24],
+      ["2025-03-30T00:00:00.000Z", 24],
+      ["2025-03-31T00:00:00.000Z", 24],
+    ]);
+  });
+
+  it("is refused by the parameter's name where the zone is unknown, or the period too long for one", async () => {
+    const year = "from=2023-01-01&to=2025-03-31&interval=month&time_zone=Europe/Berlin";
+    const short = "from=2025-03-29&to=2025-03-31&interval=day";
+    const unknown = ["Mars/Olympus", "%2B02:00", "", "Europe/Berlin%00", "Europe/Berlin'--"];
+    for (const path of ["/v1/usage", "/v1/usage/performance"]) {
+      for (const query of [year, ...unknown.map((zone) => `${short}&time_zone=${zone}`)]) {
+        const reply = await sendRest(service.baseUrl, "GET", `${path}?${query}`, { headers });
+        expect(reply, `${path}?${query}`).toMatchObject({
+          status: 400,
+          body: { error: { code: "invalid_request", param: "time_zone" } },
+        });
+        expect(reply.body.error.message).not.toContain("timeZone");
+      }
+    }
   });
 });
 

@@ -1,12 +1,19 @@
-import { access, readdir, readFile } from "node:fs/promises";
-import { Agent, request } from "node:http";
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { Agent as HttpAgent, request } from "node:http";
+import { request as requestSecurely } from "node:https";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { TLSSocket } from "node:tls";
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { describe, expect, it } from "vitest";
+import { Authority, type Certificate, hasOpenSsl } from "../fixtures/certificate.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { metricOf } from "../fixtures/metrics.ts";
+import { freePort } from "../fixtures/redis.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { logLines, runToExit, type Service, startService } from "../fixtures/service.ts";
-import { signUpWithKey } from "../fixtures/user.ts";
+import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 import { workersOf } from "../fixtures/workers.ts";
 
 const isDistributed =
@@ -37,7 +44,7 @@ function chat(service: Service, key: string, content: string): Promise<Answer> {
       `${service.baseUrl}/v1/chat/completions`,
       {
         method: "POST",
-        agent: new Agent({ keepAlive: false }),
+        agent: new HttpAgent({ keepAlive: false }),
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       },
       (response) => {
@@ -83,6 +90,69 @@ async function recorded(service: Service): Promise<Readonly<Record<string, numbe
   return Object.fromEntries(rows.map(({ reason, count }) => [reason, count]));
 }
 
+interface SecureAnswer extends Answer {
+  /** Of the certificate that the connection has. */
+  readonly fingerprint: string;
+  readonly body: string;
+}
+
+/** A request by HTTPS on a connection of its own. */
+function secureRequest(
+  service: Service,
+  path: string,
+  options: { readonly ca: string; readonly key?: string; readonly json?: object },
+): Promise<SecureAnswer> {
+  const { ca, key, json } = options;
+  return new Promise((resolve, reject) => {
+    const sent = requestSecurely(
+      service.baseUrl + path,
+      {
+        ca,
+        agent: false,
+        method: json === undefined ? "GET" : "POST",
+        headers: {
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+          ...(json === undefined ? {} : { "content-type": "application/json" }),
+        },
+      },
+      async (response) => {
+        const { fingerprint256 = "none" } = (response.socket as TLSSocket).getPeerX509Certificate() ?? {};
+        const requestId = String(response.headers["x-request-id"]);
+        const body = await text(response);
+        resolve({ status: response.statusCode ?? 0, requestId, fingerprint: fingerprint256, body });
+      },
+    );
+    sent.setTimeout(30_000, () => sent.destroy(new Error("no answer in 30 seconds")));
+    sent.on("error", reject).end(json === undefined ? undefined : JSON.stringify(json));
+  });
+}
+
+function secureChats(
+  service: Service,
+  key: string,
+  ca: string,
+  count: number,
+): Promise<readonly SecureAnswer[]> {
+  const json = { model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] };
+  const chats = Array.from({ length: count }, () =>
+    secureRequest(service, "/v1/chat/completions", { ca, key, json }),
+  );
+  return Promise.all(chats);
+}
+
+/** Signs up at a service whose certificate an authority of the test has signed. */
+async function signUpOver(service: Service, ca: string): Promise<Owner & { readonly key: string }> {
+  const before = getGlobalDispatcher();
+  const dispatcher = new Agent({ connect: { ca } });
+  setGlobalDispatcher(dispatcher);
+  try {
+    return await signUpWithKey(service.baseUrl);
+  } finally {
+    setGlobalDispatcher(before);
+    await dispatcher.close();
+  }
+}
+
 describe.skipIf(!isDistributed)("a service of several workers", () => {
   it("is one service: ready once, a metric of all requests, an account that every worker knows", async () => {
     await using service = await startWorkers(2, {}, { OSTIARY_LOG: "info" });
@@ -102,6 +172,80 @@ describe.skipIf(!isDistributed)("a service of several workers", () => {
     for (let time = 0; time < 4; time++) await expect.poll(() => metricOf(service.baseUrl, name)).toBe(40);
     expect((await fetch(`${service.baseUrl}/readyz`)).status).toBe(200);
   });
+
+  it.skipIf(!hasOpenSsl)(
+    "renews the certificate in every worker, adds metrics up on their own port, and logs each request once",
+    {
+      timeout: 60_000,
+    },
+    async () => {
+      using authority = new Authority();
+      const folder = await mkdtemp(join(tmpdir(), "ostiary-workers-"));
+      const files = { TLS_CERT_FILE: join(folder, "tls.crt"), TLS_KEY_FILE: join(folder, "tls.key") };
+      const write = async ({ cert, key }: Certificate) => {
+        await writeFile(files.TLS_CERT_FILE, cert);
+        await writeFile(files.TLS_KEY_FILE, key);
+      };
+      const [first, second] = [authority.sign(), authority.sign()];
+      await write(first);
+      const metricsPort = await freePort();
+      const env = {
+        ...files,
+        OSTIARY_METRICS_PORT: String(metricsPort),
+        OSTIARY_ACCESS_LOG: "1",
+        OSTIARY_LOG: "info",
+      };
+      await using service = await startWorkers(2, {}, env);
+      const { key } = await signUpOver(service, authority.pem);
+      const pids = [...(await workersOf(service.pid)).values()].toSorted();
+      const lines = (msg: string) => logLines(service.stderr()).filter((line) => line.msg === msg);
+
+      /** Chats until both workers have answered some, and which certificates these had. */
+      const answered: SecureAnswer[] = [];
+      const chatWithBoth = async () => {
+        const answers: SecureAnswer[] = [];
+        const answering = () => {
+          const ids = new Set(answers.map(({ requestId }) => requestId));
+          const logged = lines("request").filter(({ requestId }) => ids.has(String(requestId)));
+          return [...new Set(logged.map(({ pid }) => Number(pid)))].toSorted();
+        };
+        const round = async () => {
+          answers.push(...(await secureChats(service, key, authority.pem, 20)));
+          return answering();
+        };
+        await expect.poll(round, RESTART).toEqual(pids);
+        answered.push(...answers);
+        return [...new Set(answers.map(({ fingerprint }) => fingerprint))];
+      };
+      expect(await chatWithBoth()).toEqual([first.fingerprint]);
+
+      await write(second);
+      process.kill(service.pid, "SIGHUP");
+      const renewed = () => lines("reloaded the TLS certificate").map(({ pid }) => Number(pid));
+      await expect.poll(() => renewed().toSorted(), RESTART).toEqual(pids);
+      expect(await chatWithBoth()).toEqual([second.fingerprint]);
+
+      expect(new Set(answered.map(({ status }) => status))).toEqual(new Set([200]));
+      const ids = answered.map(({ requestId }) => requestId).toSorted();
+      const logged = () => lines("request").filter(({ path }) => path === "/v1/chat/completions");
+      await expect
+        .poll(() =>
+          logged()
+            .map(({ requestId }) => String(requestId))
+            .toSorted(),
+        )
+        .toEqual(ids);
+      const total = 'ostiary_request_duration_seconds_count{endpoint="POST /v1/chat/completions"}';
+      // Whichever worker is asked.
+      for (let time = 0; time < 6; time++) {
+        await expect.poll(() => metricOf(`http://127.0.0.1:${metricsPort}`, total)).toBe(ids.length);
+      }
+      const onApi = await secureRequest(service, "/metrics", { ca: authority.pem });
+      expect(onApi.status).toBe(404);
+      expect(await service.stop()).toBe(0);
+      await rm(folder, { recursive: true, force: true });
+    },
+  );
 
   it("loses no entry when a worker is killed under load, and starts it again", {
     timeout: 90_000,

@@ -21,6 +21,7 @@ export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: S
   // Texts that were sent and have not yet come back as `value`. They must not overwrite what the user has typed since.
   const sent = useRef<string[]>([]);
   const last = useRef(value);
+  const typing = useRef<ReturnType<typeof setTimeout>>(undefined);
 
   useEffect(() => {
     if (value === last.current) return;
@@ -31,6 +32,7 @@ export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: S
   }, [value]);
 
   const send = () => {
+    clearTimeout(typing.current);
     const wanted = text.trim();
     if (wanted === (sent.current.at(-1) ?? value)) return;
     sent.current.push(wanted);
@@ -41,7 +43,6 @@ export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: S
     sendLatest.current = send;
   });
 
-  const typing = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(typing.current), []);
   const type = (typed: string) => {
     setText(typed);
@@ -61,6 +62,8 @@ export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: S
         onKeyDown={(event) => {
           if (event.key === "Enter") send();
         }}
+        // A search that is sent later would lead back from the page that a link has begun to load.
+        onBlur={send}
       />
     </div>
   );

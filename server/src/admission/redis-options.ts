@@ -66,6 +66,36 @@ export function openRedis(
   });
 }
 
+/**
+ * Why the sentinels can't be reached; `null` when one can, or REDIS_URL names none. A connection to their primary reports only that none has
+ * answered.
+ */
+export async function sentinelProblem(
+  url: string,
+  connection: RedisConnectionOptions,
+): Promise<string | null> {
+  const address = parseRedisUrl(url);
+  if (address.kind !== "sentinel") return null;
+  const tls = address.isTls ? { tls: tlsOf(connection) } : {};
+  const options = { ...redisOptions(connection), ...authentication(address.sentinelUser), ...tls };
+  let problem: string | null = null;
+  for (const host of address.hosts) {
+    const client = new Redis({ ...options, ...host, lazyConnect: true, retryStrategy: null });
+    client.on("error", (error) => {
+      problem = `The sentinels are unreachable. ${host.host}:${host.port}: ${error.message}`;
+    });
+    try {
+      await client.connect();
+      return null;
+    } catch {
+      // The listener has the reason.
+    } finally {
+      client.disconnect();
+    }
+  }
+  return problem;
+}
+
 /** Opens a connection to one server of a cluster. */
 export function openClusterServer(
   address: Extract<RedisAddress, { kind: "cluster" }>,

@@ -273,7 +273,7 @@ function wholeIntervals<Question extends UsageSpan>(question: Question): Questio
   }
   if (timeZone !== "UTC" && lengthMs > MAX_ZONED_MS) {
     const message =
-      "timeZone: periods of more than a year are available in UTC only. Omit timeZone, or choose a shorter period.";
+      "timeZone: periods of more than a year are available in UTC only. Leave the time zone out, or choose a shorter period.";
     throw new Failure("invalid_request", message, { param: "timeZone" });
   }
   const starts: Date[] = [];

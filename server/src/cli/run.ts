@@ -29,8 +29,23 @@ Exit codes: 0 success; 1 the service refused the command or could not be reached
 
 /** Runs the operator's command line. @returns the exit code. */
 export async function runOperatorCommand(run: OperatorRun): Promise<number> {
+  try {
+    await operatorProgram(run).parseAsync([...run.arguments], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    const code = reportOperatorFailure(error, run);
+    if (code === null) throw error;
+    return code;
+  }
+}
+
+/** The operator's command line: a program of its own, or a command of another one. */
+export function operatorProgram(run: Omit<OperatorRun, "arguments">): Command {
   const program = new Command("operator")
     .description("Manages the service. Every change is recorded in the audit trail: see `audit`.")
+    .summary("manage the running service: accounts, credit, audit trail, journal")
+    .helpOption("-h, --help", "print this help")
     .option("--json", "print JSON, for scripts")
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })
@@ -48,15 +63,17 @@ export async function runOperatorCommand(run: OperatorRun): Promise<number> {
   addJournalCommands(program, parts);
   addNodeCommands(program, parts);
   addTokenCommand(program, parts);
-  try {
-    await program.parseAsync([...run.arguments], { from: "user" });
-    return 0;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof OstiaryError)) throw error;
-    run.writeError(`${explain(error)}\n`);
-    return error instanceof APIError || error instanceof APIConnectionError ? 1 : 2;
-  }
+  return program;
+}
+
+/** Prints what went wrong in an operator's command. @returns the exit code; `null` for an error that is none of the SDK. */
+export function reportOperatorFailure(
+  error: unknown,
+  { writeError }: Pick<OperatorRun, "writeError">,
+): number | null {
+  if (!(error instanceof OstiaryError)) return null;
+  writeError(`${explain(error)}\n`);
+  return error instanceof APIError || error instanceof APIConnectionError ? 1 : 2;
 }
 
 /** What a command needs besides its own arguments. */

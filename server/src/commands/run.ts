@@ -1,7 +1,7 @@
 import process from "node:process";
 import { Command, CommanderError } from "commander";
 import { pino } from "pino";
-import { runOperatorCommand } from "../cli/run.ts";
+import { operatorProgram, reportOperatorFailure } from "../cli/run.ts";
 import type { Database } from "../database/database.ts";
 import { checkableHours } from "../management/operator.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
@@ -55,8 +55,9 @@ export async function runServerCommand(run: ServerRun): Promise<void> {
       if (error.exitCode !== 0) process.exitCode = 2;
       return;
     }
-    run.writeError(`${explainStartup(error)}\n`);
-    process.exitCode = 1;
+    const code = reportOperatorFailure(error, run);
+    if (code === null) run.writeError(`${explainStartup(error)}\n`);
+    process.exitCode = code ?? 1;
   }
 }
 
@@ -93,16 +94,7 @@ function addCommands(program: Command, run: ServerRun): void {
         backupCheck(database, { migrations: run.migrations, hours: Math.min(hours, checkableHours(plans)) }),
       );
     });
-  program
-    .command("operator")
-    .description("manage the running service: accounts, credit, audit trail, journal")
-    .helpOption(false)
-    .allowUnknownOption()
-    .argument("[arguments...]")
-    .action(async (given: string[]) => {
-      const code = await runOperatorCommand({ ...run, arguments: given });
-      if (code !== 0) process.exitCode = code;
-    });
+  program.addCommand(operatorProgram(run));
 }
 
 /** Reads the settings as the service does at its start. */

@@ -133,12 +133,12 @@ async function requireVersion(address: DatabaseAddress): Promise<void> {
 export async function openAdmissionStore(config: Config, log: Logger) {
   if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null, redisMemory: null };
   const { RedisAdmissionStore } = await import("../admission/redis-store.ts");
+  const connection = { commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, ca: config.redisCa };
   let lastError: string | null = null;
   const store = new RedisAdmissionStore({
+    ...connection,
     url: config.redisUrl,
-    ca: config.redisCa,
     prefix: config.redisPrefix,
-    commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS,
     onError: (message) => {
       lastError = message;
       log.warn({ part: "redis" }, message);
@@ -153,10 +153,10 @@ export async function openAdmissionStore(config: Config, log: Logger) {
     await store.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
     // The client reports why a connection failed, and of the command only that it was closed.
+    const { sentinelProblem } = await import("../admission/redis-options.ts");
+    const reason = (await sentinelProblem(config.redisUrl, connection)) ?? lastError ?? cause;
     const hosts = parseRedisUrl(config.redisUrl).hosts.map(({ host }) => host);
-    throw new StartupFailure(
-      `Cannot use the Redis of REDIS_URL (${hosts.join(", ")}): ${lastError ?? cause}`,
-    );
+    throw new StartupFailure(`Cannot use the Redis of REDIS_URL (${hosts.join(", ")}): ${reason}`);
   }
   return { store, redis: store, redisMemory };
 }

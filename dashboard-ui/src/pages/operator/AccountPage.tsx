@@ -56,6 +56,8 @@ function Tabs({ id, tab }: { readonly id: string; readonly tab: AccountTab }) {
           to="/operator/accounts/$accountId"
           params={{ accountId: id }}
           search={value === "overview" ? {} : { tab: value }}
+          // By default the router takes the link of the overview, which has no parameters, for that of every tab.
+          activeOptions={{ exact: true, includeSearch: true }}
           aria-current={value === tab ? "page" : undefined}
           className={styles.tab}
           resetScroll={false}

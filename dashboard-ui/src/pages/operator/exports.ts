@@ -1,6 +1,6 @@
 import { client } from "../../api/client.ts";
 import type { ListedAccount, OperatorAction, SecurityEvent } from "../../api/types.ts";
-import { type CsvColumn, exportCsv } from "./csv.ts";
+import { type CsvColumn, exportCsv } from "../../components/csv.ts";
 import { accountsInput, securityInput, trailInput } from "./queries.ts";
 import type { AccountsSearch, SecuritySearch, TrailSearch } from "./search.ts";
 

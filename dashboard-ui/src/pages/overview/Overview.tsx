@@ -5,17 +5,17 @@ import { api, queryClient } from "../../api/client.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
 import { LazyPart } from "../../components/lazy.tsx";
-import { lazyCode } from "../../components/lazy-code.tsx";
+import { usePreload } from "../../components/lazy-code.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
 import { useNewKey } from "../connect/use-new-key.ts";
-import { AccountUsage } from "./AccountUsage.tsx";
 import { Checklist } from "./Checklist.tsx";
 import { Credit } from "./Credit.tsx";
 import styles from "./Overview.module.css";
+import { accountUsage, gettingStarted } from "./parts.ts";
 
-/** Most accounts have made requests. */
-const gettingStarted = lazyCode(async () => (await import("./GettingStarted.tsx")).GettingStarted);
+/** What is shown once the first request has arrived. */
+const PRELOADS = [accountUsage.preload];
 
 /** The interval between checks for the first request. */
 const WAITING_MS = 2_000;
@@ -31,6 +31,7 @@ export function Overview() {
     }),
   );
   const isUnused = counts.data?.areUsed === false;
+  usePreload(PRELOADS);
   const newKey = useNewKey();
   const hasFirstSteps = isUnused || newKey.mustStore;
   // The first steps show the account's keys. Later, they are not needed here.
@@ -71,7 +72,7 @@ export function Overview() {
           ) : (
             <>
               {now}
-              <AccountUsage search={search} />
+              <LazyPart code={accountUsage} props={{ search }} what="usage" />
             </>
           )
         }

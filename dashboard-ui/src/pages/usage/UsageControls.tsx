@@ -1,6 +1,6 @@
 import { Segmented } from "../../components/Segmented.tsx";
 import { CustomPeriod } from "./CustomPeriod.tsx";
-import { LOCAL_ZONE, type Period } from "./period.ts";
+import { daysIn, LOCAL_ZONE, type Period } from "./period.ts";
 import type { PeriodChoice } from "./search.ts";
 import usageStyles from "./usage.module.css";
 
@@ -75,18 +75,6 @@ function PeriodControls({ choice, period, onChange }: PeriodControlsProps) {
       )}
     </>
   );
-}
-
-/** The days of a period, with which a custom one begins. */
-function daysIn({ span: { from, to, timeZone } }: Period): { readonly from: string; readonly to: string } {
-  // The format of Canada is that of ISO 8601.
-  const day = new Intl.DateTimeFormat("en-CA", {
-    timeZone,
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-  });
-  return { from: day.format(from), to: day.format(new Date(to.getTime() - 1)) };
 }
 
 /** "Europe/Berlin" as "Berlin". */

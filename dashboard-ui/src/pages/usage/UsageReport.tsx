@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo } from "react";
+import { Button } from "../../components/Button.tsx";
 import { Swatch } from "../../components/chart/ChartLegend.tsx";
 import { seriesColour } from "../../components/chart/colours.ts";
 import { intervalLabel } from "../../components/chart/time-labels.ts";
@@ -16,16 +17,19 @@ import {
   totalsOf,
   type UsageGroup,
 } from "./groups.ts";
+import type { Grouping } from "./log-filter.ts";
 import { MEASURES } from "./measures.ts";
 import type { Period } from "./period.ts";
-import type { UsageAnswer } from "./queries.ts";
+import type { UsageAnswer, UsageSource } from "./queries.ts";
 import { UsageCharts, type UsagePick } from "./UsageCharts.tsx";
 import { UsageFigures } from "./UsageFigures.tsx";
 import { UsageTable, type UsageTableRow } from "./UsageTable.tsx";
 import usageStyles from "./usage.module.css";
+import { downloadUsage } from "./usage-csv.ts";
 
-interface UsageReportProps<By extends string> {
+interface UsageReportProps<By extends Grouping> {
   readonly answer: UsageAnswer<By>;
+  readonly scope: UsageSource<By>["scope"];
   /** Whether the usage of another selection is being loaded. */
   readonly isStale: boolean;
   /** Renders a group's name in the table, for example with a link. */
@@ -35,7 +39,8 @@ interface UsageReportProps<By extends string> {
 }
 
 /** The usage of a period: totals, charts, and a table of groups, or of intervals if ungrouped. */
-export function UsageReport<By extends string>({ answer, isStale, nameOf, onPick }: UsageReportProps<By>) {
+export function UsageReport<By extends Grouping>(props: UsageReportProps<By>) {
+  const { answer, scope, isStale, nameOf, onPick } = props;
   const { period, by, rows, before } = answer;
   const groups = useMemo(() => groupsOf(rows, period.starts), [rows, period.starts]);
   const charts = useMemo(() => MEASURES.map(({ read }) => rankedBy(read, groups)), [groups]);
@@ -78,7 +83,10 @@ export function UsageReport<By extends string>({ answer, isStale, nameOf, onPick
                 : rowsOfTime(groups, period)
             }
           />
-          <p className={textStyles.small}>{noteOn(period)}</p>
+          <div className={usageStyles.usageFoot}>
+            <p className={textStyles.small}>{noteOn(period)}</p>
+            <Button onClick={() => downloadUsage(answer, scope)}>Download CSV</Button>
+          </div>
         </>
       )}
     </div>

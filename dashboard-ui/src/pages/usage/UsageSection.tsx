@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { Answer } from "../../components/Answer.tsx";
 import type { GroupName } from "./groups.ts";
+import type { Grouping } from "./log-filter.ts";
 import { Performance } from "./Performance.tsx";
 import type { PerformanceSource } from "./performance-source.ts";
 import { periodOf } from "./period.ts";
@@ -16,7 +17,7 @@ import { useCurrentHour } from "./use-current-hour.ts";
 /** How often visible usage is refreshed. */
 const REFRESH_MS = 30_000;
 
-interface UsageSectionProps<By extends string> {
+interface UsageSectionProps<By extends Grouping> {
   readonly title: string;
   readonly source: UsageSource<By>;
   readonly performance: PerformanceSource;
@@ -31,7 +32,7 @@ interface UsageSectionProps<By extends string> {
 }
 
 /** Usage with controls for the period and the grouping. */
-export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
+export function UsageSection<By extends Grouping>(props: UsageSectionProps<By>) {
   const { title, source, performance, choice, by, groupings, onChange, nameOf, onPick } = props;
   const hour = useCurrentHour();
   const { range, from, to, zone } = choice;
@@ -45,7 +46,13 @@ export function UsageSection<By extends string>(props: UsageSectionProps<By>) {
       </div>
       <Answer query={usage} what="usage">
         {(answer) => (
-          <UsageReport answer={answer} isStale={usage.isPlaceholderData} nameOf={nameOf} onPick={onPick} />
+          <UsageReport
+            answer={answer}
+            scope={source.scope}
+            isStale={usage.isPlaceholderData}
+            nameOf={nameOf}
+            onPick={onPick}
+          />
         )}
       </Answer>
       <Performance source={performance} period={period} />

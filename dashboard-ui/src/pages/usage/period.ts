@@ -125,6 +125,21 @@ function rangeText({ from, to, interval, timeZone }: Span): string {
   return format.formatRange(from, new Date(to.getTime() - 1));
 }
 
+/** The first and the last day of a period, in its time zone: `2026-01-31`. */
+export function daysIn({ span: { from, to, timeZone } }: Period): {
+  readonly from: string;
+  readonly to: string;
+} {
+  // The format of Canada is that of ISO 8601.
+  const day = new Intl.DateTimeFormat("en-CA", {
+    timeZone,
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+  });
+  return { from: day.format(from), to: day.format(new Date(to.getTime() - 1)) };
+}
+
 /** The last whole days of UTC. */
 export function wholeDays(count: number, now: Date): Span {
   return {

@@ -9,6 +9,8 @@ import type { PeriodChoice } from "./search.ts";
 export interface UsageSource<By extends string> {
   /** Part of the cache key. */
   readonly name: string;
+  /** What all of the usage is of, such as one model: names and values of columns in exports. */
+  readonly scope: Readonly<Record<string, string>>;
   readonly rows: (span: Span, by: By) => Promise<readonly GroupedRow[]>;
   readonly total: (span: Span) => Promise<UsageTotals>;
 }

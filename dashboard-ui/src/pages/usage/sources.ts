@@ -14,6 +14,7 @@ export interface UsageFilter {
 export function accountUsage(filter: UsageFilter = {}): UsageSource<UsageSearch["by"]> {
   return {
     name: `account ${JSON.stringify(filter)}`,
+    scope: { ...filter },
     rows: async (span, groupBy) => {
       const { rows } = await client.usage.summary.query({ ...span, ...filter, groupBy });
       return rows.map((row) => ({ ...row, group: accountGroup(row) }));
@@ -28,6 +29,7 @@ export const ACCOUNT_USAGE = accountUsage();
 export function operatedUsage(id: string): UsageSource<UsageSearch["by"]> {
   return {
     name: `account ${id}`,
+    scope: { account_id: id },
     rows: async (span, groupBy) => {
       const { rows } = await client.operator.accounts.usage.query({ id, ...span, groupBy });
       return rows.map((row) => ({ ...row, group: accountGroup(row) }));
@@ -40,6 +42,7 @@ export function operatedUsage(id: string): UsageSource<UsageSearch["by"]> {
 /** Usage of all accounts. */
 export const SERVICE_USAGE: UsageSource<ServiceUsageSearch["by"]> = {
   name: "service",
+  scope: {},
   rows: async (span, groupBy) => {
     const { rows } = await client.operator.usage.query({ ...span, groupBy });
     return rows.map((row) => ({ ...row, group: serviceGroup(row) }));

@@ -71,9 +71,9 @@ function ChosenDialog({ account, chosen, onClose }: ChosenDialogProps) {
     case "credit":
       return <GrantCredit account={account} onClose={onClose} />;
     case "suspend":
-      return <Suspend account={account} onDone={() => toast("Account suspended.")} onClose={onClose} />;
+      return <Suspend account={account} onDone={() => toast("Account suspended")} onClose={onClose} />;
     case "reinstate":
-      return <Reinstate account={account} onDone={() => toast("Account reinstated.")} onClose={onClose} />;
+      return <Reinstate account={account} onDone={() => toast("Account reinstated")} onClose={onClose} />;
     case "password":
       return <ResetPassword email={chosen.email} onClose={onClose} />;
   }

@@ -34,7 +34,7 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
     api.operator.accounts.grantCredits.mutationOptions({
       onSuccess: (answer, { amountNanoUsd }) => {
         showAccount(id, answer);
-        toast(doneText(amountNanoUsd, answer.balanceNanoUsd));
+        toast(doneText(amountNanoUsd), `The new balance is ${formatUsd(answer.balanceNanoUsd)}.`);
         onClose();
       },
       onSettled: askAgain,
@@ -101,8 +101,6 @@ function formErrorOf(error: Parameters<typeof errorTextBeside>[0]): string | nul
     : `${text} Check the history before you try again: the change may have been recorded.`;
 }
 
-function doneText(amountNanoUsd: bigint, balanceNanoUsd: bigint): string {
-  const done =
-    amountNanoUsd > 0n ? `${formatUsd(amountNanoUsd)} granted` : `${formatUsd(-amountNanoUsd)} deducted`;
-  return `${done}. The new balance is ${formatUsd(balanceNanoUsd)}.`;
+function doneText(amountNanoUsd: bigint): string {
+  return amountNanoUsd > 0n ? `${formatUsd(amountNanoUsd)} granted` : `${formatUsd(-amountNanoUsd)} deducted`;
 }

@@ -10,6 +10,7 @@ import { Notice } from "../../../components/Notice.tsx";
 import panelStyles from "../../../components/Panel.module.css";
 import { Segmented } from "../../../components/Segmented.tsx";
 import textStyles from "../../../components/text.module.css";
+import { toast } from "../../../components/toast.ts";
 import consoleStyles from "../console.module.css";
 import accountIpRulesStyles from "./AccountIpRules.module.css";
 import { changeOptions, clearedOf } from "./changes.ts";
@@ -39,7 +40,16 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
   const formId = useId();
   const networks = useRef<HTMLTextAreaElement>(null);
   const { id, ipRules } = account;
-  const setRules = useMutation(api.operator.accounts.setIpRules.mutationOptions(changeOptions(id)));
+  const { onSuccess, onSettled } = changeOptions(id);
+  const setRules = useMutation(
+    api.operator.accounts.setIpRules.mutationOptions({
+      onSuccess: (answer) => {
+        onSuccess(answer);
+        toast("IP rules saved");
+      },
+      onSettled,
+    }),
+  );
   const written = draft ?? { mode: ipRules.mode, networks: ipRules.networks.join("\n") };
   const rules = rulesOf(written);
   const isDifferent = !isSame(rules, ipRules);
@@ -116,7 +126,6 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
           ) : null}
         </div>
       </div>
-      <p role="status">{setRules.isSuccess ? "IP rules saved." : ""}</p>
     </section>
   );
 }

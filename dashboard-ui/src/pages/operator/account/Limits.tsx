@@ -8,6 +8,7 @@ import { Field } from "../../../components/Field.tsx";
 import formStyles from "../../../components/form.module.css";
 import { Notice } from "../../../components/Notice.tsx";
 import panelStyles from "../../../components/Panel.module.css";
+import { toast } from "../../../components/toast.ts";
 import { changeOptions, clearedOf } from "./changes.ts";
 import styles from "./Limits.module.css";
 import { isWritten, LIMITS, type LimitName, limitOf, type WrittenLimits, writtenLimits } from "./limits.ts";
@@ -22,7 +23,16 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
   const [reason, setReason] = useState("");
   const [isChecked, setChecked] = useState(false);
   const { id } = account;
-  const setLimits = useMutation(api.operator.accounts.setLimits.mutationOptions(changeOptions(id)));
+  const { onSuccess, onSettled } = changeOptions(id);
+  const setLimits = useMutation(
+    api.operator.accounts.setLimits.mutationOptions({
+      onSuccess: (answer) => {
+        onSuccess(answer);
+        toast("Limits saved");
+      },
+      onSettled,
+    }),
+  );
   const written = draft ?? writtenLimits(account.limits);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -78,7 +88,6 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
           </Button>
         </div>
       </form>
-      <p role="status">{setLimits.isSuccess ? "Limits saved." : ""}</p>
     </section>
   );
 }

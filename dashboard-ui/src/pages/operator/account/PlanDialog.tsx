@@ -30,7 +30,7 @@ export function PlanDialog({ account: { id, ...account }, onClose }: PlanDialogP
     api.operator.accounts.setPlan.mutationOptions({
       onSuccess: (answer) => {
         onSuccess(answer);
-        toast(`Plan changed to ${answer.account.plan}.`, answer.notices.join(" "));
+        toast(`Plan changed to ${answer.account.plan}`, answer.notices.join(" "));
         onClose();
       },
       onSettled,

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
-import { errorTextOf } from "../../api/errors.ts";
-import { Button } from "../../components/Button.tsx";
-import { Notice } from "../../components/Notice.tsx";
+import { errorTextOf } from "../api/errors.ts";
+import { Button } from "./Button.tsx";
+import { Notice } from "./Notice.tsx";
 
 /** A button that exports the list as it is filtered. */
 export function ExportButton({ run }: { readonly run: () => Promise<void> }) {

@@ -1,4 +1,4 @@
-import { toast } from "../../components/toast.ts";
+import { toast } from "./toast.ts";
 
 /** A column of a CSV file. */
 export interface CsvColumn<Row> {
@@ -44,18 +44,23 @@ export async function exportCsv<Row>(
     rows.push(...page.rows);
     next = page.next;
   } while (next !== null && rows.length < MAX_ROWS);
-  download(`${name}-${new Date().toISOString().slice(0, 10)}.csv`, csvOf(columns, rows));
+  downloadCsv(`${name}-${new Date().toISOString().slice(0, 10)}`, columns, rows);
   toast(
-    `${rows.length} rows exported.`,
+    `${rows.length} rows exported`,
     next === null ? undefined : "The list has more rows. Filter it to export the others.",
   );
 }
 
-function download(fileName: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+/** Downloads rows as a CSV file. The name is without `.csv`. */
+export function downloadCsv<Row>(
+  name: string,
+  columns: readonly CsvColumn<Row>[],
+  rows: readonly Row[],
+): void {
+  const url = URL.createObjectURL(new Blob([csvOf(columns, rows)], { type: "text/csv" }));
   const link = document.createElement("a");
   link.href = url;
-  link.download = fileName;
+  link.download = `${name}.csv`;
   link.click();
   // By then, the download has taken over the blob.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
