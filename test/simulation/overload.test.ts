@@ -23,8 +23,10 @@ class Process {
     for (let index = 0; index < requests; index++) {
       const isServed = this.#overload.arrived() === null;
       this.nowMs += isServed ? SERVED_MS : REFUSED_MS;
-      if (isServed) this.served++;
-      else this.refused++;
+      if (isServed) {
+        this.#overload.served();
+        this.served++;
+      } else this.refused++;
     }
     this.longestTurnMs = Math.max(this.longestTurnMs, this.nowMs - beganMs);
     if (requests === 0) this.nowMs = Math.max(this.nowMs + 1, this.#dueMs);

@@ -48,6 +48,7 @@ export async function handleRequest(request: RequestContext, services: Services)
     const priced = priceRequest(model, operation.modelUse(input), received.bytes);
     const paid = await holdCredit(request, accountId, priced, services); // 402, 503
     request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
+    services.overload.served(); // from here on the request waits for a model
     const { startedMs, abort: signal } = request;
     const reply = await operation.run({ input, accountId, query, header, body, paid, signal, startedMs }); // 400, 502, 504
     await respond(request, keepAnswer(request, reply), services); // records and settles before the last byte is sent

@@ -11,13 +11,20 @@ const LONG_TURNS_MS = 150;
 const LONG_TURN_MS = 50;
 /** Fewer requests at once are served, however long a turn takes. */
 const MIN_REQUESTS_IN_TURN = 200;
+/** Over which time the rate is measured at which requests are served. */
+const MEASURED_MS = 500;
+/** How fast the highest rate is forgotten: by how much with each lower measurement without overload. */
+const FORGOTTEN = 0.02;
 /**
- * The share of the requests that an overloaded process admits is multiplied by this as long as turns are long, and else raised by that,
- * every {@link TICK_MS}. It has a minimum because turns are also long when other programs take the processor.
+ * An overloaded process admits requests at a rate that is multiplied by this every {@link TICK_MS} as long as turns are long, and otherwise
+ * raised by that share of the highest rate at which it has served. It does not fall below a share of that, because turns are
+ * also long where many are refused or other programs take the processor.
  */
 const LESS = 0.85;
 const MORE = 0.01;
-const MIN_ADMITTED = 0.15;
+const MIN = 0.6;
+/** What is not used of the admissible requests of this time is lost. */
+const BURST_MS = 50;
 /** An overloaded process has recovered when it had to refuse nothing for this time. */
 const RECOVERY_MS = 1_000;
 
@@ -42,8 +49,14 @@ export class Overload {
   #requestsInTurn = 0;
   /** Until when the process counts as overloaded. */
   #overloadedUntilMs: number | null = null;
-  /** The share of the requests that are admitted under overload, and when it was adapted. */
-  #admitted = 1;
+  /** Requests served since the last measurement, and the highest rate: requests served a millisecond. */
+  #served = 0;
+  #measuredMs: number;
+  #bestPerMs = 0;
+  /** Under overload: the rate of admission, and how many requests may be admitted now. */
+  #admittedPerMs = 0;
+  #admissible = 0;
+  #countedMs = 0;
   #adaptedMs = 0;
   #shed = 0;
   #shedBefore = 0;
@@ -52,7 +65,8 @@ export class Overload {
   constructor({ monotonicMs, log }: { readonly monotonicMs: () => number; readonly log: Logger }) {
     this.#monotonicMs = monotonicMs;
     this.#log = log;
-    this.#dueMs = monotonicMs() + TICK_MS;
+    this.#measuredMs = monotonicMs();
+    this.#dueMs = this.#measuredMs + TICK_MS;
   }
 
   start(): void {
@@ -71,6 +85,7 @@ export class Overload {
     this.#averageMs = this.#averageMs * MEMORY + lateMs * (1 - MEMORY);
     const isLong = lateMs > LONG_TURN_MS && this.#requestsInTurn >= MIN_REQUESTS_IN_TURN;
     this.#longSinceMs = isLong ? (this.#longSinceMs ?? this.#dueMs) : null;
+    this.#measure(nowMs);
     this.#adapt(nowMs);
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTurn = 0;
@@ -96,9 +111,30 @@ export class Overload {
     const nowMs = this.#monotonicMs();
     // A turn can bring so many requests that the timer does not run for seconds.
     if (nowMs - this.#adaptedMs >= TICK_MS) this.#adapt(nowMs);
-    if (Math.random() < this.#admitted) return null;
+    const more = (nowMs - this.#countedMs) * this.#admittedPerMs;
+    this.#admissible = Math.min(this.#admissible + more, 1 + BURST_MS * this.#admittedPerMs);
+    this.#countedMs = nowMs;
+    if (this.#admissible >= 1) {
+      this.#admissible--;
+      return null;
+    }
     this.#overloadedUntilMs = nowMs + RECOVERY_MS;
     return this.#refuse();
+  }
+
+  /** Counts a request that the process has done its part for: it waits for a model, or has ended. */
+  served(): void {
+    this.#served++;
+  }
+
+  #measure(nowMs: number): void {
+    const passedMs = nowMs - this.#measuredMs;
+    if (passedMs < MEASURED_MS) return;
+    const perMs = this.#served / passedMs;
+    if (perMs > this.#bestPerMs) this.#bestPerMs = perMs;
+    else if (this.#overloadedUntilMs === null) this.#bestPerMs -= (this.#bestPerMs - perMs) * FORGOTTEN;
+    this.#served = 0;
+    this.#measuredMs = nowMs;
   }
 
   /** Admits fewer requests if this turn has taken too long by now, and more if not. */
@@ -106,9 +142,9 @@ export class Overload {
     if (this.#overloadedUntilMs === null) return;
     this.#adaptedMs = nowMs;
     const isLong = nowMs - this.#dueMs > LONG_TURN_MS;
-    this.#admitted = isLong
-      ? Math.max(this.#admitted * LESS, MIN_ADMITTED)
-      : Math.min(this.#admitted + MORE, 1);
+    this.#admittedPerMs = isLong
+      ? Math.max(this.#admittedPerMs * LESS, this.#bestPerMs * MIN)
+      : this.#admittedPerMs + this.#bestPerMs * MORE;
   }
 
   #refuse(): Failure {
@@ -119,6 +155,9 @@ export class Overload {
   #begin(nowMs: number): void {
     if (this.#overloadedUntilMs === null) {
       this.#shedBefore = this.#shed;
+      this.#admittedPerMs = this.#bestPerMs;
+      this.#admissible = 0;
+      this.#countedMs = nowMs;
       this.#log.warn("more requests come than this process can serve: some are refused");
     }
     this.#overloadedUntilMs = nowMs + RECOVERY_MS;
@@ -126,7 +165,6 @@ export class Overload {
 
   #end(): void {
     this.#overloadedUntilMs = null;
-    this.#admitted = 1;
     this.#log.info({ refused: this.#shed - this.#shedBefore }, "requests are not refused any more");
   }
 }

@@ -45,6 +45,7 @@ export class RequestHandler {
     const request = new RequestContext(exchange, newId(), monotonicMs(), trustedProxies);
     this.#requests.add(request);
     await handleRequest(request, this.#services);
+    if (request.begun === null) overload.served();
     this.#logAccess(request);
     if (request.isWithoutKnownKey) this.#withoutKnownKey++;
     this.#requests.delete(request);
