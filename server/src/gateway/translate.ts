@@ -37,7 +37,7 @@ export async function translated(
   const told = usage ?? (writer.needsUsage ? await estimate(produced) : null);
   return {
     kind: "whole",
-    body: JSON.stringify(writer.whole(told)),
+    body: writer.whole(told),
     usage,
     produced: () => produced,
     ignored: answer.ignored(),
@@ -50,7 +50,7 @@ function storedBy(writer: AnswerWriter): Pick<StreamedAnswer, "stored"> {
 }
 
 function storedText(writer: AnswerWriter, usage: Usage): string {
-  return JSON.stringify(writer.stored?.(usage) ?? writer.whole(usage));
+  return writer.stored?.(usage) ?? writer.whole(usage);
 }
 
 /** Writes the events of an answer, and notes what they say of usage and text. */

@@ -88,7 +88,7 @@ export class ChatWriter implements AnswerWriter {
     return LAST_CHUNK;
   }
 
-  whole(usage: Usage | null): JsonObject {
+  whole(usage: Usage | null): string {
     const calls = this.#calls.map(({ id, name, input, signature }) => ({
       id,
       type: "function",
@@ -102,12 +102,12 @@ export class ChatWriter implements AnswerWriter {
       ...(this.#reasoning === "" ? {} : { reasoning_content: this.#reasoning }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
-    return {
+    return JSON.stringify({
       ...this.#head,
       object: "chat.completion",
       choices: [{ index: 0, message, logprobs: null, finish_reason: this.#finish }],
       usage: usage === null ? null : usageOf(usage),
-    };
+    });
   }
 
   #writeFinish(reason: FinishReason, usage: Usage | null): string {

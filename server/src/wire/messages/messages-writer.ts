@@ -90,9 +90,10 @@ export class MessagesWriter implements AnswerWriter {
     return (this.#isDeltaWritten ? "" : this.#delta(usage)) + eventOf("message_stop", {});
   }
 
-  whole(usage: Usage | null): JsonObject {
+  whole(usage: Usage | null): string {
     const told = messagesUsageOf(usage ?? this.#options.estimate);
-    return { ...this.#head, content: this.#blocks.content(this.#isCut), ...this.#stop, usage: told };
+    const content = this.#blocks.content(this.#isCut);
+    return JSON.stringify({ ...this.#head, content, ...this.#stop, usage: told });
   }
 
   #said(kind: "text" | "thinking", text: string): string {

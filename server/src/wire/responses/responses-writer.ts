@@ -99,17 +99,16 @@ export class ResponsesWriter implements AnswerWriter {
 
   /** Takes no number, because it may be asked for again, or a failure may take its place. */
   last(usage: Usage, changes: JsonObject): string {
-    const ending = this.#ending;
-    const state = { ...this.#ended(ending, usage), ...changes };
-    return this.#lifecycle(`response.${ending}`, state, this.#sequence);
+    const state = { ...this.#ended(usage), ...changes };
+    return this.#lifecycle(`response.${this.#ending}`, state, this.#sequence);
   }
 
-  whole(usage: Usage | null): JsonObject {
-    return { ...this.#ended(this.#ending, usage), ...this.#parts.repeated };
+  whole(usage: Usage | null): string {
+    return this.#text(this.#ended(usage));
   }
 
-  stored(usage: Usage): JsonObject {
-    return { ...this.whole(usage), output: this.#output(true) };
+  stored(usage: Usage): string {
+    return this.#text({ ...this.#ended(usage), output: this.#output(true) });
   }
 
   heartbeat(): string {
@@ -210,17 +209,18 @@ export class ResponsesWriter implements AnswerWriter {
     return this.#items.map((item) => item.value(withEncrypted));
   }
 
-  #ended(ending: Ending, usage: Usage | null): JsonObject {
+  #ended(usage: Usage | null): JsonObject {
     const reason = INCOMPLETE[this.#reason];
-    return {
-      ...this.#state(ending),
-      incomplete_details: reason === undefined ? null : { reason },
-      usage: usage === null ? null : responseUsageOf(usage),
-    };
+    const incomplete = reason === undefined ? null : { reason };
+    return this.#state(this.#ending, incomplete, usage === null ? null : responseUsageOf(usage));
   }
 
   /** The members of the response that do not repeat the request. */
-  #state(status: "in_progress" | Ending): JsonObject {
+  #state(
+    status: "in_progress" | Ending,
+    incomplete: JsonObject | null = null,
+    usage: JsonObject | null = null,
+  ): JsonObject {
     const { head, owned, showsEncrypted } = this.#parts;
     return {
       id: `resp_${head.id}`,
@@ -228,18 +228,22 @@ export class ResponsesWriter implements AnswerWriter {
       created_at: head.created,
       status,
       error: null,
-      incomplete_details: null,
+      incomplete_details: incomplete,
       model: head.model,
       output: status === "in_progress" ? [] : this.#output(showsEncrypted),
-      usage: null,
+      usage,
       ...owned,
     };
   }
 
+  /** The response as JSON. The members that repeat the request are written once, as they can be many. */
+  #text(state: JsonObject): string {
+    return `${JSON.stringify(state).slice(0, -1)},${this.#repeatedText}}`;
+  }
+
   #lifecycle(type: string, state: JsonObject, number: number): string {
     const head = JSON.stringify({ type, sequence_number: number }).slice(0, -1);
-    const response = `${JSON.stringify(state).slice(0, -1)},${this.#repeatedText}}`;
-    return responseEventText(type, `${head},"response":${response}}`);
+    return responseEventText(type, `${head},"response":${this.#text(state)}}`);
   }
 
   #emit(type: string, fields: JsonObject): string {
