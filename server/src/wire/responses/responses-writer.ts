@@ -248,7 +248,8 @@ export class ResponsesWriter implements AnswerWriter {
 
   #emit(type: string, fields: JsonObject): string {
     if (!this.#parts.isStreamed) return "";
-    const data = { type, sequence_number: this.#sequence++, ...fields };
-    return responseEventText(type, JSON.stringify(data));
+    // Joined as text: to copy the fields into another object takes as long as to write them.
+    const head = `{"type":"${type}","sequence_number":${this.#sequence++}`;
+    return responseEventText(type, `${head},${JSON.stringify(fields).slice(1)}`);
   }
 }
