@@ -2,8 +2,9 @@ import { spawn } from "node:child_process";
 import { Server, type Socket } from "node:net";
 import process from "node:process";
 
-/** Handles beside the server's own. A new connection costs a vain system call for each. */
+/** Handles beside the server's own. A new connection costs one `accept` that finds nothing for each of the others. */
 const COUNT = 31;
+/** How long the process that sends the handles back may take. */
 const TIMEOUT_MS = 10_000;
 /** Connections that wait to be accepted. Linux allows as many by default; of a burst Node's own 511 drop too many. */
 export const BACKLOG = 4_096;
@@ -49,6 +50,8 @@ export class Acceptors {
   open(): void {
     this.#opened = copyHandle(this.#server, this.#closing.signal, (handle) => {
       const acceptor = new Server({ noDelay: true, allowHalfOpen: true }, (socket) => this.#hand(socket));
+      // The server's own handle goes on, and so do the others.
+      acceptor.on("error", () => acceptor.close());
       this.#acceptors.push(acceptor.listen(handle, BACKLOG));
     });
   }
@@ -89,7 +92,7 @@ function copyHandle(server: Server, signal: AbortSignal, copied: (handle: object
       signal,
     });
     echo.on("message", (_, handle) => {
-      if (handle !== undefined) copied(handle);
+      if (handle !== undefined && !signal.aborted) copied(handle);
     });
     echo.on("close", () => resolve());
     // It could not be started, or was aborted. A process that has started is awaited.

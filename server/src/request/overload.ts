@@ -15,14 +15,12 @@ const MIN_REQUESTS_IN_TURN = 200;
 const MEASURED_MS = 500;
 /** How fast the highest rate is forgotten: by how much with each lower measurement without overload. */
 const FORGOTTEN = 0.02;
-/**
- * An overloaded process admits requests at a rate that is multiplied by this every {@link TICK_MS} as long as turns are long, and otherwise
- * raised by that share of the highest rate at which it has served. It does not fall below a share of that, because turns are
- * also long where many are refused or other programs take the processor.
- */
+/** While turns are long, the rate of admission is multiplied by this every {@link TICK_MS}. */
 const LESS = 0.85;
+/** While turns are short, the rate of admission rises by this share of the highest rate at which the process has served. */
 const MORE = 0.01;
-const MIN = 0.6;
+/** The minimum of the rate of admission, as a share of that rate: turns are also long where many requests are refused. */
+const MIN_SHARE = 0.6;
 /** What is not used of the admissible requests of this time is lost. */
 const BURST_MS = 50;
 /** An overloaded process has recovered when it had to refuse nothing for this time. */
@@ -103,10 +101,10 @@ export class Overload {
     return this.#shed;
   }
 
-  /** Counts a request that has arrived. Returns the failure to refuse it with; `null` to serve it. */
+  /** Counts a request that has arrived. Returns the failure to refuse it with, unless it must be served; `null` to serve it. */
   arrived(): Failure | null {
     this.#requestsInTurn++;
-    if (this.#averageMs > MAX_AVERAGE_DELAY_MS) return this.#refuse();
+    if (this.#averageMs > MAX_AVERAGE_DELAY_MS) return FAILURE;
     if (this.#overloadedUntilMs === null) return null;
     const nowMs = this.#monotonicMs();
     // A turn can bring so many requests that the timer does not run for seconds.
@@ -119,7 +117,12 @@ export class Overload {
       return null;
     }
     this.#overloadedUntilMs = nowMs + RECOVERY_MS;
-    return this.#refuse();
+    return FAILURE;
+  }
+
+  /** Counts a request that was refused with the failure of {@link arrived}. */
+  refused(): void {
+    this.#shed++;
   }
 
   /** Counts a request that the process has done its part for: it waits for a model, or has ended. */
@@ -143,13 +146,8 @@ export class Overload {
     this.#adaptedMs = nowMs;
     const isLong = nowMs - this.#dueMs > LONG_TURN_MS;
     this.#admittedPerMs = isLong
-      ? Math.max(this.#admittedPerMs * LESS, this.#bestPerMs * MIN)
+      ? Math.max(this.#admittedPerMs * LESS, this.#bestPerMs * MIN_SHARE)
       : this.#admittedPerMs + this.#bestPerMs * MORE;
-  }
-
-  #refuse(): Failure {
-    this.#shed++;
-    return FAILURE;
   }
 
   #begin(nowMs: number): void {

@@ -54,6 +54,7 @@ export class RequestHandler {
 
   /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */
   async #refuse(exchange: Exchange, failure: Failure): Promise<void> {
+    this.#services.overload.refused();
     const requestId = requestIdOf(this.#services.newId());
     const { status, headers, body } = errorAnswerOf(exchange, failure, requestId);
     await exchange.respond(status, { ...headers, "x-request-id": requestId }, body);
