@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   type Database,
@@ -35,6 +37,18 @@ type TestDatabase = Database & AsyncDisposable;
 function open(at = address, statementTimeoutMs = SHORT_MS): TestDatabase {
   const database = openDatabase(at, { maxConnections: 1, connectTimeoutS: 30, statementTimeoutMs });
   return Object.assign(database, { [Symbol.asyncDispose]: () => database.end() });
+}
+
+/** What survives two of these is moved to the old generation, which only a major collection frees. */
+function minorCollection(): () => void {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as (options: { readonly type: "minor" }) => void;
+  return () => collect({ type: "minor" });
+}
+
+function oldGenerationBytes(): number {
+  const old = getHeapSpaceStatistics().find(({ space_name: name }) => name === "old_space");
+  return old?.space_used_size ?? Number.NaN;
 }
 
 async function outcome(promise: PromiseLike<unknown>): Promise<unknown> {
@@ -260,4 +274,25 @@ describe("closing a connection pool", () => {
     expect(await waiting).toBeInstanceOf(Unavailable);
     expect(await outcome(sql`select 1`)).toBeInstanceOf(Unavailable);
   });
+});
+
+it("A statement that has ended leaves its parameters to the next minor collection", async () => {
+  const collect = minorCollection();
+  await using database = open();
+  const insertBatch = async (batch: number) => {
+    const rows = Array.from({ length: 2_000 }, (_, row) => [batch, row, `row ${row} of ${batch}`]);
+    await database.transaction("", async (sql) => {
+      const isEmpty = sql`= '[]'::jsonb`;
+      await sql`select ${sql.json(rows)}::jsonb ${isEmpty}`;
+      return rows.length;
+    });
+  };
+  for (let batch = 0; batch < 10; batch++) await insertBatch(batch);
+  const before = oldGenerationBytes();
+  for (let batch = 0; batch < 100; batch++) {
+    await insertBatch(batch);
+    collect();
+  }
+  // A batch takes about 300 kB.
+  expect(oldGenerationBytes() - before).toBeLessThan(10 * 300_000);
 });

@@ -46,11 +46,11 @@ export interface AuditEntry extends RecordedValues {
   readonly key: KeyUuid;
   // What follows is known to the journal and to the transaction that charges the request, and not read back.
   /** Whose reserve the cost is charged to; absent when there is nothing to charge. */
-  readonly spender?: SpenderId;
+  readonly spender?: SpenderId | undefined;
   /** What the upstream reported beyond what the model can do. Not part of the cost, and not collected. */
-  readonly implausibleNanoUsd?: bigint;
+  readonly implausibleNanoUsd?: bigint | undefined;
   /** The answer to a request with an idempotency key: kept in the transaction that charges it. */
-  readonly keyed?: KeyedAnswer;
+  readonly keyed?: KeyedAnswer | undefined;
 }
 
 /** The tokens of an entry of which none are known. */

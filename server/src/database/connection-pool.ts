@@ -20,6 +20,12 @@ export interface ConnectionPoolOptions {
   readonly open: (hooks: ConnectionHooks) => Driver;
 }
 
+interface Idle {
+  readonly connection: Connection;
+  /** Closes it after a while. */
+  readonly expiry: NodeJS.Timeout;
+}
+
 interface Waiter {
   readonly grant: (connection: Connection) => void;
   readonly refuse: (error: Unavailable) => void;
@@ -33,8 +39,9 @@ export class ConnectionPool {
   readonly #options: ConnectionPoolOptions;
   readonly #connections = new Set<Connection>();
   /** In the order of their last use. The last is used first, so that the others can expire. */
-  readonly #idle = new Map<Connection, NodeJS.Timeout>();
-  readonly #waiting = new Set<Waiter>();
+  #idle: readonly Idle[] = [];
+  /** In the order of their arrival. */
+  readonly #waiting: Waiter[] = [];
   #closing: Promise<void> | null = null;
   #onEmpty: () => void = () => {};
 
@@ -45,7 +52,7 @@ export class ConnectionPool {
   get use(): PoolUse {
     const open = this.#connections.size;
     const { maxConnections: max } = this.#options;
-    return { max, open, busy: open - this.#idle.size, waiting: this.#waiting.size };
+    return { max, open, busy: open - this.#idle.length, waiting: this.#waiting.length };
   }
 
   /**
@@ -61,7 +68,7 @@ export class ConnectionPool {
     return new Promise((resolve, reject) => {
       const leave = () => {
         clearTimeout(timer);
-        this.#waiting.delete(waiter);
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
       };
       const waiter: Waiter = {
         grant: (granted) => {
@@ -75,14 +82,14 @@ export class ConnectionPool {
       };
       const late = () => waiter.refuse(new Unavailable("no connection to PostgreSQL was free in time"));
       const timer = setTimeout(late, Math.max(0, deadlineMs - performance.now()));
-      this.#waiting.add(waiter);
+      this.#waiting.push(waiter);
     });
   }
 
   release(connection: Connection): void {
     if (connection.isSilent) {
       // Idle connections have most likely gone silent with it. The next caller should not have to wait to find that out.
-      for (const idle of [...this.#idle.keys()]) idle.lose(new Unavailable("PostgreSQL has gone silent"));
+      for (const idle of this.#idle) idle.connection.lose(new Unavailable("PostgreSQL has gone silent"));
     }
     if (connection.isLost) return;
     if (this.#closing !== null || performance.now() - connection.openedMs > MAX_AGE_MS) {
@@ -91,11 +98,7 @@ export class ConnectionPool {
     }
     const [waiter] = this.#waiting;
     if (waiter !== undefined) waiter.grant(connection);
-    else
-      this.#idle.set(
-        connection,
-        setTimeout(() => connection.close(), IDLE_MS),
-      );
+    else this.#idle = [...this.#idle, { connection, expiry: setTimeout(() => connection.close(), IDLE_MS) }];
   }
 
   /** Refuses callers from now on. Resolves when all connections are closed; after `timeoutMs` what runs on them is cut off. */
@@ -105,8 +108,8 @@ export class ConnectionPool {
   }
 
   async #close(timeoutMs: number): Promise<void> {
-    for (const waiter of this.#waiting) waiter.refuse(closing());
-    for (const idle of [...this.#idle.keys()]) idle.close();
+    for (const waiter of [...this.#waiting]) waiter.refuse(closing());
+    for (const idle of this.#idle) idle.connection.close();
     if (this.#connections.size === 0) return;
     await new Promise<void>((resolve) => {
       const cut = () => {
@@ -121,10 +124,10 @@ export class ConnectionPool {
   }
 
   #free(): Connection | null {
-    const idle = [...this.#idle.keys()].at(-1);
+    const idle = this.#idle.at(-1);
     if (idle !== undefined) {
-      this.#leaveIdle(idle);
-      return idle;
+      this.#leaveIdle(idle.connection);
+      return idle.connection;
     }
     if (this.#connections.size >= this.#options.maxConnections) return null;
     const connection = new Connection(this.#options.open, (lost) => this.#forget(lost));
@@ -133,8 +136,8 @@ export class ConnectionPool {
   }
 
   #leaveIdle(connection: Connection): void {
-    clearTimeout(this.#idle.get(connection));
-    this.#idle.delete(connection);
+    clearTimeout(this.#idle.find((idle) => idle.connection === connection)?.expiry);
+    this.#idle = this.#idle.filter((idle) => idle.connection !== connection);
   }
 
   #forget(connection: Connection): void {

@@ -226,41 +226,57 @@ async function runTransaction<Result>(
   return withConnection(parts, async (connection) => {
     const longer = isLonger ? `; set local statement_timeout = ${onServer(timeoutMs)}` : "";
     await command(maker, connection, `begin ${mode}${longer}`, beginMs);
-    let failed: { readonly error: unknown } | null = null;
-    let isOver = false;
-    const transaction = statementsOf(maker, (statement) => {
-      if (isOver) return statement.reject(new Error("the statement came after the end of its transaction"));
-      // The server has aborted the transaction then, even if `work` ignores the error.
-      statement.catch((error: unknown) => {
-        failed ??= { error };
-      });
-      void connection.run(statement, performance.now() + timeoutMs);
-    });
+    const state: TransactionState = { failed: null, isOver: false };
     try {
-      const result = await work(transaction);
-      if (failed !== null) throw (failed as { readonly error: unknown }).error;
-      isOver = true;
+      const result = await work(statementsIn(state, maker, connection, timeoutMs));
+      if (state.failed !== null) throw state.failed.error;
+      state.isOver = true;
       await command(maker, connection, "commit", performance.now() + parts.timeoutMs);
       return result;
     } catch (error) {
-      isOver = true;
+      state.isOver = true;
       // A connection that can't roll back must not be used again.
       await command(maker, connection, "rollback", performance.now() + parts.timeoutMs).catch(
         (lost: unknown) => connection.lose(lost),
       );
-      throw firstOf(failed, error);
+      throw firstOf(state, error);
     }
   });
 }
 
+interface TransactionState {
+  /** The error of the first statement that failed. */
+  failed: { readonly error: unknown } | null;
+  isOver: boolean;
+}
+
+/** A function of its own, so that statements do not refer to what the transaction's caller does: see `empty` in `connection.ts`. */
+function statementsIn(
+  state: TransactionState,
+  maker: Driver,
+  connection: Connection,
+  timeoutMs: number,
+): Transaction {
+  return statementsOf(maker, (statement) => {
+    if (state.isOver)
+      return statement.reject(new Error("the statement came after the end of its transaction"));
+    // The server has aborted the transaction then, even if the caller ignores the error.
+    statement.catch((error: unknown) => {
+      state.failed ??= { error };
+    });
+    void connection.run(statement, performance.now() + timeoutMs);
+  });
+}
+
 /** Statements after a failed one fail because of it (25P02): the first failure says why. */
-function firstOf(failed: { readonly error: unknown } | null, error: unknown): unknown {
+function firstOf({ failed }: TransactionState, error: unknown): unknown {
   return hasCode(error, "25P02") && failed !== null ? failed.error : error;
 }
 
 function command(maker: Driver, connection: Connection, text: string, deadlineMs: number): Promise<unknown> {
   const statement = maker.unsafe(text) as unknown as Statement;
-  statement.handler = () => void connection.run(statement, deadlineMs);
+  const run = () => void connection.run(statement, deadlineMs);
+  statement.handler = run;
   return statement;
 }
 

@@ -90,7 +90,7 @@ export class Idempotency {
   }
 
   /** Takes note of entries that are in the database, with their answers. */
-  committed(entries: readonly { readonly keyed?: KeyedAnswer }[]): void {
+  committed(entries: readonly { readonly keyed?: KeyedAnswer | undefined }[]): void {
     for (const { keyed } of entries) if (keyed !== undefined) this.#forget(keyed.claim);
   }
 

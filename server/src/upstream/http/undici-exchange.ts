@@ -5,6 +5,7 @@ import type { ResponseBody, TransportResponse } from "../transport.ts";
 /** The bytes of an answer that are buffered before they are read. */
 const READ_AHEAD_BYTES = 64 * 1024;
 const LEFT = "the request was left";
+const NOTHING = () => {};
 
 /**
  * One request of undici's dispatcher: its handler and the answer's body. It is several times as cheap as undici's `request`,
@@ -18,8 +19,8 @@ export class UndiciExchange
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #controller: Dispatcher.DispatchController | null = null;
-  #begin: (head: TransportResponse) => void = () => {};
-  #fail: (error: Error) => void = () => {};
+  #begin: (head: TransportResponse) => void = NOTHING;
+  #fail: (error: Error) => void = NOTHING;
   #wake: (() => void) | null = null;
   #error: Error | null = null;
   #isOver = false;
@@ -56,8 +57,8 @@ export class UndiciExchange
     controller.rawHeaders = null;
     this.#begin({ status, headers: firstOfEach(headers), body: this });
     // The callbacks are dropped, so that the body does not keep them in memory.
-    this.#begin = () => {};
-    this.#fail = () => {};
+    this.#begin = NOTHING;
+    this.#fail = NOTHING;
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
