@@ -197,7 +197,7 @@ async function conversed(
     maxTokens: null,
   });
   const found: AnswerEvent[] = [];
-  for await (const together of events) found.push(...("kind" in together ? [together] : together));
+  for await (const together of events) found.push(...together);
   const [request] = sent;
   if (request === undefined) throw new Error("nothing was sent");
   return { url: request.url, body: JSON.parse(new TextDecoder().decode(request.body ?? undefined)), found };

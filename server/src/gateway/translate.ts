@@ -68,7 +68,7 @@ class AnswerTracker {
   async *streamOf(events: ConversationAnswer["events"]): AsyncGenerator<string> {
     let beginning: string | null = null;
     for await (const together of events) {
-      if ("length" in together && together.length === 0) continue;
+      if (together.length === 0) continue;
       beginning ??= this.#writer.begin();
       const text = beginning + this.write(together);
       beginning = "";
@@ -77,8 +77,10 @@ class AnswerTracker {
     this.requireFinish();
   }
 
-  write(events: AnswerEvent | readonly AnswerEvent[]): string {
-    return "kind" in events ? this.#write(events) : events.map((event) => this.#write(event)).join("");
+  write(events: readonly AnswerEvent[]): string {
+    let text = "";
+    for (const event of events) text += this.#write(event);
+    return text;
   }
 
   #write(event: AnswerEvent): string {

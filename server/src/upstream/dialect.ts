@@ -91,15 +91,13 @@ export interface ConversationCall extends AnswerCall {
   readonly stream: boolean;
 }
 
-type AnswerEvents = AnswerEvent | readonly AnswerEvent[];
-
 /** An answer that is to be written in a client's format. */
 export interface ConversationAnswer {
   /**
-   * Events one by one, or together those that a piece from the upstream contains. Throws a failure, {@link UpstreamRefused} or
-   * {@link TransportError} when the upstream stops without a finish.
+   * Together those that a piece from the upstream contains. Throws a failure, {@link UpstreamRefused} or {@link TransportError}
+   * when the upstream stops without a finish.
    */
-  readonly events: AsyncIterable<AnswerEvents> | Iterable<AnswerEvents>;
+  readonly events: AsyncIterable<readonly AnswerEvent[]> | Iterable<readonly AnswerEvent[]>;
   /** Fields of the request that were ignored, which was known too late to refuse them. Known once the first event is there. */
   readonly ignored: () => readonly string[];
 }

@@ -25,7 +25,7 @@ async function converse(transport: Transport, call: ConversationCall): Promise<C
   const response = await postMessage(transport, call, { path: "/messages", headers, body: text });
   const events = call.stream
     ? eventsOfStream(eventDataOf(response.body), answerTool)
-    : eventsOfMessage(await answerText(response), answerTool);
+    : [eventsOfMessage(await answerText(response), answerTool)];
   return { events, ignored: () => ignored };
 }
 

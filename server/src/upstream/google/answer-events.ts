@@ -3,6 +3,7 @@ import type { Signature } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { AnswerReader, eventsRead } from "../answer-reader.ts";
 import { UpstreamRefused } from "../dialect.ts";
 import { jsonText } from "../json-text.ts";
 import { malformedResponse, PROVIDER_FAILED } from "../refusal.ts";
@@ -46,17 +47,7 @@ export async function* eventsOfStream(
   const reader = new ContentReader(answerTool, false);
   let stream: AsyncIterable<readonly string[]> | null = data;
   while (stream !== null) {
-    for await (const list of stream) {
-      try {
-        // Some servers that speak this API end streams as OpenAI's do.
-        for (const text of list) if (text !== "[DONE]") reader.read(text);
-      } catch (error) {
-        // What came before is passed on, too.
-        yield reader.takeEvents();
-        throw error;
-      }
-      yield reader.takeEvents();
-    }
+    yield* eventsRead(stream, reader);
     const token = reader.takeToken();
     stream = token === null ? null : await more(token);
   }
@@ -66,14 +57,13 @@ export async function* eventsOfStream(
 }
 
 /** Reads an answer piece by piece. Parts that no format of clients has, such as code that the provider runs, are left out. */
-class ContentReader {
+class ContentReader extends AnswerReader {
   readonly #answerTool: string | null;
   /** Whether each thought is a part of its own; a stream has pieces of thoughts. */
   readonly #hasWholeParts: boolean;
   /** The text beside the tool for JSON, which counts only if the tool is not called. */
   #heldBack = "";
   #isAnswered = false;
-  #events: AnswerEvent[] = [];
   #isThinking = false;
   #calls = 0;
   #requests = 1;
@@ -85,19 +75,15 @@ class ContentReader {
   readonly #usages: (Usage | null)[] = [];
 
   constructor(answerTool: string | null, hasWholeParts: boolean) {
+    super();
     this.#answerTool = answerTool;
     this.#hasWholeParts = hasWholeParts;
   }
 
-  /** The events of what was read since they were taken last. */
-  takeEvents(): readonly AnswerEvent[] {
-    const events = this.#events;
-    this.#events = [];
-    return events;
-  }
-
   /** Reads an answer, or a piece of a stream. */
   read(text: string): void {
+    // Some servers that speak this API end streams as OpenAI's do.
+    if (text === "[DONE]") return;
     const response = parseJsonObject(text);
     if (response === null) throw malformedResponse();
     const { error, usageMetadata, promptFeedback, candidates } = response;
@@ -136,9 +122,9 @@ class ContentReader {
     }
     const reason = this.#isBlocked ? "filter" : finishOf(this.#reason, this.#calls > 0);
     this.#endThought(null);
-    if (this.#heldBack !== "" && !this.#isAnswered) this.#events.push({ kind: "text", text: this.#heldBack });
+    if (this.#heldBack !== "" && !this.#isAnswered) this.found({ kind: "text", text: this.#heldBack });
     const usage = totalUsage([...this.#usages, readContentUsage(this.#metadata)]);
-    this.#events.push({ kind: "finish", reason, stopSequence: null, usage });
+    this.found({ kind: "finish", reason, stopSequence: null, usage });
   }
 
   #part(part: Json): void {
@@ -154,7 +140,7 @@ class ContentReader {
       this.#thought(text, signature);
     } else if (text !== "") {
       this.#endThought(null);
-      if (this.#answerTool === null) this.#events.push({ kind: "text", text });
+      if (this.#answerTool === null) this.found({ kind: "text", text });
       else this.#heldBack += text;
     }
   }
@@ -163,7 +149,7 @@ class ContentReader {
   #thought(text: string, signature: Signature | null): void {
     if (text !== "") {
       this.#isThinking = true;
-      this.#events.push({ kind: "reasoning", text });
+      this.found({ kind: "reasoning", text });
     }
     if (signature === null) return;
     this.#isThinking = true;
@@ -173,7 +159,7 @@ class ContentReader {
   #endThought(signature: Signature | null): void {
     if (!this.#isThinking) return;
     this.#isThinking = false;
-    this.#events.push({ kind: "reasoning-end", signature });
+    this.found({ kind: "reasoning-end", signature });
   }
 
   /** A call, which comes as a whole: in pieces only to those who ask for them. */
@@ -184,13 +170,13 @@ class ContentReader {
     const text = typeof args === "string" ? args : jsonText(args ?? {});
     if (name === this.#answerTool) {
       this.#isAnswered = true;
-      this.#events.push({ kind: "text", text });
+      this.found({ kind: "text", text });
       return;
     }
     const call = this.#calls++;
-    this.#events.push({ kind: "call", call, id: idOf(called), name, signature });
-    this.#events.push({ kind: "call-input", call, text });
-    this.#events.push({ kind: "call-end", call, signature });
+    this.found({ kind: "call", call, id: idOf(called), name, signature });
+    this.found({ kind: "call-input", call, text });
+    this.found({ kind: "call-end", call, signature });
   }
 }
 

@@ -39,7 +39,7 @@ async function converse(transport: Transport, call: ConversationCall): Promise<C
   }
   const more = async (token: string) => answerText(await continued(token));
   const events = await eventsOfContent(await answerText(response), answerTool, more);
-  return { events, ignored: () => ignored };
+  return { events: [events], ignored: () => ignored };
 }
 
 function contentOf(call: ConversationCall): ContentBody & { readonly text: string } {

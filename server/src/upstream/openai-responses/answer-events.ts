@@ -1,6 +1,7 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { AnswerReader, eventsRead } from "../answer-reader.ts";
 import { malformedResponse } from "../refusal.ts";
 import { TransportError } from "../transport.ts";
 import { RESPONSES_SIGNATURE } from "./conversation-body.ts";
@@ -14,128 +15,131 @@ export function eventsOfResponse(text: string): readonly AnswerEvent[] {
   if (response.status === "failed" || isJsonObject(response.error)) throw refusedResponse(response);
   if (!Array.isArray(response.output)) throw malformedResponse();
   const reader = new ResponseReader();
-  const items = response.output.filter((item: Json): item is JsonObject => isJsonObject(item));
-  return [...items.flatMap((item, index) => [...reader.endItem(item, index)]), ...reader.finish(response)];
+  for (const [index, item] of response.output.entries()) if (isJsonObject(item)) reader.endItem(item, index);
+  reader.finish(response);
+  return reader.takeEvents();
 }
 
-/** The events of a stream, whose data comes in lists. */
-export async function* eventsOfStream(data: AsyncIterable<readonly string[]>): AsyncGenerator<AnswerEvent> {
+/** The events of a stream, those of a piece together. */
+export async function* eventsOfStream(
+  data: AsyncIterable<readonly string[]>,
+): AsyncGenerator<readonly AnswerEvent[]> {
   const reader = new ResponseReader();
-  for await (const list of data) {
-    for (const text of list) {
-      if (text === "[DONE]") continue;
-      const event = parseJsonObject(text);
-      if (event === null) throw malformedResponse();
-      if (event.type === "response.completed" || event.type === "response.incomplete") {
-        if (!isJsonObject(event.response)) throw malformedResponse();
-        return yield* reader.finish(event.response);
-      }
-      if (event.type === "response.failed" || event.type === "error" || isJsonObject(event.error)) {
-        throw refusedResponse(event);
-      }
-      yield* reader.read(event);
-    }
-  }
-  throw new TransportError("cut", "the upstream's stream ended without a final event");
+  yield* eventsRead(data, reader);
+  if (!reader.isOver) throw new TransportError("cut", "the upstream's stream ended without a final event");
 }
 
 /** Reads a response, item by item. */
-class ResponseReader {
+class ResponseReader extends AnswerReader {
   /** The numbers of calls, by the position of their item. */
   readonly #calls = new Map<number, number>();
   /** The positions of items of which pieces were read. */
   readonly #begun = new Set<number>();
   #hasRefused = false;
 
-  *read(event: JsonObject): Generator<AnswerEvent> {
+  read(text: string): void {
+    if (text === "[DONE]") return;
+    const event = parseJsonObject(text);
+    if (event === null) throw malformedResponse();
+    if (event.type === "response.completed" || event.type === "response.incomplete") {
+      if (!isJsonObject(event.response)) throw malformedResponse();
+      this.finish(event.response);
+    } else if (event.type === "response.failed" || event.type === "error" || isJsonObject(event.error)) {
+      throw refusedResponse(event);
+    } else {
+      this.#readEvent(event);
+    }
+  }
+
+  #readEvent(event: JsonObject): void {
     const { delta, item, output_index: position } = event;
     const index = typeof position === "number" ? position : -1;
     switch (event.type) {
       case "response.output_item.added":
-        if (isJsonObject(item) && item.type === "function_call") yield this.#beginCall(item, index);
-        return;
+        if (isJsonObject(item) && item.type === "function_call") this.#beginCall(item, index);
+        break;
       case "response.output_text.delta":
-        return yield* this.#piece("text", delta, index);
+        this.#piece("text", delta, index);
+        break;
       case "response.refusal.delta":
-        return yield* this.#piece("refusal", delta, index);
+        this.#piece("refusal", delta, index);
+        break;
       case "response.reasoning_summary_part.added":
         // The parts of a summary are paragraphs.
-        if (this.#begun.has(index)) yield { kind: "reasoning", text: "\n\n" };
-        return;
+        if (this.#begun.has(index)) this.found({ kind: "reasoning", text: "\n\n" });
+        break;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
-        return yield* this.#piece("reasoning", delta, index);
+        this.#piece("reasoning", delta, index);
+        break;
       case "response.function_call_arguments.delta": {
         const call = this.#calls.get(index);
-        if (call === undefined || typeof delta !== "string" || delta === "") return;
+        if (call === undefined || typeof delta !== "string" || delta === "") break;
         this.#begun.add(index);
-        yield { kind: "call-input", call, text: delta };
-        return;
+        this.found({ kind: "call-input", call, text: delta });
+        break;
       }
       case "response.output_item.done":
-        if (isJsonObject(item)) yield* this.endItem(item, index);
+        if (isJsonObject(item)) this.endItem(item, index);
     }
   }
 
   /** Completes an item. What no piece has brought is read from the item itself. */
-  *endItem(item: JsonObject, index: number): Generator<AnswerEvent> {
+  endItem(item: JsonObject, index: number): void {
     const isWhole = !this.#begun.has(index);
-    if (item.type === "message" && isWhole) yield* this.#message(item, index);
+    if (item.type === "message" && isWhole) this.#message(item, index);
     if (item.type === "reasoning") {
       const text = textsOf(item.summary) || textsOf(item.content);
-      if (isWhole && text !== "") yield { kind: "reasoning", text };
-      yield { kind: "reasoning-end", signature: signatureOf(item) };
+      if (isWhole && text !== "") this.found({ kind: "reasoning", text });
+      this.found({ kind: "reasoning-end", signature: signatureOf(item) });
     }
     if (item.type !== "function_call") return;
-    if (!this.#calls.has(index)) yield this.#beginCall(item, index);
+    if (!this.#calls.has(index)) this.#beginCall(item, index);
     const call = this.#calls.get(index) ?? 0;
     const { arguments: input } = item;
-    if (isWhole && typeof input === "string" && input !== "") yield { kind: "call-input", call, text: input };
-    yield { kind: "call-end", call, signature: null };
+    if (isWhole && typeof input === "string" && input !== "")
+      this.found({ kind: "call-input", call, text: input });
+    this.found({ kind: "call-end", call, signature: null });
   }
 
-  *finish({ status, incomplete_details: details, usage }: JsonObject): Generator<AnswerEvent> {
+  finish({ status, incomplete_details: details, usage }: JsonObject): void {
     const reason = isJsonObject(details) ? details.reason : null;
-    yield {
+    this.found({
       kind: "finish",
       reason: status === "incomplete" ? incompleteReason(reason) : this.#reason(),
       stopSequence: null,
       usage: readResponsesUsage(usage),
-    };
+    });
   }
 
   #reason(): FinishReason {
     return this.#calls.size > 0 && !this.#hasRefused ? "calls" : "stop";
   }
 
-  *#piece(
-    kind: "text" | "refusal" | "reasoning",
-    text: Json | undefined,
-    index: number,
-  ): Generator<AnswerEvent> {
+  #piece(kind: "text" | "refusal" | "reasoning", text: Json | undefined, index: number): void {
     if (typeof text !== "string" || text === "") return;
     this.#begun.add(index);
     if (kind === "refusal") this.#hasRefused = true;
-    yield { kind, text };
+    this.found({ kind, text });
   }
 
-  *#message({ content }: JsonObject, index: number): Generator<AnswerEvent> {
+  #message({ content }: JsonObject, index: number): void {
     for (const part of Array.isArray(content) ? content : []) {
       if (!isJsonObject(part)) continue;
-      yield* this.#piece("text", part.text, index);
-      yield* this.#piece("refusal", part.refusal, index);
+      this.#piece("text", part.text, index);
+      this.#piece("refusal", part.refusal, index);
     }
   }
 
-  #beginCall({ call_id: id, name }: JsonObject, index: number): AnswerEvent {
+  #beginCall({ call_id: id, name }: JsonObject, index: number): void {
     const call = this.#calls.size;
     this.#calls.set(index, call);
-    return {
+    this.found({
       kind: "call",
       call,
       id: typeof id === "string" && id !== "" ? id : `call_${crypto.randomUUID().replaceAll("-", "")}`,
       name: typeof name === "string" ? name : "",
-    };
+    });
   }
 }
 

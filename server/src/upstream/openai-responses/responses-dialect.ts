@@ -59,7 +59,7 @@ async function converse(
   const response = await post(transport, call, JSON.stringify(body));
   const events = call.stream
     ? eventsOfStream(eventDataOf(response.body))
-    : eventsOfResponse(await answerText(response));
+    : [eventsOfResponse(await answerText(response))];
   return { events, ignored: () => ignored };
 }
 

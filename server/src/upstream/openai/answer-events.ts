@@ -2,6 +2,7 @@ import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { AnswerReader, eventsRead } from "../answer-reader.ts";
 import { UpstreamRefused } from "../dialect.ts";
 import { jsonText } from "../json-text.ts";
 import { malformedResponse, refusalOf } from "../refusal.ts";
@@ -16,30 +17,22 @@ export function eventsOfCompletion(text: string): readonly AnswerEvent[] {
   const completion = parseJsonObject(text);
   const [choice] = Array.isArray(completion?.choices) ? completion.choices : [];
   if (completion === null || !isJsonObject(choice)) throw malformedResponse();
-  const reader = new ChoiceReader();
-  reader.usage = readUsage(completion.usage);
-  const events = [...reader.read({ ...choice, delta: choice.message })];
-  return [...events, ...reader.finish()];
+  const reader = new ChunkReader();
+  reader.readChoice({ ...choice, delta: choice.message });
+  reader.finish(readUsage(completion.usage));
+  return reader.takeEvents();
 }
 
-/** The events of a stream of chunks, whose data comes in lists. */
-export async function* eventsOfStream(data: AsyncIterable<readonly string[]>): AsyncGenerator<AnswerEvent> {
-  const reader = new ChoiceReader();
-  for await (const list of data) {
-    for (const text of list) {
-      if (text === DONE) return yield* reader.finish();
-      const chunk = parseJsonObject(text);
-      if (chunk === null) throw malformedResponse();
-      if (chunk.error !== undefined && chunk.error !== null) {
-        throw new UpstreamRefused(500, refusalOf(500, {}, text));
-      }
-      reader.usage = readUsage(chunk.usage) ?? reader.usage;
-      const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
-      if (isJsonObject(choice)) yield* reader.read(choice);
-    }
-  }
+/** The events of a stream of chunks, those of a piece together. */
+export async function* eventsOfStream(
+  data: AsyncIterable<readonly string[]>,
+): AsyncGenerator<readonly AnswerEvent[]> {
+  const reader = new ChunkReader();
+  yield* eventsRead(data, reader);
+  if (reader.isOver) return;
   // Without `[DONE]` the stream is complete only if the choice has finished.
-  yield* reader.finish();
+  reader.finish();
+  yield reader.takeEvents();
 }
 
 /** A tool call while it is received. */
@@ -49,59 +42,71 @@ interface Call {
   extra: Json;
 }
 
-/** Reads the first choice of an answer, piece by piece. */
-class ChoiceReader {
-  usage: Usage | null = null;
+/** Reads the chunks of an answer, of which the first choice counts. */
+class ChunkReader extends AnswerReader {
+  #usage: Usage | null = null;
   /** By the position that the upstream gives them. */
   readonly #calls = new Map<number, Call>();
-  #count = 0;
+  readonly #all: Call[] = [];
   #isReasoning = false;
-  #finish: string | null = null;
+  #reason: string | null = null;
   #stopSequence: string | null = null;
 
-  *read({ delta, finish_reason: finish, stop_reason: stopSequence }: JsonObject): Generator<AnswerEvent> {
-    if (isJsonObject(delta)) {
-      const thought = delta.reasoning_content ?? delta.reasoning;
-      if (typeof thought === "string" && thought !== "") {
-        this.#isReasoning = true;
-        yield { kind: "reasoning", text: thought };
-      }
-      const text = textOf(delta.content);
-      if (text !== "") {
-        yield* this.#endReasoning();
-        yield { kind: "text", text };
-      }
-      if (typeof delta.refusal === "string" && delta.refusal !== "") {
-        yield* this.#endReasoning();
-        yield { kind: "refusal", text: delta.refusal };
-      }
-      const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
-      for (const [position, call] of calls.entries()) {
-        if (isJsonObject(call)) yield* this.#readCall(call, position);
-      }
+  read(text: string): void {
+    if (text === DONE) {
+      this.finish();
+      return;
     }
-    if (typeof finish === "string") this.#finish = finish;
+    const chunk = parseJsonObject(text);
+    if (chunk === null) throw malformedResponse();
+    if (chunk.error !== undefined && chunk.error !== null) {
+      throw new UpstreamRefused(500, refusalOf(500, {}, text));
+    }
+    this.#usage = readUsage(chunk.usage) ?? this.#usage;
+    const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
+    if (isJsonObject(choice)) this.readChoice(choice);
+  }
+
+  readChoice({ delta, finish_reason: reason, stop_reason: stopSequence }: JsonObject): void {
+    if (isJsonObject(delta)) this.#readDelta(delta);
+    if (typeof reason === "string") this.#reason = reason;
     // vLLM and SGLang tell the stop sequence that they have found.
     if (typeof stopSequence === "string") this.#stopSequence = stopSequence;
   }
 
-  *finish(): Generator<AnswerEvent> {
-    if (this.#finish === null) {
+  finish(usage: Usage | null = this.#usage): void {
+    if (this.#reason === null)
       throw new TransportError("cut", "the upstream's stream ended without a finish");
-    }
-    yield* this.#endReasoning();
+    this.#endReasoning();
     for (const { number, extra } of this.#all) {
-      yield { kind: "call-end", call: number, signature: signatureOf(extra) };
+      this.found({ kind: "call-end", call: number, signature: signatureOf(extra) });
     }
-    const reason = this.#count > 0 && this.#finish === "stop" ? "calls" : finishOf(this.#finish);
+    const reason = this.#all.length > 0 && this.#reason === "stop" ? "calls" : finishOf(this.#reason);
     const stopSequence = reason === "stop" ? this.#stopSequence : null;
-    yield { kind: "finish", reason, stopSequence, usage: this.usage };
+    this.found({ kind: "finish", reason, stopSequence, usage });
   }
 
-  readonly #all: Call[] = [];
+  #readDelta(delta: JsonObject): void {
+    const thought = delta.reasoning_content ?? delta.reasoning;
+    if (typeof thought === "string" && thought !== "") {
+      this.#isReasoning = true;
+      this.found({ kind: "reasoning", text: thought });
+    }
+    const text = textOf(delta.content);
+    if (text !== "") {
+      this.#endReasoning();
+      this.found({ kind: "text", text });
+    }
+    if (typeof delta.refusal === "string" && delta.refusal !== "") {
+      this.#endReasoning();
+      this.found({ kind: "refusal", text: delta.refusal });
+    }
+    const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
+    for (const [position, call] of calls.entries()) if (isJsonObject(call)) this.#readCall(call, position);
+  }
 
-  *#readCall(piece: JsonObject, position: number): Generator<AnswerEvent> {
-    yield* this.#endReasoning();
+  #readCall(piece: JsonObject, position: number): void {
+    this.#endReasoning();
     const { index, id, function: called, extra_content: extra } = piece;
     const { name, arguments: input } = isJsonObject(called) ? called : {};
     const key = typeof index === "number" ? index : position;
@@ -111,25 +116,25 @@ class ChoiceReader {
     if (call === undefined || (isAnother && typeof name === "string" && name !== "")) {
       const ownId =
         typeof id === "string" && id !== "" ? id : `call_${crypto.randomUUID().replaceAll("-", "")}`;
-      call = { number: this.#count++, id: ownId, extra: null };
+      call = { number: this.#all.length, id: ownId, extra: null };
       this.#calls.set(key, call);
       this.#all.push(call);
       const signature = signatureOf(extra ?? null);
       const calledName = typeof name === "string" ? name : "";
-      yield { kind: "call", call: call.number, id: ownId, name: calledName, signature };
+      this.found({ kind: "call", call: call.number, id: ownId, name: calledName, signature });
     }
     if (extra !== undefined && extra !== null) call.extra = extra;
     // Some servers write the arguments as an object.
     const text = isJsonObject(input) ? jsonText(input) : input;
     if (typeof text === "string" && text !== "") {
-      yield { kind: "call-input", call: call.number, text };
+      this.found({ kind: "call-input", call: call.number, text });
     }
   }
 
-  *#endReasoning(): Generator<AnswerEvent> {
+  #endReasoning(): void {
     if (!this.#isReasoning) return;
     this.#isReasoning = false;
-    yield { kind: "reasoning-end", signature: null };
+    this.found({ kind: "reasoning-end", signature: null });
   }
 }
 

@@ -43,7 +43,7 @@ async function converse(transport: Transport, call: ConversationCall): Promise<C
   const response = await post(transport, call, "/chat/completions", JSON.stringify(body));
   const events = call.stream
     ? eventsOfStream(eventDataOf(response.body))
-    : eventsOfCompletion(await answerText(response));
+    : [eventsOfCompletion(await answerText(response))];
   return { events, ignored: () => ignored };
 }
 
