@@ -44,9 +44,15 @@ export function chatBodyOf({
   const isOpenAi = isOpenAiHost(upstream);
   const tools = conversation.tools.map(toolOf);
   const limit = answerTokens(upstream, conversation.maxTokens ?? maxTokens);
-  const optional: JsonObject = {
+  // One literal: spreading others into it took as long as the rest of the translation. JSON leaves out what is undefined.
+  const body: JsonObject = {
+    model: upstreamModel,
+    messages: conversation.turns.flatMap(messagesOf),
+    stream: stream || undefined,
+    stream_options: stream ? { include_usage: true } : undefined,
     // Servers other than OpenAI's know the older name.
-    ...(limit === null ? {} : { [isOpenAi ? "max_completion_tokens" : "max_tokens"]: limit }),
+    max_completion_tokens: isOpenAi ? given(limit) : undefined,
+    max_tokens: isOpenAi ? undefined : given(limit),
     temperature: given(conversation.temperature),
     top_p: given(conversation.topP),
     presence_penalty: given(conversation.presencePenalty),
@@ -62,17 +68,20 @@ export function chatBodyOf({
     service_tier: isOpenAi ? given(conversation.serviceTier) : undefined,
     prompt_cache_key: isOpenAi ? given(conversation.promptCacheKey) : undefined,
   };
-  const body = {
-    model: upstreamModel,
-    messages: conversation.turns.flatMap(messagesOf),
-    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
-    ...optional,
-  };
   return { body, ignored: ignoredIn(conversation) };
 }
 
-function isOpenAiHost({ baseUrl }: Upstream): boolean {
-  return URL.canParse(baseUrl) && OPENAI_HOST.test(new URL(baseUrl).hostname);
+/** Parsing a URL takes longer than reading a short request. */
+const openAiHosts = new WeakMap<Upstream, boolean>();
+
+function isOpenAiHost(upstream: Upstream): boolean {
+  let isOpenAi = openAiHosts.get(upstream);
+  if (isOpenAi === undefined) {
+    const { baseUrl } = upstream;
+    isOpenAi = URL.canParse(baseUrl) && OPENAI_HOST.test(new URL(baseUrl).hostname);
+    openAiHosts.set(upstream, isOpenAi);
+  }
+  return isOpenAi;
 }
 
 /**
