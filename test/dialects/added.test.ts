@@ -7,8 +7,8 @@ import { Gateway } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { readCatalogFile } from "../../server/src/start/open-models.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
-import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
 import { chatRequest } from "../../server/src/wire/chat/chat-request.ts";
+import { FetchTransport } from "../fixtures/fetch-transport.ts";
 
 // The line that whoever adds a folder writes.
 vi.mock(import("../../server/src/upstream/dialects.ts"), async (importOriginal) => {

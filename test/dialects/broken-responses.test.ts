@@ -5,8 +5,8 @@ import { Gateway } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
-import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
 import { responsesRequest } from "../../server/src/wire/responses/responses-request.ts";
+import { FetchTransport } from "../fixtures/fetch-transport.ts";
 import { CREDENTIAL, chat, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
 
 // Responses that upstreams should not give, and what a client is told then.

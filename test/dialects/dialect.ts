@@ -10,10 +10,10 @@ import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
 import type { WireAnswer } from "../../server/src/upstream/dialect.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
-import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
 import { chatRequest } from "../../server/src/wire/chat/chat-request.ts";
 import { messagesRequest } from "../../server/src/wire/messages/messages-request.ts";
 import { responsesRequest } from "../../server/src/wire/responses/responses-request.ts";
+import { FetchTransport } from "../fixtures/fetch-transport.ts";
 
 /** What was sent to a vendor's address. */
 export interface Sent {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { EMPTY_CONVERSATION, type Turn } from "../../server/src/conversation/conversation.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
-import { FetchTransport } from "../../server/src/upstream/http/fetch-transport.ts";
+import { FetchTransport } from "../fixtures/fetch-transport.ts";
 import {
   chat,
   chunks,

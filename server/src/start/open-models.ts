@@ -8,9 +8,9 @@ import type { Config } from "../config/config.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import { DIALECTS, openDialects } from "../upstream/dialects.ts";
+import { UndiciTransport } from "../upstream/http/undici-transport.ts";
 import { discoverLocalModels, LOCAL_SERVERS } from "../upstream/local-servers.ts";
 import type { Transport } from "../upstream/transport.ts";
-import { openTransport } from "./runtime.ts";
 import { SECOND_MS, type Startup } from "./startup.ts";
 
 /** How long a local model server has to answer, so that the start is not delayed. */
@@ -52,7 +52,7 @@ export interface OpenModels {
 export async function openModels(startup: Startup): Promise<OpenModels> {
   const { settings, log, jobs, teardown, now } = startup;
   const { config, catalogFile } = settings;
-  const transport = await openTransport();
+  const transport = new UndiciTransport();
   teardown.add("transport", () => transport.close());
   if (catalogFile === null) {
     return { catalog: new LiveCatalog(await catalogWithoutFile(config, transport, now())), transport };

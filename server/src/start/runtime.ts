@@ -2,7 +2,6 @@ import process from "node:process";
 import type { Config } from "../config/config.ts";
 import type { Listener, ListenerOptions, Served } from "../http/listener.ts";
 import type { Tracing } from "../tracing/open-telemetry.ts";
-import type { Transport } from "../upstream/transport.ts";
 import { listenFailure } from "./startup-failure.ts";
 
 // The parts that differ by runtime, or that are loaded only if they are configured.
@@ -20,11 +19,6 @@ export async function openTracing(
   if (!traces) return { ended: () => {}, close: async () => {} };
   const { openTelemetry } = await import("../tracing/open-telemetry.ts");
   return openTelemetry({ serviceName, serviceVersion: version, instanceId: id, otlpHeaders });
-}
-
-export async function openTransport(): Promise<Transport> {
-  if (isDeno) return new (await import("../upstream/http/fetch-transport.ts")).FetchTransport();
-  return new (await import("../upstream/http/undici-transport.ts")).UndiciTransport();
 }
 
 export async function listen(served: Served, options: ListenerOptions): Promise<Listener> {
