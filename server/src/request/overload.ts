@@ -96,6 +96,15 @@ export class Overload {
     return this.#averageMs;
   }
 
+  /**
+   * Whether this turn of the event loop takes so long that a new request should wait for the next one. Node does not end a turn
+   * while 1,024 sockets at once have something to read: clients that were answered in it can send again in it, and for seconds
+   * no timer would run. If each waits, a turn brings at most one request of each connection.
+   */
+  get isTurnLong(): boolean {
+    return this.#monotonicMs() - this.#dueMs > LONG_TURN_MS;
+  }
+
   /** The number of requests that were refused. */
   get shed(): number {
     return this.#shed;

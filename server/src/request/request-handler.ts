@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { InFlight } from "../admission/in-flight.ts";
 import { requestIdOf } from "../contract/entry.ts";
 import type { Failure } from "../errors/failure.ts";
@@ -39,6 +40,7 @@ export class RequestHandler {
   async handle(exchange: Exchange): Promise<void> {
     const { newId, monotonicMs, trustedProxies, overload, operations } = this.#services;
     const overloaded = overload.arrived();
+    if (overload.isTurnLong) await setImmediate();
     // A key can be revoked whatever the load.
     if (overloaded !== null && !operations.isManagement(exchange))
       return await this.#refuse(exchange, overloaded);
