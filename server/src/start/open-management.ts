@@ -72,7 +72,7 @@ export async function openManagement(
       config.metricsPort === null
         ? answerScrape(request, peer)
         : notHere("Metrics are on the port of OSTIARY_METRICS_PORT."),
-    dashboard: await Dashboard.load([folders.dashboard, folders.site, folders.docs], {
+    dashboard: Dashboard.load([folders.dashboard, folders.site, folders.docs], {
       isHttps: config.isHttps,
     }),
     newId,
