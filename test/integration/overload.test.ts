@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import { readdir, readlink } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
+import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startOperatedService } from "../fixtures/operator.ts";
 import { sendRest } from "../fixtures/rest.ts";
@@ -84,6 +86,16 @@ describe("a service to which more requests come than it can serve", () => {
   });
 });
 
+/** The handles of the socket of which a process has most, which is the one that it listens on. */
+async function listeningHandles({ pid }: Service): Promise<number> {
+  const counts = new Map<string, number>();
+  for (const name of await readdir(`/proc/${pid}/fd`)) {
+    const target = await readlink(`/proc/${pid}/fd/${name}`).catch(() => "");
+    if (target.startsWith("socket:")) counts.set(target, (counts.get(target) ?? 0) + 1);
+  }
+  return Math.max(...counts.values());
+}
+
 describe.runIf(RUNTIME === "node")("connections", () => {
   it("are accepted up to the maximum, however many come at once", async () => {
     await using service = await startService({ env: { OSTIARY_MAX_CONNECTIONS: "60" } });
@@ -101,6 +113,28 @@ describe.runIf(RUNTIME === "node")("connections", () => {
     // The places are free again.
     await expect.poll(async () => (await fetch(`${service.baseUrl}/healthz`)).status).toBe(200);
   });
+
+  it.runIf(process.platform === "linux")(
+    "stay open when the handles that accepted a crowd are closed",
+    async () => {
+      await using service = await startService();
+      const { hostname, port } = new URL(service.baseUrl);
+      await expect.poll(() => listeningHandles(service)).toBe(32);
+      const sockets = Array.from({ length: 300 }, () => connect(Number(port), hostname));
+      let answers = 0;
+      for (const socket of sockets) socket.on("data", () => answers++);
+      const ask = () => {
+        for (const socket of sockets) socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+      };
+      ask();
+      await expect.poll(() => listeningHandles(service)).toBe(32 + 256);
+      await expect.poll(() => listeningHandles(service)).toBe(32);
+      await expect.poll(() => answers).toBe(sockets.length);
+      ask();
+      await expect.poll(() => answers).toBe(2 * sockets.length);
+      for (const socket of sockets) socket.destroy();
+    },
+  );
 
   it("that a client has closed for its own part get their answer, whichever handle accepted them", async () => {
     await using service = await startService();

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { Overload } from "../../server/src/request/overload.ts";
 
 const TICK_MS = 20;
-const SERVED_MS = 0.5;
-const REFUSED_MS = 0.05;
-/** Requests that the simulated process can serve in a second. */
-const CAPACITY = 1_000 / SERVED_MS;
+/** How long the simulated process takes for a request. */
+const COST = { servedMs: 0.5, refusedMs: 0.05 };
+/** Requests that it can serve in a second. */
+const CAPACITY = 1_000 / COST.servedMs;
 const LOG = pino({ level: "silent" });
 
 /** A process with one thread, on a clock of its own: each turn of its event loop answers what came during the last one. */
@@ -17,12 +17,17 @@ class Process {
   longestTurnMs = 0;
   readonly #overload = new Overload({ monotonicMs: () => this.nowMs, log: LOG });
   #dueMs = TICK_MS;
+  readonly #cost: typeof COST;
+
+  constructor(cost = COST) {
+    this.#cost = cost;
+  }
 
   turn(requests: number): void {
     const beganMs = this.nowMs;
     for (let index = 0; index < requests; index++) {
       const isServed = this.#overload.arrived() === null;
-      this.nowMs += isServed ? SERVED_MS : REFUSED_MS;
+      this.nowMs += isServed ? this.#cost.servedMs : this.#cost.refusedMs;
       if (isServed) {
         this.#overload.served();
         this.served++;
@@ -35,14 +40,14 @@ class Process {
     this.#dueMs = this.nowMs + TICK_MS;
   }
 
-  /** Requests at a steady rate, whether or not earlier ones are answered. */
-  load(perSecond: number, seconds: number): void {
+  /** Requests at a steady rate, whether or not earlier ones are answered: each client has at most one under way. */
+  load(perSecond: number, seconds: number, clients = Number.POSITIVE_INFINITY): void {
     const endMs = this.nowMs + seconds * 1_000;
     let dueRequests = 0;
     for (let lastMs = this.nowMs; this.nowMs < endMs; ) {
       dueRequests += ((this.nowMs - lastMs) / 1_000) * perSecond;
       lastMs = this.nowMs;
-      const requests = Math.floor(dueRequests);
+      const requests = Math.min(Math.floor(dueRequests), clients);
       dueRequests -= requests;
       this.turn(requests);
     }
@@ -62,6 +67,21 @@ describe("a process under more load than it can serve", () => {
       expect(process.longestTurnMs).toBeLessThan(200);
     });
   }
+
+  it("answers everybody soon where a refusal costs two fifths of an answer", () => {
+    const cost = { servedMs: 0.2, refusedMs: 0.08 };
+    const perSecond = 9_000;
+    // As many as leaves time to refuse the others.
+    const servable = (1_000 - perSecond * cost.refusedMs) / (cost.servedMs - cost.refusedMs);
+    const process = new Process(cost);
+    process.load(4_800, 3, 4_000);
+    process.load(perSecond, 5, 4_000);
+    process.served = 0;
+    process.longestTurnMs = 0;
+    process.load(perSecond, 30, 4_000);
+    expect(process.longestTurnMs).toBeLessThan(150);
+    expect(process.served / (30 * servable)).toBeGreaterThan(0.8);
+  });
 
   it("serves everything again within two seconds", () => {
     const process = new Process();

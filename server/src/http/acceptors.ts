@@ -3,7 +3,11 @@ import { Server, type Socket } from "node:net";
 import process from "node:process";
 
 /** Handles beside the server's own. A new connection costs one `accept` that finds nothing for each of the others. */
-const COUNT = 31;
+const ALWAYS = 31;
+/** More of them while many connections come at once, which share those costs. */
+const IN_A_CROWD = 256;
+/** A crowd is over when for this time no turn of the event loop has brought so many connections. */
+const CROWD_MS = 10_000;
 /** How long the process that sends the handles back may take. */
 const TIMEOUT_MS = 10_000;
 /** Connections that wait to be accepted. Linux allows as many by default; of a burst Node's own 511 drop too many. */
@@ -31,9 +35,13 @@ export class Acceptors {
   /** Open connections: all, and those that the further handles accepted. */
   #open = 0;
   #accepted = 0;
-  readonly #closing = new AbortController();
-  readonly #acceptors: Server[] = [];
-  #opened: Promise<void> = Promise.resolve();
+  /** Connections of this turn of the event loop. */
+  #inTurn = 0;
+  #always: Handles | null = null;
+  #inCrowd: Handles | null = null;
+  #crowdEnds: NodeJS.Timeout | null = null;
+  /** Set by {@link close}; called when the last connection of the further handles has closed. */
+  #ended: (() => void) | null = null;
 
   /** Limits the connections of a server. */
   constructor(server: Server, maxConnections: number) {
@@ -43,25 +51,40 @@ export class Acceptors {
     server.on("connection", (socket: Socket) => {
       this.#open++;
       socket.once("close", () => this.#open--);
+      if (this.#inTurn === 0) setImmediate(() => (this.#inTurn = 0));
+      this.#inTurn++;
+      if (this.#inTurn > ALWAYS && this.#always !== null) this.#expectMore();
     });
   }
 
   /** Opens the handles of a server that listens, soon after. Where that is not possible, the server accepts connections alone. */
   open(): void {
-    this.#opened = copyHandle(this.#server, this.#closing.signal, (handle) => {
-      const acceptor = new Server({ noDelay: true, allowHalfOpen: true }, (socket) => this.#hand(socket));
-      // The server's own handle goes on, and so do the others.
-      acceptor.on("error", () => acceptor.close());
-      this.#acceptors.push(acceptor.listen(handle, BACKLOG));
-    });
+    this.#always = new Handles(this.#server, ALWAYS, (socket) => this.#hand(socket));
   }
 
   /** Accepts no connections any more. Resolves when those that were accepted here are closed. */
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#opened;
-    const closed = (acceptor: Server) => new Promise<void>((resolve) => acceptor.close(() => resolve()));
-    await Promise.all(this.#acceptors.map(closed));
+    if (this.#crowdEnds !== null) clearTimeout(this.#crowdEnds);
+    const ended = new Promise<void>((resolve) => {
+      this.#ended = resolve;
+    });
+    await Promise.all([this.#always?.close(), this.#inCrowd?.close()]);
+    if (this.#accepted > 0) await ended;
+  }
+
+  /** Each handle has accepted one: more connections wait. */
+  #expectMore(): void {
+    if (this.#ended !== null) return;
+    if (this.#crowdEnds !== null) {
+      this.#crowdEnds.refresh();
+      return;
+    }
+    const handles = new Handles(this.#server, IN_A_CROWD, (socket) => this.#hand(socket));
+    this.#inCrowd = handles;
+    this.#crowdEnds = setTimeout(() => {
+      this.#crowdEnds = null;
+      void handles.close();
+    }, CROWD_MS).unref();
   }
 
   #hand(socket: Socket): void {
@@ -78,11 +101,40 @@ export class Acceptors {
   #count(difference: number): void {
     this.#accepted += difference;
     this.#server.maxConnections = this.#maxConnections - this.#accepted;
+    if (this.#accepted === 0) this.#ended?.();
+  }
+}
+
+/** Some handles of a server's socket, which arrive one after the other. */
+class Handles {
+  readonly #closing = new AbortController();
+  readonly #acceptors: Server[] = [];
+  readonly #opened: Promise<void>;
+
+  constructor(server: Server, count: number, accept: (socket: Socket) => void) {
+    this.#opened = copyHandle(server, count, this.#closing.signal, (handle) => {
+      const acceptor = new Server({ noDelay: true, allowHalfOpen: true }, accept);
+      // The others go on.
+      acceptor.on("error", () => acceptor.close());
+      this.#acceptors.push(acceptor.listen(handle, BACKLOG));
+    });
+  }
+
+  /** Accepts no connections any more. Those that were accepted stay open. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#opened;
+    for (const acceptor of this.#acceptors) acceptor.close();
   }
 }
 
 /** Calls `copied` for each further handle of the server's socket. Never rejects, and ends soon when it is aborted. */
-function copyHandle(server: Server, signal: AbortSignal, copied: (handle: object) => void): Promise<void> {
+function copyHandle(
+  server: Server,
+  count: number,
+  signal: AbortSignal,
+  copied: (handle: object) => void,
+): Promise<void> {
   return new Promise((resolve) => {
     const echo = spawn(process.execPath, ["--eval", ECHO], {
       env: {},
@@ -100,6 +152,6 @@ function copyHandle(server: Server, signal: AbortSignal, copied: (handle: object
       if (echo.pid === undefined) resolve();
     });
     const { _handle: handle } = server as Server & { readonly _handle: Server | null };
-    if (echo.pid !== undefined && handle !== null) echo.send(COUNT, handle, () => {});
+    if (echo.pid !== undefined && handle !== null) echo.send(count, handle, () => {});
   });
 }

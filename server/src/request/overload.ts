@@ -15,12 +15,15 @@ const MIN_REQUESTS_IN_TURN = 200;
 const MEASURED_MS = 500;
 /** How fast the highest rate is forgotten: by how much with each lower measurement without overload. */
 const FORGOTTEN = 0.02;
-/** While turns are long, the rate of admission is multiplied by this every {@link TICK_MS}. */
+/** After a long turn the rate of admission is multiplied by this. */
 const LESS = 0.85;
-/** While turns are short, the rate of admission rises by this share of the highest rate at which the process has served. */
+/** After a short turn the rate of admission rises by this share of the highest rate at which the process has served. */
 const MORE = 0.01;
-/** The minimum of the rate of admission, as a share of that rate: turns are also long where many requests are refused. */
-const MIN_SHARE = 0.6;
+/**
+ * The minimum of the rate of admission, as a share of that rate. Refusals take time too: where clients send several times what can
+ * be served, a higher minimum leaves too little time to refuse the others soon, and everybody waits.
+ */
+const MIN_SHARE = 0.45;
 /** What is not used of the admissible requests of this time is lost. */
 const BURST_MS = 50;
 /** An overloaded process has recovered when it had to refuse nothing for this time. */
@@ -55,7 +58,6 @@ export class Overload {
   #admittedPerMs = 0;
   #admissible = 0;
   #countedMs = 0;
-  #adaptedMs = 0;
   #shed = 0;
   #shedBefore = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -84,7 +86,7 @@ export class Overload {
     const isLong = lateMs > LONG_TURN_MS && this.#requestsInTurn >= MIN_REQUESTS_IN_TURN;
     this.#longSinceMs = isLong ? (this.#longSinceMs ?? this.#dueMs) : null;
     this.#measure(nowMs);
-    this.#adapt(nowMs);
+    this.#adapt(lateMs);
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTurn = 0;
     if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > LONG_TURNS_MS) this.#begin(nowMs);
@@ -116,8 +118,6 @@ export class Overload {
     if (this.#averageMs > MAX_AVERAGE_DELAY_MS) return FAILURE;
     if (this.#overloadedUntilMs === null) return null;
     const nowMs = this.#monotonicMs();
-    // A turn can bring so many requests that the timer does not run for seconds.
-    if (nowMs - this.#adaptedMs >= TICK_MS) this.#adapt(nowMs);
     const more = (nowMs - this.#countedMs) * this.#admittedPerMs;
     this.#admissible = Math.min(this.#admissible + more, 1 + BURST_MS * this.#admittedPerMs);
     this.#countedMs = nowMs;
@@ -149,14 +149,13 @@ export class Overload {
     this.#measuredMs = nowMs;
   }
 
-  /** Admits fewer requests if this turn has taken too long by now, and more if not. */
-  #adapt(nowMs: number): void {
+  /** Admits fewer requests after a long turn, and more after a short one. */
+  #adapt(lateMs: number): void {
     if (this.#overloadedUntilMs === null) return;
-    this.#adaptedMs = nowMs;
-    const isLong = nowMs - this.#dueMs > LONG_TURN_MS;
-    this.#admittedPerMs = isLong
-      ? Math.max(this.#admittedPerMs * LESS, this.#bestPerMs * MIN_SHARE)
-      : this.#admittedPerMs + this.#bestPerMs * MORE;
+    this.#admittedPerMs =
+      lateMs > LONG_TURN_MS
+        ? Math.max(this.#admittedPerMs * LESS, this.#bestPerMs * MIN_SHARE)
+        : this.#admittedPerMs + this.#bestPerMs * MORE;
   }
 
   #begin(nowMs: number): void {
