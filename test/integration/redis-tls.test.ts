@@ -14,7 +14,8 @@ const isDistributed =
   process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 const canRun = isDistributed && hasOpenSsl && hasRedisTls();
 
-const ACCOUNTS = 8;
+/** So many that each of three primaries has some: without one it is by a chance of 3 × (2/3)²⁴. */
+const ACCOUNTS = 24;
 const FAILOVER = { timeout: 30_000, interval: 100 };
 const CANNOT_USE = /^Cannot use the Redis of REDIS_URL/;
 
@@ -82,7 +83,20 @@ describe.skipIf(!canRun)("a Redis Cluster that speaks TLS only", () => {
 
     expect(await refusalOf(databaseUrl, settings(cluster.url, stranger))).toMatch(CANNOT_USE);
     const plain = { OSTIARY_LOG: "silent", REDIS_URL: cluster.url.replace("rediss", "redis") };
-    expect(await refusalOf(databaseUrl, plain)).toMatch(CANNOT_USE);
+    const refusal = await refusalOf(databaseUrl, plain);
+    expect(refusal).toMatch(CANNOT_USE);
+    expect(refusal).toContain("If the server speaks TLS, begin the URL with rediss");
+  });
+});
+
+describe.skipIf(!canRun)("a Redis server without TLS", () => {
+  it("serves no service whose URL asks for TLS, and says what to change", async () => {
+    await using service = await startService();
+    const { databaseUrl = "" } = service;
+    const url = (process.env.OSTIARY_TEST_REDIS_URL ?? "").replace("redis:", "rediss:");
+    expect(await refusalOf(databaseUrl, settings(url, authority))).toMatch(
+      /^Cannot use the Redis .* If the server does not speak TLS, begin the URL with redis instead/,
+    );
   });
 });
 

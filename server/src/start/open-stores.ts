@@ -156,9 +156,22 @@ export async function openAdmissionStore(config: Config, log: Logger) {
     const { sentinelProblem } = await import("../admission/redis-options.ts");
     const reason = (await sentinelProblem(config.redisUrl, connection)) ?? lastError ?? cause;
     const hosts = parseRedisUrl(config.redisUrl).hosts.map(({ host }) => host);
-    throw new StartupFailure(`Cannot use the Redis of REDIS_URL (${hosts.join(", ")}): ${reason}`);
+    const hint = tlsHint(config.redisUrl, reason);
+    throw new StartupFailure(`Cannot use the Redis of REDIS_URL (${hosts.join(", ")}): ${reason}${hint}`);
   }
   return { store, redis: store, redisMemory };
+}
+
+/** What to try where only one side speaks TLS: a server that does closes the connection, and one that does not waits for more. */
+function tlsHint(redisUrl: string, reason: string): string {
+  const isTls = redisUrl.startsWith("rediss");
+  if (!isTls && /ECONNRESET|EPIPE|closed/i.test(reason)) {
+    return ". If the server speaks TLS, begin the URL with rediss instead of redis";
+  }
+  if (isTls && /ETIMEDOUT|EPROTO|wrong version number|ECONNRESET|closed/i.test(reason)) {
+    return ". If the server does not speak TLS, begin the URL with redis instead of rediss";
+  }
+  return "";
 }
 
 /**

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { writeCatalog } from "../../fixtures/catalog.ts";
 import { freePort, startRedis } from "../../fixtures/redis.ts";
 import { commandOf, type Service, type ServiceOptions, startService } from "../../fixtures/service.ts";
-import { signUpWithKey } from "../../fixtures/user.ts";
+import { type Owner, signUpWithKey } from "../../fixtures/user.ts";
 import { startPostgres } from "./postgres.ts";
 import { exists, find, findPostgres, run, TOOLS } from "./tools.ts";
 
@@ -16,7 +16,7 @@ const LITELLM = "1.106.0";
 const BARE_PROXY = fileURLToPath(new URL("bare-proxy.ts", import.meta.url));
 const START_TIMEOUT_MS = 120_000;
 /** As `npm start`, the image and the unit of systemd start it. */
-const AS_STARTED = [process.execPath, "--max-semi-space-size=32", "server/dist/main.js"] as const;
+export const AS_STARTED = [process.execPath, "--max-semi-space-size=32", "server/dist/main.js"] as const;
 
 /** Something between a client and a model, that is measured. */
 export interface Contestant extends AsyncDisposable {
@@ -109,12 +109,19 @@ async function startBareProxy(models: string): Promise<Contestant> {
   };
 }
 
+export interface OstiaryContestant extends Contestant {
+  readonly service: Service;
+  /** The owner of the account whose key is used. */
+  readonly owner: Owner & { readonly key: string };
+  readonly catalogFile: string;
+}
+
 /** The service as operators run it, with its own defaults and a plan without limits on the rate. Its stores are its own, or those given here. */
 export async function startOstiary(
   name: string,
   models: string,
   { prepare, ...options }: ServiceOptions & { readonly prepare?: (service: Service) => Promise<void> },
-): Promise<Contestant> {
+): Promise<OstiaryContestant> {
   const catalog = await writeCatalog({
     upstreams: { main: { dialect: "openai", baseUrl: `${models}/v1`, maxConcurrency: 20_000 } },
     models: [
@@ -131,11 +138,14 @@ export async function startOstiary(
   const env = { ...stores, OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "error", ...options.env };
   const service = await startService({ command: AS_STARTED, ...options, env });
   await prepare?.(service);
-  const { key } = await signUpWithKey(service.baseUrl);
+  const owner = await signUpWithKey(service.baseUrl);
   return {
     name,
+    service,
+    owner,
+    catalogFile: catalog.file,
     url: `${service.baseUrl}/v1/chat/completions`,
-    headers: { authorization: `Bearer ${key}` },
+    headers: { authorization: `Bearer ${owner.key}` },
     body: requestOf("acme/inner"),
     pids: () => [service.pid],
     [Symbol.asyncDispose]: async () => {
