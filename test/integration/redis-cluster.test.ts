@@ -9,7 +9,7 @@ import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 const isDistributed =
   process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 
-const ACCOUNTS = 12;
+const ACCOUNTS = 18;
 const SILENT = { OSTIARY_LOG: "silent" };
 /** A failover takes Redis a second to notice, and some to vote. */
 const FAILOVER = { timeout: 30_000, interval: 100 };
