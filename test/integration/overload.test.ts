@@ -136,6 +136,29 @@ describe.runIf(RUNTIME === "node")("connections", () => {
     },
   );
 
+  it.runIf(process.platform === "linux")(
+    "beyond what the process may open are warned of, and leave it the rest",
+    async () => {
+      const command = ["sh", "-c", "ulimit -n 600 && exec node server/dist/main.js"] as const;
+      await using service = await startService({ command });
+      expect(service.stderr()).toMatch(/There may be 10000 connections .* may open only 600 files/);
+      await expect.poll(() => listeningHandles(service)).toBe(32);
+      process.kill(service.pid, "SIGSTOP");
+      const { hostname, port } = new URL(service.baseUrl);
+      const sockets = Array.from({ length: 300 }, () => connect(Number(port), hostname));
+      await Promise.all(sockets.map((socket) => once(socket, "connect")));
+      process.kill(service.pid, "SIGCONT");
+      let answers = 0;
+      for (const socket of sockets) {
+        socket.on("data", () => answers++);
+        socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+      }
+      await expect.poll(() => answers).toBe(sockets.length);
+      expect(await listeningHandles(service)).toBe(32);
+      for (const socket of sockets) socket.destroy();
+    },
+  );
+
   it("that a client has closed for its own part get their answer, whichever handle accepted them", async () => {
     await using service = await startService();
     const { hostname, port } = new URL(service.baseUrl);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { Server, type Socket } from "node:net";
 import process from "node:process";
+import { maxOpenFiles, OTHER_FILES } from "./open-files.ts";
 
 /** Handles beside the server's own. A new connection costs one `accept` that finds nothing for each of the others. */
 const ALWAYS = 31;
@@ -40,6 +41,8 @@ export class Acceptors {
   #always: Handles | null = null;
   #inCrowd: Handles | null = null;
   #crowdEnds: NodeJS.Timeout | null = null;
+  /** Whether descriptors remain for handles when there are as many connections as there may be. */
+  readonly #canHaveMore: boolean;
   /** Set by {@link close}; called when the last connection of the further handles has closed. */
   #ended: (() => void) | null = null;
 
@@ -47,6 +50,7 @@ export class Acceptors {
   constructor(server: Server, maxConnections: number) {
     this.#server = server;
     this.#maxConnections = maxConnections;
+    this.#canHaveMore = (maxOpenFiles() ?? 0) >= maxConnections + IN_A_CROWD + OTHER_FILES;
     server.maxConnections = maxConnections;
     server.on("connection", (socket: Socket) => {
       this.#open++;
@@ -74,7 +78,7 @@ export class Acceptors {
 
   /** Each handle has accepted one: more connections wait. */
   #expectMore(): void {
-    if (this.#ended !== null) return;
+    if (this.#ended !== null || !this.#canHaveMore) return;
     if (this.#crowdEnds !== null) {
       this.#crowdEnds.refresh();
       return;

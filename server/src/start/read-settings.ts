@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
 import { type Config, ConfigError, readConfig, unknownSettings } from "../config/config.ts";
 import type { Plans } from "../contract/plans.ts";
+import { maxOpenFiles, OTHER_FILES } from "../http/open-files.ts";
 import { readTlsPair, type TlsPair } from "../http/tls-pair.ts";
 import { type CatalogFromFile, readCatalogFile } from "./open-models.ts";
 import { openPlans } from "./open-plans.ts";
+import { isDeno } from "./runtime.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,8 +41,20 @@ export async function readSettings(environment: Environment): Promise<Settings> 
   const plans = await attempt(() => openPlans(settingOf(environment, "OSTIARY_PLANS")));
   const path = settingOf(environment, "OSTIARY_CATALOG");
   const catalogFile = path === null ? null : await attempt(() => readCatalogFile(resolve(path), environment));
-  if (config !== null && plans !== null && problems.length === 0) return { config, tls, plans, catalogFile };
+  if (config !== null && plans !== null && problems.length === 0) {
+    const warnings = [...config.warnings, ...tooFewFiles(config)];
+    return { config: { ...config, warnings }, tls, plans, catalogFile };
+  }
   throw new ConfigError([...problems, ...unknownSettings(environment)]);
+}
+
+/** On Deno the number of connections has no limit of its own. */
+function tooFewFiles({ maxConnections }: Config): string[] {
+  const files = maxOpenFiles();
+  if (isDeno || files === null || files >= maxConnections + OTHER_FILES) return [];
+  return [
+    `There may be ${maxConnections} connections (OSTIARY_MAX_CONNECTIONS), but this process may open only ${files} files and sockets, and each request to a model needs one more. Raise the limit of the process (ulimit -n, LimitNOFILE of systemd), or lower the setting.`,
+  ];
 }
 
 function settingOf(environment: Environment, name: string): string | null {

@@ -6,7 +6,7 @@ import { listenFailure } from "./startup-failure.ts";
 
 // The parts that differ by runtime, or that are loaded only if they are configured.
 
-const isDeno = "Deno" in globalThis;
+export const isDeno = "Deno" in globalThis;
 
 /** The runtime and its version, such as `node 20.19.0`. */
 export const RUNTIME = isDeno ? `deno ${process.versions.deno}` : `node ${process.versions.node}`;

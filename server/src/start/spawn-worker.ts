@@ -3,8 +3,7 @@ import cluster from "node:cluster";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import process from "node:process";
-
-const isDeno = "Deno" in globalThis;
+import { isDeno } from "./runtime.ts";
 
 /** What the service itself is started with on Deno, and what `Deno.serve` needs to share a port. */
 const DENO_ARGUMENTS = [

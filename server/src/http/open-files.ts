@@ -1,0 +1,14 @@
+import { readFileSync } from "node:fs";
+
+/** What a process opens beside connections of clients: files, and sockets to models and stores. */
+export const OTHER_FILES = 1_000;
+
+/** How many files and sockets this process may have open; `null` where the system does not tell it as Linux does (proc(5), limits). */
+export function maxOpenFiles(): number | null {
+  try {
+    const max = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+    return max === undefined ? null : Number(max);
+  } catch {
+    return null;
+  }
+}
