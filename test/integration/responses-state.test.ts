@@ -1,78 +1,37 @@
-import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { openDatabase } from "../../server/src/database/database.ts";
-import { Failure, toFailure } from "../../server/src/errors/failure.ts";
-import {
-  MAX_CHAIN_LENGTH,
-  MAX_ITEM_REFERENCES,
-  MAX_REFERABLE_ITEMS,
-  ResponseStore,
-} from "../../server/src/responses/response-store.ts";
-import { Sealer } from "../../server/src/secrets/sealer.ts";
 import { accountIdOf, type OpenResponseStore, openResponseStore, responseOf } from "../fixtures/responses.ts";
-import { RUNTIME, runToExit, type Service, startService } from "../fixtures/service.ts";
-import { type Owner, signUpWithKey } from "../fixtures/user.ts";
+import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import {
+  answerOf,
+  failureOf,
+  inheritance,
+  type StoringService,
+  startStoringService,
+} from "./storing-service.ts";
 
-const isDistributed =
-  process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 const CLOCK = new URL("../fixtures/shifted-clock.mjs", import.meta.url).href;
 
+let storing: StoringService;
 let service: Service;
 let stored: OpenResponseStore;
-let owner: Owner & { readonly key: string };
+let owner: StoringService["owner"];
 let accountId: AccountId;
+let ask: StoringService["ask"];
+let save: StoringService["save"];
 
 beforeAll(async () => {
-  service = await startService();
-  stored = await openResponseStore(service);
-  owner = await signUpWithKey(service.baseUrl);
-  accountId = await accountIdOf(owner);
+  storing = await startStoringService();
+  ({ service, stored, owner, accountId, ask, save } = storing);
 });
 
 afterAll(async () => {
-  await stored?.[Symbol.asyncDispose]();
-  await service?.[Symbol.asyncDispose]();
+  await storing?.[Symbol.asyncDispose]();
 });
-
-interface Asked {
-  readonly method?: string;
-  readonly key?: string;
-  readonly at?: string;
-}
-
-function ask(path: string, { method = "GET", key = owner.key, at = service.baseUrl }: Asked = {}) {
-  return fetch(`${at}/v1/responses/${path}`, { method, headers: { authorization: `Bearer ${key}` } });
-}
-
-/** The status and body of an answer. */
-async function answerOf(asked: Promise<Response>) {
-  const response = await asked;
-  return { status: response.status, body: await response.json() };
-}
-
-/** The failure that a promise rejects with. */
-async function failureOf(promise: Promise<unknown>): Promise<Failure> {
-  const thrown = await promise.then(
-    () => null,
-    (error: unknown) => error,
-  );
-  if (!(thrown instanceof Failure)) throw new Error("there was no failure", { cause: thrown });
-  return thrown;
-}
-
-async function save(text: string, previousResponseId: string | null = null) {
-  const kept = responseOf(text, previousResponseId);
-  await stored.store.save(accountId, kept);
-  return kept;
-}
 
 /** The environment of a service that deletes what is old all the time. */
 const OFTEN = { NODE_OPTIONS: `--import=${CLOCK}`, TEST_HOURLY_EVERY_MS: "100" };
-
-function inheritance({ dataDir, databaseUrl }: Service) {
-  return { dataDir, ...(databaseUrl === undefined ? {} : { databaseUrl }) };
-}
 
 describe("a stored response", () => {
   it("is returned as it was stored, with its fields in their order", async () => {
@@ -218,104 +177,6 @@ describe("input items", () => {
   });
 });
 
-describe("a history", () => {
-  it("has the items of the whole chain, oldest first, and their size", async () => {
-    const first = await save("one");
-    const second = await save("two", first.id);
-    await save("another branch", first.id);
-    const third = await save("three", second.id);
-    const { items, bytes } = await stored.store.history(accountId, third.id);
-    const chain = [first, second, third].flatMap(({ input, response }) => [input, response.output]);
-    expect(items).toEqual(chain.flat());
-    const sizes = chain.map((part) => Buffer.byteLength(JSON.stringify(part)));
-    expect(bytes).toBe(sizes.reduce((sum, size) => sum + size, 0));
-    expect((await stored.store.history(accountId, first.id)).items).toHaveLength(2);
-  });
-
-  it("names what is missing, and says what to do", async () => {
-    const failure = await failureOf(stored.store.history(accountId, "resp_missing"));
-    expect(failure).toMatchObject({ code: "not_found", status: 404, param: "previous_response_id" });
-    expect(failure.message).toMatch(/`resp_missing`.*Send the full history, or set `store: false`/);
-  });
-
-  it("is bounded in bytes and in length", async () => {
-    const first = await save("x".repeat(10_000));
-    const second = await save("y".repeat(10_000), first.id);
-    const { bytes } = await stored.store.history(accountId, second.id);
-    expect((await stored.with({ maxHistoryBytes: bytes }).history(accountId, second.id)).bytes).toBe(bytes);
-    const narrow = stored.with({ maxHistoryBytes: bytes - 1 });
-    const failure = await failureOf(narrow.history(accountId, second.id));
-    expect(failure).toMatchObject({ code: "request_too_large", param: "previous_response_id" });
-    expect((await narrow.history(accountId, first.id)).items).toHaveLength(2);
-
-    let last: string | null = null;
-    for (let length = 0; length < MAX_CHAIN_LENGTH; length++) last = (await save("", last)).id;
-    const { items } = await stored.store.history(accountId, last ?? "");
-    expect(items).toHaveLength(2 * MAX_CHAIN_LENGTH);
-    const { id } = await save("one too many", last);
-    expect(await failureOf(stored.store.history(accountId, id))).toMatchObject({ code: "invalid_request" });
-  });
-});
-
-describe("referenced items", () => {
-  it("are found among input and output, by id", async () => {
-    const [one, two] = [await save("one"), await save("two")];
-    const ids = [`msg_in_${one.id}`, `msg_out_${one.id}`, `msg_out_${two.id}`];
-    const items = await stored.store.items(accountId, [...ids, ...ids]);
-    expect([...items.keys()].toSorted()).toEqual(ids.toSorted());
-    expect(items.get(`msg_in_${one.id}`)).toEqual(one.input[0]);
-    expect(items.get(`msg_out_${two.id}`)).toEqual((two.response.output as unknown[])[0]);
-    expect((await stored.store.items(accountId, [])).size).toBe(0);
-  });
-
-  it("are what a response has put out, although a later request claims the id for other content", async () => {
-    const real = await save("real");
-    const id = `msg_out_${real.id}`;
-    const forged = { ...responseOf("forged"), input: [{ id, type: "message", content: "forged" }] };
-    await stored.store.save(accountId, forged);
-    expect((await stored.store.items(accountId, [id])).get(id)).toEqual(
-      (real.response.output as unknown[])[0],
-    );
-    // Each response has its own copy, so the other one stays when the first is deleted.
-    await stored.store.delete(accountId, real.id);
-    expect((await stored.store.items(accountId, [id])).get(id)).toEqual(forged.input[0]);
-  });
-
-  it("are refused naming the first unknown id in their order", async () => {
-    const { id } = await save("known");
-    const failure = await failureOf(
-      stored.store.items(accountId, [`msg_out_${id}`, "msg_missing_1", "msg_missing_0"]),
-    );
-    expect(failure).toMatchObject({ code: "not_found", status: 404, param: "input" });
-    expect(failure.message).toMatch(/`msg_missing_1`.*Send the full history, or set `store: false`/);
-  });
-
-  it("are the last of a response with very many", async () => {
-    const kept = responseOf("with very many items");
-    const input = Array.from({ length: MAX_REFERABLE_ITEMS + 1 }, (_, number) => ({ id: `many_${number}` }));
-    await stored.store.save(accountId, { ...kept, input });
-    const rows = await stored.sql`select from response_items where response_id = ${kept.id}`;
-    expect(rows).toHaveLength(MAX_REFERABLE_ITEMS);
-    const ids = [`msg_out_${kept.id}`, `many_${MAX_REFERABLE_ITEMS}`, "many_2"];
-    expect((await stored.store.items(accountId, ids)).size).toBe(3);
-    expect((await failureOf(stored.store.items(accountId, ["many_1"]))).code).toBe("not_found");
-    // All of them are part of its history.
-    const { items } = await stored.store.history(accountId, kept.id);
-    expect(items).toHaveLength(MAX_REFERABLE_ITEMS + 2);
-    expect(await stored.store.delete(accountId, kept.id)).toBe(true);
-  });
-
-  it("are bounded in number and bytes", async () => {
-    const many = Array.from({ length: MAX_ITEM_REFERENCES + 1 }, (_, number) => `msg_${number}`);
-    expect((await failureOf(stored.store.items(accountId, many))).code).toBe("invalid_request");
-    expect((await failureOf(stored.store.items(accountId, many.slice(1)))).code).toBe("not_found");
-    const kept = await save("z".repeat(100_000));
-    const narrow = stored.with({ maxHistoryBytes: 1_000 });
-    const failure = await failureOf(narrow.items(accountId, [`msg_in_${kept.id}`]));
-    expect(failure).toMatchObject({ code: "request_too_large", param: "input" });
-  });
-});
-
 describe("a response past its TTL", () => {
   it.each([
     ["the one that it was stored with", "expires_at = now() - interval '1 second'"],
@@ -406,172 +267,6 @@ describe("a service with a TTL of 0", () => {
   });
 });
 
-describe("the key of stored responses", () => {
-  it("can be replaced; without the former one its responses are unknown, which is logged once", async () => {
-    const [former, present] = [randomBytes(32), randomBytes(32)];
-    const first = await startService({
-      env: { OSTIARY_RESPONSES_KEY: former.toString("base64") },
-      fromNothing: true,
-    });
-    let later: Service | null = null;
-    try {
-      const someone = await signUpWithKey(first.baseUrl);
-      const id = await accountIdOf(someone);
-      const kept = [responseOf("one"), responseOf("two")];
-      {
-        await using own = await openResponseStore(first, former);
-        for (const response of kept) await own.store.save(id, response);
-        const [row] = await own.sql`select responses_key from installation`;
-        expect(row?.responses_key).toBeNull();
-      }
-      const statuses = async ({ baseUrl }: Service) =>
-        Promise.all(
-          kept.map(async (response) => (await ask(response.id, { at: baseUrl, key: someone.key })).status),
-        );
-      expect(await statuses(first)).toEqual([200, 200]);
-      await first.stop();
-
-      later = await startService({
-        ...inheritance(first),
-        env: { OSTIARY_RESPONSES_KEY: present.toString("hex") },
-      });
-      expect(await statuses(later)).toEqual([404, 404]);
-      const unreadable = await answerOf(ask(kept[0]?.id ?? "", { at: later.baseUrl, key: someone.key }));
-      const unknown = await answerOf(ask("resp_unknown", { at: later.baseUrl, key: someone.key }));
-      expect(JSON.stringify(unreadable).replace(kept[0]?.id ?? "", "resp_unknown")).toBe(
-        JSON.stringify(unknown),
-      );
-      expect(later.stderr().match(/cannot be decrypted/g)).toHaveLength(1);
-      {
-        await using own = await openResponseStore(later, present);
-        expect(await failureOf(own.store.history(id, kept[0]?.id ?? ""))).toMatchObject({
-          code: "not_found",
-        });
-        const reference = own.store.items(id, [`msg_out_${kept[0]?.id}`]);
-        expect(await failureOf(reference)).toMatchObject({ code: "not_found" });
-      }
-      // They can still be deleted.
-      expect(
-        (await ask(kept[1]?.id ?? "", { method: "DELETE", at: later.baseUrl, key: someone.key })).status,
-      ).toBe(200);
-      await later.stop();
-
-      const keys = [present, former].map((key) => key.toString("base64")).join(", ");
-      later = await startService({ ...inheritance(first), env: { OSTIARY_RESPONSES_KEY: keys } });
-      expect(await statuses(later)).toEqual([200, 404]);
-      expect(later.stderr()).not.toContain("cannot be decrypted");
-    } finally {
-      await later?.[Symbol.asyncDispose]();
-      await first[Symbol.asyncDispose]();
-    }
-  });
-
-  it("can be set when the installation's own was used before", async () => {
-    await using first = await startService();
-    const someone = await signUpWithKey(first.baseUrl);
-    const kept = responseOf("sealed by the installation");
-    {
-      await using own = await openResponseStore(first);
-      await own.store.save(await accountIdOf(someone), kept);
-    }
-    await first.stop();
-    await using later = await startService({
-      ...inheritance(first),
-      env: { OSTIARY_RESPONSES_KEY: randomBytes(32).toString("base64url") },
-    });
-    expect((await ask(kept.id, { at: later.baseUrl, key: someone.key })).status).toBe(200);
-  });
-
-  it("is refused unless it has 32 bytes, without being shown", async () => {
-    for (const wrong of [
-      "secret-of-the-operator",
-      randomBytes(31).toString("hex"),
-      `${randomBytes(32).toString("hex")},`,
-    ]) {
-      const { code, stderr } = await runToExit({
-        env: { OSTIARY_RESPONSES_KEY: wrong, OSTIARY_RESPONSES_TTL_DAYS: "3651", DATABASE_URL: undefined },
-      });
-      expect(code).toBe(1);
-      expect(stderr).toMatch(/OSTIARY_RESPONSES_KEY: must be 32 random bytes/);
-      expect(stderr).toMatch(/OSTIARY_RESPONSES_TTL_DAYS: must be a whole number from 0 to 3650/);
-      expect(stderr).not.toContain(wrong);
-    }
-  });
-});
-
-describe("the database", () => {
-  it("contains no plain text of prompts and answers", async () => {
-    const secret = `secret-${crypto.randomUUID()}`;
-    const kept = await save(secret);
-    const rows = await stored.sql<{ text: string }[]>`
-      select row_to_json(responses)::text as text from responses where id = ${kept.id}
-      union all select row_to_json(response_items)::text from response_items where response_id = ${kept.id}`;
-    const text = rows.map((row) => row.text).join("\n");
-    const hex = (plain: string) => Buffer.from(plain).toString("hex");
-    // The search finds what is there.
-    expect(text).toContain(kept.id);
-    const [sealed] = await stored.sql<{ head: Buffer }[]>`select head from responses where id = ${kept.id}`;
-    expect(text).toContain(sealed?.head.toString("hex"));
-    for (const plain of [secret, "sandbox/echo", "input_text", "assistant"]) {
-      expect(text).not.toContain(plain);
-      expect(text).not.toContain(hex(plain));
-    }
-    expect(JSON.stringify((await answerOf(ask(kept.id))).body)).toContain(secret);
-  });
-
-  it("does not pass content to another account or response whose row it was copied to", async () => {
-    const stranger = await signUpWithKey(service.baseUrl);
-    const [kept, other] = [await save("copied"), await save("target")];
-    await stored.sql`
-      insert into responses (account_id, id, expires_at, head, input, output)
-      select ${await accountIdOf(stranger)}, id, expires_at, head, input, output from responses where id = ${kept.id}`;
-    expect((await ask(kept.id, { key: stranger.key })).status).toBe(404);
-    await stored.sql`
-      update responses set output = copied.output from responses copied
-      where responses.id = ${other.id} and copied.id = ${kept.id} and copied.account_id = ${accountId}`;
-    expect((await ask(other.id)).status).toBe(404);
-    expect((await ask(kept.id)).status).toBe(200);
-  });
-
-  it("deletes responses with their account", async () => {
-    const gone = crypto.randomUUID() as AccountId;
-    await stored.sql`insert into accounts (id, name, created_at) values (${gone}, 'Gone', now())`;
-    const kept = responseOf("of an account");
-    await stored.store.save(gone, kept);
-    expect(await stored.sql`select from response_items where account_id = ${gone}`).toHaveLength(2);
-    await stored.sql`delete from accounts where id = ${gone}`;
-    expect(await stored.sql`select from responses where account_id = ${gone}`).toHaveLength(0);
-    expect(await stored.sql`select from response_items where account_id = ${gone}`).toHaveLength(0);
-  });
-
-  it("that does not answer makes each method fail as unavailable", async () => {
-    const database = openDatabase(
-      { url: "postgres://ostiary@127.0.0.1:1/none" },
-      { maxConnections: 1, connectTimeoutS: 1 },
-    );
-    const store = new ResponseStore({
-      database,
-      maxConnections: 1,
-      sealer: new Sealer([randomBytes(32)]),
-      ttlDays: 30,
-      maxHistoryBytes: 1_000,
-      onUnreadable: () => {},
-    });
-    const outcomes = await Promise.allSettled([
-      store.save(accountId, responseOf("lost")),
-      store.find(accountId, "resp_1"),
-      store.delete(accountId, "resp_1"),
-      store.history(accountId, "resp_1"),
-      store.items(accountId, ["msg_1"]),
-    ]);
-    for (const outcome of outcomes) {
-      if (outcome.status === "fulfilled") throw new Error("nothing can have been answered");
-      expect(toFailure(outcome.reason)).toMatchObject({ code: "server_is_overloaded", status: 503 });
-    }
-    await database.end();
-  });
-});
-
 describe("routes of the Responses API that are not served", () => {
   it.each([
     ["POST", "/v1/responses/compact", "Compaction"],
@@ -594,23 +289,5 @@ describe("routes of the Responses API that are not served", () => {
     const response = await ask("resp_1", { method: "PUT" });
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe("GET, HEAD, DELETE");
-  });
-});
-
-describe.skipIf(!isDistributed)("several nodes", () => {
-  it("share responses, and the key that the first of them has made", async () => {
-    await using first = await startService();
-    const databaseUrl = first.databaseUrl ?? "";
-    await using second = await startService({ databaseUrl });
-    const someone = await signUpWithKey(first.baseUrl);
-    const id = await accountIdOf(someone);
-    await using own = await openResponseStore(first);
-    const kept = responseOf("shared");
-    await own.store.save(id, kept);
-    for (const { baseUrl: at } of [first, second]) {
-      expect((await answerOf(ask(kept.id, { at, key: someone.key }))).body).toEqual(kept.response);
-    }
-    expect((await ask(kept.id, { method: "DELETE", at: second.baseUrl, key: someone.key })).status).toBe(200);
-    expect((await ask(kept.id, { at: first.baseUrl, key: someone.key })).status).toBe(404);
   });
 });

@@ -1,39 +1,28 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Ostiary } from "../../sdk/src/client.ts";
 import { AuthenticationError, ConflictError, PermissionDeniedError } from "../../sdk/src/core/errors.ts";
 import { OstiaryOperator } from "../../sdk/src/operator.ts";
-import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import { ROOT, type Service, startService } from "../fixtures/service.ts";
+import { signInOperator } from "../fixtures/operator.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
+import { type ManagedService, startManagedService } from "./managed-service.ts";
 
+let managed: ManagedService;
 let service: Service;
 let owner: Owner;
 let key: string;
 let token: string;
-let folder: string;
+let client: ManagedService["client"];
 
 beforeAll(async () => {
-  service = await startOperatedService();
-  owner = await signUp(service.baseUrl);
-  key = (await owner.trpc.keys.create.mutate({ name: "first" })).key;
-  token = (await owner.trpc.tokens.create.mutate({ name: "scripts" })).token;
-  folder = await mkdtemp(join(tmpdir(), "ostiary-sdk-"));
+  managed = await startManagedService();
+  ({ service, owner, key, token, client } = managed);
 });
 
 afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
+  await managed?.[Symbol.asyncDispose]();
 });
-
-const client = (options: object = {}) =>
-  new Ostiary({ apiKey: key, managementToken: token, baseURL: service.baseUrl, maxRetries: 0, ...options });
 
 describe("periods", () => {
   it("are given as dates, times or `Date`s, also of the audit log", async () => {
@@ -280,123 +269,6 @@ describe("the client's log", () => {
     const all = said.join("\n");
     expect(all).toContain("/chat/completions");
     for (const secret of [key, token, "a secret prompt", "sk-", "mt-"]) expect(all).not.toContain(secret);
-  });
-});
-
-async function run(args: readonly string[], env: Record<string, string> = {}, program: string | null = null) {
-  const [command, ...words] =
-    program === null ? [process.execPath, join(ROOT, "sdk/dist/cli.js"), ...args] : [program, ...args];
-  const child = spawn(command, words, {
-    env: {
-      PATH: process.env.PATH,
-      OSTIARY_API_KEY: key,
-      OSTIARY_MANAGEMENT_TOKEN: token,
-      OSTIARY_BASE_URL: service.baseUrl,
-      ...env,
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text) => {
-    stderr += text;
-  });
-  const [code] = await once(child, "close");
-  return { code, stdout, stderr };
-}
-
-describe("the SDK's command line", () => {
-  it("chats, and lists models and keys", async () => {
-    expect(await run(["chat", "sandbox/echo", "one", "two"])).toMatchObject({ code: 0, stdout: "one two\n" });
-    expect((await run(["models"])).stdout).toContain("sandbox/echo");
-    const { stdout } = await run(["--json", "keys", "list"]);
-    expect(JSON.parse(stdout)[0]).toHaveProperty("keyId");
-    expect((await run(["usage", "--by", "model"])).stdout).toContain("total");
-  });
-
-  it("tells its version, and that a message is missing", async () => {
-    const { version } = JSON.parse(await readFile(join(ROOT, "sdk/package.json"), "utf8"));
-    expect(await run(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
-    const silent = await run(["chat", "sandbox/echo"]);
-    expect(silent).toMatchObject({ code: 2, stdout: "" });
-    expect(silent.stderr).toContain("There is no prompt");
-  });
-
-  it("takes dates, of which the last is included", async () => {
-    await run(["chat", "sandbox/echo", "one"]);
-    const today = new Date().toISOString().slice(0, 10);
-    const entries = await run(["audit", "export", "--from", today, "--to", today]);
-    expect(entries.stdout).toContain("sandbox/echo");
-    const requests = async (...options: string[]) => {
-      const { stdout } = await run(["--json", "usage", ...options]);
-      return JSON.parse(stdout).total.requests;
-    };
-    expect(await requests("--from", today, "--to", today)).toBeGreaterThan(0);
-    expect(await requests("--days", "1")).toBeGreaterThan(0);
-    expect(await requests("--interval", "month")).toBeGreaterThan(0);
-    expect(await requests("--to", "2020-01-01", "--from", "2020-01-01")).toBe(0);
-    expect(await run(["usage", "--from", "yesterday"])).toMatchObject({ code: 1, stdout: "" });
-    expect(await run(["usage", "--from", today, "--days", "3"])).toMatchObject({ code: 2, stdout: "" });
-  });
-
-  it("prints only the string of a key that it creates, and revokes it", async () => {
-    const created = await run(["keys", "create", "by command"]);
-    expect(created.stdout).toMatch(/^sk-\w{49}\n$/);
-    expect(created.stderr).not.toContain(created.stdout.trim());
-    const { stdout } = await run(["--json", "keys", "list"]);
-    const { id } = JSON.parse(stdout).find(({ name }: { name: string }) => name === "by command");
-    expect((await run(["keys", "rotate", id, "--name", "next"])).stdout).toMatch(/^sk-/);
-    expect((await run(["keys", "revoke", id])).stdout).toContain("Revoked key");
-    const refused = await run(["chat", "sandbox/echo", "hi"], { OSTIARY_API_KEY: created.stdout.trim() });
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain("revoked_api_key");
-    expect(refused.stderr).not.toContain(created.stdout.trim());
-  });
-
-  // `script` gives a program a terminal. It is not everywhere, nor everywhere the same.
-  it.skipIf(process.platform !== "linux" || !existsSync("/usr/bin/script"))(
-    "shows the progress of an export on a terminal, and nowhere else",
-    async () => {
-      await client().models.list();
-      const file = join(folder, "seen.ndjson");
-      const words = [process.execPath, join(ROOT, "sdk/dist/cli.js"), "audit", "export", "-o", file];
-      const seen = await run(["-qec", words.join(" "), "/dev/null"], {}, "/usr/bin/script");
-      expect(seen.code, seen.stdout).toBe(0);
-      const entries = (await readFile(file, "utf8")).trimEnd().split("\n").length;
-      // A bar that grows, and in its place, in the end, what it came to.
-      expect(seen.stdout).toMatch(/\[#* *\] \d+ %/);
-      expect(seen.stdout.split("\r").at(-2)).toContain(`${entries} entries to `);
-      expect(await run(["audit", "export", "-o", file])).toMatchObject({ code: 0, stdout: "", stderr: "" });
-    },
-  );
-
-  it("exports to a file, resumes after a cut, and verifies it", async () => {
-    const file = join(folder, "audit.ndjson");
-    expect((await run(["audit", "export", "-o", file])).code).toBe(0);
-    const whole = await readFile(file, "utf8");
-    // As a machine leaves it that went out while it was written.
-    await writeFile(file, whole.slice(0, Math.floor(whole.length / 2)));
-    expect((await run(["audit", "export", "-o", file, "--resume"])).code).toBe(0);
-    const resumed = (await readFile(file, "utf8")).trimEnd().split("\n");
-    expect(resumed.slice(0, whole.trimEnd().split("\n").length)).toEqual(whole.trimEnd().split("\n"));
-    expect((await run(["audit", "verify", file])).stdout).toContain("Verified: no changes.");
-    await writeFile(file, whole.replace(/"latency_ms":\d+/, '"latency_ms":987654'));
-    expect(await run(["audit", "verify", file])).toMatchObject({ code: 3 });
-    expect((await run(["audit", "verify"])).stdout).toContain("Verified: no changes.");
-    expect((await run(["audit", "export", "--format", "csv", "--status", "200"])).stdout).toMatch(/^id,/);
-  });
-
-  it("reports what it does not understand, and what is missing", async () => {
-    expect(await run(["nonsense"])).toMatchObject({ code: 2 });
-    expect(await run(["usage", "--days", "many"])).toMatchObject({ code: 2 });
-    const lacking = await run(["models"], { OSTIARY_API_KEY: "", OSTIARY_MANAGEMENT_TOKEN: "" });
-    expect(lacking.code).toBe(2);
-    expect(lacking.stderr).toContain("OSTIARY_API_KEY");
-    expect(await run(["models"], { OSTIARY_BASE_URL: "http://127.0.0.1:9" })).toMatchObject({ code: 1 });
-    expect(await run(["--help"])).toMatchObject({ code: 0 });
   });
 });
 

@@ -83,6 +83,9 @@ export async function startMessagesService() {
     chat,
     native,
     post,
+    /** What the upstream with chat completions received last. */
+    // biome-ignore lint/suspicious/noExplicitAny: a wire format, compared with what it should be
+    sent: (): any => chat.received.at(-1)?.body,
     async lastEntry() {
       return (await owner.trpc.audit.list.query({ limit: 1 })).entries[0];
     },
@@ -104,6 +107,11 @@ export const TOOL = {
   description: "The weather somewhere",
   input_schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
 };
+
+/** A block with an image. */
+export function image(data = "iVBORw0KGgo=") {
+  return { type: "image", source: { type: "base64", media_type: "image/png", data } };
+}
 
 /** Answers with chunks of chat completions. */
 export function chatStream(...deltas: readonly (readonly [object, string?])[]): Answer {

@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { messageOf } from "../dialects/dialect.ts";
-import type { ReceivedRequest } from "../fixtures/model-server.ts";
+import {
+  answersWhole,
+  beginningOf,
+  eventsOfUpstream,
+  MESSAGE,
+  THOUGHT,
+  upstreamResponse,
+} from "./native-responses.ts";
 import { eventsOf, expectResponseStream, expectWhole, type ResponseEvent } from "./response-stream.ts";
 import {
-  answersMessage,
   chunk,
   type ResponsesService,
   sentTo,
@@ -23,97 +28,6 @@ afterAll(async () => {
   await running?.[Symbol.asyncDispose]();
 });
 
-const NATIVE_USAGE = {
-  input_tokens: 30,
-  input_tokens_details: { cached_tokens: 10, cache_write_tokens: 0 },
-  output_tokens: 12,
-  output_tokens_details: { reasoning_tokens: 5 },
-  total_tokens: 42,
-};
-const THOUGHT = {
-  id: "rs_upstream1",
-  type: "reasoning",
-  status: "completed",
-  summary: [{ type: "summary_text", text: "hmm" }],
-  encrypted_content: "the provider's own",
-};
-const MESSAGE = {
-  id: "msg_upstream1",
-  type: "message",
-  role: "assistant",
-  status: "completed",
-  content: [{ type: "output_text", text: "from afar", annotations: [], logprobs: [] }],
-};
-
-/** A response of the upstream. It stores nothing, and calls the model `inner`. */
-function upstreamResponse(fields: object = {}): ResponseEvent {
-  return {
-    id: `resp_${crypto.randomUUID().replaceAll("-", "")}`,
-    object: "response",
-    created_at: 1,
-    status: "completed",
-    error: null,
-    incomplete_details: null,
-    instructions: null,
-    metadata: {},
-    model: "inner",
-    output: [THOUGHT, MESSAGE],
-    parallel_tool_calls: true,
-    previous_response_id: null,
-    store: false,
-    temperature: 1,
-    text: { format: { type: "text" } },
-    tool_choice: "auto",
-    tools: [],
-    top_p: 1,
-    usage: NATIVE_USAGE,
-    vendor_extra: { kept: 1 },
-    ...fields,
-  };
-}
-
-/** The events of a response with a thought and a message, without its last. */
-function beginningOf(response: ResponseEvent): ResponseEvent[] {
-  const begun = { ...response, status: "in_progress", output: [], usage: null };
-  const part = { type: "output_text", text: "", annotations: [], logprobs: [] };
-  const text = { item_id: MESSAGE.id, output_index: 1, content_index: 0 };
-  const thought = { item_id: THOUGHT.id, output_index: 0, summary_index: 0 };
-  const events = [
-    { type: "response.created", response: begun },
-    { type: "response.in_progress", response: begun },
-    {
-      type: "response.output_item.added",
-      output_index: 0,
-      item: { ...THOUGHT, status: "in_progress", summary: [], encrypted_content: "not yet" },
-    },
-    { type: "response.reasoning_summary_part.added", ...thought, part: { type: "summary_text", text: "" } },
-    { type: "response.reasoning_summary_text.delta", ...thought, delta: "hmm" },
-    { type: "response.reasoning_summary_text.done", ...thought, text: "hmm" },
-    { type: "response.reasoning_summary_part.done", ...thought, part: { type: "summary_text", text: "hmm" } },
-    { type: "response.output_item.done", output_index: 0, item: THOUGHT },
-    {
-      type: "response.output_item.added",
-      output_index: 1,
-      item: { ...MESSAGE, status: "in_progress", content: [] },
-    },
-    { type: "response.content_part.added", ...text, part },
-    { type: "response.output_text.delta", ...text, delta: "from afar", logprobs: [], obfuscation: "x1" },
-    { type: "response.output_text.done", ...text, text: "from afar", logprobs: [] },
-    { type: "response.content_part.done", ...text, part: { ...part, text: "from afar" } },
-    { type: "response.output_item.done", output_index: 1, item: MESSAGE },
-  ];
-  return events.map((event, sequence_number) => ({ ...event, sequence_number }));
-}
-
-function eventsOfUpstream(response: ResponseEvent, type = "response.completed"): ResponseEvent[] {
-  const events = beginningOf(response);
-  return [...events, { type, sequence_number: events.length, response }];
-}
-
-const answersWhole =
-  (body: object) =>
-  ({ response }: ReceivedRequest) =>
-    void response.setHeader("content-type", "application/json").end(JSON.stringify(body));
 const streamsResponse = (fields: object = {}) => streamsEvents(eventsOfUpstream(upstreamResponse(fields)));
 const native = (body: object) => ({ model: "acme/native", input: "hello", ...body });
 
@@ -402,133 +316,6 @@ describe("a stream that fails before it has begun", () => {
     ]);
   });
 });
-
-describe("a chat completion of an upstream with the Responses API", () => {
-  const ask = async (body: object) =>
-    await fetch(`${running.service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${running.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "acme/native", messages: [{ role: "user", content: "hi" }], ...body }),
-    });
-  const CALL = {
-    id: "fc_1",
-    type: "function_call",
-    call_id: "call_1",
-    name: "first",
-    arguments: '{"x":1}',
-    status: "completed",
-  };
-
-  it("is translated, whole and streamed", async () => {
-    running.answers.native = answersWhole(upstreamResponse({ output: [THOUGHT, MESSAGE, CALL] }));
-    const whole = await (await ask({})).json();
-    expect(whole).toMatchObject({
-      model: "acme/native",
-      choices: [
-        {
-          finish_reason: "tool_calls",
-          message: {
-            content: "from afar",
-            reasoning_content: "hmm",
-            tool_calls: [{ id: "call_1", function: { name: "first", arguments: '{"x":1}' } }],
-          },
-        },
-      ],
-      usage: { prompt_tokens: 30, completion_tokens: 12, completion_tokens_details: { reasoning_tokens: 5 } },
-    });
-    const response = upstreamResponse();
-    const delta = (text: string) => ({
-      type: "response.function_call_arguments.delta",
-      output_index: 2,
-      item_id: CALL.id,
-      delta: text,
-    });
-    running.answers.native = streamsEvents([
-      ...beginningOf(response),
-      { type: "response.output_item.added", output_index: 2, item: { ...CALL, arguments: "" } },
-      delta('{"x":'),
-      delta("1}"),
-      { type: "response.output_item.done", output_index: 2, item: CALL },
-      { type: "response.completed", response },
-    ]);
-    const text = await (await ask({ stream: true })).text();
-    expect(messageOf(textChunks(text))).toMatchObject({
-      content: "from afar",
-      reasoning: "hmm",
-      finish: "tool_calls",
-      calls: [{ id: "call_1", name: "first", arguments: '{"x":1}' }],
-    });
-  });
-
-  it("is asked for without being stored", async () => {
-    running.answers.native = answersWhole(upstreamResponse());
-    await ask({
-      messages: [
-        { role: "system", content: "be brief" },
-        { role: "user", content: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }] },
-        {
-          role: "assistant",
-          content: null,
-          tool_calls: [{ id: "call_1", type: "function", function: { name: "first", arguments: "{}" } }],
-        },
-        { role: "tool", tool_call_id: "call_1", content: "1" },
-      ],
-      tools: [{ type: "function", function: { name: "first", parameters: { type: "object" } } }],
-      tool_choice: { type: "function", function: { name: "first" } },
-      max_completion_tokens: 50,
-      reasoning_effort: "low",
-      response_format: { type: "json_schema", json_schema: { name: "a", schema: { type: "object" } } },
-    });
-    expect(sentTo(running.native)).toEqual({
-      model: "inner",
-      input: [
-        { type: "message", role: "system", content: [{ type: "input_text", text: "be brief" }] },
-        {
-          type: "message",
-          role: "user",
-          content: [{ type: "input_image", image_url: "https://example.com/a.png", detail: "auto" }],
-        },
-        { type: "function_call", call_id: "call_1", name: "first", arguments: "{}" },
-        { type: "function_call_output", call_id: "call_1", output: "1" },
-      ],
-      store: false,
-      include: ["reasoning.encrypted_content"],
-      max_output_tokens: 50,
-      tools: [{ type: "function", name: "first", parameters: { type: "object" }, strict: false }],
-      tool_choice: { type: "function", name: "first" },
-      text: { format: { type: "json_schema", name: "a", schema: { type: "object" }, strict: false } },
-      reasoning: { effort: "low" },
-    });
-  });
-
-  it("refuses what the upstream has no equivalent of", async () => {
-    for (const [field, value] of Object.entries({
-      stop: "x",
-      seed: 1,
-      presence_penalty: 1,
-      logit_bias: { 1: 2 },
-    })) {
-      const answer = await ask({ [field]: value });
-      expect(answer.status).toBe(400);
-      expect((await answer.json()).error.param).toBe(field);
-    }
-  });
-
-  it("fails when the upstream breaks off", async () => {
-    running.answers.native = streamsEvents(beginningOf(upstreamResponse()));
-    expect(await (await ask({ stream: true })).text()).toContain('"code":"upstream_error"');
-    running.answers.native = answersMessage({ content: "no response" });
-    expect((await ask({})).status).toBe(502);
-  });
-});
-
-// biome-ignore lint/suspicious/noExplicitAny: chunks of a wire format
-function textChunks(text: string): any[] {
-  return text
-    .split("\n\n")
-    .filter((event) => event.startsWith("data: {"))
-    .map((event) => JSON.parse(event.slice("data: ".length)));
-}
 
 function deferred() {
   let resolve = () => {};

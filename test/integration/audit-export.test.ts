@@ -1,0 +1,153 @@
+import { get } from "node:http";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Service } from "../fixtures/service.ts";
+import { signUp } from "../fixtures/user.ts";
+import { type AuditService, linesOf, reader, startAuditService } from "./audit-service.ts";
+
+let audited: AuditService;
+let service: Service;
+let chat: AuditService["chat"];
+let exported: AuditService["exported"];
+let listed: AuditService["listed"];
+
+beforeAll(async () => {
+  audited = await startAuditService();
+  ({ service, chat, exported, listed } = audited);
+});
+
+afterAll(async () => {
+  await audited?.[Symbol.asyncDispose]();
+});
+
+describe("an export", () => {
+  it("contains the entries of all pages, oldest first, as NDJSON", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    await chat(key);
+    await chat(key, "no/such/model", "unknown");
+    const lines = await exported(headers);
+    const pages = await listed(headers);
+    expect(lines.map(({ cursor: _, chain: __, ...line }) => line).reverse()).toEqual(pages);
+  });
+
+  it("that was cut resumes after its last whole line, with the entries that existed when it began", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    await Promise.all(Array.from({ length: 60 }, () => chat(key)));
+    const whole = await exported(headers);
+    const response = await fetch(`${service.baseUrl}/v1/audit/export`, { headers });
+    const text = await response.text();
+    for (const share of [0.1, 0.5, 0.99]) {
+      const cut = text.slice(0, Math.floor(text.length * share));
+      const kept = linesOf(cut.slice(0, cut.lastIndexOf("\n") + 1));
+      await chat(key);
+      const rest = await exported(headers, `cursor=${encodeURIComponent(kept.at(-1)?.cursor ?? "")}`);
+      expect([...kept, ...rest].map(({ id }) => id)).toEqual(whole.map(({ id }) => id));
+    }
+    expect(await exported(headers, `cursor=${encodeURIComponent(whole.at(-1)?.cursor ?? "")}`)).toEqual([]);
+  });
+
+  it("as CSV quotes what needs quoting, and turns no value of a client into a formula", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const names = [
+      "=HYPERLINK(1)",
+      "+1",
+      "-2+3",
+      "@SUM(A1)",
+      'a "quoted", name',
+      "plain",
+      "＝1",
+      "＋1",
+      "－1",
+      "＠A1",
+    ];
+    for (const name of names) {
+      const { key } = await owner.trpc.keys.create.mutate({ name });
+      await chat(key, "=cmd|'/c calc'!A1");
+    }
+    const response = await fetch(`${service.baseUrl}/v1/audit/export?format=csv`, { headers });
+    expect(response.headers.get("content-type")).toContain("text/csv");
+    expect(response.headers.get("content-disposition")).toContain("audit.csv");
+    const [header, ...rows] = parseCsv(await response.text());
+    expect(header).toContain("request_id");
+    const column = (name: string) => rows.map((row) => row[header?.indexOf(name) ?? -1]);
+    expect(column("key_name")).toEqual([
+      "'=HYPERLINK(1)",
+      "'+1",
+      "'-2+3",
+      "'@SUM(A1)",
+      'a "quoted", name',
+      "plain",
+      "'＝1",
+      "'＋1",
+      "'－1",
+      "'＠A1",
+    ]);
+    expect(new Set(column("model"))).toEqual(new Set(["'=cmd|'/c calc'!A1"]));
+    expect(new Set(column("status"))).toEqual(new Set(["404"]));
+    expect(rows.every((row) => row.length === header?.length)).toBe(true);
+    const cursor = encodeURIComponent(column("cursor")[3] ?? "");
+    const rest = await fetch(`${service.baseUrl}/v1/audit/export?format=csv&cursor=${cursor}`, { headers });
+    expect(parseCsv(await rest.text()).map((row) => row[0])).toEqual(column("id").slice(4));
+  });
+
+  it("is compressed only for clients that accept it", async () => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    await chat(key);
+    const plain = await exported(headers);
+    for (const accept of ["gzip", "br, gzip;q=0.5", "*"]) {
+      const { encoding, body } = await raw("/v1/audit/export", { ...headers, "accept-encoding": accept });
+      expect(encoding, accept).toBe("gzip");
+      expect(linesOf(gunzipSync(body).toString()).map(({ id }) => id)).toEqual(plain.map(({ id }) => id));
+    }
+    for (const accept of ["identity", "br", "gzip;q=0", ""]) {
+      const { encoding, body } = await raw("/v1/audit/export", { ...headers, "accept-encoding": accept });
+      expect(encoding, accept).toBeUndefined();
+      expect(linesOf(body.toString())).toHaveLength(1);
+    }
+  });
+
+  it("contains only the account's own entries, and leaves an entry when read with a key", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    const stranger = await reader(await signUp(service.baseUrl));
+    await chat(key);
+    expect(await exported(stranger)).toEqual([]);
+    expect(await exported({ authorization: `Bearer ${key}` })).toHaveLength(1);
+    expect(await listed(await reader(owner))).toMatchObject([
+      { endpoint: "GET /v1/audit/export", status: 200, end_reason: "stop" },
+      { endpoint: "POST /v1/chat/completions" },
+    ]);
+  });
+});
+
+function raw(
+  path: string,
+  headers: Record<string, string>,
+): Promise<{ readonly encoding: string | undefined; readonly body: Buffer }> {
+  return new Promise((resolve, reject) => {
+    get(`${service.baseUrl}${path}`, { headers }, async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk);
+      resolve({ encoding: response.headers["content-encoding"], body: Buffer.concat(chunks) });
+    }).on("error", reject);
+  });
+}
+
+/** RFC 4180, as far as it goes. */
+function parseCsv(text: string): string[][] {
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) =>
+      [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+        ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? "",
+      ),
+    );
+}
