@@ -5,7 +5,7 @@ import { readEnvironmentFile } from "./start/environment-file.ts";
 import { createFirstUsers } from "./start/first-users.ts";
 import { openAccess } from "./start/open-access.ts";
 import { openLog } from "./start/open-log.ts";
-import { openManagement } from "./start/open-management.ts";
+import { loadDashboard, openManagement } from "./start/open-management.ts";
 import { openGateway, openModels } from "./start/open-models.ts";
 import { openNode } from "./start/open-node.ts";
 import { openProcedures } from "./start/open-procedures.ts";
@@ -32,6 +32,7 @@ async function start(startup: Startup): Promise<void> {
   let isStarted = false;
   const opened = await openModels(startup);
   const { catalog, transport } = opened;
+  const dashboard = loadDashboard(startup);
   const node = await openNode(startup);
   const responses = await openResponses(startup, node);
   const records = await openRecords(startup, node, { catalog, sealer: responses.sealer });
@@ -60,8 +61,8 @@ async function start(startup: Startup): Promise<void> {
   const { listensOn, serveWeb } = serving;
   publicUrl ??= listensOn;
   certificateExpiresAt = serving.certificateExpiresAt;
-  const management = { ...parts, procedures, requests, certificateExpiresAt, isStarted: () => isStarted };
-  serveWeb(await openManagement(startup, management));
+  const own = { requests, dashboard, certificateExpiresAt, isStarted: () => isStarted };
+  serveWeb(await openManagement(startup, { ...parts, procedures, ...own }));
   startup.jobs.start();
 
   const demo = await createFirstUsers(startup, access);

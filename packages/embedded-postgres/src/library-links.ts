@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir, readFile, rm, symlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import process from "node:process";
-import { z } from "zod";
+import * as z from "zod";
 
 /** The package's list of links: paths below the package's folder. */
 const linksFile = z.array(z.object({ source: z.string(), target: z.string() }));

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { KeyUuid } from "../contract/key.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { periodEnd, periodStart } from "./time-bounds.ts";

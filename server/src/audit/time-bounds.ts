@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { dayStart } from "../../../sdk/src/contract/time-intervals.ts";
 
 const DATE = /^\d{4}-\d\d-\d\d$/;

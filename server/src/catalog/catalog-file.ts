@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import {
   DEFAULT_BREAKER,
   DEFAULT_MAX_CONCURRENCY,

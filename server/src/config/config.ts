@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { closestMatch } from "leven";
-import { z } from "zod";
+import * as z from "zod";
 import { parseNetworks } from "../networks/networks.ts";
 import { SEAL_KEY_BYTES } from "../secrets/sealer.ts";
 import { parseRedisUrl, RedisUrlError } from "./redis-url.ts";

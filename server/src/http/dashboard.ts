@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { chooseCoding } from "../operations/content-coding.ts";
 
 /** The suffixes of compressed files by coding, best first. */
@@ -90,12 +91,15 @@ export class Dashboard {
    * @param isHttps whether browsers reach the service by HTTPS. If so, they are told to use only HTTPS.
    * @throws {Error} when the folder holds no built dashboard.
    */
-  static load(folders: readonly URL[], { isHttps }: { readonly isHttps: boolean }): Dashboard {
+  static async load(folders: readonly URL[], { isHttps }: { readonly isHttps: boolean }): Promise<Dashboard> {
     const files = new Map<string, File>();
     for (const folder of folders) {
       const names = new Set(filesBelow(folder));
       for (const name of names) {
-        if (!isCoded(name, names)) files.set(addressOf(name), load(folder, name, names));
+        if (isCoded(name, names)) continue;
+        files.set(addressOf(name), load(folder, name, names));
+        // Whoever waits for something else in the meantime, such as the database, goes on when it has come.
+        await setImmediate();
       }
     }
     return new Dashboard(files, isHttps);
@@ -172,7 +176,7 @@ function isCoded(name: string, names: ReadonlySet<string>): boolean {
   );
 }
 
-/** Reads in one go, because hundreds of small files one by one through the thread pool take ten times as long. */
+/** Reads without the thread pool, through which hundreds of small files one by one take ten times as long. */
 function load(folder: URL, name: string, names: ReadonlySet<string>): File {
   const read = (path: string) => new Uint8Array(readFileSync(new URL(path, folder)));
   const codings = CODINGS.filter((coding) => names.has(name + SUFFIXES[coding]));

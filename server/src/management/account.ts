@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ACTIVE_KEY_LIMITS, type AccountId, rulesInForce } from "../contract/account.ts";
 import type { Action, ActionId } from "../contract/action.ts";
 import { limitsOf } from "../contract/plans.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ActionChain, ActionChainReport, ActionLines } from "../accounts/action-chain.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { Reader, Reads } from "../database/reads.ts";

@@ -1,5 +1,5 @@
 import { tracked } from "@trpc/server";
-import { z } from "zod";
+import * as z from "zod";
 import { RefusedCaller } from "../access/access.ts";
 import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
 import type { AsOf } from "../audit/cursor.ts";

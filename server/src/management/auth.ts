@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { SessionId, SignedIn } from "../accounts/user.ts";
 import type { Account } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { LedgerEntryId } from "../contract/ids.ts";
 import { readPage } from "../database/page.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { JournalRepair } from "../audit/journal-repair.ts";
 import { words } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";

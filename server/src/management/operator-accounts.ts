@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { filterInput, filterOf } from "../audit/filter.ts";
 import type { AccountId } from "../contract/account.ts";
 import { entryPaging, publicView } from "./audit.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
 import { ACCOUNT_ORDERS, requireNetworks } from "../accounts/account-admin.ts";
 import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Upstream } from "../catalog/catalog.ts";
 import { UPSTREAM_SETTINGS } from "../catalog/catalog-file.ts";
 import { Credential } from "../catalog/credential.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { TokenUuid } from "../contract/ids.ts";
 import { idOf, label } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";

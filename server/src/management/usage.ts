@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isTimeZone } from "../../../sdk/src/contract/time-intervals.ts";
 import { type PeriodBound, periodIn, zonedPeriodEnd, zonedPeriodStart } from "../audit/time-bounds.ts";
 import type { KeyUuid } from "../contract/key.ts";

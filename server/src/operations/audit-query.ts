@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
 import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
 import { Failure } from "../errors/failure.ts";

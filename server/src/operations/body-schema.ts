@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Failure } from "../errors/failure.ts";
 import type { JsonObject } from "../json/json.ts";
 

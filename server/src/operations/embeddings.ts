@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { chargeFor } from "../credits/price-request.ts";
 import { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";

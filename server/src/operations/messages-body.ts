@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Failure } from "../errors/failure.ts";
 import { THREAD_FIELD } from "../errors/messages-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ERROR_CODES, type ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
 import { OVERLOADED } from "../errors/messages-error.ts";
 

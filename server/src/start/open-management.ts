@@ -15,6 +15,7 @@ import type { Startup } from "./startup.ts";
 
 export interface ManagementDependencies extends Omit<RequestDependencies, "publicUrl"> {
   readonly requests: OpenRequests;
+  readonly dashboard: Promise<Dashboard>;
   /** Whether the start is complete: the first operator and the demo account exist. */
   readonly isStarted: () => boolean;
   /** As {@link Serving}. */
@@ -26,9 +27,9 @@ export async function openManagement(
   startup: Startup,
   dependencies: ManagementDependencies,
 ): Promise<Served["web"]> {
-  const { settings, folders, log, shutdown, now } = startup;
+  const { settings, log, shutdown, now } = startup;
   const { config } = settings;
-  const { node, records, access, gateway, procedures, requests, isStarted, certificateExpiresAt } =
+  const { node, records, access, gateway, procedures, requests, dashboard, isStarted, certificateExpiresAt } =
     dependencies;
   const { admissions, ping } = node;
   const { metrics, recorder, journal } = records;
@@ -72,9 +73,7 @@ export async function openManagement(
       config.metricsPort === null
         ? answerScrape(request, peer)
         : notHere("Metrics are on the port of OSTIARY_METRICS_PORT."),
-    dashboard: Dashboard.load([folders.dashboard, folders.site, folders.docs], {
-      isHttps: config.isHttps,
-    }),
+    dashboard: await dashboard,
     newId,
     log,
     accessLog: openAccessLog(startup),
@@ -84,6 +83,16 @@ export async function openManagement(
       return isStarted() ? await unavailable() : "starting";
     },
   });
+}
+
+/** Reads the dashboard and what is served beside it. It takes a tenth of a second, in which the database can start. */
+export function loadDashboard({ settings, folders }: Startup): Promise<Dashboard> {
+  const dashboard = Dashboard.load([folders.dashboard, folders.site, folders.docs], {
+    isHttps: settings.config.isHttps,
+  });
+  // Whoever awaits it reports a failure, unless the start has failed before.
+  dashboard.catch(() => {});
+  return dashboard;
 }
 
 function notHere(message: string): Response {

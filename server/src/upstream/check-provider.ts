@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Credential } from "../catalog/credential.ts";
 import { type Transport, TransportError } from "./transport.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type CatalogModel, DEFAULT_UPSTREAM, type Upstream, uncatalogued } from "../catalog/catalog.ts";
 import { type Transport, TransportError } from "./transport.ts";
 

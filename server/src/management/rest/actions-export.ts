@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { AccountAdmin } from "../../accounts/account-admin.ts";
 import type { ActionLines } from "../../accounts/action-chain.ts";
 import type { Reads, StreamedRead } from "../../database/reads.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { Failure } from "../../errors/failure.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import { parameter, type Schema, schemaOf } from "../../operations/openapi-parts.ts";

@@ -1,5 +1,5 @@
 import { type AnyTRPCProcedure, TRPCError } from "@trpc/server";
-import type { z } from "zod";
+import type * as z from "zod";
 import type { ErrorCode } from "../../../../sdk/src/contract/error-codes.ts";
 import { errors, json, KEY_ERRORS, KEY_OR_TOKEN, MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
 import { JSON_HEADERS, type ManagementOperation, NO_FACTS } from "../../operations/operation.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
 /** A request that the sandbox refuses, with status 400 or 404. */
