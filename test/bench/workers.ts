@@ -1,7 +1,9 @@
 // What a second worker brings: CPU of a request with one process and with two workers, and how many requests they answer. Load and
 // model server are processes of their own, and PostgreSQL and Redis are those of OSTIARY_TEST_DATABASE_URL and
-// OSTIARY_TEST_REDIS_URL; on a machine with few cores all of them take what the workers could use. So beside what was answered the
-// speed-up is told that the CPU times allow where nothing else takes the cores: the busiest worker is what limits it.
+// OSTIARY_TEST_REDIS_URL; on a machine with few cores all of them take what the workers could use, and a process that must wait for
+// its turn, with caches that others have used, takes more CPU time for the same work. So two processes that share nothing, each with a
+// database of its own, do the same under the same load: what workers cost is what they need more than these. The speed-up is what the
+// CPU times allow where nothing else takes the cores: the busiest worker is what limits it.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -24,12 +26,16 @@ const WARM_UP = Number(process.env.WARM_UP ?? 15_000);
 /** The kernel counts CPU time in these. */
 const TICK_MS = 10;
 
-/** A request for load: which service, with which key, for how long. */
+/** A request for load: on which services, for how long. */
 interface Load {
+  readonly targets: readonly Target[];
+  readonly ms: number;
+}
+
+interface Target {
   readonly baseUrl: string;
   readonly key: string;
   readonly connections: number;
-  readonly ms: number;
 }
 
 const [, , role] = process.argv;
@@ -55,9 +61,14 @@ async function serveModels(): Promise<void> {
 }
 
 /** Sends a request on each connection as soon as the one before is answered. Tells how many were. */
-async function generate({ baseUrl, key, connections, ms }: Load): Promise<void> {
-  const agent = new Agent({ connections });
+async function generate({ targets, ms }: Load): Promise<void> {
   const endMs = performance.now() + ms;
+  const answered = await Promise.all(targets.map((target) => generateOn(target, endMs)));
+  process.send?.(answered.reduce((sum, count) => sum + count, 0));
+}
+
+async function generateOn({ baseUrl, key, connections }: Target, endMs: number): Promise<number> {
+  const agent = new Agent({ connections });
   let answered = 0;
   const client = async () => {
     while (performance.now() < endMs) {
@@ -74,7 +85,7 @@ async function generate({ baseUrl, key, connections, ms }: Load): Promise<void> 
   };
   await Promise.all(Array.from({ length: connections }, client));
   await agent.close();
-  process.send?.(answered);
+  return answered;
 }
 
 function startHere(as: string): ChildProcess {
@@ -115,69 +126,82 @@ async function measure(): Promise<void> {
   });
   const env = { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "error" };
   await using one = await startService({ env });
-  await using two = await startService({ env: { ...env, OSTIARY_WORKERS: "2" } });
-  const services = [
-    { service: one, key: (await signUpWithKey(one.baseUrl)).key, rounds: [] as Round[] },
-    { service: two, key: (await signUpWithKey(two.baseUrl)).key, rounds: [] as Round[] },
+  await using other = await startService({ env });
+  await using workers = await startService({ env: { ...env, OSTIARY_WORKERS: "2" } });
+  const [alone, beside, shared] = await Promise.all(
+    [one, other, workers].map(async (service) => ({
+      service,
+      key: (await signUpWithKey(service.baseUrl)).key,
+    })),
+  );
+  if (alone === undefined || beside === undefined || shared === undefined) return;
+  const contestants: readonly Contestant[] = [
+    { name: "one process", measured: [alone], rounds: [] },
+    { name: "two processes that share nothing", measured: [alone, beside], rounds: [] },
+    { name: "two workers", measured: [shared], rounds: [] },
   ];
-  for (const [index, { service, key }] of services.entries()) {
-    let left = WARM_UP * (index + 1);
-    while (left > 0) left -= (await measureRound(load, service, key)).answered;
+  for (const { measured } of contestants) {
+    let left = WARM_UP * 2;
+    while (left > 0) left -= (await measureRound(load, measured)).answered;
   }
   // In turns, because other work on the machine moves the numbers.
   for (let round = 0; round < ROUNDS; round++) {
-    for (const { service, key, rounds } of services) rounds.push(await measureRound(load, service, key));
+    for (const { measured, rounds } of contestants) rounds.push(await measureRound(load, measured));
   }
   models.kill();
   load.kill();
-  const [single, double] = services.map(({ rounds }) => rounds);
-  if (single === undefined || double === undefined) return;
-  for (const [who, rounds] of Object.entries({ "one process": single, "two workers": double })) {
-    report(
-      `CPU of a request: ${who}`,
-      "ms",
-      summary(
-        rounds.map(({ cpuMs }) => cpuMs),
-        3,
-      ),
-    );
-    report(
-      `answered: ${who}`,
-      "1/s",
-      summary(
-        rounds.map(({ answered }) => answered / (ROUND_MS / 1_000)),
-        0,
-      ),
-    );
+  for (const { name, rounds } of contestants) {
+    const cpus = rounds.map(({ cpuMs }) => cpuMs);
+    const rates = rounds.map(({ answered }) => answered / (ROUND_MS / 1_000));
+    report(`CPU of a request: ${name}`, "ms", summary(cpus, 3));
+    report(`answered: ${name}`, "1/s", summary(rates, 0));
   }
-  const ratios = (of: (one: Round, two: Round) => number) =>
+  const [single, separate, double] = contestants.map(({ rounds }) => rounds);
+  const ratios = (those: readonly Round[] = [], of: (those: Round, workers: Round) => number) =>
     summary(
-      double.flatMap((two, index) => (single[index] === undefined ? [] : [of(single[index], two)])),
+      (double ?? []).flatMap((round, index) => (those[index] === undefined ? [] : [of(those[index], round)])),
       2,
     );
+  const cpu = (those: Round, workers: Round) => workers.cpuMs / those.cpuMs;
+  const answered = (those: Round, workers: Round) => workers.answered / those.answered;
+  const free = (those: Round, workers: Round) => those.busiestMs / workers.busiestMs;
   report(
-    "CPU of a request, two workers to one process",
+    "CPU of a request, two workers to two that share nothing (at most 1.05)",
     "×",
-    ratios((a, b) => b.cpuMs / a.cpuMs),
+    ratios(separate, cpu),
   );
-  report(
-    "answered, two workers to one process, on this machine",
-    "×",
-    ratios((a, b) => b.answered / a.answered),
-  );
-  report(
-    "speed-up where cores are free (at least 1.7)",
-    "×",
-    ratios((a, b) => a.busiestMs / b.busiestMs),
-  );
+  report("CPU of a request, two workers to one process on this machine", "×", ratios(single, cpu));
+  report("answered, two workers to two that share nothing", "×", ratios(separate, answered));
+  report("answered, two workers to one process on this machine", "×", ratios(single, answered));
+  report("speed-up where cores are free", "×", ratios(single, free));
 }
 
-async function measureRound(load: ChildProcess, service: Service, key: string): Promise<Round> {
-  const workers = await workersOf(service.pid);
-  const pids = [service.pid, ...workers.values()];
+/** A service that is measured, and a key for it. */
+interface Measured {
+  readonly service: Service;
+  readonly key: string;
+}
+
+/** What is measured: services that have load at the same time. */
+interface Contestant {
+  readonly name: string;
+  readonly measured: readonly Measured[];
+  readonly rounds: Round[];
+}
+
+async function measureRound(load: ChildProcess, measured: readonly Measured[]): Promise<Round> {
+  const processes = await Promise.all(
+    measured.map(async ({ service }) => [service.pid, ...(await workersOf(service.pid)).values()]),
+  );
+  const pids = processes.flat();
   const before = pids.map(cpuOf);
-  const connections = CONNECTIONS * Math.max(1, workers.size);
-  load.send({ baseUrl: service.baseUrl, key, connections, ms: ROUND_MS } satisfies Load);
+  const targets = measured.map(({ service, key }, index) => ({
+    baseUrl: service.baseUrl,
+    key,
+    // A service of several workers has a process more, which serves nothing.
+    connections: CONNECTIONS * Math.max(1, (processes[index]?.length ?? 1) - 1),
+  }));
+  load.send({ targets, ms: ROUND_MS } satisfies Load);
   const [answered] = (await once(load, "message")) as [number];
   const spent = pids.map((pid, index) => cpuOf(pid) - (before[index] ?? 0));
   const total = spent.reduce((sum, ms) => sum + ms, 0);
