@@ -141,6 +141,20 @@ describe("a checkout with its development dependencies", () => {
   });
 });
 
+describe("the first command of the README", () => {
+  it("installs at most 300 MB", async () => {
+    // What runs from there stores things in folders whose names begin with a dot.
+    const names = (await readdir(join(ROOT, "node_modules"))).filter((name) => !/^\.(cache|vite)/.test(name));
+    const paths = names.map((name) => join(ROOT, "node_modules", name));
+    const { stdout } = await run("du", ["-sc", "--block-size=1", "--apparent-size", ...paths], {
+      maxBuffer: 10_000_000,
+    });
+    const total = Number(/^(\d+)\ttotal$/m.exec(stdout)?.[1]);
+    expect(total).toBeGreaterThan(50_000_000);
+    expect(total).toBeLessThanOrEqual(300_000_000);
+  });
+});
+
 describe("a checkout without development dependencies", () => {
   beforeAll(copyProductionPackages);
 
