@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startOperatedService } from "../fixtures/operator.ts";
+import { statusOf } from "../fixtures/request.ts";
 import { sendRest } from "../fixtures/rest.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp, signUpWithKey } from "../fixtures/user.ts";
@@ -91,10 +92,17 @@ describe("a service to which more requests come than it can serve", () => {
 
   it("refuses some at once, serves the others, lets keys be revoked, and recovers", async () => {
     const spare = await owner.trpc.keys.create.mutate({ name: "spare" });
+    const neighbor = await signUpWithKey(service.baseUrl);
+    expect(await statusOf(service.baseUrl, neighbor.key)).toBe(200);
     const { token: credential } = await owner.trpc.tokens.create.mutate({ name: "script" });
     {
       await using crowd = new Crowd(service, key);
       await expect.poll(() => crowd.statuses.get(503) ?? 0, { timeout: TIMEOUT_MS }).toBeGreaterThan(100);
+      // Another account sends one request after the other, and none of them is refused for what the crowd sends.
+      const statuses = new Set<number>();
+      for (let request = 0; request < 20; request++)
+        statuses.add(await statusOf(service.baseUrl, neighbor.key));
+      expect([...statuses]).toEqual([200]);
       await expect.poll(() => crowd.answered.size, { timeout: TIMEOUT_MS }).toBe(CLIENTS);
       const revoked = await sendRest(service.baseUrl, "POST", `/v1/keys/${spare.id}/revoke`, {
         credential,

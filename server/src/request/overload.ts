@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 
 const TICK_MS = 20;
@@ -26,6 +27,8 @@ const MORE = 0.01;
 const MIN_SHARE = 0.45;
 /** What is not used of the admissible requests of this time is lost. */
 const BURST_MS = 50;
+/** Over which time the accounts' requests are counted, and how much of what is admissible then their shares may take in advance. */
+const SHARED_MS = 100;
 /** An overloaded process has recovered when it had to refuse nothing for this time. */
 const RECOVERY_MS = 1_000;
 
@@ -58,6 +61,11 @@ export class Overload {
   #admittedPerMs = 0;
   #admissible = 0;
   #countedMs = 0;
+  /** Under overload: the requests of the present time by account, `null` for all without a known key, and its beginning. */
+  readonly #arrived = new Map<AccountId | null, number>();
+  #sharedMs = 0;
+  /** How many requests of the present time are each account's share. */
+  #share = 1;
   #shed = 0;
   #shedBefore = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -112,8 +120,12 @@ export class Overload {
     return this.#shed;
   }
 
-  /** Counts a request that has arrived. Returns the failure to refuse it with, unless it must be served; `null` to serve it. */
-  arrived(): Failure | null {
+  /**
+   * Counts a request that has arrived. Returns the failure to refuse it with, unless it must be served; `null` to serve it.
+   * `accountOf` finds the account of its key if that is known without a wait, and is called under overload only: requests of accounts
+   * that send less than their share of what can be served are served first, however many the others send.
+   */
+  arrived(accountOf: () => AccountId | null): Failure | null {
     this.#requestsInTurn++;
     if (this.#averageMs > MAX_AVERAGE_DELAY_MS) return FAILURE;
     if (this.#overloadedUntilMs === null) return null;
@@ -121,12 +133,32 @@ export class Overload {
     const more = (nowMs - this.#countedMs) * this.#admittedPerMs;
     this.#admissible = Math.min(this.#admissible + more, 1 + BURST_MS * this.#admittedPerMs);
     this.#countedMs = nowMs;
-    if (this.#admissible >= 1) {
+    const inAdvance = SHARED_MS * this.#admittedPerMs * this.#unusedShare(accountOf(), nowMs);
+    if (this.#admissible + inAdvance >= 1) {
       this.#admissible--;
       return null;
     }
     this.#overloadedUntilMs = nowMs + RECOVERY_MS;
     return FAILURE;
+  }
+
+  /**
+   * Counts the request of an account. Returns how much of its share the account has left: 0 to 1. Requests without a known key have
+   * no share, because a stranger can send any number of keys.
+   */
+  #unusedShare(account: AccountId | null, nowMs: number): number {
+    const passedMs = nowMs - this.#sharedMs;
+    if (passedMs > SHARED_MS) {
+      // As many accounts as before are expected to share the time that begins, and one more that has sent nothing. After a long turn
+      // the requests of its whole time arrive together.
+      const admissible = Math.min(passedMs, RECOVERY_MS) * this.#admittedPerMs;
+      this.#share = Math.max(1, admissible / (1 + this.#arrived.size));
+      this.#arrived.clear();
+      this.#sharedMs = nowMs;
+    }
+    const before = this.#arrived.get(account) ?? 0;
+    this.#arrived.set(account, before + 1);
+    return account === null ? 0 : Math.max(0, 1 - before / this.#share);
   }
 
   /** Counts a request that was refused with the failure of {@link arrived}. */
