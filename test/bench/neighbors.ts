@@ -34,7 +34,11 @@ const USES: readonly (readonly [name: string, atOnce: number, use: () => Promise
   ["exports of its log", 4, () => get("/v1/audit/export")],
   ["pages of its log", 16, () => get("/v1/audit?limit=200&model=unknown")],
   ["verifications of its log", 4, () => owner.trpc.audit.verify.query({})],
-  ["usage of a year", 16, () => owner.trpc.usage.summary.query({ from: since(), to: new Date() })],
+  [
+    "usage of a year",
+    16,
+    () => owner.trpc.usage.summary.query({ from: since(), to: new Date(), interval: "day" }),
+  ],
   ["bodies of a megabyte", 8, () => post(large)],
   ["requests over 256 connections", 256, () => post(small)],
 ];

@@ -52,6 +52,10 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     reason: "Needs a cluster. test/deployment/chart.test.ts renders the chart and checks its objects.",
   },
   {
+    command: /^(dpkg --add-architecture|apt-get install qemu|OSTIARY_TEST_PLATFORM=)/,
+    reason: "Changes the system, and takes minutes under emulation.",
+  },
+  {
     command: /^(systemctl |cp deploy\/systemd|install -m 600 |npm install --prefix \/opt)/,
     reason: "Changes the system. test/deployment/systemd.test.ts checks the unit.",
   },
