@@ -7,13 +7,13 @@ import {
   writeProcedureData,
 } from "../../../sdk/src/contract/procedure-data.ts";
 import type { Session } from "../accounts/sign-in.ts";
-import type { ClientInfo, SignedIn, User } from "../accounts/user.ts";
+import type { ClientInfo, User } from "../accounts/user.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import type { Reader } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import type { RpcCaller } from "./caller.ts";
+import { notSignedIn, ownerOf, type RpcCaller } from "./caller.ts";
 import type { ProcedureMeta } from "./calls.ts";
 
 /** The context of a call: its caller, and access to the session cookie. */
@@ -176,7 +176,6 @@ const t = initTRPC
   });
 
 export const router = t.router;
-export const createCallerFactory = t.createCallerFactory;
 
 /** Open to everyone. Failures of the domain become tRPC errors with the same code. */
 export const publicProcedure = t.procedure.use(async ({ next }) => {
@@ -188,13 +187,13 @@ export const publicProcedure = t.procedure.use(async ({ next }) => {
 /** For reading an account, by its users, their management tokens, and its API keys. */
 export const accountReader = publicProcedure.meta({ takesKeys: true }).use(({ ctx, next }) => {
   const { caller } = ctx;
-  const { id } = caller.kind === "key" ? caller.permission.snapshot.account : ownerOf(caller).account;
+  const { id } = caller.kind === "key" ? caller.permission.snapshot.account : callingOwner(caller).account;
   return next({ ctx: { accountId: id, reader: readerOf(caller, id) } });
 });
 
 /** For changing an account. API keys are refused, so that a leaked key cannot mint its own successor. */
 export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
-  const { user, account } = ownerOf(ctx.caller);
+  const { user, account } = callingOwner(ctx.caller);
   const reader = readerOf(ctx.caller, account.id);
   return next({ ctx: { accountId: account.id, reader, user, actor: actorOf(ctx, user) } });
 });
@@ -226,16 +225,10 @@ export function readerOf({ kind }: RpcCaller, accountId: AccountId): Reader {
 }
 
 /** The owner behind a call. @throws {Failure} for any other caller. */
-export function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
-  switch (caller.kind) {
-    case "anonymous":
-      throw notSignedIn();
-    case "key":
-      throw keyRefused();
-    default:
-      if (caller.signedIn.role === "owner") return caller.signedIn;
-      throw new Failure("permission_denied", "Operators have no account. Use the operator procedures.");
-  }
+export function callingOwner(caller: RpcCaller): ReturnType<typeof ownerOf> {
+  if (caller.kind === "anonymous") throw notSignedIn();
+  if (caller.kind === "key") throw keyRefused();
+  return ownerOf(caller.signedIn);
 }
 
 /** The refusal of an API key by a procedure that takes none. */
@@ -249,8 +242,4 @@ export function keyRefused(): Failure {
 function actorOf({ caller, clientInfo }: RpcContext, user: User): Actor {
   const managementToken = caller.kind === "management-token" ? caller.id : null;
   return { userId: user.id, managementToken, sourceIp: clientInfo.sourceIp };
-}
-
-function notSignedIn(): Failure {
-  return new Failure("not_signed_in", "Sign in first.");
 }
