@@ -1,5 +1,6 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import { text } from "node:stream/consumers";
 import type { Findings } from "./findings.ts";
 
 export interface HealthOptions {
@@ -41,12 +42,8 @@ function answerTo(
 ): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((resolve, reject) => {
     const request = (isSecure ? requestHttps : requestHttp)(options, (response) => {
-      let body = "";
-      response.setEncoding("utf8").on("data", (text: string) => {
-        body += text;
-      });
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
-      response.on("error", reject);
+      const status = response.statusCode ?? 0;
+      text(response).then((body) => resolve({ status, body }), reject);
     });
     request.on("timeout", () => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)));
     request.on("error", reject);

@@ -5,8 +5,6 @@ import type { Database } from "../database/database.ts";
 import { openDataDir } from "../start/data-dir.ts";
 import { openConfiguredDatabase } from "../start/open-stores.ts";
 
-export type UseDatabase<Result> = (database: Database) => Promise<Result>;
-
 /**
  * Opens the configured database for as long as `use` takes. The embedded one needs the data folder, which a running service has locked.
  *
@@ -15,23 +13,18 @@ export type UseDatabase<Result> = (database: Database) => Promise<Result>;
 export async function withDatabase<Result>(
   config: Config,
   log: Logger,
-  use: UseDatabase<Result>,
+  use: (database: Database) => Promise<Result>,
 ): Promise<Result> {
-  if (config.databaseUrl !== null) return opened(config, log, use);
-  await openDataDir(config.dataDir);
-  const lock = await lockDataDir(config.dataDir);
+  if (config.databaseUrl === null) await openDataDir(config.dataDir);
+  const lock = config.databaseUrl === null ? await lockDataDir(config.dataDir) : null;
   try {
-    return await opened(config, log, use);
+    const { database, close } = await openConfiguredDatabase(config, log);
+    try {
+      return await use(database);
+    } finally {
+      await close();
+    }
   } finally {
-    await lock.release();
-  }
-}
-
-async function opened<Result>(config: Config, log: Logger, use: UseDatabase<Result>): Promise<Result> {
-  const { database, close } = await openConfiguredDatabase(config, log);
-  try {
-    return await use(database);
-  } finally {
-    await close();
+    await lock?.release();
   }
 }

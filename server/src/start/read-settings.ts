@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import process from "node:process";
 import { type Config, ConfigError, readConfig, unknownSettings } from "../config/config.ts";
 import type { Plans } from "../contract/plans.ts";
 import { maxOpenFiles, OTHER_FILES } from "../http/open-files.ts";
@@ -20,11 +21,13 @@ export interface Settings {
 }
 
 /**
- * Reads the environment, and the certificate, the plans and the catalog file that it names.
+ * Reads the environment, and the certificate, the plans and the catalog file that it names. Except in production, adds the settings
+ * of a file `.env` in the working folder to the environment of the process.
  *
  * @throws {ConfigError} with all problems of them, and with unknown settings, which are probably misspelt.
  */
 export async function readSettings(environment: Environment): Promise<Settings> {
+  if (environment.NODE_ENV !== "production") readEnvironmentFile();
   const problems: string[] = [];
   const attempt = async <Result>(read: () => Result | Promise<Result>): Promise<Result | null> => {
     try {
@@ -46,6 +49,14 @@ export async function readSettings(environment: Environment): Promise<Settings> 
     return { config: { ...config, warnings }, tls, plans, catalogFile };
   }
   throw new ConfigError([...problems, ...unknownSettings(environment)]);
+}
+
+function readEnvironmentFile(): void {
+  try {
+    process.loadEnvFile(".env");
+  } catch {
+    // Most folders have none.
+  }
 }
 
 /** On Deno the number of connections has no limit of its own. */
