@@ -1,7 +1,7 @@
 import { open, rename, stat, truncate } from "node:fs/promises";
 
-const LARGEST_BYTES = 4 * 1024 * 1024;
-const LOOK_EVERY_MS = 60_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+const CHECK_EVERY_MS = 60_000;
 
 /** The server's log. The previous run's log is kept beside it. Neither grows beyond a few megabytes. */
 export class LogFile {
@@ -13,7 +13,7 @@ export class LogFile {
     this.#timer = setInterval(() => {
       // The server appends, so it continues at the new end. A failure is retried after a minute.
       this.#bound().catch(() => {});
-    }, LOOK_EVERY_MS);
+    }, CHECK_EVERY_MS);
     this.#timer.unref();
   }
 
@@ -30,13 +30,13 @@ export class LogFile {
   }
 
   /** The reason for a failed start: the last error after an offset, or the last line. */
-  async lastComplaint(fromBytes: number): Promise<string> {
+  async lastError(fromBytes: number): Promise<string> {
     const file = await open(this.path, "r");
     try {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(64 * 1024), 0, 64 * 1024, fromBytes);
       const lines = buffer.toString("utf8", 0, bytesRead).trim().split("\n");
-      const complaints = lines.filter((line) => /(?:FATAL|PANIC|ERROR|error): /.test(line));
-      return (complaints.at(-1) ?? lines.at(-1) ?? "").replace(/^\S+ \S+ \S+ \[\d+\] /, "");
+      const errors = lines.filter((line) => /(?:FATAL|PANIC|ERROR|error): /.test(line));
+      return (errors.at(-1) ?? lines.at(-1) ?? "").replace(/^\S+ \S+ \S+ \[\d+\] /, "");
     } finally {
       await file.close();
     }
@@ -47,6 +47,6 @@ export class LogFile {
   }
 
   async #bound(): Promise<void> {
-    if ((await this.bytes()) > LARGEST_BYTES) await truncate(this.path);
+    if ((await this.bytes()) > MAX_BYTES) await truncate(this.path);
   }
 }
