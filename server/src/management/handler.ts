@@ -12,7 +12,12 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { type CallerParts, callerOf, clientInfoOf, type RpcCaller, requireSameCaller } from "./caller.ts";
 import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes, procedureOf } from "./calls.ts";
-import { type BrowserAddress, requireSameOrigin, SessionCookie } from "./dashboard-sessions.ts";
+import {
+  type BrowserAddress,
+  requireSameOrigin,
+  type SessionCookie,
+  sessionCookie,
+} from "./dashboard-sessions.ts";
 import type { AppRouter } from "./router.ts";
 import { failureOf, type RpcContext } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
@@ -36,7 +41,7 @@ export interface RpcParts extends CallerParts {
 
 /** Creates the web-standard handler of `/trpc/*`. It never rejects: every failure is answered with the error envelope. */
 export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
-  const cookie = new SessionCookie(parts.browserAddress);
+  const cookie = sessionCookie(parts.browserAddress);
   const compress = createCompressor();
   return async (request, peer) => {
     const id = parts.newId();
