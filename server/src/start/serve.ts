@@ -1,4 +1,3 @@
-import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { AuditTail } from "../audit/audit-tail.ts";
 import { requestIdOf } from "../contract/entry.ts";
@@ -6,31 +5,21 @@ import { hostForUrl, type Listener, type Served } from "../http/listener.ts";
 import { TlsWatch } from "../http/tls-pair.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
-import { SECOND_MS, type Startup } from "./startup.ts";
+import { SECOND_MS, type Startup, watchFile } from "./startup.ts";
 
 /** Requests that are aborted at the end of the drain time have this long to be answered and recorded. */
 const ABORTED_MS = 2_000;
 /** How long background jobs have to end. The next start repeats their work. */
 const JOBS_TIMEOUT_MS = 500;
 
-export interface Serving {
-  /** Scheme, host and port. */
-  readonly listensOn: string;
-  readonly serveWeb: (web: Served["web"]) => void;
-  /** When the certificate in use expires; `null` without TLS. */
-  readonly certificateExpiresAt: () => Date | null;
-}
+export type Serving = Awaited<ReturnType<typeof serve>>;
 
 /**
  * Listens on the configured address. Requests under `/v1` are answered at once, all others with 503 until `serveWeb` is called.
  *
  * @throws {StartupFailure} when the address can't be listened on.
  */
-export async function serve(
-  startup: Startup,
-  { requests, newId }: OpenRequests,
-  auditTail: AuditTail,
-): Promise<Serving> {
+export async function serve(startup: Startup, { requests, newId }: OpenRequests, auditTail: AuditTail) {
   const { settings, jobs, teardown, shutdown } = startup;
   const { config } = settings;
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
@@ -68,16 +57,19 @@ export async function serve(
   };
   teardown.add("requests", drain, () => shutdown.prestopMs + drainMs + ABORTED_MS + SECOND_MS);
   return {
+    /** Scheme, host and port. */
     listensOn: `${settings.tls === null ? "http" : "https"}://${hostForUrl(config.host)}:${listener.port}`,
-    serveWeb: (opened) => {
+    serveWeb: (opened: Served["web"]) => {
       web = opened;
     },
+    /** When the certificate in use expires; `null` without TLS. */
     certificateExpiresAt: () => certificate?.expiresAt ?? null,
   };
 }
 
 /** Uses the certificate of the files when they change or on SIGHUP. A pair that can't be used leaves the former in use. */
-function renewCertificates({ settings, log, jobs, teardown }: Startup, listener: Listener): TlsWatch | null {
+function renewCertificates(startup: Startup, listener: Listener): TlsWatch | null {
+  const { settings, log } = startup;
   const { config, tls } = settings;
   if (config.tls === null || tls === null) return null;
   const watch = new TlsWatch({
@@ -90,12 +82,7 @@ function renewCertificates({ settings, log, jobs, teardown }: Startup, listener:
     onBroken: (problem) =>
       log.error({ problem }, "the TLS certificate can't be used: the previous one stays in use"),
   });
-  const reload = () => {
-    watch.check().catch((error: unknown) => log.error({ err: error }, "the TLS certificate can't be read"));
-  };
-  process.on("SIGHUP", reload);
-  teardown.add("certificate", async () => void process.off("SIGHUP", reload));
-  jobs.add({ name: "check the TLS certificate", everyMs: 2 * SECOND_MS, run: () => watch.check() });
+  watchFile(startup, "TLS certificate", () => watch.check());
   return watch;
 }
 

@@ -7,23 +7,17 @@ import { Supervisor } from "./supervisor.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
-export interface SupervisedService extends Pick<Startup, "log" | "hasBanner"> {
-  readonly config: Config;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-}
-
 /**
  * Runs the service as several workers if `OSTIARY_WORKERS` says so, until it is stopped. Before that, records what nodes left in
  * folders that this start does not continue: there may be some after the number of workers was changed.
  *
  * @returns the exit code; `null` when this process is to be the service itself.
  */
-export async function supervise({
-  config,
-  log,
-  hasBanner,
-  environment,
-}: SupervisedService): Promise<number | null> {
+export async function supervise(
+  config: Config,
+  { log, hasBanner }: Pick<Startup, "log" | "hasBanner">,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number | null> {
   // The bundled database has one node.
   if (config.databaseUrl === null) return null;
   const port = config.workers === 1 ? config.port : await sharedPort(config.host, config.port);

@@ -6,9 +6,8 @@ import type { Config } from "../config/config.ts";
 import type { BannerFacts } from "./banner.ts";
 import { STOP_MS } from "./shutdown.ts";
 import { leftoverFolders, removeDrained, workerFolder } from "./worker-folders.ts";
-import type { FromWorker, ToWorker } from "./worker-messages.ts";
 import { WorkerMetrics } from "./worker-metrics.ts";
-import { DRAINS, WORKER_VARIABLE } from "./worker-process.ts";
+import { DRAINS, type FromWorker, type ToWorker, WORKER_VARIABLE } from "./worker-process.ts";
 
 const MIN_RESTART_DELAY_MS = 500;
 const MAX_RESTART_DELAY_MS = 30_000;
@@ -77,7 +76,7 @@ class WorkerChild {
 export class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #children = new Set<WorkerChild>();
-  readonly #metrics = new WorkerMetrics<WorkerChild>();
+  readonly #metrics = new WorkerMetrics();
   readonly #stopped = new AbortController();
   #exitCode = 0;
 
