@@ -1,5 +1,5 @@
 import process from "node:process";
-import { BackgroundJobs } from "./start/background-jobs.ts";
+import { backgroundJobs } from "./start/background-jobs.ts";
 import { announce } from "./start/banner.ts";
 import { createFirstUsers } from "./start/first-users.ts";
 import { openAccess } from "./start/open-access.ts";
@@ -11,14 +11,13 @@ import { openProcedures } from "./start/open-procedures.ts";
 import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
 import { openResponses } from "./start/open-responses.ts";
-import { readSettings } from "./start/read-settings.ts";
-import { readVersion } from "./start/read-version.ts";
+import { readSettings, readVersion } from "./start/read-settings.ts";
 import { RUNTIME } from "./start/runtime.ts";
 import { type Serving, serve } from "./start/serve.ts";
 import { type Shutdown, STOP_MS, stopOnSignals } from "./start/shutdown.ts";
 import type { Startup } from "./start/startup.ts";
 import { reportStartupFailure } from "./start/startup-failure.ts";
-import { supervise } from "./start/supervise.ts";
+import { supervise } from "./start/supervisor.ts";
 import { Teardown } from "./start/teardown.ts";
 import { workerProcess } from "./start/worker-process.ts";
 
@@ -102,7 +101,7 @@ async function main(): Promise<void> {
     shutdown = stopOnSignals(config, log, teardown);
     worker?.stopWithSupervisor(shutdown);
     const clocks = { now: () => new Date(), monotonicMs: () => performance.now() };
-    const own = { log, hasBanner, jobs: new BackgroundJobs(log), teardown, shutdown, worker };
+    const own = { log, hasBanner, jobs: backgroundJobs(log), teardown, shutdown, worker };
     await start({ settings, version, folders: FOLDERS, ...own, ...clocks });
   } catch (error) {
     // A signal during the start has closed what the start was about to use. The shutdown ends the process.

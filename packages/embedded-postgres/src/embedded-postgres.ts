@@ -4,8 +4,8 @@ import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import { makeSocketFolder, openFolders, PORT } from "./folders.ts";
 import { keepRunning } from "./keep-running.ts";
 import { clearLeftovers, clusterMarker } from "./leftovers.ts";
-import { LogFile } from "./log-file.ts";
-import { GUARD_SCRIPT, OrphanGuard } from "./orphan-guard.ts";
+import { beginLogFile } from "./log-file.ts";
+import { GUARD_SCRIPT, startOrphanGuard } from "./orphan-guard.ts";
 import { Postmaster } from "./postmaster.ts";
 import { findRunner } from "./runner.ts";
 import { DATABASE_NAME, DATABASE_USER } from "./settings.ts";
@@ -62,12 +62,12 @@ async function start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres
   const runner = await findRunner(folders, native);
   const socketFolder = await makeSocketFolder(folders.dataDir, runner.owner, runner.reachesDataDir);
   const password = await openCluster(folders, runner, socketFolder);
-  const logFile = await LogFile.begin(folders.logFile);
+  const logFile = await beginLogFile(folders.logFile);
   const marker = await clusterMarker(folders.cluster);
 
   const args = ["-D", runner.clusterArgument(folders.cluster), "-c", `cluster_name=${marker}`];
   const command = runner.command("postgres", args, folders.cluster);
-  const guard = new OrphanGuard(runner.script(GUARD_SCRIPT), marker, log);
+  const guard = startOrphanGuard(runner.script(GUARD_SCRIPT), marker, log);
   const launch = async (abort: AbortSignal) => {
     await clearLeftovers({ cluster: folders.cluster, socketFolder, marker, log });
     await prepareCluster(folders, runner, socketFolder);

@@ -1,20 +1,22 @@
 import process from "node:process";
 import { Command } from "commander";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import { wholeNumber } from "../cli/output.ts";
 import { operatorProgram, reportCommandFailure } from "../cli/run.ts";
+import type { Config } from "../config/config.ts";
+import { lockDataDir } from "../database/data-dir-lock.ts";
 import type { Database } from "../database/database.ts";
 import { migrate } from "../database/migrate.ts";
 import { checkableHours } from "../management/operator.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import { readSettings, type Settings } from "../start/read-settings.ts";
-import { readVersion } from "../start/read-version.ts";
+import { openDataDir } from "../start/data-dir.ts";
+import { openConfiguredDatabase } from "../start/open-stores.ts";
+import { readSettings, readVersion, type Settings } from "../start/read-settings.ts";
 import { explainStartup } from "../start/startup-failure.ts";
 import { backupCheck } from "./backup-check.ts";
 import { summaryOf } from "./check-config.ts";
 import type { Findings } from "./findings.ts";
 import { checkHealth } from "./health.ts";
-import { withDatabase } from "./with-database.ts";
 
 export interface ServerRun {
   /** The arguments after the command's own name. */
@@ -116,6 +118,30 @@ async function report(
     { write: (line) => run.writeError(line) },
   );
   print(run, await withDatabase(config, log, (database) => use(database, settings)));
+}
+
+/**
+ * Opens the configured database for as long as `use` takes. The embedded one needs the data folder, which a running service has locked.
+ *
+ * @throws {StartupFailure} if the database can't be used.
+ */
+async function withDatabase(
+  config: Config,
+  log: Logger,
+  use: (database: Database) => Promise<Findings>,
+): Promise<Findings> {
+  if (config.databaseUrl === null) await openDataDir(config.dataDir);
+  const lock = config.databaseUrl === null ? await lockDataDir(config.dataDir) : null;
+  try {
+    const { database, close } = await openConfiguredDatabase(config, log);
+    try {
+      return await use(database);
+    } finally {
+      await close();
+    }
+  } finally {
+    await lock?.release();
+  }
 }
 
 function print(run: ServerRun, { lines, problems }: Findings): void {

@@ -51,7 +51,7 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
     try {
       return await compressed(await answer(parts, cookie, incoming), parts, request, compress);
     } catch (thrown) {
-      return refusal(parts, incoming, await recorded(parts, incoming, thrown));
+      return refusal(parts, incoming, await failureToAnswer(parts, incoming, thrown));
     }
   };
 }
@@ -172,7 +172,7 @@ function mayBeLong(request: Request): boolean {
 }
 
 /** Returns the failure to answer. A refusal with a known key is recorded first; if that fails, this failure is answered. */
-async function recorded(parts: RpcParts, incoming: Incoming, thrown: unknown): Promise<Failure> {
+async function failureToAnswer(parts: RpcParts, incoming: Incoming, thrown: unknown): Promise<Failure> {
   if (!(thrown instanceof RefusedCaller)) return toFailure(thrown);
   const { failure, snapshot } = thrown;
   try {

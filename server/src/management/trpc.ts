@@ -119,14 +119,13 @@ const UNITS: Readonly<Record<string, string>> = { string: "characters", array: "
 /** The bound that a value exceeds, in words; `null` for other issues. */
 function boundOf(issue: ZodError["issues"][number]): string | null {
   if (issue.code !== "too_big" && issue.code !== "too_small") return null;
-  const bound = issue.code === "too_big" ? issue.maximum : issue.minimum;
+  const isMax = issue.code === "too_big";
+  const bound = isMax ? issue.maximum : issue.minimum;
+  const [exclusive, inclusive] = isMax ? ["less than", "at most"] : ["greater than", "at least"];
   const unit = UNITS[issue.origin];
-  if (unit === undefined) {
-    const words = issue.code === "too_big" ? ["less than", "at most"] : ["greater than", "at least"];
-    return `must be ${issue.inclusive === false ? words[0] : words[1]} ${bound.toLocaleString("en")}`;
-  }
-  if (issue.code === "too_small" && Number(bound) === 1) return "must not be empty";
-  return `must have ${issue.code === "too_big" ? "at most" : "at least"} ${bound.toLocaleString("en")} ${unit}`;
+  if (unit !== undefined && !isMax && Number(bound) === 1) return "must not be empty";
+  const words = `${issue.inclusive === false ? exclusive : inclusive} ${bound.toLocaleString("en")}`;
+  return unit === undefined ? `must be ${words}` : `must have ${words} ${unit}`;
 }
 
 const t = initTRPC

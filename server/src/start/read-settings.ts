@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import process from "node:process";
 import { type Config, ConfigError, readConfig, unknownSettings } from "../config/config.ts";
@@ -74,4 +75,10 @@ function settingOf(environment: Environment, name: string): string | null {
 
 function hasProblems(error: unknown): error is Error & { readonly problems: readonly string[] } {
   return error instanceof Error && "problems" in error && Array.isArray(error.problems);
+}
+
+/** Returns the version of the service. @param manifest its `package.json`. */
+export async function readVersion(manifest: URL): Promise<string> {
+  const { version }: { version: string } = JSON.parse(await readFile(manifest, "utf8"));
+  return version;
 }

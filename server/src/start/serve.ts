@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { AuditTail } from "../audit/audit-tail.ts";
 import { requestIdOf } from "../contract/entry.ts";
-import { hostForUrl, type Listener, type Served } from "../http/listener.ts";
+import { hostForUrl, type Listener, type ListenerOptions, type Served } from "../http/listener.ts";
 import { TlsWatch } from "../http/tls-pair.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
@@ -19,19 +19,16 @@ export type Serving = Awaited<ReturnType<typeof serve>>;
  *
  * @throws {StartupFailure} when the address can't be listened on.
  */
-export async function serve(startup: Startup, { requests, newId }: OpenRequests, auditTail: AuditTail) {
+export async function serve(startup: Startup, opened: OpenRequests, auditTail: AuditTail) {
   const { settings, jobs, teardown, shutdown } = startup;
+  const { requests } = opened;
   const { config } = settings;
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
-  const listener = await listen(
-    { requests, web: (request, peer) => web(request, peer), newRequestId: () => requestIdOf(newId()) },
-    {
-      host: config.host,
-      port: config.port,
-      maxConnections: config.maxConnections,
-      tls: settings.tls,
-      sharesPort: startup.worker !== null,
-    },
+  const listener = await openListener(
+    startup,
+    opened,
+    { requests, web: (request, peer) => web(request, peer) },
+    { port: config.port, tls: settings.tls },
   );
   const certificate = renewCertificates(startup, listener);
   // Jobs keep what is held and claimed for requests until the last has ended.
@@ -59,8 +56,8 @@ export async function serve(startup: Startup, { requests, newId }: OpenRequests,
   return {
     /** Scheme, host and port. */
     listensOn: `${settings.tls === null ? "http" : "https"}://${hostForUrl(config.host)}:${listener.port}`,
-    serveWeb: (opened: Served["web"]) => {
-      web = opened;
+    serveWeb: (next: Served["web"]) => {
+      web = next;
     },
     /** When the certificate in use expires; `null` without TLS. */
     certificateExpiresAt: () => certificate?.expiresAt ?? null,
@@ -92,19 +89,25 @@ function renewCertificates(startup: Startup, listener: Listener): TlsWatch | nul
  * @throws {StartupFailure} when the address can't be listened on.
  */
 export async function serveMetrics(
-  { settings: { config }, teardown, worker }: Startup,
-  { newId }: OpenRequests,
+  startup: Startup,
+  opened: OpenRequests,
   web: Served["web"],
 ): Promise<void> {
-  if (config.metricsPort === null) return;
-  const served = { requests: null, web, newRequestId: () => requestIdOf(newId()) };
-  const { host, metricsPort: port, maxConnections } = config;
-  const listener = await listen(served, {
-    host,
-    port,
-    maxConnections,
-    tls: null,
-    sharesPort: worker !== null,
-  });
-  teardown.add("metrics", () => listener.close(0));
+  const { metricsPort: port } = startup.settings.config;
+  if (port === null) return;
+  const listener = await openListener(startup, opened, { requests: null, web }, { port, tls: null });
+  startup.teardown.add("metrics", () => listener.close(0));
+}
+
+function openListener(
+  { settings, worker }: Startup,
+  { newId }: OpenRequests,
+  served: Pick<Served, "requests" | "web">,
+  socket: Pick<ListenerOptions, "port" | "tls">,
+): Promise<Listener> {
+  const { host, maxConnections } = settings.config;
+  return listen(
+    { ...served, newRequestId: () => requestIdOf(newId()) },
+    { ...socket, host, maxConnections, sharesPort: worker !== null },
+  );
 }
