@@ -33,8 +33,8 @@ export interface ProcedureError ${printed(errorShape, "error")}
 `,
   "server/src/management/answer-schemas.ts": `${GENERATED}
 /**
- * The JSON Schemas of the outputs of procedures that are REST operations, by the names of the procedures. A \`Date\` has the format
- * \`date-time\`, and a bigint the format \`bigint\`.
+ * The JSON Schemas of the outputs of procedures that are REST operations, by the names of the procedures. Every property is required. A
+ * \`Date\` has the format \`date-time\`, and a bigint the format \`bigint\`.
  */
 export const ANSWER_SCHEMAS = ${JSON.stringify(answers)} as const;
 

@@ -87,13 +87,13 @@ function objectOf(type, path) {
   const [index] = checker.getIndexInfosOfType(type);
   if (index !== undefined) return { type: "object", additionalProperties: schemaOf(index.type, path) };
   const properties = {};
-  const required = [];
   for (const property of checker.getPropertiesOfType(type)) {
     const inner = `${path}.${property.name}`;
     const schema = schemaOf(checker.getTypeOfSymbol(property), inner);
     const description = commentOf(property, inner, type).replaceAll(/\s+/g, " ");
     properties[property.name] = { ...schema, description };
-    if (!(property.flags & ts.SymbolFlags.Optional)) required.push(property.name);
+    if (property.flags & ts.SymbolFlags.Optional)
+      throw new Error(`${inner}: an answer has every field, or null`);
   }
-  return { type: "object", required, properties };
+  return { type: "object", properties };
 }

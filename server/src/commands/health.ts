@@ -3,13 +3,6 @@ import { request as requestHttps } from "node:https";
 import { text } from "node:stream/consumers";
 import type { Findings } from "./findings.ts";
 
-export interface HealthOptions {
-  /** Where the service listens, as its own settings have it. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Ask only whether the process answers, not whether it is ready for requests. */
-  readonly live: boolean;
-}
-
 /** Longer than `/readyz` may take. */
 const TIMEOUT_MS = 4_000;
 const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
@@ -17,8 +10,13 @@ const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "
 /**
  * Asks the service on this machine how it is, for supervisors that run a command. It reads only the settings that say where the
  * service listens, because it runs often.
+ *
+ * @param live asks only whether the process answers, not whether it is ready for requests.
  */
-export async function checkHealth({ environment, live }: HealthOptions): Promise<Findings> {
+export async function checkHealth(
+  environment: Readonly<Record<string, string | undefined>>,
+  live: boolean,
+): Promise<Findings> {
   const setting = (name: string, otherwise: string) => environment[name]?.trim() || otherwise;
   const listensOn = setting("HOST", "127.0.0.1");
   const port = Number(setting("PORT", "8080"));

@@ -86,7 +86,7 @@ function addCommands(program: Command, run: ServerRun): void {
     .description("ask the running service on this machine if it is ready; for health checks of containers")
     .option("--live", "ask only if the process answers")
     .action(async ({ live = false }: { live?: boolean }) =>
-      print(run, await checkHealth({ environment: run.environment, live })),
+      print(run, await checkHealth(run.environment, live)),
     );
   program
     .command("backup-check")

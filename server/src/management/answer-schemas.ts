@@ -1,26 +1,23 @@
 // Generated from the server's router by `npm run procedures`. Do not edit.
 
 /**
- * The JSON Schemas of the outputs of procedures that are REST operations, by the names of the procedures. A `Date` has the format
- * `date-time`, and a bigint the format `bigint`.
+ * The JSON Schemas of the outputs of procedures that are REST operations, by the names of the procedures. Every property is required. A
+ * `Date` has the format `date-time`, and a bigint the format `bigint`.
  */
 export const ANSWER_SCHEMAS = {
   "account.actions": {
     type: "object",
-    required: ["actions", "nextCursor"],
     properties: {
       actions: {
         type: "array",
         items: {
           type: "object",
-          required: ["at", "by", "action", "reason", "before", "after", "id", "userEmail", "byOperator"],
           properties: {
             at: { type: "string", format: "date-time", description: "When the change was made." },
             by: {
               anyOf: [
                 {
                   type: "object",
-                  required: ["userId", "managementToken", "sourceIp"],
                   properties: {
                     userId: { type: "string", description: "The id of the user, a UUID." },
                     managementToken: {
@@ -96,21 +93,6 @@ export const ANSWER_SCHEMAS = {
   },
   "account.get": {
     type: "object",
-    required: [
-      "id",
-      "name",
-      "plan",
-      "state",
-      "suspension",
-      "ipRules",
-      "limits",
-      "createdAt",
-      "auditRetentionDays",
-      "responsesTtlDays",
-      "keyLimit",
-      "limitsInForce",
-      "ipRulesInForce",
-    ],
     properties: {
       id: { type: "string", description: "The id of the account, a UUID." },
       name: { type: "string", description: "The name of the account." },
@@ -128,7 +110,6 @@ export const ANSWER_SCHEMAS = {
         anyOf: [
           {
             type: "object",
-            required: ["at", "reason"],
             properties: {
               at: { type: "string", format: "date-time", description: "When the account was suspended." },
               reason: { type: "string", description: "The reason that the operator gave." },
@@ -140,7 +121,6 @@ export const ANSWER_SCHEMAS = {
       },
       ipRules: {
         type: "object",
-        required: ["mode", "networks"],
         properties: {
           mode: {
             type: "string",
@@ -183,12 +163,10 @@ export const ANSWER_SCHEMAS = {
   },
   "account.limits": {
     type: "object",
-    required: ["limits", "used"],
     properties: {
       limits: { $ref: "#/components/schemas/Limits", description: "The limits in force. `null`: no limit." },
       used: {
         type: "object",
-        required: ["requests", "tokens", "concurrent"],
         properties: {
           requests: {
             type: "integer",
@@ -210,20 +188,9 @@ export const ANSWER_SCHEMAS = {
   },
   "audit.summary": {
     type: "object",
-    required: [
-      "total",
-      "countedFrom",
-      "bucketMs",
-      "buckets",
-      "models",
-      "errorCodes",
-      "statuses",
-      "upstreams",
-    ],
     properties: {
       total: {
         type: "object",
-        required: ["requests", "errors", "promptTokens", "completionTokens", "costNanoUsd"],
         properties: {
           requests: { type: "integer", description: "The number of requests, including refused ones." },
           errors: {
@@ -251,7 +218,6 @@ export const ANSWER_SCHEMAS = {
         type: "array",
         items: {
           type: "object",
-          required: ["start", "requests", "errors"],
           properties: {
             start: { type: "string", format: "date-time", description: "When the interval begins." },
             requests: { type: "integer", description: "The number of requests, including refused ones." },
@@ -285,7 +251,6 @@ export const ANSWER_SCHEMAS = {
   },
   "credits.balance": {
     type: "object",
-    required: ["balanceNanoUsd", "reservedNanoUsd"],
     properties: {
       balanceNanoUsd: {
         type: "string",
@@ -301,13 +266,11 @@ export const ANSWER_SCHEMAS = {
   },
   "credits.ledger": {
     type: "object",
-    required: ["entries", "nextCursor"],
     properties: {
       entries: {
         type: "array",
         items: {
           type: "object",
-          required: ["id", "at", "kind", "amountNanoUsd", "reason"],
           properties: {
             id: { type: "string", description: "The id of the transaction, a UUID." },
             at: { type: "string", format: "date-time", description: "When the transaction was recorded." },
@@ -339,13 +302,11 @@ export const ANSWER_SCHEMAS = {
   },
   "credits.statement": {
     type: "object",
-    required: ["lines", "nextCursor"],
     properties: {
       lines: {
         type: "array",
         items: {
           type: "object",
-          required: ["id", "at", "kind", "amountNanoUsd", "reason", "uncollectedNanoUsd"],
           properties: {
             id: {
               type: "string",
@@ -392,13 +353,11 @@ export const ANSWER_SCHEMAS = {
   },
   "keys.addresses": {
     type: "object",
-    required: ["addresses"],
     properties: {
       addresses: {
         type: "array",
         items: {
           type: "object",
-          required: ["ip", "lastUsedAt"],
           properties: {
             ip: { type: "string", description: "An IPv4 or IPv6 address." },
             lastUsedAt: {
@@ -415,34 +374,14 @@ export const ANSWER_SCHEMAS = {
   "keys.create": { $ref: "#/components/schemas/CreatedKey" },
   "keys.list": {
     type: "object",
-    required: ["keys", "nextCursor"],
     properties: {
       keys: {
         type: "array",
         items: {
           type: "object",
-          required: [
-            "usage",
-            "rotation",
-            "id",
-            "name",
-            "keyId",
-            "state",
-            "createdAt",
-            "revokedAt",
-            "replaces",
-          ],
           properties: {
             usage: {
               type: "object",
-              required: [
-                "lastUsedAt",
-                "lastUsedIp",
-                "addresses",
-                "requestsLastMinute",
-                "requestsLastHour",
-                "requestsLastDay",
-              ],
               properties: {
                 lastUsedAt: {
                   type: ["string", "null"],
@@ -504,7 +443,6 @@ export const ANSWER_SCHEMAS = {
   },
   "keys.revoke": {
     type: "object",
-    required: ["id", "name", "keyId", "state", "createdAt", "revokedAt", "replaces"],
     properties: {
       id: { type: "string", description: "The id of the key, a UUID." },
       name: { type: "string", description: "The name of the key." },
@@ -529,19 +467,6 @@ export const ANSWER_SCHEMAS = {
   "keys.rotate": { $ref: "#/components/schemas/CreatedKey" },
   "keys.usage": {
     type: "object",
-    required: [
-      "id",
-      "name",
-      "keyId",
-      "state",
-      "lastUsedAt",
-      "lastUsedIp",
-      "addresses",
-      "requestsLastMinute",
-      "requestsLastHour",
-      "requestsLastDay",
-      "rotation",
-    ],
     properties: {
       id: { type: "string", description: "The id of the key, a UUID." },
       name: { type: "string", description: "The name of the key." },
@@ -579,13 +504,11 @@ export const ANSWER_SCHEMAS = {
   },
   "usage.performance": {
     type: "object",
-    required: ["intervals", "upstreams", "measuredSince"],
     properties: {
       intervals: {
         type: "array",
         items: {
           type: "object",
-          required: ["requests", "errors", "latencyMs", "timeToFirstTokenMs", "start"],
           properties: {
             requests: { type: "integer", description: "The number of requests that reached an upstream." },
             errors: {
@@ -609,7 +532,6 @@ export const ANSWER_SCHEMAS = {
         type: "array",
         items: {
           type: "object",
-          required: ["requests", "errors", "latencyMs", "timeToFirstTokenMs", "upstream"],
           properties: {
             requests: { type: "integer", description: "The number of requests that reached an upstream." },
             errors: {
@@ -639,24 +561,11 @@ export const ANSWER_SCHEMAS = {
   },
   "usage.summary": {
     type: "object",
-    required: ["rows", "total"],
     properties: {
       rows: {
         type: "array",
         items: {
           type: "object",
-          required: [
-            "start",
-            "model",
-            "key",
-            "isOther",
-            "requests",
-            "errors",
-            "promptTokens",
-            "completionTokens",
-            "cachedTokens",
-            "costNanoUsd",
-          ],
           properties: {
             start: { type: "string", format: "date-time", description: "When the interval begins." },
             model: {
@@ -668,7 +577,6 @@ export const ANSWER_SCHEMAS = {
               anyOf: [
                 {
                   type: "object",
-                  required: ["id", "keyId", "name"],
                   properties: {
                     id: { type: "string", description: "The id of the key, a UUID." },
                     keyId: { type: "string", description: "Last 4 characters of the key string." },
@@ -700,7 +608,6 @@ export const ANSWER_SCHEMAS = {
       },
       total: {
         type: "object",
-        required: ["requests", "errors", "promptTokens", "completionTokens", "cachedTokens", "costNanoUsd"],
         properties: {
           requests: { type: "integer", description: "The number of requests, including refused ones." },
           errors: { type: "integer", description: "The requests answered with a status of 400 or more." },
@@ -722,7 +629,6 @@ export const ANSWER_SCHEMAS = {
 export const SHARED_SCHEMAS = {
   Limits: {
     type: "object",
-    required: ["requestsPerMinute", "tokensPerMinute", "concurrentRequests"],
     properties: {
       requestsPerMinute: { type: ["integer", "null"], description: "Requests in 60 seconds." },
       tokensPerMinute: {
@@ -737,7 +643,6 @@ export const SHARED_SCHEMAS = {
   },
   ValueCount: {
     type: "object",
-    required: ["value", "requests"],
     properties: {
       value: { type: "string", description: "The value." },
       requests: { type: "integer", description: "The number of requests." },
@@ -745,7 +650,6 @@ export const SHARED_SCHEMAS = {
   },
   CreatedKey: {
     type: "object",
-    required: ["id", "name", "keyId", "key", "state", "createdAt", "replaces"],
     properties: {
       id: { type: "string", description: "The id of the key, a UUID." },
       name: { type: "string", description: "The name of the key." },
@@ -761,7 +665,6 @@ export const SHARED_SCHEMAS = {
   },
   Rotation: {
     type: "object",
-    required: ["successorId", "idleAfterSeconds", "idleSince", "isIdle"],
     properties: {
       successorId: { type: "string", description: "The id of the successor." },
       idleAfterSeconds: {
@@ -783,7 +686,6 @@ export const SHARED_SCHEMAS = {
   },
   Percentiles: {
     type: "object",
-    required: ["p50", "p95"],
     properties: {
       p50: {
         type: ["integer", "null"],

@@ -21,7 +21,7 @@ export function restAnswerOf(answer: unknown): unknown {
   };
 }
 
-/** Converts the JSON Schema of a procedure's answer. There, a time has the format `date-time`, and a bigint the format `bigint`. */
+/** Converts the JSON Schema of a procedure's answer, of those that `npm run procedures` writes. */
 export function restSchemaOf(schema: Schema): Schema {
   const { properties } = schema;
   if (!isRecord(properties)) return restNode(schema);
@@ -75,12 +75,18 @@ function restTextOf(description: string): string {
 
 function restNode(schema: Schema): Schema {
   return Object.fromEntries(
-    Object.entries(schema).map(([keyword, value]) => {
-      if (keyword === "properties" && isRecord(value)) return [keyword, restProperties(value)];
-      if (keyword === "required") return [keyword, namesOf(value)];
-      if (keyword === "description") return [keyword, restTextOf(String(value))];
-      if (keyword === "format" && value === "bigint") return ["pattern", "^-?\\d+$"];
-      return [keyword, Array.isArray(value) ? value.map(restPart) : restPart(value)];
+    Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
+      if (keyword === "properties") {
+        const properties = restProperties(value as Readonly<Record<string, Schema>>);
+        // An answer has every field that its schema names.
+        return [
+          ["required", Object.keys(properties)],
+          ["properties", properties],
+        ];
+      }
+      if (keyword === "description") return [[keyword, restTextOf(String(value))]];
+      if (keyword === "format" && value === "bigint") return [["pattern", "^-?\\d+$"]];
+      return [[keyword, Array.isArray(value) ? value.map(restPart) : restPart(value)]];
     }),
   );
 }
@@ -89,15 +95,11 @@ function restPart(part: unknown): unknown {
   return isRecord(part) ? restNode(part) : part;
 }
 
-function namesOf(required: unknown): unknown {
-  return Array.isArray(required) ? required.map((name) => restNameOf(String(name))) : required;
-}
-
-function restProperties(properties: Readonly<Record<string, unknown>>): Schema {
+function restProperties(properties: Readonly<Record<string, Schema>>): Schema {
   return Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [
       restNameOf(name),
-      isAmount(name) ? amountSchemaOf(schema as Schema) : restNode(schema as Schema),
+      isAmount(name) ? amountSchemaOf(schema) : restNode(schema),
     ]),
   );
 }
