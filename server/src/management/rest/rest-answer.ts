@@ -1,11 +1,22 @@
 import { usdOf } from "../../catalog/prices.ts";
 import { page, type Schema } from "../../operations/openapi-parts.ts";
-import { isAmount, restNameOf } from "./rest-names.ts";
 
 /*
  * The rule by which REST writes the answers of procedures, for values and for their schemas: names in snake case, times in RFC 3339,
  * amounts as exact decimal numbers of US dollars in text, and a page of a list in the form of OpenAI's API.
  */
+
+const NANO_USD = "NanoUsd";
+
+/** A name of an input or an answer: an amount in nano-USD, such as `balanceNanoUsd`, is `balance_usd`. */
+export function restNameOf(name: string): string {
+  const named = isAmount(name) ? `${name.slice(0, -NANO_USD.length)}Usd` : name;
+  return named.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function isAmount(name: string): boolean {
+  return name.endsWith(NANO_USD);
+}
 
 /** Writes the answer of a procedure. */
 export function restAnswerOf(answer: unknown): unknown {
