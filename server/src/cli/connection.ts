@@ -20,7 +20,7 @@ export function operatorOf(environment: Environment): OstiaryOperator {
 }
 
 /** Signs in as the configured operator, for as long as `use` takes. */
-export async function asPerson<Result>(
+export async function asConfiguredOperator<Result>(
   environment: Environment,
   use: (trpc: Trpc) => Promise<Result>,
 ): Promise<Result> {

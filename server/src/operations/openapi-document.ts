@@ -31,10 +31,13 @@ export function openApiDocument(
   service: { readonly name: string; readonly version: string; readonly url: string },
 ): Schema {
   const paths: Record<string, Record<string, unknown>> = {};
+  const schemas = { Error: ERROR, MessagesError: MESSAGES_ERROR, Model: MODEL, AuditEntry: AUDIT_ENTRY };
   for (const { method, path, openapi } of operations) {
     if (openapi === null) continue;
+    const { schemas: own, ...description } = openapi;
+    Object.assign(schemas, own);
     const tags = [TAGS[path.split("/")[2] ?? ""]?.name ?? "Other"];
-    paths[path] = { ...paths[path], [method.toLowerCase()]: { tags, ...openapi } };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: { tags, ...description } };
   }
   return {
     openapi: "3.1.0",
@@ -59,7 +62,7 @@ export function openApiDocument(
         },
         managementToken: { type: "http", scheme: "bearer", description: "A management token, `mt-…`" },
       },
-      schemas: { Error: ERROR, MessagesError: MESSAGES_ERROR, Model: MODEL, AuditEntry: AUDIT_ENTRY },
+      schemas,
     },
   };
 }

@@ -14,6 +14,8 @@ export interface OperationDescription {
   readonly requestBody?: Schema;
   /** By status. */
   readonly responses: Readonly<Record<number, unknown>>;
+  /** Schemas that the description refers to, by their names. Operations that use the same name mean the same schema. */
+  readonly schemas?: Readonly<Record<string, Schema>>;
 }
 
 /** The error codes of every request with a key. */
