@@ -35,6 +35,7 @@ export function banner(facts: BannerFacts): string {
     "",
     `  dashboard   ${facts.url}/`,
     `  API         ${facts.url}/v1`,
+    `  docs        ${facts.url}/docs`,
     `  listens on  ${facts.listensOn}`,
     `  database    ${facts.database}`,
     `  models      ${models}`,
@@ -46,7 +47,8 @@ export function banner(facts: BannerFacts): string {
 
 function demoLines(url: string, model: string, demo: DemoAccount): string[] {
   return [
-    "The database was empty, so a demo account was created (OSTIARY_DEMO=0 turns this off).",
+    "A demo account was created, because the database was empty (OSTIARY_DEMO=0 turns this off).",
+    "",
     `Sign in to the dashboard as ${demo.email} with password ${demo.password}`,
     ...(demo.operator === null
       ? []
@@ -60,7 +62,8 @@ function demoLines(url: string, model: string, demo: DemoAccount): string[] {
 function keyLines(url: string, model: string, key: string): string[] {
   const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }] });
   return [
-    "This is its API key, which is not shown again. Try it:",
+    "",
+    "The command below contains the account's API key, which is not shown again. Try it:",
     "",
     `curl ${url}/v1/chat/completions \\`,
     `  -H "Authorization: Bearer ${key}" \\`,
