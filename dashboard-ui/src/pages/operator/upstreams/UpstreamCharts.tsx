@@ -33,7 +33,7 @@ export function UpstreamCharts({ period }: { readonly period: Period }) {
               <UpstreamPanel key={history.upstream} history={history} period={period} />
             ))}
             <p className={textStyles.small}>
-              Latency is of successful requests: half of them took no longer than p50, 95% no longer than p95.
+              Latency of successful requests. Half of them took at most p50, 95% took at most p95.
               {measuredSince === null
                 ? ""
                 : ` Measured since ${formatDateTime(measuredSince)}: the latest ${formatCount(20_000)} requests.`}
