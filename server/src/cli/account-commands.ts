@@ -69,8 +69,8 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
   accounts
     .command("create")
     .description("create an account and its first user; prints the user's password, which is not shown again")
-    .requiredOption("--email <address>")
-    .requiredOption("--name <text>")
+    .requiredOption("--email <address>", "e-mail address of the user")
+    .requiredOption("--name <text>", "name of the account")
     .addOption(plan().default("free"))
     .action(async (options: { email: string; name: string; plan: OperatedAccount["plan"] }) => {
       const created = await client().accounts.create({
@@ -143,7 +143,7 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
     .command("try-ip-rules")
     .description("test whether the rules let an address pass")
     .argument("<account>", ACCOUNT)
-    .argument("<address>")
+    .argument("<address>", "IP address of a client")
     .option("--rules <networks...>", "test these rules instead of the account's")
     .action(async (which: string, address: string, options: { rules?: string[] }) => {
       const { operator, id } = await find(which);
@@ -156,9 +156,9 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
     .command("set-limits")
     .description("set limits that differ from the plan's; \"plan\" restores the plan's; omitted limits stay")
     .argument("<account>", ACCOUNT)
-    .option("--requests-per-minute <number>")
-    .option("--tokens-per-minute <number>")
-    .option("--concurrent-requests <number>")
+    .option("--requests-per-minute <limit>", 'a number, or "plan"')
+    .option("--tokens-per-minute <limit>", 'a number, or "plan"')
+    .option("--concurrent-requests <limit>", 'a number, or "plan"')
     .addOption(reason())
     .action(async (which: string, options: Reason & Partial<Record<keyof LimitOverrides, string>>) => {
       const { operator, id } = await find(which);
@@ -192,7 +192,7 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
   program
     .command("reset-password")
     .description("set a new random password, end the user's sessions and revoke their management tokens")
-    .argument("<email>")
+    .argument("<email>", "e-mail address of the user")
     .option("--keep-tokens", "do not revoke the user's management tokens")
     .action(async (email: string, { keepTokens = false }: { readonly keepTokens?: boolean }) => {
       const reset = await client().users.resetPassword({ email, keepTokens });
