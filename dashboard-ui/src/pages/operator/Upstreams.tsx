@@ -84,7 +84,9 @@ function summaryOf(upstreams: readonly UpstreamHealth[]): string {
   if (upstreams.length === 0) return "";
   if (open.length === 0 && halfOpen.length === 0) return "All upstreams are healthy.";
   return [
-    open.length === 0 ? "" : `Down: ${open.join(", ")}. Requests use other routes.`,
+    open.length === 0
+      ? ""
+      : `Down: ${open.join(", ")}. Requests use other routes, or are refused where there are none.`,
     halfOpen.length === 0 ? "" : recoveringText(halfOpen),
   ]
     .join(" ")
