@@ -7,6 +7,7 @@ import { Answer } from "../../components/Answer.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { formatCount, formatDateTime, formatDuration } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
+import { Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import consoleStyles from "./console.module.css";
@@ -25,7 +26,7 @@ export function Status() {
       <Answer query={status} what="the status">
         {(node) => (
           <>
-            <p role="status">{problemsOf(node).join(" ") || "Everything works."}</p>
+            <Problems problems={problemsOf(node)} />
             <div className={consoleStyles.consoleColumns}>
               <Stores node={node} />
               <Process node={node} />
@@ -36,6 +37,25 @@ export function Status() {
         )}
       </Answer>
     </>
+  );
+}
+
+function Problems({ problems }: { readonly problems: readonly string[] }) {
+  if (problems.length === 0) {
+    return (
+      <Notice tone="good">
+        <p>Everything works.</p>
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="warning">
+      <ul className={listsStyles.lines}>
+        {problems.map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </Notice>
   );
 }
 
