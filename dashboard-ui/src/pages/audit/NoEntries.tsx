@@ -32,9 +32,7 @@ export function NoEntries({ filters, chosenKey, remove, clear }: NoEntriesProps)
     <Empty title="No entry matches" art="search">
       <p>No request matches {parts.length === 1 ? "this filter" : "all of these filters"}:</p>
       <Removals filters={filters} parts={parts} remove={remove} />
-      <p>
-        <Button onClick={clear}>Clear filters</Button>
-      </p>
+      {parts.length === 1 ? null : <Button onClick={clear}>Clear filters</Button>}
     </Empty>
   );
 }

@@ -99,10 +99,10 @@ function sortedBy({ by, isDescending }: Sorting, rows: readonly UsageTableRow[])
 function Errors({ total }: { readonly total: UsageTotals }) {
   return (
     <span>
-      {formatCount(total.errors)}
-      {total.errors === 0 ? null : (
-        <span className={usageStyles.usageRate}> {formatShare(total.errors / total.requests)}</span>
-      )}
+      {formatCount(total.errors)}{" "}
+      <span className={classes(usageStyles.usageRate, usageStyles.usageRateCell)}>
+        {total.errors === 0 ? "" : formatShare(total.errors / total.requests)}
+      </span>
     </span>
   );
 }

@@ -97,7 +97,6 @@ function RateChart({ upstream, figures, period }: FigureProps) {
           kind="line"
           {...timesOf(period)}
           series={[{ label: "Error rate", values: figures.errorRates }]}
-          isNamed
           format={formatShare}
           onPick={(part) => pick(part, { status: "error" })}
         />
@@ -111,17 +110,21 @@ function LatencyChart({ upstream, figures, period }: FigureProps) {
   return (
     <div>
       <h4>Latency</h4>
-      <Chart
-        label={`Latency of ${upstream}, ${period.words}`}
-        kind="line"
-        {...timesOf(period)}
-        series={[
-          { label: "p50", values: figures.p50 },
-          { label: "p95", values: figures.p95 },
-        ]}
-        format={(value) => formatDuration(Math.round(value))}
-        onPick={(part) => pick(part, {})}
-      />
+      {figures.p50.every((value) => value === null) ? (
+        <p className={textStyles.quiet}>No successful requests.</p>
+      ) : (
+        <Chart
+          label={`Latency of ${upstream}, ${period.words}`}
+          kind="line"
+          {...timesOf(period)}
+          series={[
+            { label: "p50", values: figures.p50 },
+            { label: "p95", values: figures.p95 },
+          ]}
+          format={(value) => formatDuration(Math.round(value))}
+          onPick={(part) => pick(part, {})}
+        />
+      )}
     </div>
   );
 }
