@@ -99,9 +99,10 @@ function sortedBy({ by, isDescending }: Sorting, rows: readonly UsageTableRow[])
 function Errors({ total }: { readonly total: UsageTotals }) {
   return (
     <span>
-      {formatCount(total.errors)}{" "}
+      {formatCount(total.errors)}
+      {total.errors === 0 ? null : " "}
       <span className={classes(usageStyles.usageRate, usageStyles.usageRateCell)}>
-        {total.errors === 0 ? "" : formatShare(total.errors / total.requests)}
+        {total.errors === 0 ? null : formatShare(total.errors / total.requests)}
       </span>
     </span>
   );
