@@ -25,10 +25,6 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     reason: "Runs until stopped. test/integration/newcomer.test.ts starts the service.",
   },
   {
-    command: /^OSTIARY_OPERATOR_EMAIL=.* npm start$/,
-    reason: "Runs until stopped. test/fixtures/operator.ts does it.",
-  },
-  {
     command: /^npm run (dev|check|bench|check-package|procedures|reference)( |$)/,
     reason: "Long-running commands for contributors; .ci/run runs the checks.",
   },

@@ -66,8 +66,8 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
   accounts
     .command("create")
     .description("create an account and its first user; prints the user's password, which is not shown again")
-    .requiredOption("--email <address>")
-    .requiredOption("--name <text>")
+    .requiredOption("--email <address>", "e-mail address of the user")
+    .requiredOption("--name <text>", "name of the account")
     .addOption(plan().default("free"))
     .action(async (options: { email: string; name: string; plan: OperatedAccount["plan"] }) => {
       const { name: accountName, ...rest } = options;
@@ -122,7 +122,7 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
     });
 
   ofAccount("try-ip-rules", "test whether the rules let an address pass")
-    .argument("<address>")
+    .argument("<address>", "IP address of a client")
     .option("--rules <networks...>", "test these rules instead of the account's")
     .action(async (which: string, address: string, options: { rules?: string[] }) => {
       const { operator, id } = await find(which);
@@ -135,11 +135,15 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
     "set-limits",
     "set limits that differ from the plan's; \"plan\" restores the plan's; omitted limits stay",
   )
-    .option("--requests-per-minute <number>", "requests in 60 seconds", limitOf("--requests-per-minute"))
-    .option("--tokens-per-minute <number>", "tokens in 60 seconds", limitOf("--tokens-per-minute"))
+    .option(
+      "--requests-per-minute <number>",
+      'requests in 60 seconds, or "plan"',
+      limitOf("--requests-per-minute"),
+    )
+    .option("--tokens-per-minute <number>", 'tokens in 60 seconds, or "plan"', limitOf("--tokens-per-minute"))
     .option(
       "--concurrent-requests <number>",
-      "requests that are answered at the same time",
+      'requests that are answered at the same time, or "plan"',
       limitOf("--concurrent-requests"),
     )
     .addOption(reason())
@@ -164,7 +168,7 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
   program
     .command("reset-password")
     .description("set a new random password, end the user's sessions and revoke their management tokens")
-    .argument("<email>")
+    .argument("<email>", "e-mail address of the user")
     .option("--keep-tokens", "do not revoke the user's management tokens")
     .action(async (email: string, { keepTokens = false }: { readonly keepTokens?: boolean }) => {
       const reset = await client().users.resetPassword({ email, keepTokens });

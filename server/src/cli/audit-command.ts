@@ -34,7 +34,7 @@ export function addAuditCommands(program: Command, { client, print }: CommandPar
       if (wrong.length > 0) process.exitCode = 1;
     });
 
-  const audit = program.command("audit").description("the audit trail");
+  const audit = program.command("audit").description("list, export and verify the audit trail");
   audit
     .command("list", { isDefault: true })
     .description("list changes to accounts, keys, users and the service, newest first")

@@ -13,7 +13,7 @@ export function addJournalCommands(program: Command, { client, print }: CommandP
   const journal = program
     .command("journal")
     .description(
-      "rejected lines of a node's journal; with several nodes, set OSTIARY_BASE_URL to the node's own address",
+      "inspect, replay and discard rejected lines of a node's journal; with several nodes, set OSTIARY_BASE_URL to the node's own address",
     );
 
   journal

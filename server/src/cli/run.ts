@@ -28,9 +28,12 @@ Exit codes: 0 success; 1 the service refused the command or could not be reached
 /** The operator's command line: a program of its own, or a command of another one. */
 export function operatorProgram(run: OperatorRun): Command {
   const program = new Command("operator")
-    .description("Manages the service. Every change is recorded in the audit trail: see `audit`.")
+    .description(
+      "Manages the running service. Every change is recorded in the audit trail, which `audit` lists.",
+    )
     .summary("manage the running service: accounts, credit, audit trail, journal")
     .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
     .option("--json", "print JSON, for scripts")
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })

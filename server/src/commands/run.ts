@@ -33,7 +33,8 @@ export interface ServerRun {
 }
 
 const HELP = `
-Settings are environment variables: see docs/reference/configuration.md.
+Settings are environment variables. check-config prints their values, and a running service explains them at
+/docs/reference/configuration.
 
 Exit codes: 0 success; 1 the command failed, or a check has found something wrong; 2 invalid command.`;
 
@@ -46,6 +47,7 @@ export async function runServerCommand(run: ServerRun): Promise<void> {
     .description("A gateway between applications and language models.")
     .version(await readVersion(run.manifest), "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })
     .exitOverride();
@@ -90,7 +92,9 @@ function addCommands(program: Command, run: ServerRun): void {
     );
   program
     .command("backup-check")
-    .description("check a restored database: schema, balances, usage, audit log and audit trail")
+    .description(
+      "check a restored database without changing it: schema, balances, usage, audit log and audit trail",
+    )
     .option(
       "--hours <number>",
       "hours of usage before the newest entry to compare, 1 to 8784",

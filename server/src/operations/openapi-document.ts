@@ -45,7 +45,7 @@ export function openApiDocument(
       title: service.name,
       version: service.version,
       description:
-        "One API key for every model of the catalog. Any OpenAI client works with this base URL. What answers GET answers HEAD.",
+        "One API key for every model of the catalog. Any OpenAI client works with this base URL. Every path that supports GET supports HEAD.",
     },
     servers: [{ url: service.url }],
     security: [{ key: [] }],

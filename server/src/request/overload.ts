@@ -34,7 +34,7 @@ const RECOVERY_MS = 1_000;
 
 const FAILURE = new Failure(
   "server_is_overloaded",
-  "The service has more to do than it can. Try again shortly.",
+  "The service receives more requests than it can serve. Try again shortly.",
   { retryAfterMs: 1_000 },
 );
 

@@ -35,6 +35,7 @@ export function banner(facts: BannerFacts): string {
     "",
     `  dashboard   ${facts.url}/`,
     `  API         ${facts.url}/v1`,
+    `  docs        ${facts.url}/docs`,
     `  listens on  ${facts.listensOn}`,
     `  database    ${facts.database}`,
     `  models      ${models}`,
@@ -46,7 +47,8 @@ export function banner(facts: BannerFacts): string {
 
 function demoLines(url: string, model: string, { email, password, operator, key }: DemoAccount): string[] {
   const lines = [
-    "The database was empty, so a demo account was created (OSTIARY_DEMO=0 turns this off).",
+    "A demo account was created, because the database was empty (OSTIARY_DEMO=0 turns this off).",
+    "",
     `Sign in to the dashboard as ${email} with password ${password}`,
   ];
   if (operator !== null) {
@@ -55,7 +57,8 @@ function demoLines(url: string, model: string, { email, password, operator, key 
   const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }] });
   return [
     ...lines,
-    "This is its API key, which is not shown again. Try it:",
+    "",
+    "The command below contains the account's API key, which is not shown again. Try it:",
     "",
     `curl ${url}/v1/chat/completions \\`,
     `  -H "Authorization: Bearer ${key}" \\`,
