@@ -46,6 +46,14 @@ describe("a chat completion for a client of Anthropic", () => {
     expect(new Set(content.map(({ id }: { id: string }) => id)).size).toBe(2);
   });
 
+  it("ends its turn if the server tells of calls that it has not made", async () => {
+    other.answers(200, completion([], "no call"));
+    expect(await whole(messages(openai, "m", MESSAGE))).toMatchObject({
+      stop_reason: "end_turn",
+      content: [{ type: "text", text: "no call" }],
+    });
+  });
+
   it("is a failure if a call has no name", async () => {
     other.answers(200, completion([{ id: "a", type: "function", function: { name: "", arguments: "{}" } }]));
     await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(MALFORMED);

@@ -81,7 +81,7 @@ class ChunkReader extends AnswerReader {
     for (const { number, extra } of this.#all) {
       this.found({ kind: "call-end", call: number, signature: signatureOf(extra) });
     }
-    const reason = this.#all.length > 0 && this.#reason === "stop" ? "calls" : finishOf(this.#reason);
+    const reason = finishOf(this.#reason, this.#all.length > 0);
     const stopSequence = reason === "stop" ? this.#stopSequence : null;
     this.found({ kind: "finish", reason, stopSequence, usage });
   }
@@ -154,15 +154,17 @@ function signatureOf(extra: Json): Signature | null {
     : null;
 }
 
-function finishOf(reason: string): FinishReason {
+/** Some servers tell of calls that they have not made, or not of those that they have. */
+function finishOf(reason: string, hasCalls: boolean): FinishReason {
   switch (reason) {
     case "length":
       return "length";
     case "content_filter":
       return "filter";
+    case "stop":
     case "tool_calls":
     case "function_call":
-      return "calls";
+      return hasCalls ? "calls" : "stop";
     default:
       return "stop";
   }
