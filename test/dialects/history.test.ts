@@ -2,11 +2,14 @@ import { describe, expect, it } from "vitest";
 import { chat, messages, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
 
 // Histories that clients send, as upstreams get them.
-const vendor = replayVendor(/https:\/\/models\.example\/v1\/(?:chat\/completions|responses|messages)/);
+const vendor = replayVendor(
+  /https:\/\/models\.example\/v1\/(?:chat\/completions|responses|messages|models\/.*)/,
+);
 const baseUrl = "https://models.example/v1";
 const completions = upstreamOf("openai", { baseUrl });
 const responses = upstreamOf("openai-responses", { baseUrl });
 const anthropic = upstreamOf("anthropic", { baseUrl });
+const google = upstreamOf("google", { baseUrl });
 const USAGE = { prompt_tokens: 1, completion_tokens: 1 };
 const COMPLETION = {
   choices: [{ index: 0, message: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
@@ -71,6 +74,31 @@ describe("the items of an input", () => {
       ]);
     },
   );
+});
+
+describe("the detail of an image, which Codex sends with each", () => {
+  const image_url = "data:image/png;base64,iVBORw0KGgo=";
+  const input = (detail: string) => [user([{ type: "input_image", image_url, detail }])];
+
+  it("is left out for providers without it, and the client is told so", async () => {
+    vendor.answersOnce(200, MESSAGE);
+    const told = { ignored: ["input.0.content.0.detail"] };
+    expect(await respond(anthropic, "claude-x", { input: input("high") })).toMatchObject(told);
+    vendor.answers(200, {
+      candidates: [{ content: { parts: [{ text: "ok" }] }, finishReason: "STOP" }],
+      usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 },
+    });
+    expect(await respond(google, "gemini-3-pro", { input: input("original") })).toMatchObject(told);
+    expect(vendor.sent).toHaveLength(2);
+  });
+
+  it.each([
+    ["low", "low"],
+    ["high", "high"],
+    ["original", "high"],
+  ])("%s is %s for chat completions", async (detail, sent) => {
+    expect(await messagesFor(input(detail))).toMatchObject([{ content: [{ image_url: { detail: sent } }] }]);
+  });
 });
 
 describe("a tool that has failed", () => {

@@ -120,7 +120,7 @@ class PromptWriter implements Prompt {
       case "audio":
         throw cannot(part.at, "is audio, which this model's provider does not support");
       case "image":
-        if (part.detail !== null) {
+        if (part.detail !== null && part.isDetailOptional !== true) {
           throw cannot(`${part.at}.detail`, "is not supported by this model's provider; remove it");
         }
         return [{ ...this.#media(part), ...this.#breakpoints.of(part.cache) }];

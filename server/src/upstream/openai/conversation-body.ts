@@ -167,7 +167,9 @@ function userPart(part: UserPart): JsonObject {
     case "text":
       return { type: "text", text: part.text };
     case "image": {
-      const detail = part.detail === null ? {} : { detail: part.detail };
+      // Chat completions have no more than `high`.
+      const detail =
+        part.detail === null ? {} : { detail: part.detail === "original" ? "high" : part.detail };
       return { type: "image_url", image_url: { url: urlOf(part.source), ...detail } };
     }
     case "audio":

@@ -275,7 +275,7 @@ function imagePart({ image_url: url, detail }: JsonObject, at: string): ImagePar
   if (typeof url !== "string") throw cannot(`${at}.image_url`, "is required: this service stores no files");
   const source = mediaSourceOf(url, `${at}.image_url`);
   const asked = typeof detail === "string" && detail !== "auto" ? detail : null;
-  return { kind: "image", source, detail: asked, cache: null, at };
+  return { kind: "image", source, detail: asked, isDetailOptional: true, cache: null, at };
 }
 
 function filePart({ file_data: data, file_url: url, filename }: JsonObject, at: string): FilePart {
