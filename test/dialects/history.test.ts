@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chat, messages, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
+import { chat, messages, replayVendor, respond, streamText, upstreamOf, whole } from "./dialect.ts";
 
 // Histories that clients send, as upstreams get them.
 const vendor = replayVendor(
@@ -140,6 +140,22 @@ describe("a message of Anthropic", () => {
       output_tokens: 9,
       output_tokens_details: { reasoning_tokens: 7 },
     });
+  });
+});
+
+describe("a message of Anthropic that breaks off", () => {
+  it("has the tokens of its prompt, and no parts of an answer that is estimated", async () => {
+    const usage = { input_tokens: 10, output_tokens: 5, output_tokens_details: { thinking_tokens: 4 } };
+    const start = { type: "message_start", message: { ...MESSAGE, content: [], usage } };
+    vendor.streams(`event: message_start\ndata: ${JSON.stringify(start)}\n\n`);
+    const answer = await messages(anthropic, "claude-x", {
+      messages: [user("hi")],
+      max_tokens: 9,
+      stream: true,
+    });
+    if (answer.kind !== "stream") throw new Error("not a stream");
+    await expect(streamText(Promise.resolve(answer))).rejects.toThrow();
+    expect(answer.promptUsage?.()).toStrictEqual({ promptTokens: 10, completionTokens: 5, cachedTokens: 0 });
   });
 });
 
