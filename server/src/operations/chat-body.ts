@@ -15,6 +15,8 @@ export interface ChatInput extends ModelUse {
 const MAX_MESSAGES = 10_000;
 const MAX_TOOLS = 1_024;
 const MAX_STOPS = 64;
+/** Seeds are 64-bit integers. Their digits are forwarded as they are. */
+const MAX_SEED = 2 ** 63;
 /** The fields that say how long an answer may be. */
 export const MAX_TOKENS_FIELDS = ["max_completion_tokens", "max_tokens"];
 
@@ -56,10 +58,14 @@ export const chatBody = new BodySchema(
     frequency_penalty: penalty,
     logprobs: z.boolean().nullish(),
     top_logprobs: z.number().int().min(0).max(20).nullish(),
-    seed: z.number().int().nullish(),
-    stop: z.union([z.string(), z.array(z.string()).max(MAX_STOPS)]).nullish(),
+    seed: z.number().multipleOf(1, "must be a whole number").min(-MAX_SEED).max(MAX_SEED).nullish(),
+    stop: z
+      .union([z.string(), z.array(z.string()).max(MAX_STOPS)], "must be a text, or an array of texts")
+      .nullish(),
     tools: z.array(tool, { error: "must be an array of tools" }).max(MAX_TOOLS).nullish(),
-    tool_choice: z.union([z.string(), z.looseObject({ type: z.string() })]).nullish(),
+    tool_choice: z
+      .union([z.string(), z.looseObject({ type: z.string() })], "must be a text, or an object with a type")
+      .nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     response_format: z.looseObject({ type: z.string() }).nullish(),
   },
@@ -144,9 +150,10 @@ function mediaIn(messages: readonly JsonObject[]): { readonly images: number; re
   for (const { content } of messages) {
     if (!Array.isArray(content)) continue;
     for (const part of content) {
-      if (!isJsonObject(part) || typeof part.text === "string") continue;
+      if (!isJsonObject(part)) continue;
+      // A part may have a text as well.
       if (part.type === "image_url" || "image_url" in part) images++;
-      else files++;
+      else if (typeof part.text !== "string") files++;
     }
   }
   return { images, files };

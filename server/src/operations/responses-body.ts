@@ -27,10 +27,9 @@ const metadata = z
 export const responsesBody = new BodySchema(
   {
     model: modelName,
-    input: z.union(
-      [z.string(), z.array(item).min(1, "must hold at least one item").max(MAX_ITEMS)],
-      "must be a text, or an array of items that is not empty",
-    ),
+    input: z
+      .union([z.string(), z.array(item).max(MAX_ITEMS)], "must be a text, or an array of items")
+      .nullish(),
     instructions: z.string().nullish(),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
@@ -94,12 +93,21 @@ export function checkResponsesBody(body: JsonBody): ResponsesBody {
   if (data.background === true) {
     throw invalid("background", "is not supported. Leave it out and wait for the answer, or stream it");
   }
+  requireInput(body.value);
   requireFormat(body.value.text);
   requireToolChoice(body.value.tool_choice);
   const { input, tools } = body.value;
   if (Array.isArray(tools)) requireTools(tools, "tools");
   if (Array.isArray(input)) for (const [index, one] of input.entries()) requireItem(one, `input.${index}`);
   return data;
+}
+
+/** A request that continues a response may add nothing to it. */
+function requireInput({ input, previous_response_id: previous }: JsonObject): void {
+  if (typeof previous === "string" || typeof input === "string") return;
+  if (!Array.isArray(input) || input.length === 0) {
+    throw invalid("input", "must be a text, or an array of items that is not empty");
+  }
 }
 
 function requireToolChoice(choice: Json | undefined): void {
@@ -251,9 +259,10 @@ export function mediaInItems(items: readonly Json[]): { readonly images: number;
     if (!isJsonObject(one)) continue;
     for (const parts of [one.content, one.output]) {
       for (const part of Array.isArray(parts) ? parts : [parts]) {
-        if (!isJsonObject(part) || typeof part.text === "string") continue;
+        if (!isJsonObject(part)) continue;
+        // A part may have a text as well.
         if (part.type === "input_image" || "image_url" in part) images++;
-        else if (part.type !== "refusal") files++;
+        else if (typeof part.text !== "string" && part.type !== "refusal") files++;
       }
     }
   }

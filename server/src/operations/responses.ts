@@ -96,7 +96,11 @@ function run(parts: ModelOperationParts & ResponsesParts, call: ModelCall<Respon
 function readRequest({ responseStore }: ResponsesParts, body: JsonBody): ResponsesInput {
   const data = checkResponsesBody(body);
   const { input } = body.value;
-  const own: readonly Json[] = Array.isArray(input) ? input : [messageOf(input ?? "")];
+  const own: readonly Json[] = Array.isArray(input)
+    ? input
+    : typeof input === "string"
+      ? [messageOf(input)]
+      : [];
   return {
     model: data.model,
     maxTokens: data.max_output_tokens ?? null,

@@ -1,4 +1,4 @@
-import { type Conversation, cannot, nameOf } from "../conversation/conversation.ts";
+import { type Conversation, cannot, nameOf, type Turn } from "../conversation/conversation.ts";
 import type { Failure } from "../errors/failure.ts";
 
 export const UNSUPPORTED = "is not supported by this model's provider; remove it, or choose another model";
@@ -44,9 +44,19 @@ export function requireExpressible(conversation: Conversation, limits: Conversat
   }
 }
 
-/** Optional fields that the provider has no equivalent of, by the client's names. They are left out. */
+/** Optional fields that the provider has no equivalent of, by the client's names, and details of images. They are left out. */
 export function leftOutOf(conversation: Conversation, limits: ConversationLimits): readonly string[] {
-  return unsupportedBy(conversation, limits).map((field) => nameOf(conversation, field));
+  const fields = unsupportedBy(conversation, limits).map((field) => nameOf(conversation, field));
+  return [...fields, ...conversation.turns.flatMap(optionalDetails)];
+}
+
+function optionalDetails(turn: Turn): readonly string[] {
+  if (turn.role !== "user") return [];
+  return turn.parts.flatMap((part) =>
+    part.kind === "image" && part.detail !== null && part.isDetailOptional === true
+      ? [`${part.at}.detail`]
+      : [],
+  );
 }
 
 function unsupportedBy(

@@ -71,8 +71,9 @@ class MessageForwarder {
     return this.#hasFinalUsage ? readMessagesUsage(this.#usage) : null;
   }
 
+  /** Without parts of the answer, whose tokens are estimated where this is asked for. */
   get promptUsage(): Usage | null {
-    return readMessagesUsage(this.#usage);
+    return readMessagesUsage({ ...this.#usage, output_tokens_details: null });
   }
 
   heartbeat(): string {

@@ -120,7 +120,7 @@ class PromptWriter implements Prompt {
       case "audio":
         throw cannot(part.at, "is audio, which this model's provider does not support");
       case "image":
-        if (part.detail !== null) {
+        if (part.detail !== null && part.isDetailOptional !== true) {
           throw cannot(`${part.at}.detail`, "is not supported by this model's provider; remove it");
         }
         return [{ ...this.#media(part), ...this.#breakpoints.of(part.cache) }];
@@ -197,7 +197,8 @@ class PromptWriter implements Prompt {
   }
 }
 
-function isWritten(part: AssistantPart): boolean {
+/** Whether a part of a model is sent back: thoughts of other models are not. */
+export function isWritten(part: AssistantPart): boolean {
   if (part.kind === "reasoning") return part.signature?.provider === ANTHROPIC_SIGNATURE;
   return part.kind === "call" || part.text !== "";
 }

@@ -171,7 +171,7 @@ function userParts(part: UserPart): readonly JsonObject[] {
         { inlineData: { mimeType: part.format === "wav" ? "audio/wav" : "audio/mpeg", data: part.data } },
       ];
     case "image":
-      if (part.detail !== null) {
+      if (part.detail !== null && part.isDetailOptional !== true) {
         throw cannot(`${part.at}.detail`, "is not supported by this model's provider; remove it");
       }
       return [mediaPart(part)];

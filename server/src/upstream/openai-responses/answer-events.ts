@@ -8,14 +8,16 @@ import { RESPONSES_SIGNATURE } from "./conversation-body.ts";
 import { refusedResponse } from "./failed-response.ts";
 import { readResponsesUsage } from "./usage.ts";
 
+/** The states of a whole response that has ended with an answer. Some servers tell none. */
+export const ENDED = new Set<Json | undefined>(["completed", "incomplete", undefined]);
+
 /** The events of a whole response. @throws {UpstreamRefused} for a failed or malformed one. */
 export function eventsOfResponse(text: string): readonly AnswerEvent[] {
   const response = parseJsonObject(text);
   if (response === null) throw malformedResponse();
   if (response.status === "failed" || isJsonObject(response.error)) throw refusedResponse(response);
-  if (!Array.isArray(response.output)) throw malformedResponse();
+  if (!Array.isArray(response.output) || !ENDED.has(response.status)) throw malformedResponse();
   const reader = new ResponseReader();
-  for (const [index, item] of response.output.entries()) if (isJsonObject(item)) reader.endItem(item, index);
   reader.finish(response);
   return reader.takeEvents();
 }
@@ -35,6 +37,8 @@ class ResponseReader extends AnswerReader {
   readonly #calls = new Map<number, number>();
   /** The positions of items of which pieces were read. */
   readonly #begun = new Set<number>();
+  /** Whether an item was read to its end. */
+  #hasEnded = false;
   #hasRefused = false;
 
   read(text: string): void {
@@ -86,6 +90,7 @@ class ResponseReader extends AnswerReader {
 
   /** Completes an item. What no piece has brought is read from the item itself. */
   endItem(item: JsonObject, index: number): void {
+    this.#hasEnded = true;
     const isWhole = !this.#begun.has(index);
     if (item.type === "message" && isWhole) this.#message(item, index);
     if (item.type === "reasoning") {
@@ -102,7 +107,11 @@ class ResponseReader extends AnswerReader {
     this.found({ kind: "call-end", call, signature: null });
   }
 
-  finish({ status, incomplete_details: details, usage }: JsonObject): void {
+  /** @param response The whole response, of which some servers send the items only at the end. */
+  finish({ status, incomplete_details: details, usage, output }: JsonObject): void {
+    const isStreamed = this.#begun.size > 0 || this.#calls.size > 0 || this.#hasEnded;
+    const items = !isStreamed && Array.isArray(output) ? output : [];
+    for (const [index, item] of items.entries()) if (isJsonObject(item)) this.endItem(item, index);
     const reason = isJsonObject(details) ? details.reason : null;
     this.found({
       kind: "finish",

@@ -25,5 +25,7 @@ function statusOf(code: Json | undefined): number {
   if (typeof code !== "string") return 500;
   // Refusals of pictures: image_too_large, invalid_image_url and others.
   if (/image/.test(code)) return 400;
+  // Refusals of what is asked: cyber_policy, content_policy_violation and others. Sent again, the request is refused again.
+  if (/policy/.test(code)) return 400;
   return (Object.hasOwn(STATUSES, code) ? STATUSES[code] : undefined) ?? 500;
 }

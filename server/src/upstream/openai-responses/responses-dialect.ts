@@ -1,5 +1,5 @@
 import { responseUsageOf } from "../../conversation/response-format.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { JsonBody } from "../../json/json-body.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type {
@@ -16,7 +16,7 @@ import { withOptionalReasoning } from "../optional-reasoning.ts";
 import { answerText, bearerOf, eventDataOf, postJson } from "../post-json.ts";
 import { malformedResponse } from "../refusal.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
-import { eventsOfResponse, eventsOfStream } from "./answer-events.ts";
+import { ENDED, eventsOfResponse, eventsOfStream } from "./answer-events.ts";
 import { responsesBodyOf } from "./conversation-body.ts";
 import { ResponseEditor } from "./edited-response.ts";
 import { EncryptedReasoning } from "./encrypted-reasoning.ts";
@@ -66,9 +66,6 @@ async function converse(
 function post(transport: Transport, call: UpstreamCall, body: string): Promise<TransportResponse> {
   return postJson(transport, call, { path: "/responses", headers: bearerOf(call), body });
 }
-
-/** The states of a response that has ended. Some servers tell none. */
-const ENDED = new Set<Json | undefined>(["completed", "incomplete", undefined]);
 
 function wholeResponse(call: ForwardCall, text: string): WholeAnswer {
   const response = JsonBody.parse(text);

@@ -77,11 +77,13 @@ class ChunkReader extends AnswerReader {
   finish(usage: Usage | null = this.#usage): void {
     if (this.#reason === null)
       throw new TransportError("cut", "the upstream's stream ended without a finish");
+    const reason = finishOf(this.#reason, this.#all.length > 0);
     this.#endReasoning();
-    for (const { number, extra } of this.#all) {
+    // The input of the last call of an answer that was cut off may be incomplete.
+    const ended = reason === "length" || reason === "filter" ? this.#all.slice(0, -1) : this.#all;
+    for (const { number, extra } of ended) {
       this.found({ kind: "call-end", call: number, signature: signatureOf(extra) });
     }
-    const reason = this.#all.length > 0 && this.#reason === "stop" ? "calls" : finishOf(this.#reason);
     const stopSequence = reason === "stop" ? this.#stopSequence : null;
     this.found({ kind: "finish", reason, stopSequence, usage });
   }
@@ -154,15 +156,17 @@ function signatureOf(extra: Json): Signature | null {
     : null;
 }
 
-function finishOf(reason: string): FinishReason {
+/** Some servers tell of calls that they have not made, or not of those that they have. */
+function finishOf(reason: string, hasCalls: boolean): FinishReason {
   switch (reason) {
     case "length":
       return "length";
     case "content_filter":
       return "filter";
+    case "stop":
     case "tool_calls":
     case "function_call":
-      return "calls";
+      return hasCalls ? "calls" : "stop";
     default:
       return "stop";
   }

@@ -107,7 +107,8 @@ function messagesOf(turn: Turn): readonly JsonObject[] {
     case "user":
       return [{ role: "user", content: userContent(turn.parts) }];
     case "assistant":
-      return [assistantMessage(turn.parts)];
+      // A message with neither text nor calls is refused. A model may have had nothing but thoughts, which are not sent back.
+      return turn.parts.some(({ kind }) => kind !== "reasoning") ? [assistantMessage(turn.parts)] : [];
     case "tool":
       return toolMessages(turn.parts);
   }
@@ -140,12 +141,12 @@ function assistantMessage(parts: readonly AssistantPart[]): JsonObject {
 function toolMessages(results: readonly ToolResultPart[]): readonly JsonObject[] {
   const media = results.flatMap(({ parts }) => parts.filter((part) => part.kind !== "text"));
   return [
-    ...results.map(({ callId, parts }) => ({
+    ...results.map(({ callId, parts, isError }) => ({
       role: "tool",
       tool_call_id: callId,
-      content: parts
-        .flatMap((part) => (part.kind === "text" ? [part.text] : [`[${part.kind} below]`]))
-        .join("\n"),
+      content:
+        (isError ? "Error: " : "") +
+        parts.map((part) => (part.kind === "text" ? part.text : `[${part.kind} below]`)).join("\n"),
     })),
     ...(media.length === 0 ? [] : [{ role: "user", content: userContent(media) }]),
   ];
@@ -166,7 +167,9 @@ function userPart(part: UserPart): JsonObject {
     case "text":
       return { type: "text", text: part.text };
     case "image": {
-      const detail = part.detail === null ? {} : { detail: part.detail };
+      // Chat completions have no more than `high`.
+      const detail =
+        part.detail === null ? {} : { detail: part.detail === "original" ? "high" : part.detail };
       return { type: "image_url", image_url: { url: urlOf(part.source), ...detail } };
     }
     case "audio":

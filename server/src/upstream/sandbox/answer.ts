@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isJsonObject } from "../../json/json.ts";
 import { type ChatRequest, SandboxRefusal, type SandboxTool } from "./chat-request.ts";
 import { instanceOf } from "./schema-instance.ts";
 import { echo, lorem, type TextPieces, untilStop, upTo } from "./text.ts";
@@ -116,9 +117,11 @@ function callOf(tool: SandboxTool, request: ChatRequest, at: number): ToolCall {
     .update(JSON.stringify([tool, request.messages, at]))
     .digest("hex");
   const parameters = Object.keys(tool.parameters).length === 0 ? { type: "object" } : tool.parameters;
+  const input = instanceOf(parameters, lastUserText(request));
   return {
     id: `call_${digest.slice(0, 24)}`,
     name: tool.name,
-    arguments: JSON.stringify(instanceOf(parameters, lastUserText(request))),
+    // Arguments are an object, whatever the schema says.
+    arguments: JSON.stringify(isJsonObject(input) ? input : {}),
   };
 }

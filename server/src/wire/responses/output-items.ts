@@ -188,13 +188,13 @@ export abstract class CallItem implements OutputItem {
 
   close(status: ItemStatus): string {
     if (this.status !== "in_progress") return "";
-    const inputDone = this.endInput();
+    const inputDone = this.endInput(status);
     this.status = status;
     const { index, emit } = this.place;
     return inputDone + emit("response.output_item.done", { output_index: index, item: this.value() });
   }
 
-  protected abstract endInput(): string;
+  protected abstract endInput(status: ItemStatus): string;
 
   protected emit(type: string, fields: JsonObject): string {
     const { index, emit } = this.place;
@@ -221,9 +221,9 @@ class FunctionCallItem extends CallItem {
     return { id, type: "function_call", status, call_id, ...this.named, arguments: this.#input };
   }
 
-  protected endInput(): string {
-    // A tool without parameters may be called without input. Clients parse it.
-    const filled = this.#input === "" ? this.add("{}") : "";
+  protected endInput(status: ItemStatus): string {
+    // A tool without parameters may be called without input. Clients parse it. A call that was cut off must not become a whole one.
+    const filled = this.#input === "" && status === "completed" ? this.add("{}") : "";
     const { name } = this.tool;
     return filled + this.emit("response.function_call_arguments.done", { name, arguments: this.#input });
   }

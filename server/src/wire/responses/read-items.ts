@@ -58,8 +58,9 @@ class ItemReader {
   readonly #ignored: string[] = [];
   /** Where the calls made so far stand, to which a signature may belong. */
   readonly #calls = new Map<string, { readonly parts: AssistantPart[]; readonly index: number }>();
+  /** The results of the calls of a turn, which follow it: most providers refuse anything in between. */
+  readonly #results = new Map<readonly AssistantPart[], ToolResultPart[]>();
   #said: AssistantPart[] | null = null;
-  #results: ToolResultPart[] | null = null;
 
   constructor(context: ItemContext) {
     this.#context = context;
@@ -104,7 +105,6 @@ class ItemReader {
       return;
     }
     this.#said = null;
-    this.#results = null;
     const parts = userParts(content, contentAt);
     if (role === "user") this.#turns.push({ role: "user", parts });
     else this.#turns.push({ role: "system", parts: parts.map(textOnly) });
@@ -162,20 +162,23 @@ class ItemReader {
   }
 
   #addResult(callId: Json | undefined, parts: ToolResultPart["parts"], at: string): void {
-    if (typeof callId !== "string" || !this.#calls.has(callId)) {
+    const call = typeof callId === "string" ? this.#calls.get(callId) : undefined;
+    if (typeof callId !== "string" || call === undefined) {
       throw cannot(at, "must be the id of a call that an earlier item has made");
     }
-    this.#said = null;
-    if (this.#results === null) {
-      this.#results = [];
-      this.#turns.push({ role: "tool", parts: this.#results });
+    if (this.#said === call.parts) this.#said = null;
+    let results = this.#results.get(call.parts);
+    if (results === undefined) {
+      results = [];
+      this.#results.set(call.parts, results);
+      const turn = this.#turns.findLastIndex((one) => one.parts === call.parts);
+      this.#turns.splice(turn + 1, 0, { role: "tool", parts: results });
     }
-    this.#results.push({ kind: "result", callId, parts, isError: false, cache: null, at });
+    results.push({ kind: "result", callId, parts, isError: false, cache: null, at });
   }
 
   /** @returns the parts of the assistant's turn. */
   #say(...parts: readonly AssistantPart[]): AssistantPart[] {
-    this.#results = null;
     if (this.#said === null) {
       if (parts.length === 0) return [];
       this.#said = [];
@@ -272,7 +275,7 @@ function imagePart({ image_url: url, detail }: JsonObject, at: string): ImagePar
   if (typeof url !== "string") throw cannot(`${at}.image_url`, "is required: this service stores no files");
   const source = mediaSourceOf(url, `${at}.image_url`);
   const asked = typeof detail === "string" && detail !== "auto" ? detail : null;
-  return { kind: "image", source, detail: asked, cache: null, at };
+  return { kind: "image", source, detail: asked, isDetailOptional: true, cache: null, at };
 }
 
 function filePart({ file_data: data, file_url: url, filename }: JsonObject, at: string): FilePart {
