@@ -1,16 +1,16 @@
 import type { AccountId } from "../contract/account.ts";
 import { EARLY_RESPONSE_SIGNS } from "../conversation/response-format.ts";
-import type { TextSealer } from "../conversation/sealed-signature.ts";
 import type { PaidCall } from "../credits/price-request.ts";
-import { Failure } from "../errors/failure.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { ResponseStore } from "../responses/response-store.ts";
+import type { Sealer } from "../secrets/sealer.ts";
 import { newId } from "../wire/responses/output-items.ts";
 import { responsesRequest } from "../wire/responses/responses-request.ts";
-import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, RATE_HEADERS, schemaOf } from "./openapi-parts.ts";
+import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, modelAnswer, schemaOf } from "./openapi-parts.ts";
 import type { ModelCall, ModelOperation, ModelUse } from "./operation.ts";
+import { invalid } from "./query-parameters.ts";
 import {
   checkResponsesBody,
   isReference,
@@ -20,9 +20,9 @@ import {
 } from "./responses-body.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
 
-export interface ResponsesParts {
+export interface ResponsesParts extends ModelOperationParts {
   readonly responseStore: ResponseStore;
-  readonly sealer: TextSealer;
+  readonly sealer: Sealer;
   /** Called when a response could not be stored. */
   readonly onNotStored: (error: unknown) => void;
 }
@@ -42,7 +42,7 @@ export interface ResponsesInput extends ModelUse {
 }
 
 /** `POST /v1/responses`. */
-export function createResponse(parts: ModelOperationParts & ResponsesParts): ModelOperation<ResponsesInput> {
+export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesInput> {
   return {
     kind: "model",
     method: "POST",
@@ -54,14 +54,7 @@ export function createResponse(parts: ModelOperationParts & ResponsesParts): Mod
       parameters: [IDEMPOTENCY_KEY],
       requestBody: body(schemaOf(responsesBody.schema)),
       responses: {
-        200: {
-          description: "As OpenAI's responses; `model` is the catalog's id",
-          headers: RATE_HEADERS,
-          content: {
-            "application/json": { schema: { type: "object" } },
-            "text/event-stream": { schema: { type: "string" } },
-          },
-        },
+        200: modelAnswer("As OpenAI's responses; `model` is the catalog's id"),
         ...errors([...MODEL_ERRORS, "not_found"]),
       },
     },
@@ -69,28 +62,16 @@ export function createResponse(parts: ModelOperationParts & ResponsesParts): Mod
     outputTokenFields: MAX_OUTPUT_TOKENS_FIELDS,
     signs: EARLY_RESPONSE_SIGNS,
     read: (body) => readRequest(parts, body),
-    resolve: (input, { accountId }) => resolveRequest(parts, input, accountId),
-    modelUse: (input) => input,
-    run: (call) => run(parts, call),
+    resolve: (input, accountId) => resolveRequest(parts, input, accountId),
+    run: (call) => {
+      const { input, accountId, paid } = call;
+      const { sealer } = parts;
+      const options = { ...input, sealer, sealContext: `reasoning\n${accountId}` };
+      const complete = (response: JsonObject) => store(parts, call, response);
+      const request = responsesRequest(withinCredit(input.body, paid), options);
+      return runAnswer(parts, call, request, input.isStored ? complete : null);
+    },
   };
-}
-
-function run(parts: ModelOperationParts & ResponsesParts, call: ModelCall<ResponsesInput>) {
-  const { input, accountId } = call;
-  const { stream, isStored, previousResponseId, firstOwn } = input;
-  const request = responsesRequest(withinCredit(input.body, call.paid), {
-    stream,
-    isStored,
-    previousResponseId,
-    firstOwn,
-    sealer: parts.sealer,
-    sealContext: `reasoning\n${accountId}`,
-  });
-  if (!isStored) return runAnswer(parts, call, { request });
-  return runAnswer(parts, call, {
-    request,
-    complete: (response) => store(parts, call, response),
-  });
 }
 
 function readRequest({ responseStore }: ResponsesParts, body: JsonBody): ResponsesInput {
@@ -146,11 +127,8 @@ function referencesIn(items: readonly Json[]): readonly string[] {
   const ids = new Set<string>();
   for (const [index, item] of items.entries()) {
     if (!isReference(item)) continue;
-    const param = `input.${index}.id`;
     if (ids.has(item.id)) {
-      throw new Failure("invalid_request", `${param}: the item is referred to twice. Send it once.`, {
-        param,
-      });
+      throw invalid(`input.${index}.id`, "the item is referred to twice. Send it once.");
     }
     ids.add(item.id);
   }

@@ -2,13 +2,7 @@ import {
   type AssistantPart,
   type Conversation,
   cannot,
-  EFFORTS,
-  type Effort,
   EMPTY_CONVERSATION,
-  type FilePart,
-  type ImagePart,
-  type OutputFormat,
-  type Reasoning,
   type Signature,
   type TextPart,
   type Tool,
@@ -19,20 +13,29 @@ import {
 } from "../../conversation/conversation.ts";
 import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { arrayOf, numberOf, objectOf, textOf, textsOf } from "../members.ts";
+import {
+  audioPart,
+  COMMON_NAMES,
+  commonFieldsOf,
+  effortOf,
+  formatOf,
+  functionOf,
+  imagePart,
+  otherFieldsOf,
+  partsOf,
+  textPart,
+} from "../openai-fields.ts";
 
 /** What chat completions call the fields of a conversation, where the names differ. */
 const NAMES: Conversation["names"] = {
+  ...COMMON_NAMES,
   turns: "messages",
   maxTokens: "max_tokens",
-  topP: "top_p",
   presencePenalty: "presence_penalty",
   frequencyPenalty: "frequency_penalty",
-  toolChoice: "tool_choice",
-  parallelToolCalls: "parallel_tool_calls",
   format: "response_format",
   reasoning: "reasoning_effort",
-  serviceTier: "service_tier",
-  promptCacheKey: "prompt_cache_key",
 };
 
 /** Fields that a conversation has, or that say nothing about the answer. */
@@ -65,13 +68,13 @@ const READ = new Set([
 ]);
 
 /** Values of other fields that ask for nothing special. */
-const NEUTRAL: Readonly<Record<string, (value: Json) => boolean>> = {
-  n: (value) => value === 1,
-  logprobs: (value) => value === false,
-  top_logprobs: (value) => value === 0,
-  logit_bias: (value) => isJsonObject(value) && Object.keys(value).length === 0,
-  modalities: (value) => Array.isArray(value) && value.length === 1 && value[0] === "text",
-};
+const NEUTRAL = new Map<string, (value: Json) => boolean>([
+  ["n", (value) => value === 1],
+  ["logprobs", (value) => value === false],
+  ["top_logprobs", (value) => value === 0],
+  ["logit_bias", (value) => isJsonObject(value) && Object.keys(value).length === 0],
+  ["modalities", (value) => Array.isArray(value) && value.length === 1 && value[0] === "text"],
+]);
 
 /**
  * Reads a valid chat request.
@@ -80,40 +83,25 @@ const NEUTRAL: Readonly<Record<string, (value: Json) => boolean>> = {
  */
 export function readChatConversation(body: JsonObject): Conversation {
   const tools = toolsOf(body.tools);
+  const { reasoning_effort: asked, response_format: format } = body;
+  const effort = effortOf(asked, "reasoning_effort");
   return {
     ...EMPTY_CONVERSATION,
-    turns: turnsOf(Array.isArray(body.messages) ? body.messages : []),
+    ...commonFieldsOf(body),
+    turns: turnsOf(arrayOf(body.messages)),
     tools,
     toolChoice: toolChoiceOf(body.tool_choice, tools.length > 0),
-    parallelToolCalls: typeof body.parallel_tool_calls === "boolean" ? body.parallel_tool_calls : null,
-    maxTokens: number(body.max_completion_tokens) ?? number(body.max_tokens),
-    temperature: number(body.temperature),
-    topP: number(body.top_p),
-    presencePenalty: number(body.presence_penalty),
-    frequencyPenalty: number(body.frequency_penalty),
-    seed: number(body.seed),
-    stop: stopsOf(body.stop),
-    format: formatOf(body.response_format),
-    reasoning: reasoningOf(body.reasoning_effort),
-    verbosity: text(body.verbosity),
-    serviceTier: text(body.service_tier),
-    promptCacheKey: text(body.prompt_cache_key),
-    user: text(body.safety_identifier) ?? text(body.user),
-    metadata: isJsonObject(body.metadata) ? body.metadata : null,
+    maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
+    presencePenalty: numberOf(body.presence_penalty),
+    frequencyPenalty: numberOf(body.frequency_penalty),
+    seed: numberOf(body.seed),
+    stop: typeof body.stop === "string" ? [body.stop] : textsOf(body.stop),
+    format: formatOf(format, objectOf(format).json_schema, "response_format"),
+    reasoning: effort === null ? null : { effort, budgetTokens: null, summary: null },
+    verbosity: textOf(body.verbosity),
     names: NAMES,
-    others: othersIn(body),
+    others: new Map(otherFieldsOf(body, READ, NEUTRAL)),
   };
-}
-
-function othersIn(body: JsonObject): ReadonlyMap<string, Json> {
-  return new Map(
-    Object.entries(body).filter((entry): entry is [string, Json] => {
-      const [name, value] = entry;
-      if (value === undefined || value === null || READ.has(name)) return false;
-      const isNeutral = Object.hasOwn(NEUTRAL, name) ? NEUTRAL[name] : undefined;
-      return isNeutral?.(value) !== true;
-    }),
-  );
 }
 
 /** What messages may have beside role and content. What is not known might change the answer. */
@@ -158,7 +146,7 @@ function turnOf(message: JsonObject, at: string, called: Set<string>): Turn {
     case "developer":
       return { role: "system", parts: textParts(content, `${at}.content`) };
     case "user":
-      return { role: "user", parts: userParts(content, `${at}.content`) };
+      return { role: "user", parts: partsOf(content, `${at}.content`, userPart) };
     case "assistant": {
       const calls = callsOf(message.tool_calls, `${at}.tool_calls`);
       for (const { id } of calls) called.add(id);
@@ -183,64 +171,42 @@ function turnOf(message: JsonObject, at: string, called: Set<string>): Turn {
 
 function saidParts({ content, refusal }: JsonObject, at: string): AssistantPart[] {
   const said = content === null || content === undefined ? [] : textParts(content, `${at}.content`);
-  const parts = said.filter(({ text: part }) => part !== "");
+  const parts = said.filter(({ text }) => text !== "");
   if (parts.length > 0 || typeof refusal !== "string") return parts;
   return [{ kind: "refusal", text: refusal, cache: null, at: `${at}.refusal` }];
 }
 
-function textParts(content: Json | undefined, at: string): TextPart[] {
-  if (typeof content === "string") return [{ kind: "text", text: content, cache: null, at }];
-  if (!Array.isArray(content)) throw cannot(at, "must be a text, or an array of texts");
-  return content.map((part: Json, index) => {
-    const { type, text: ofText, refusal } = isJsonObject(part) ? part : {};
-    const said = type === "text" ? ofText : type === "refusal" ? refusal : null;
-    if (typeof said !== "string") throw cannot(`${at}.${index}`, "must be a text part for this model");
-    return { kind: "text", text: said, cache: null, at: `${at}.${index}` };
+function textParts(content: Json | undefined, contentAt: string): TextPart[] {
+  return partsOf(content, contentAt, (part, at) => {
+    const { type, text, refusal } = objectOf(part);
+    const said = type === "text" ? text : type === "refusal" ? refusal : null;
+    if (typeof said !== "string") throw cannot(at, "must be a text part for this model");
+    return textPart(said, at);
   });
-}
-
-function userParts(content: Json | undefined, at: string): UserPart[] {
-  if (typeof content === "string") return [{ kind: "text", text: content, cache: null, at }];
-  if (!Array.isArray(content)) throw cannot(at, "must be a text, or an array of parts");
-  return content.map((part: Json, index) => userPart(part, `${at}.${index}`));
 }
 
 function userPart(part: Json, at: string): UserPart {
   if (!isJsonObject(part)) throw cannot(at, "must be a part of a message");
-  if (part.type === "text" && typeof part.text === "string") {
-    return { kind: "text", text: part.text, cache: null, at };
+  const { type, text, image_url: image, file } = part;
+  if (type === "text" && typeof text === "string") return textPart(text, at);
+  if (type === "image_url" && isJsonObject(image)) {
+    return imagePart(mediaSourceOf(image.url, `${at}.image_url.url`), image.detail, `${at}.image_url`);
   }
-  if (part.type === "image_url" && isJsonObject(part.image_url)) {
-    return imagePart(part.image_url, `${at}.image_url`);
+  if (type === "input_audio") return audioPart(part.input_audio, `${at}.input_audio`);
+  if (type === "file" && isJsonObject(file)) {
+    const source = typeof file.file_data === "string" ? dataSourceOf(file.file_data) : null;
+    if (source === null) throw cannot(`${at}.file.file_data`, "must be a data URL with base64");
+    return { kind: "file", source, filename: textOf(file.filename), cache: null, at: `${at}.file` };
   }
-  if (part.type === "input_audio" && isJsonObject(part.input_audio)) {
-    const { data, format } = part.input_audio;
-    if (typeof data !== "string" || (format !== "wav" && format !== "mp3")) {
-      throw cannot(`${at}.input_audio`, "must have base64 data, and wav or mp3 as its format");
-    }
-    return { kind: "audio", data, format, cache: null, at: `${at}.input_audio` };
-  }
-  if (part.type === "file" && isJsonObject(part.file)) return filePart(part.file, `${at}.file`);
   throw cannot(at, "is not supported by this model");
-}
-
-function imagePart({ url, detail }: JsonObject, at: string): ImagePart {
-  const source = mediaSourceOf(url, `${at}.url`);
-  return { kind: "image", source, detail: text(detail) === "auto" ? null : text(detail), cache: null, at };
-}
-
-function filePart({ file_data: data, filename }: JsonObject, at: string): FilePart {
-  const source = typeof data === "string" ? dataSourceOf(data) : null;
-  if (source === null) throw cannot(`${at}.file_data`, "must be a data URL with base64");
-  return { kind: "file", source, filename: text(filename), cache: null, at };
 }
 
 function callsOf(calls: Json | undefined, at: string): ToolCallPart[] {
   if (calls === undefined || calls === null) return [];
   if (!Array.isArray(calls)) throw cannot(at, "must be an array of calls");
   return calls.map((call: Json, index) => {
-    const { id, function: called, extra_content: extra } = isJsonObject(call) ? call : {};
-    const { name, arguments: input } = isJsonObject(called) ? called : {};
+    const { id, function: called, extra_content: extra } = objectOf(call);
+    const { name, arguments: input } = objectOf(called);
     if (typeof id !== "string" || typeof name !== "string" || typeof input !== "string") {
       throw cannot(`${at}.${index}`, "must be a call of a function, with an id, a name and arguments");
     }
@@ -251,26 +217,17 @@ function callsOf(calls: Json | undefined, at: string): ToolCallPart[] {
 
 /** What Google wants back with its call, and nothing else that a client may have put there. */
 function signatureOf(extra: Json | undefined): Signature | null {
-  const google = isJsonObject(extra) ? extra.google : null;
-  const thoughtSignature = isJsonObject(google) ? google.thoughtSignature : null;
+  const { thoughtSignature } = objectOf(objectOf(extra).google);
   return typeof thoughtSignature === "string" ? { provider: "google", fields: { thoughtSignature } } : null;
 }
 
 function toolsOf(value: Json | undefined): Tool[] {
-  if (!Array.isArray(value)) return [];
-  return value.map((tool: Json, index) => {
-    const called = isJsonObject(tool) && tool.type === "function" ? tool.function : null;
-    if (!isJsonObject(called) || typeof called.name !== "string") {
+  return arrayOf(value).map((tool, index) => {
+    const { type, function: called } = objectOf(tool);
+    if (type !== "function" || !isJsonObject(called) || typeof called.name !== "string") {
       throw cannot(`tools.${index}`, "must be a function for this model");
     }
-    const { name, description, parameters, strict } = called;
-    return {
-      name,
-      description: text(description),
-      parameters: isJsonObject(parameters) ? parameters : null,
-      strict: typeof strict === "boolean" ? strict : null,
-      cache: null,
-    };
+    return { name: called.name, ...functionOf(called) };
   });
 }
 
@@ -279,43 +236,8 @@ function toolChoiceOf(value: Json | undefined, hasTools: boolean): ToolChoice | 
   if (!hasTools && (value === "auto" || value === "none")) return null;
   if (!hasTools) throw cannot("tool_choice", "requires tools");
   if (value === "auto" || value === "none" || value === "required") return { kind: value };
-  const called = isJsonObject(value) && value.type === "function" ? value.function : null;
-  if (isJsonObject(called) && typeof called.name === "string") return { kind: "tool", name: called.name };
+  const { type, function: called } = objectOf(value);
+  const { name } = objectOf(called);
+  if (type === "function" && typeof name === "string") return { kind: "tool", name };
   throw cannot("tool_choice", "must be auto, none, required or one function for this model");
-}
-
-function formatOf(value: Json | undefined): OutputFormat | null {
-  if (!isJsonObject(value)) return null;
-  if (value.type === "text") return { kind: "text" };
-  if (value.type === "json_object") return { kind: "json" };
-  const format = value.type === "json_schema" ? value.json_schema : null;
-  if (!isJsonObject(format)) throw cannot("response_format", "must be text, json_object or json_schema");
-  const { schema, name, description, strict } = format;
-  return {
-    kind: "schema",
-    name: text(name),
-    description: text(description),
-    schema: isJsonObject(schema) ? schema : null,
-    strict: typeof strict === "boolean" ? strict : null,
-  };
-}
-
-function reasoningOf(value: Json | undefined): Reasoning | null {
-  if (value === undefined || value === null) return null;
-  const effort = EFFORTS.find((known) => known === value);
-  if (effort === undefined) throw cannot("reasoning_effort", `must be one of ${EFFORTS.join(", ")}`);
-  return { effort: effort satisfies Effort, budgetTokens: null, summary: null };
-}
-
-function stopsOf(value: Json | undefined): string[] {
-  if (typeof value === "string") return [value];
-  return Array.isArray(value) ? value.filter((stop): stop is string => typeof stop === "string") : [];
-}
-
-function number(value: Json | undefined): number | null {
-  return typeof value === "number" ? value : null;
-}
-
-function text(value: Json | undefined): string | null {
-  return typeof value === "string" ? value : null;
 }

@@ -1,10 +1,11 @@
+import { signatureSealer } from "../../conversation/sealed-signature.ts";
 import { EARLY_MESSAGES_SIGNS } from "../../conversation/signs.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import type { Sealer } from "../../secrets/sealer.ts";
 import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
-import type { ThoughtSealer } from "./call-signature.ts";
-import { MessagesWriter } from "./messages-writer.ts";
+import { MessagesWriter, type ShownThoughts } from "./messages-writer.ts";
 import { promptTextOf } from "./prompt-text.ts";
 import { readMessagesConversation } from "./read-messages.ts";
 
@@ -15,7 +16,8 @@ export interface MessagesRequestOptions {
   /** For an upstream of the same wire. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: string;
-  readonly sealer: ThoughtSealer;
+  /** Seals what clients carry in thinking blocks, for one account. */
+  readonly sealer: { readonly sealer: Sealer; readonly context: string };
   readonly estimator: TokenEstimator;
 }
 
@@ -25,6 +27,7 @@ export function messagesRequest(
   { stream, maxOutputTokens, headers, query, sealer, estimator }: MessagesRequestOptions,
 ): WireRequest {
   const { value } = body;
+  const signatures = signatureSealer(sealer.sealer, sealer.context);
   return {
     wire: "messages",
     body,
@@ -34,7 +37,7 @@ export function messagesRequest(
     includeUsage: true,
     early: EARLY_MESSAGES_SIGNS,
     conversation: () => {
-      const conversation = readMessagesConversation(value, sealer);
+      const conversation = readMessagesConversation(value, signatures);
       const { maxTokens } = conversation;
       if (maxTokens === null || maxOutputTokens === null) return conversation;
       return { ...conversation, maxTokens: Math.min(maxTokens, maxOutputTokens) };
@@ -44,13 +47,13 @@ export function messagesRequest(
       // Clients decide by the count at the beginning of a stream when to shorten a conversation.
       const promptTokens = stream ? await estimator.quickCountOf(promptTextOf(value)) : 0;
       const estimate: Usage = { promptTokens, completionTokens: 0, cachedTokens: 0 };
-      return new MessagesWriter(head, { estimate, thoughts: thoughtsOf(value), sealer });
+      return new MessagesWriter(head, { estimate, thoughts: thoughtsOf(value), signatures });
     },
   };
 }
 
 /** Thoughts are shown only to clients that have asked for them, as Anthropic does. */
-function thoughtsOf({ thinking }: JsonObject): "shown" | "omitted" | "hidden" {
+function thoughtsOf({ thinking }: JsonObject): ShownThoughts {
   if (!isJsonObject(thinking) || thinking.type === "disabled") return "hidden";
   return thinking.display === "omitted" ? "omitted" : "shown";
 }

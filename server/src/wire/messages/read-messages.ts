@@ -1,19 +1,28 @@
 import {
-  type AssistantPart,
   type Conversation,
   cannot,
   EFFORTS,
   EMPTY_CONVERSATION,
   type OutputFormat,
   type Reasoning,
+  type Tool,
+  type ToolChoice,
   type ToolResultPart,
   type Turn,
   type UserPart,
 } from "../../conversation/conversation.ts";
+import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import type { ThoughtSealer } from "./call-signature.ts";
-import { type BlockReading, blocksOf, mediaParts, resultPart, saidParts } from "./read-blocks.ts";
-import { instructionParts, isParallel, toolChoiceOf, toolsOf, withAdded } from "./read-tools.ts";
+import { arrayOf, booleanOf, numberOf, objectOf, textOf, textsOf } from "../members.ts";
+import {
+  type BlockReading,
+  blocksOf,
+  cacheOf,
+  mediaParts,
+  resultPart,
+  saidParts,
+  textPart,
+} from "./read-blocks.ts";
 
 /** What the Messages API calls the fields of a conversation, where the names differ. */
 const NAMES: Conversation["names"] = {
@@ -64,51 +73,68 @@ const SERVICE_TIERS: ReadonlyMap<Json, string> = new Map([
  *
  * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
  */
-export function readMessagesConversation(body: JsonObject, sealer: ThoughtSealer): Conversation {
+export function readMessagesConversation(body: JsonObject, signatures: SignatureSealer): Conversation {
   const ignored: string[] = [];
-  const reading: BlockReading = { sealer, ignored, called: new Set(), added: [] };
-  const { system: instructions } = body;
+  const reading: BlockReading = { signatures, ignored, called: new Set(), added: [] };
+  const { system: instructions, tool_choice: choice } = body;
   const system =
     instructions === undefined || instructions === null ? [] : systemTurns(instructions, "system", reading);
-  const messages = Array.isArray(body.messages) ? body.messages : [];
-  const turns = messages.flatMap((message: Json, index) => turnsOf(message, `messages.${index}`, reading));
-  const tools = withAdded(toolsOf(body.tools, ignored), reading.added);
+  const turns = arrayOf(body.messages).flatMap((message, index) =>
+    turnsOf(message, `messages.${index}`, reading),
+  );
+  // Instructions within the conversation may add tools.
+  const named = [...toolsOf(body.tools, ignored), ...reading.added].map((tool) => [tool.name, tool] as const);
+  const tools = [...new Map(named).values()];
   const others = Object.entries(body).filter(([name, value]) => !READ.has(name) && value !== null);
   ignored.push(...others.map(([name]) => name));
   return {
     ...EMPTY_CONVERSATION,
     turns: [...system, ...turns],
     tools,
-    toolChoice: toolChoiceOf(body.tool_choice, tools, ignored),
-    parallelToolCalls: isParallel(body.tool_choice) ? null : false,
-    maxTokens: number(body.max_tokens),
-    temperature: number(body.temperature),
-    topP: number(body.top_p),
-    topK: number(body.top_k),
-    stop: Array.isArray(body.stop_sequences) ? body.stop_sequences.filter(isText) : [],
+    toolChoice: toolChoiceOf(choice, tools, ignored),
+    parallelToolCalls: objectOf(choice).disable_parallel_tool_use === true ? false : null,
+    maxTokens: numberOf(body.max_tokens),
+    temperature: numberOf(body.temperature),
+    topP: numberOf(body.top_p),
+    topK: numberOf(body.top_k),
+    stop: textsOf(body.stop_sequences),
     format: formatOf(body),
     reasoning: reasoningOf(body),
     serviceTier: SERVICE_TIERS.get(body.service_tier ?? null) ?? null,
-    user: isJsonObject(body.metadata) ? text(body.metadata.user_id) : null,
+    user: textOf(objectOf(body.metadata).user_id),
     names: NAMES,
     ignored,
   };
 }
 
-function systemTurns(content: Json | undefined, at: string, reading: BlockReading): Turn[] {
-  const parts = instructionParts(content, at, reading).filter((part) => part.text !== "");
-  return parts.length === 0 ? [] : [{ role: "system", parts }];
+/**
+ * The turn of instructions. Within a conversation they may also add tools, with their definitions. Tools that are named only, or are
+ * removed, stay as they are.
+ */
+function systemTurns(content: Json | undefined, at: string, { added, ignored }: BlockReading): Turn[] {
+  const parts = blocksOf(content, at).flatMap(({ block, at: blockAt }) => {
+    if (block.type === "text") return [textPart(block, blockAt)];
+    if (block.type !== "tool_addition" && block.type !== "tool_removal") {
+      throw cannot(blockAt, "must be a text block");
+    }
+    const { type, definition } = objectOf(block.tool);
+    if (type === "tool_definition") added.push(...toolOf(definition, `${blockAt}.tool.definition`, ignored));
+    else ignored.push(blockAt);
+    return [];
+  });
+  const said = parts.filter(({ text }) => text !== "");
+  return said.length === 0 ? [] : [{ role: "system", parts: said }];
 }
 
 function turnsOf(message: Json, at: string, reading: BlockReading): Turn[] {
-  const { role, content } = isJsonObject(message) ? message : {};
+  const { role, content } = objectOf(message);
   switch (role) {
     case "system":
       return systemTurns(content, `${at}.content`, reading);
     case "user":
       return userTurns(content, `${at}.content`, reading);
     case "assistant": {
-      const parts: AssistantPart[] = saidParts(content, `${at}.content`, reading);
+      const parts = saidParts(content, `${at}.content`, reading);
       return parts.length === 0 ? [] : [{ role, parts }];
     }
     default:
@@ -130,38 +156,70 @@ function userTurns(content: Json | undefined, at: string, reading: BlockReading)
   ];
 }
 
+/** Tools with a type of Anthropic's are run by Anthropic, or have a schema that only its models know. */
+function toolsOf(value: Json | undefined, ignored: string[]): Tool[] {
+  return arrayOf(value).flatMap((tool, index) => toolOf(tool, `tools.${index}`, ignored));
+}
+
+function toolOf(tool: Json | undefined, at: string, ignored: string[]): Tool[] {
+  if (!isJsonObject(tool)) throw cannot(at, "must be a tool");
+  const { type, name, description, input_schema: schema, strict } = tool;
+  if (type !== undefined && type !== null && type !== "custom") {
+    ignored.push(at);
+    return [];
+  }
+  if (typeof name !== "string") throw cannot(`${at}.name`, "must be the name of the tool");
+  return [
+    {
+      name,
+      description: textOf(description),
+      parameters: isJsonObject(schema) ? schema : null,
+      strict: booleanOf(strict),
+      cache: cacheOf(tool),
+    },
+  ];
+}
+
+function toolChoiceOf(value: Json | undefined, tools: readonly Tool[], ignored: string[]): ToolChoice | null {
+  if (!isJsonObject(value) || tools.length === 0) return null;
+  switch (value.type) {
+    case "auto":
+    case "none":
+      return { kind: value.type };
+    case "any":
+      return { kind: "required" };
+    case "tool": {
+      if (typeof value.name !== "string") throw cannot("tool_choice.name", "must be the name of a tool");
+      if (tools.some(({ name }) => name === value.name)) return { kind: "tool", name: value.name };
+      ignored.push("tool_choice");
+      return null;
+    }
+    default:
+      throw cannot("tool_choice.type", "must be auto, any, tool or none");
+  }
+}
+
 /** `output_format` is the name that the field had first. */
 function formatOf({ output_config: config, output_format: former }: JsonObject): OutputFormat | null {
-  const present = isJsonObject(config) && isJsonObject(config.format) ? config.format : null;
-  const format = present ?? former;
+  const { format: present } = objectOf(config);
+  const [format, at] = isJsonObject(present) ? [present, "output_config.format"] : [former, "output_format"];
   if (!isJsonObject(format)) return null;
-  if (format.type !== "json_schema" || !isJsonObject(format.schema)) {
-    const name = present === null ? "output_format" : "output_config.format";
-    throw cannot(name, "must be of type json_schema, with a schema");
+  const { type, schema } = format;
+  if (type !== "json_schema" || !isJsonObject(schema)) {
+    throw cannot(at, "must be of type json_schema, with a schema");
   }
-  return { kind: "schema", name: null, description: null, schema: format.schema, strict: null };
+  return { kind: "schema", name: null, description: null, schema, strict: null };
 }
 
 function reasoningOf({ thinking, output_config: config }: JsonObject): Reasoning | null {
-  const { type = "disabled", budget_tokens: budget } = isJsonObject(thinking) ? thinking : {};
-  const effort = isJsonObject(config) ? EFFORTS.find((known) => known === config.effort) : undefined;
-  if (type === "disabled" && effort === undefined) return null;
+  const { type = "disabled", budget_tokens: budget } = objectOf(thinking);
+  const asked = objectOf(config).effort;
+  const effort = EFFORTS.find((known) => known === asked) ?? null;
+  if (type === "disabled" && effort === null) return null;
   return {
-    effort: effort ?? null,
-    budgetTokens: type === "enabled" ? number(budget) : null,
+    effort,
+    budgetTokens: type === "enabled" ? numberOf(budget) : null,
     summary: type === "disabled" ? null : "auto",
     isOptional: true,
   };
-}
-
-function isText(value: Json): value is string {
-  return typeof value === "string";
-}
-
-function number(value: Json | undefined): number | null {
-  return typeof value === "number" ? value : null;
-}
-
-function text(value: Json | undefined): string | null {
-  return typeof value === "string" ? value : null;
 }
