@@ -21,7 +21,7 @@ import {
   schemaOf,
 } from "./openapi-parts.ts";
 import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
-import { invalid, readLimit, requireKnownParameters } from "./query-parameters.ts";
+import { invalid, readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
 
 const AUDIT_ERRORS: readonly ErrorCode[] = [...KEY_ERRORS, "invalid_request", "invalid_management_token"];
 const LIMITS = { default: 100, max: AUDIT_PAGE_LIMIT };
@@ -119,9 +119,15 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
     },
     read: ({ query: sent, header }) => {
       requireKnown(sent, ["format", "cursor", "proof"]);
-      const format = readFormat(sent.get("format"));
+      const format = readChoice(sent, "format", ["ndjson", "csv"]);
+      const isProved = readChoice(sent, "proof", ["false", "true"]) === "true";
+      if (isProved && format !== "ndjson") {
+        throw invalid(
+          "proof",
+          "only an export with format=ndjson can have a proof. Omit proof, or export NDJSON.",
+        );
+      }
       const coding = chooseCoding(header("accept-encoding").join(","), ["gzip"]);
-      const isProved = readProof(sent.get("proof"), format);
       return { format, filter: readFilter(sent), cursor: sent.get("cursor"), isProved, coding };
     },
     run: async ({ input: { format, filter, cursor, isProved, coding }, accountId }) => {
@@ -145,19 +151,6 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
       };
     },
   };
-}
-
-function readFormat(text: string | null): ExportFormat {
-  if (text === null || text === "ndjson") return "ndjson";
-  if (text === "csv") return "csv";
-  throw invalid("format", "must be ndjson or csv");
-}
-
-function readProof(text: string | null, format: ExportFormat): boolean {
-  if (text === null || text === "false") return false;
-  if (text !== "true") throw invalid("proof", "must be true or false");
-  if (format === "ndjson") return true;
-  throw invalid("proof", "only an export with format=ndjson can have a proof. Omit proof, or export NDJSON.");
 }
 
 async function* withHeader(lines: AsyncIterable<string>): AsyncGenerator<string> {

@@ -32,6 +32,18 @@ export function readLimit(query: URLSearchParams, limits: { default: number; max
   throw invalid("limit", `must be a whole number from 1 to ${limits.max}`);
 }
 
+/** One of several values, of which the first is the default. @throws {Failure} `invalid_request` for any other. */
+export function readChoice<Choice extends string>(
+  query: URLSearchParams,
+  name: string,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
+  const text = query.get(name) ?? choices[0];
+  const choice = choices.find((known) => known === text);
+  if (choice === undefined) throw invalid(name, `must be ${choices.join(" or ")}`);
+  return choice;
+}
+
 /** `invalid_request` for the name of a parameter or field that an operation does not take. */
 export function unknownField(name: string, kind: "parameter" | "field", known: readonly string[]): Failure {
   const others = known.length === 0 ? "This operation takes none." : `There are ${known.join(", ")}.`;

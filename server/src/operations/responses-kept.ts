@@ -4,7 +4,7 @@ import type { JsonObject } from "../json/json.ts";
 import type { ResponseStore } from "../responses/response-store.ts";
 import { errors, json, KEY_ERRORS, object, parameter, query } from "./openapi-parts.ts";
 import { jsonReply, type QueryOperation, type QuerySource } from "./operation.ts";
-import { invalid, readLimit, requireKnownParameters } from "./query-parameters.ts";
+import { invalid, readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
 
 const LIMITS = { default: 20, max: 100 };
 /** Clients of OpenAI's API name with it what an answer may contain in addition. Stored responses have all that they can have. */
@@ -72,7 +72,8 @@ export function listInputItems(parts: StoredResponses): QueryOperation<ItemPageI
       requireKnown(source, ["limit", "order", "after"]);
       const { query: sent } = source;
       const limit = readLimit(sent, LIMITS);
-      return { id: idOf(source), limit, order: readOrder(sent), after: sent.get("after") };
+      const order = readChoice(sent, "order", ["desc", "asc"]);
+      return { id: idOf(source), limit, order, after: sent.get("after") };
     },
     run: async ({ input: asked, accountId }) => {
       const { input } = await find(parts, accountId, asked.id);
@@ -132,12 +133,6 @@ function requireWhole(sent: URLSearchParams): void {
   }
   const param = OF_STREAMS.find((name) => sent.has(name));
   if (param !== undefined) throw invalid(param, "applies to streams only. Leave it out.");
-}
-
-function readOrder(sent: URLSearchParams): "asc" | "desc" {
-  const order = sent.get("order") ?? "desc";
-  if (order === "asc" || order === "desc") return order;
-  throw invalid("order", "must be `asc` or `desc`");
 }
 
 function pageOf(input: readonly JsonObject[], { limit, order, after }: ItemPageInput) {

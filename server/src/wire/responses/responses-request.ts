@@ -1,11 +1,72 @@
-import { EARLY_RESPONSE_SIGNS } from "../../conversation/response-format.ts";
-import { signatureSealer } from "../../conversation/sealed-signature.ts";
+import { type Conversation, EMPTY_CONVERSATION, type Turn } from "../../conversation/conversation.ts";
+import { EARLY_RESPONSE_SIGNS, ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
+import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
+import { arrayOf, numberOf, objectOf, textOf } from "../members.ts";
+import {
+  COMMON_NAMES,
+  commonFieldsOf,
+  effortOf,
+  formatOf,
+  otherFieldsOf,
+  textPart,
+} from "../openai-fields.ts";
+import { addTools, ClientTools, readToolChoice } from "./client-tools.ts";
 import { newId } from "./output-items.ts";
-import { type ReadResponses, readResponses } from "./read-responses.ts";
+import { readItems } from "./read-items.ts";
 import { ResponsesWriter } from "./responses-writer.ts";
+
+/** What the Responses API calls the fields of a conversation, where the names differ. */
+const NAMES: Conversation["names"] = {
+  ...COMMON_NAMES,
+  turns: "input",
+  maxTokens: "max_output_tokens",
+  format: "text.format",
+  verbosity: "text.verbosity",
+};
+
+/** Codex sends these to every model that it does not know. */
+const OPTIONAL: Conversation["optional"] = ["parallelToolCalls", "verbosity", "serviceTier"];
+
+/** Fields that a conversation has, that the service decides about, or that say nothing about the answer. */
+const READ = new Set([
+  "background",
+  "client_metadata",
+  "conversation",
+  "include",
+  "input",
+  "instructions",
+  "max_output_tokens",
+  "metadata",
+  "model",
+  "parallel_tool_calls",
+  "previous_response_id",
+  "prompt",
+  "prompt_cache_key",
+  "prompt_cache_options",
+  "prompt_cache_retention",
+  "reasoning",
+  "safety_identifier",
+  "service_tier",
+  "store",
+  "stream",
+  "stream_options",
+  "temperature",
+  "text",
+  "tool_choice",
+  "tools",
+  "top_p",
+  "user",
+]);
+
+/** Values of other fields that ask for nothing special. */
+const NEUTRAL = new Map<string, (value: Json) => boolean>([
+  ["truncation", (value) => value === "disabled"],
+  ["top_logprobs", (value) => value === 0],
+]);
 
 export interface ResponsesOptions {
   readonly stream: boolean;
@@ -30,9 +91,9 @@ export function responsesRequest(body: JsonBody, options: ResponsesOptions): Wir
     store: isStored,
     previous_response_id: previousResponseId,
   };
-  let found: ReadResponses | null = null;
+  let found: ReturnType<typeof readRequest> | null = null;
   const read = () => {
-    found ??= readResponses(body.value, signatures, firstOwn);
+    found ??= readRequest(body.value, signatures, firstOwn);
     return found;
   };
   return {
@@ -54,4 +115,54 @@ export function responsesRequest(body: JsonBody, options: ResponsesOptions): Wir
         signatures,
       }),
   };
+}
+
+/**
+ * Reads a valid request of the Responses API. What only its own upstreams can do is left out and noted, because clients such as Codex
+ * always offer hosted tools.
+ *
+ * @param firstOwn The position of the first item that the request itself has. Those before are of earlier responses.
+ * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
+ */
+function readRequest(body: JsonObject, signatures: SignatureSealer, firstOwn: number) {
+  const tools = new ClientTools();
+  const dropped = addTools(tools, arrayOf(body.tools), "tools");
+  const items = readItems(arrayOf(body.input), { tools, signatures, firstOwn });
+  const toolChoice = readToolChoice(body.tool_choice, tools, dropped.length > 0);
+  const { input, instructions } = body;
+  const text = objectOf(body.text);
+  const { effort: asked, summary } = objectOf(body.reasoning);
+  const effort = effortOf(asked, "reasoning.effort");
+  const conversation: Conversation = {
+    ...EMPTY_CONVERSATION,
+    ...commonFieldsOf(body),
+    turns: [
+      ...turnOf("system", instructions === "" ? null : instructions, "instructions"),
+      ...turnOf("user", input, "input"),
+      ...items.turns,
+    ],
+    tools: tools.definitions,
+    toolChoice,
+    maxTokens: numberOf(body.max_output_tokens),
+    format: formatOf(text.format, text.format, "text.format.type"),
+    // A summary alone does not ask for reasoning.
+    reasoning:
+      effort === null ? null : { effort, budgetTokens: null, summary: textOf(summary), isOptional: true },
+    verbosity: textOf(text.verbosity),
+    names: NAMES,
+    optional: OPTIONAL,
+    ignored: [...ignoredFields(body), ...dropped, ...items.ignored],
+  };
+  return { conversation, tools };
+}
+
+function turnOf(role: "system" | "user", text: Json | undefined, at: string): Turn[] {
+  return typeof text === "string" ? [{ role, parts: [textPart(text, at)] }] : [];
+}
+
+/** Fields without equivalent elsewhere. None of them changes what the model is asked. */
+function ignoredFields(body: JsonObject): readonly string[] {
+  const names = otherFieldsOf(body, READ, NEUTRAL).map(([name]) => name);
+  const hasOther = arrayOf(body.include).some((value) => value !== ENCRYPTED_REASONING);
+  return hasOther ? [...names, "include"] : names;
 }
