@@ -77,7 +77,9 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
 function readRequest({ responseStore }: ResponsesParts, body: JsonBody): ResponsesInput {
   const data = checkResponsesBody(body);
   const { input } = body.value;
-  const own: readonly Json[] = Array.isArray(input) ? input : [messageOf(input ?? "")];
+  const own: readonly Json[] = Array.isArray(input)
+    ? input
+    : [{ type: "message", role: "user", content: input ?? "" }];
   return {
     model: data.model,
     maxTokens: data.max_output_tokens ?? null,
@@ -110,7 +112,7 @@ async function resolveRequest(
       ? { items: [], bytes: 0 }
       : await responseStore.history(accountId, previousResponseId, parser);
   const found = await responseStore.items(accountId, references, parser);
-  const own = input.own.map((item) => resolvedItem(item, found));
+  const own = input.own.map((item) => (isReference(item) ? (found.get(item.id) ?? item) : item));
   const items = [...history.items, ...own];
   return {
     ...input,
@@ -133,14 +135,6 @@ function referencesIn(items: readonly Json[]): readonly string[] {
     ids.add(item.id);
   }
   return [...ids];
-}
-
-function messageOf(text: Json): JsonObject {
-  return { type: "message", role: "user", content: text };
-}
-
-function resolvedItem(item: Json, found: ReadonlyMap<string, JsonObject>): Json {
-  return isReference(item) ? (found.get(item.id) ?? item) : item;
 }
 
 function sizeOf(items: ReadonlyMap<string, JsonObject>): number {
@@ -177,18 +171,17 @@ async function store(
 }
 
 /** What the ids of items begin with, by the item's type. */
-const ID_PREFIXES: Readonly<Record<string, string>> = {
-  message: "msg",
-  reasoning: "rs",
-  function_call: "fc",
-  custom_tool_call: "ctc",
-};
+const ID_PREFIXES: ReadonlyMap<string, string> = new Map([
+  ["message", "msg"],
+  ["reasoning", "rs"],
+  ["function_call", "fc"],
+  ["custom_tool_call", "ctc"],
+]);
 
 /** An item of a request as it is stored: with a type and an id, by which it can be listed and referred to. */
 function storedItem(item: JsonObject): JsonObject {
   const type = typeof item.type === "string" ? item.type : "message";
-  const prefix = (Object.hasOwn(ID_PREFIXES, type) ? ID_PREFIXES[type] : undefined) ?? "item";
-  const id = typeof item.id === "string" && item.id !== "" ? item.id : newId(prefix);
+  const id = typeof item.id === "string" && item.id !== "" ? item.id : newId(ID_PREFIXES.get(type) ?? "item");
   const { content } = item;
   const partType = item.role === "assistant" ? "output_text" : "input_text";
   const parts = typeof content === "string" ? { content: [{ type: partType, text: content }] } : {};

@@ -126,15 +126,15 @@ function readChatConversation(body: JsonObject): Conversation {
 }
 
 /** What messages may have beside role and content. What is not known might change the answer. */
-const MEMBERS: Readonly<Record<string, readonly string[]>> = {
-  system: [],
-  developer: [],
-  user: [],
+const MEMBERS: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
+  ["system", []],
+  ["developer", []],
+  ["user", []],
   // Clients send back what models have said with more than is needed: their thoughts, and members that are null.
-  assistant: ["tool_calls", "refusal", "reasoning_content", "reasoning", "annotations"],
+  ["assistant", ["tool_calls", "refusal", "reasoning_content", "reasoning", "annotations"]],
   // Some clients repeat the name of the tool.
-  tool: ["tool_call_id", "name"],
-};
+  ["tool", ["tool_call_id", "name"]],
+]);
 
 function turnsOf(messages: readonly Json[]): Turn[] {
   const turns: Turn[] = [];
@@ -149,8 +149,7 @@ function turnsOf(messages: readonly Json[]): Turn[] {
 }
 
 function requireKnown(message: JsonObject, at: string): void {
-  const { role } = message;
-  const known = typeof role === "string" && Object.hasOwn(MEMBERS, role) ? MEMBERS[role] : undefined;
+  const known = MEMBERS.get(message.role);
   if (known === undefined) return;
   for (const [name, value] of Object.entries(message)) {
     if (name === "role" || name === "content" || value === null || value === undefined) continue;
