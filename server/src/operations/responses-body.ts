@@ -91,7 +91,8 @@ export function checkResponsesBody(body: JsonBody): ResponsesBody {
   }
   const { input, tools, text, tool_choice: choice } = body.value;
   requireFormat(objectOf(text).format);
-  if (isJsonObject(choice) && choice.type === "allowed_tools") arrayOf(choice.tools, "tool_choice.tools");
+  if (isJsonObject(choice) && choice.type === "allowed_tools")
+    requireArray(choice.tools, "tool_choice.tools");
   if (Array.isArray(tools)) requireTools(tools, "tools");
   if (Array.isArray(input)) for (const [index, one] of input.entries()) requireItem(one, `input.${index}`);
   return data;
@@ -105,8 +106,8 @@ function requireFormat(format: Json | undefined): void {
   requireOptional(format, "strict", "boolean", "text.format");
 }
 
-function requireTools(tools: readonly Json[], at: string): void {
-  for (const [index, one] of tools.entries()) {
+function requireTools(tools: Json | undefined, at: string): void {
+  for (const [index, one] of requireArray(tools, at).entries()) {
     const toolAt = `${at}.${index}`;
     if (!isJsonObject(one) || typeof one.type !== "string")
       throw invalid(toolAt, "must be a tool with a type");
@@ -119,7 +120,7 @@ function requireTools(tools: readonly Json[], at: string): void {
     if (parameters !== undefined && parameters !== null && !isJsonObject(parameters)) {
       throw invalid(`${toolAt}.parameters`, "must be a JSON Schema");
     }
-    if (one.type === "namespace") requireTools(arrayOf(one.tools, `${toolAt}.tools`), `${toolAt}.tools`);
+    if (one.type === "namespace") requireTools(one.tools, `${toolAt}.tools`);
   }
 }
 
@@ -145,12 +146,12 @@ function requireItem(value: Json, at: string): void {
       requireText(one.id, `${at}.id`);
       break;
     case "reasoning":
-      if ((one.summary ?? null) !== null) arrayOf(one.summary, `${at}.summary`);
+      if ((one.summary ?? null) !== null) requireArray(one.summary, `${at}.summary`);
       requireOptional(one, "encrypted_content", "string", at);
       break;
     case "additional_tools":
     case "tool_search_output":
-      requireTools(arrayOf(one.tools, `${at}.tools`), `${at}.tools`);
+      requireTools(one.tools, `${at}.tools`);
       break;
     case null:
       throw invalid(`${at}.type`, "is required for an item that is not a message");
@@ -220,7 +221,7 @@ function requireText(value: Json | undefined, at: string): void {
   }
 }
 
-function arrayOf(value: Json | undefined, at: string): readonly Json[] {
+function requireArray(value: Json | undefined, at: string): readonly Json[] {
   if (!Array.isArray(value)) throw invalid(at, "must be an array");
   return value;
 }
