@@ -16,6 +16,8 @@ export interface BrowserAddress {
   readonly isHttps: boolean;
 }
 
+export type DashboardSessions = ReturnType<typeof dashboardSessions>;
+
 /** Authenticates dashboard requests that call no procedures, by the same cookie and rules. */
 export function dashboardSessions(signIn: SignIn, address: BrowserAddress) {
   const cookie = sessionCookie(address);

@@ -6,7 +6,7 @@ const TICK_MS = 20;
 /** The average delay of the event loop above which every new request is refused, whatever has caused it. */
 const MAX_AVERAGE_DELAY_MS = 1_000;
 /** The weight of earlier measurements in the average: about that of the last 300 ms. */
-const MEMORY = 0.93;
+const AVERAGE_WEIGHT = 0.93;
 /** A process is overloaded when for this time each turn of its event loop took so long and brought so many requests. */
 const LONG_TURNS_MS = 150;
 const LONG_TURN_MS = 50;
@@ -15,11 +15,11 @@ const MIN_REQUESTS_IN_TURN = 200;
 /** Over which time the rate is measured at which requests are served. */
 const MEASURED_MS = 500;
 /** How fast the highest rate is forgotten: by how much with each lower measurement without overload. */
-const FORGOTTEN = 0.02;
+const BEST_RATE_DECAY = 0.02;
 /** After a long turn the rate of admission is multiplied by this. */
-const LESS = 0.85;
+const DECREASE_FACTOR = 0.85;
 /** After a short turn the rate of admission rises by this share of the highest rate at which the process has served. */
-const MORE = 0.01;
+const INCREASE_SHARE = 0.01;
 /**
  * The minimum of the rate of admission, as a share of that rate. Refusals take time too: where clients send several times what can
  * be served, a higher minimum leaves too little time to refuse the others soon, and everybody waits.
@@ -90,7 +90,7 @@ export class Overload {
   tick(): void {
     const nowMs = this.#monotonicMs();
     const lateMs = Math.max(0, nowMs - this.#dueMs);
-    this.#averageMs = this.#averageMs * MEMORY + lateMs * (1 - MEMORY);
+    this.#averageMs = this.#averageMs * AVERAGE_WEIGHT + lateMs * (1 - AVERAGE_WEIGHT);
     const isLong = lateMs > LONG_TURN_MS && this.#requestsInTurn >= MIN_REQUESTS_IN_TURN;
     this.#longSinceMs = isLong ? (this.#longSinceMs ?? this.#dueMs) : null;
     this.#measure(nowMs);
@@ -176,7 +176,7 @@ export class Overload {
     if (passedMs < MEASURED_MS) return;
     const perMs = this.#served / passedMs;
     if (perMs > this.#bestPerMs) this.#bestPerMs = perMs;
-    else if (this.#overloadedUntilMs === null) this.#bestPerMs -= (this.#bestPerMs - perMs) * FORGOTTEN;
+    else if (this.#overloadedUntilMs === null) this.#bestPerMs -= (this.#bestPerMs - perMs) * BEST_RATE_DECAY;
     this.#served = 0;
     this.#measuredMs = nowMs;
   }
@@ -186,8 +186,8 @@ export class Overload {
     if (this.#overloadedUntilMs === null) return;
     this.#admittedPerMs =
       lateMs > LONG_TURN_MS
-        ? Math.max(this.#admittedPerMs * LESS, this.#bestPerMs * MIN_SHARE)
-        : this.#admittedPerMs + this.#bestPerMs * MORE;
+        ? Math.max(this.#admittedPerMs * DECREASE_FACTOR, this.#bestPerMs * MIN_SHARE)
+        : this.#admittedPerMs + this.#bestPerMs * INCREASE_SHARE;
   }
 
   #begin(nowMs: number): void {
