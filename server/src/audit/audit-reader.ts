@@ -137,19 +137,24 @@ export class PostgresAuditReader {
       ? await this.#edge(sql`${inPeriod(sql, accountId, filter)} ${start} order by entries.id`)
       : null;
     // The database formats the lines, so that a batch is one value and no entry becomes an object here.
+    const isCsv = format === "csv";
+    const cursor = sql`${cursorStart}::text || entries.id`;
+    const fields = isCsv
+      ? sql`concat_ws(',', ${sql.unsafe(CSV_VALUES)}, csv_field(${cursor})) as line`
+      : sql`${sql.unsafe(jsonFields(isPart(filter)))}, ${cursor} as cursor`;
     const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
       with batch as (
-        select entries.id, ${format === "csv" ? csvLine(sql, cursorStart) : sql`${sql.unsafe(jsonFields(isPart(filter)))}, ${cursorStart}::text || entries.id as cursor`}
+        select entries.id, ${fields}
         from audit_entries entries
         join keys on keys.id = entries.key
-        ${format === "csv" ? sql`` : sql`join audit_batches batch on batch.account_id = entries.account_id and batch.batch = entries.batch`}
+        ${isCsv ? sql`` : sql`join audit_batches batch on batch.account_id = entries.account_id and batch.batch = entries.batch`}
         where ${matching(sql, accountId, filter, asOf)}
           ${start}
           ${edge === null ? sql`` : sql`and entries.id <= ${edge}`}
         order by entries.id
         limit ${limit}
       )
-      select string_agg(${format === "csv" ? sql`line` : sql`row_to_json(batch)::text`} || chr(10), '' order by id) as text, count(*) as count,
+      select string_agg(${isCsv ? sql`line` : sql`row_to_json(batch)::text`} || chr(10), '' order by id) as text, count(*) as count,
              (select id from batch order by id desc limit 1) as last
       from batch`;
     const { text = null, count = 0n, last = null } = row ?? {};
@@ -164,10 +169,6 @@ export class PostgresAuditReader {
   ): AsyncGenerator<string> {
     return provedLines(this.#longReads, run, stretch, start);
   }
-}
-
-function csvLine(sql: Database, cursorStart: string) {
-  return sql`concat_ws(',', ${sql.unsafe(CSV_VALUES)}, csv_field(${cursorStart}::text || entries.id)) as line`;
 }
 
 function entryOf(row: EntryRow): ListedEntry {
