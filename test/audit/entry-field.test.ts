@@ -3,7 +3,7 @@ import { COVERED_FIELDS } from "../../sdk/src/contract/audit-entry.ts";
 import { publicEntryOf } from "../../server/src/audit/entry-columns.ts";
 import { CSV_FIELDS } from "../../server/src/audit/entry-sql.ts";
 import { decodeEntry, encodeEntry } from "../../server/src/audit/entry-values.ts";
-import { NO_FILTER } from "../../server/src/audit/filter.ts";
+import { filterOf } from "../../server/src/audit/filter.ts";
 import { openApiDocument } from "../../server/src/operations/openapi-document.ts";
 import { openAuditDatabase } from "../fixtures/audit-database.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
@@ -35,7 +35,7 @@ describe("a field that is added by one line and a migration", () => {
     await database.sql.unsafe(MIGRATION);
     await database.audit.insertEntries([entry]);
     const asOf = await database.reader.asOf(accountId);
-    const { entries } = await database.reader.listEntries(accountId, NO_FILTER, null, asOf, 10);
+    const { entries } = await database.reader.listEntries(accountId, filterOf({}), null, asOf, 10);
     expect(entries).toMatchObject([entry]);
     const [line = ""] = (await database.exportOf(accountId, "csv")).split("\n");
     expect(line).toMatch(/,"eu, west",[^,]+$/);

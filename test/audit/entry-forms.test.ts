@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { CSV_FIELDS } from "../../server/src/audit/entry-sql.ts";
 import { encodeEntry } from "../../server/src/audit/entry-values.ts";
-import { NO_FILTER } from "../../server/src/audit/filter.ts";
+import { filterOf } from "../../server/src/audit/filter.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
 import type { SpenderId } from "../../server/src/contract/ids.ts";
@@ -120,7 +120,7 @@ describe("what journals, exports and their readers rely on", () => {
 
   it("an entry is read as it was recorded", async () => {
     const asOf = await database.reader.asOf(full.accountId);
-    const { entries } = await database.reader.listEntries(full.accountId, NO_FILTER, null, asOf, 10);
+    const { entries } = await database.reader.listEntries(full.accountId, filterOf({}), null, asOf, 10);
     const keyName = '=prod, "eu"';
     expect(entries).toStrictEqual([
       { ...bare, keyName },

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { requestIdOf } from "../../server/src/contract/entry.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
-import { BY, ended, JournalFolder, REJECTED } from "./journal-folder.ts";
+import { BY, begun, ended, JournalFolder, REJECTED } from "./journal-folder.ts";
 
 let folder: JournalFolder;
 
@@ -95,6 +95,27 @@ describe("an operator who repairs the journal", () => {
     }
   });
 
+  it("never records a request as lost while a rejected line has its end", async () => {
+    const bad = auditEntry({ sourceIp: "127.0.0.z", costNanoUsd: 9n });
+    const start = begun({ ...bad, sourceIp: null });
+    await folder.leave("garbage\n", start);
+    const { journal, repair } = await folder.start();
+    // The operator restores the damaged line, which the database refuses.
+    await writeFile(join(folder.path, REJECTED), Buffer.concat([ended(bad), start]));
+    const [end, begin] = (await repair.list(10)).lines;
+    for (const ids of [null, [begin?.id ?? ""]]) {
+      expect(await repair.replay(BY, ids)).toMatchObject({
+        replayed: 0,
+        notReplayed: expect.arrayContaining([expect.objectContaining({ id: begin?.id })]),
+      });
+    }
+    expect(folder.database.ids).toEqual([]);
+    await repair.replay(BY, [end?.id ?? ""], encodeEntry({ ...bad, sourceIp: null }));
+    expect(await repair.replay(BY, null)).toEqual({ replayed: 1, notReplayed: [] });
+    expect(folder.database.entries.get(bad.id)).toMatchObject({ costNanoUsd: 9n });
+    expect(journal.rejectedLines()).toBe(0);
+  });
+
   it("loses nothing when the database is unreachable or a line is added meanwhile", async () => {
     const bad = auditEntry({ sourceIp: "127.0.0.z" });
     await folder.leave(ended(bad));
@@ -106,7 +127,7 @@ describe("an operator who repairs the journal", () => {
     expect(journal.rejectedLines()).toBe(1);
     folder.database.isAway = false;
     const replayed = repair.replay(BY, [id], mended);
-    await journal.setAside(1, [Buffer.from("another")]);
+    await journal.rejected.add(1, [Buffer.from("another")]);
     await replayed;
     expect(await readFile(join(folder.path, REJECTED), "utf8")).toBe("another\n");
     expect(journal.rejectedLines()).toBe(1);

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AsOf } from "../../server/src/audit/cursor.ts";
-import { type EntryFilter, NO_FILTER } from "../../server/src/audit/filter.ts";
+import { type EntryFilter, filterOf } from "../../server/src/audit/filter.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { EntryId } from "../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
@@ -59,7 +59,13 @@ async function rowsRead(): Promise<number> {
 
 async function workOf(filter: Partial<EntryFilter>, before: EntryId | null = null) {
   const start = await rowsRead();
-  const found = await database.reader.listEntries(null, { ...NO_FILTER, ...filter }, before, 0n as AsOf, 50);
+  const found = await database.reader.listEntries(
+    null,
+    { ...filterOf({}), ...filter },
+    before,
+    0n as AsOf,
+    50,
+  );
   return { ...found, read: (await rowsRead()) - start };
 }
 

@@ -7,6 +7,7 @@ import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { Unavailable } from "../../server/src/errors/failure.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 
 const log = pino({ level: "silent" });
@@ -204,6 +205,18 @@ describe("a recorded entry", () => {
     expect(stored).not.toBeNull();
     // The statement never ends: readers that wait get an error in five seconds.
     await expect(stored).rejects.toMatchObject({ code: "server_is_overloaded", status: 503 });
+    for (const answer of answers) answer();
+    await recorder.stop();
+  });
+
+  it("is waited for by reads for five seconds at most", async () => {
+    const answers: (() => void)[] = [];
+    const sink = { insertEntries: () => new Promise<void>((resolve) => answers.push(resolve)) };
+    const { journal } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log });
+    await recorder.record(entry());
+    // The statement never ends, and neither fails.
+    await expect(recorder.flushed()).rejects.toThrow(Unavailable);
     for (const answer of answers) answer();
     await recorder.stop();
   });

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { Journal } from "../../server/src/audit/journal.ts";
 import { setEntriesAside } from "../../server/src/audit/replay-journal.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
@@ -162,6 +163,24 @@ describe("an entry that the database refuses while the service runs", () => {
     expect(next.rejectedLines()).toBe(1);
     expect(await readFile(join(folder.path, REJECTED))).toEqual(ended(bad));
     expect(await readdir(folder.path)).toEqual([REJECTED]);
+  });
+
+  it("is still charged when its process is killed while the journal has its beginning", async () => {
+    const { journal } = await Journal.open({ folder: folder.path, sync: false, files: folder.disk });
+    const bad = auditEntry({ sourceIp: "127.0.0.z", costNanoUsd: 9n });
+    const segment = await journal.append({ kind: "ended", entry: bad });
+    await setEntriesAside({ journal, log: folder.log }, [{ segment, entry: bad, reason: "invalid input" }]);
+    await journal.release(segment, 1);
+    await journal.close();
+    // Lines of other requests have kept the segment with its beginning.
+    await folder.leave(begun({ ...bad, sourceIp: null }));
+
+    const { repair } = await folder.start();
+    expect(folder.database.ids).toEqual([]);
+    const [line] = (await repair.list(10)).lines;
+    await repair.replay(BY, [line?.id ?? ""], encodeEntry({ ...bad, sourceIp: null }));
+    expect(folder.database.entries.get(bad.id)).toMatchObject({ costNanoUsd: 9n });
+    expect(await readdir(folder.path)).toEqual([]);
   });
 
   it("counts as set aside while there is no room for it", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bucketLengthOf, summaryOf } from "../../server/src/audit/summary.ts";
-import type { SummaryRow } from "../../server/src/audit/summary-store.ts";
+import { bucketLengthOf, type SummaryRow, summaryOf } from "../../server/src/audit/summary.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,7 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS, type Transaction } from "../database/database.ts";
 import type { Reader, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** A point in an account's chain of batches. Given later, it shows whether earlier entries were changed. */
@@ -81,13 +80,13 @@ export class AuditChain {
     expected: ChainPoint | null,
     reader: Reader = accountId,
   ): Promise<ChainReport> {
-    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
+    await this.#recorder.flushed();
     return this.#reads.whole(reader, async (parts) => {
       const verify = (from: number | null, point: ChainPoint | null) =>
         parts.run(() => atOneMoment(this.#database, (sql) => verifyStretch(sql, accountId, from, point)));
       let report = await verify(after, expected);
       // Batches may be recorded or deleted meanwhile: each slice begins where the previous one ended.
-      while (report.next !== null && isUnfinished(report) && !parts.isSpent) {
+      while (report.next !== null && isUnfinished(report) && !parts.isSpent()) {
         report = joined(report, await verify(report.next, null));
       }
       return report;

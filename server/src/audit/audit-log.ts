@@ -4,9 +4,15 @@ import type { Reader, ReadParts, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
-import { type AsOf, type Cursor, cursorText, readCursor } from "./cursor.ts";
-import { exportCursorStart, isClosed, readExportCursor } from "./export-cursor.ts";
-import { provedLines, type RunPart } from "./export-proof.ts";
+import {
+  type AsOf,
+  type Cursor,
+  cursorText,
+  exportCursorStart,
+  isClosed,
+  readCursor,
+  readExportCursor,
+} from "./cursor.ts";
 import type { EntryFilter } from "./filter.ts";
 import type { LogScope } from "./filter-sql.ts";
 import type { Recorder } from "./recorder.ts";
@@ -101,7 +107,7 @@ export class AuditLog {
       entries.push(...found.entries);
       const { searchedTo } = found;
       const isOver = entries.length >= limit || searchedTo === null;
-      if (isOver || parts.isSpent || performance.now() >= endMs) return { entries, searchedTo };
+      if (isOver || parts.isSpent() || performance.now() >= endMs) return { entries, searchedTo };
       from = searchedTo;
     }
   }
@@ -135,7 +141,7 @@ export class AuditLog {
    * Exports all matching entries as text, oldest first, some thousand lines at a time. After an interruption, the cursor in the
    * last complete line continues the export without gap or repeat.
    *
-   * @param isProved whether to add the lines that prove a part of the log: see {@link provedLines}. Only for NDJSON.
+   * @param isProved whether to add the lines that prove a part of the log: see `provedLines`. Only for NDJSON.
    * @throws {Failure} `invalid_request` when the cursor is not one of ours; `rate_limit_exceeded` for too many exports at once.
    */
   async export(
@@ -156,11 +162,10 @@ export class AuditLog {
       cursorStart: exportCursorStart(hasSnapshot ? asOf : null),
     };
     const stream = this.#reads.stream(accountId);
-    const run: RunPart = (part) => stream.run(part);
     const pages = isProved
-      ? provedLines(this.#reader.proofs, run, stretch, position)
+      ? this.#reader.provedLines(stream.run, stretch, position)
       : pagesAfter(position?.entry ?? null, (after) =>
-          run(() => this.#reader.exportEntries(stretch, after, EXPORTED_AT_ONCE)),
+          stream.run(() => this.#reader.exportEntries(stretch, after, EXPORTED_AT_ONCE)),
         );
     return untilEnded(pages, () => stream.end());
   }
@@ -191,24 +196,19 @@ async function* pagesAfter(
 
 /** Returns the same pages. Calls `onEnd` when they have ended or the reader stops, even before the first page. */
 function untilEnded(pages: AsyncGenerator<string>, onEnd: () => void): AsyncIterableIterator<string> {
-  const last = (): IteratorResult<string> => {
-    onEnd();
-    return { done: true, value: undefined };
+  const endWith = async (next: Promise<IteratorResult<string>>) => {
+    let isOver = true;
+    try {
+      const result = await next;
+      isOver = result.done === true;
+      return result;
+    } finally {
+      if (isOver) onEnd();
+    }
   };
   const iterator: AsyncIterableIterator<string> = {
-    next: async () => {
-      try {
-        const next = await pages.next();
-        return next.done === true ? last() : next;
-      } catch (error) {
-        onEnd();
-        throw error;
-      }
-    },
-    return: async () => {
-      await pages.return(undefined);
-      return last();
-    },
+    next: () => endWith(pages.next()),
+    return: () => endWith(pages.return(undefined)),
     [Symbol.asyncIterator]: () => iterator,
   };
   return iterator;

@@ -1,13 +1,14 @@
 import type { AccountId } from "../contract/account.ts";
 import type { EntryId, ListedEntry } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS, type SqlFragment } from "../database/database.ts";
+import type { StreamedRead } from "../database/reads.ts";
 import type { ExportedLines, ExportedStretch, ListedStretch } from "./audit-log.ts";
-import type { AsOf } from "./cursor.ts";
+import type { AsOf, ExportPosition } from "./cursor.ts";
 import { ENTRY_COLUMNS } from "./entry-columns.ts";
 import { CSV_VALUES, jsonFields, SELECTED_COLUMNS } from "./entry-sql.ts";
-import { PostgresProofs } from "./export-proof-store.ts";
+import { provedLines } from "./export-proof.ts";
 import type { EntryFilter } from "./filter.ts";
-import { inPeriod, isPart, isSearch, type LogScope, matching } from "./filter-sql.ts";
+import { fromNewest, inPeriod, isPart, isSearch, type LogScope, matching } from "./filter-sql.ts";
 
 /** A row of {@link SELECTED_COLUMNS}. */
 type EntryRow = Readonly<Record<string, unknown>>;
@@ -22,21 +23,16 @@ export class PostgresAuditReader {
   readonly #database: Database;
   /** For statements that may read many of an account's entries. */
   readonly #longReads: Database;
-  /** Reads what the proof of an export needs. */
-  readonly proofs: PostgresProofs;
 
   constructor(database: Database) {
     this.#database = database;
     this.#longReads = database.withTimeout(LONG_READ_TIMEOUT_MS);
-    this.proofs = new PostgresProofs(this.#longReads);
   }
 
   /** The present moment: what has been recorded of the account by now. The log of all accounts has no snapshots. */
   async asOf(scope: LogScope): Promise<AsOf> {
     if (scope === null) return 0n as AsOf;
-    const [row] = await this.#database<{ batches: AsOf }[]>`
-      select batches from audit_chains where account_id = ${scope}`;
-    return row?.batches ?? (0n as AsOf);
+    return (await this.heads([scope])).get(scope) ?? (0n as AsOf);
   }
 
   /** @returns `null` if the account, or with a scope of `null` the service, has no such entry. */
@@ -141,34 +137,38 @@ export class PostgresAuditReader {
       ? await this.#edge(sql`${inPeriod(sql, accountId, filter)} ${start} order by entries.id`)
       : null;
     // The database formats the lines, so that a batch is one value and no entry becomes an object here.
+    const isCsv = format === "csv";
+    const cursor = sql`${cursorStart}::text || entries.id`;
+    const fields = isCsv
+      ? sql`concat_ws(',', ${sql.unsafe(CSV_VALUES)}, csv_field(${cursor})) as line`
+      : sql`${sql.unsafe(jsonFields(isPart(filter)))}, ${cursor} as cursor`;
     const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
       with batch as (
-        select entries.id, ${format === "csv" ? csvLine(sql, cursorStart) : sql`${sql.unsafe(jsonFields(isPart(filter)))}, ${cursorStart}::text || entries.id as cursor`}
+        select entries.id, ${fields}
         from audit_entries entries
         join keys on keys.id = entries.key
-        ${format === "csv" ? sql`` : sql`join audit_batches batch on batch.account_id = entries.account_id and batch.batch = entries.batch`}
+        ${isCsv ? sql`` : sql`join audit_batches batch on batch.account_id = entries.account_id and batch.batch = entries.batch`}
         where ${matching(sql, accountId, filter, asOf)}
           ${start}
           ${edge === null ? sql`` : sql`and entries.id <= ${edge}`}
         order by entries.id
         limit ${limit}
       )
-      select string_agg(${format === "csv" ? sql`line` : sql`row_to_json(batch)::text`} || chr(10), '' order by id) as text, count(*) as count,
+      select string_agg(${isCsv ? sql`line` : sql`row_to_json(batch)::text`} || chr(10), '' order by id) as text, count(*) as count,
              (select id from batch order by id desc limit 1) as last
       from batch`;
     const { text = null, count = 0n, last = null } = row ?? {};
     return { text: text ?? "", count: Number(count), last, searchedTo: edge };
   }
-}
 
-/** The bound keeps the planner from scanning other accounts' entries. */
-function fromNewest(sql: Database, scope: LogScope) {
-  if (scope === null) return sql`true`;
-  return sql`entries.id <= (select newest from audit_chains where account_id = ${scope})`;
-}
-
-function csvLine(sql: Database, cursorStart: string) {
-  return sql`concat_ws(',', ${sql.unsafe(CSV_VALUES)}, csv_field(${cursorStart}::text || entries.id)) as line`;
+  /** The lines of an export with its proof: see {@link provedLines}. */
+  provedLines(
+    run: StreamedRead["run"],
+    stretch: ExportedStretch,
+    start: ExportPosition | null,
+  ): AsyncGenerator<string> {
+    return provedLines(this.#longReads, run, stretch, start);
+  }
 }
 
 function entryOf(row: EntryRow): ListedEntry {

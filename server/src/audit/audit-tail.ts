@@ -19,9 +19,6 @@ export interface TailNews {
   readonly hasGap: boolean;
 }
 
-/** Reported when nothing was recorded for a while. */
-export type Quiet = null;
-
 const MAX_POLL_INTERVAL_MS = 1_000;
 /** A thousand batches a second must not cause a thousand polls. */
 const MIN_POLL_INTERVAL_MS = 100;
@@ -68,7 +65,7 @@ export class AuditTail {
   }
 
   /**
-   * Yields news of an account's log until `signal` is aborted, and {@link Quiet} after a while without news, so that the caller
+   * Yields news of an account's log until `signal` is aborted, and `null` after a while without news, so that the caller
    * can check whether the client is still authorized.
    *
    * @param after `upTo` of the last news that the client has; `null`: only what is recorded from now on.
@@ -80,14 +77,14 @@ export class AuditTail {
     after: AsOf | null,
     signal: AbortSignal,
     reader: Reader = accountId,
-  ): AsyncGenerator<TailNews | Quiet> {
+  ): AsyncGenerator<TailNews | null> {
     this.#requireRoom(accountId);
     const follower: Follower = { accountId, head: after ?? (0n as AsOf), wake: () => {} };
     const stop = () => follower.wake();
     signal.addEventListener("abort", stop);
     this.#followers.add(follower);
     try {
-      const head = (await this.#reader.heads([accountId])).get(accountId) ?? (0n as AsOf);
+      const head = await this.#reader.asOf(accountId);
       const oldest = (head > MAX_BATCHES_BACK ? head - MAX_BATCHES_BACK : 0n) as AsOf;
       let hasGap = after !== null && after < oldest;
       let seen = after === null || after > head ? head : hasGap ? oldest : after;
@@ -105,12 +102,17 @@ export class AuditTail {
           seen = upTo;
           yield { upTo, hasGap, ...news };
           hasGap = false;
-        } else if (!(await wokenWithin(follower, QUIET_MS))) {
-          yield null;
+        } else {
+          const pause = pauseFor(QUIET_MS);
+          follower.wake = pause.end;
+          if (!(await pause.over)) yield null;
         }
       }
       // A failure, not an end: the follower reconnects, to another node or to this one after its restart.
-      if (this.#closed) throw stopping();
+      if (this.#closed) {
+        const message = "The service is stopping. Reconnect.";
+        throw new Failure("server_is_overloaded", message, { retryAfterMs: 1_000 });
+      }
     } finally {
       this.#followers.delete(follower);
       signal.removeEventListener("abort", stop);
@@ -149,17 +151,4 @@ export class AuditTail {
     this.#pollNow = pause.end;
     await pause.over;
   }
-}
-
-function stopping(): Failure {
-  return new Failure("server_is_overloaded", "The service is stopping. Reconnect.", {
-    retryAfterMs: 1_000,
-  });
-}
-
-/** Resolves with whether the follower was woken before the timeout. */
-function wokenWithin(follower: Follower, timeoutMs: number): Promise<boolean> {
-  const pause = pauseFor(timeoutMs);
-  follower.wake = pause.end;
-  return pause.over;
 }

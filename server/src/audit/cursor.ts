@@ -1,5 +1,7 @@
 import type { EntryId } from "../contract/entry.ts";
 import { cursorTextOf, readCursorText } from "../database/page.ts";
+import { Failure } from "../errors/failure.ts";
+import type { EntryFilter } from "./filter.ts";
 
 /**
  * A snapshot of an account's log: the number of its last batch at some moment. Reads as of it leave out later entries.
@@ -12,8 +14,11 @@ export interface Cursor {
   readonly entry: EntryId;
 }
 
-// A batch's number, and a UUIDv7.
-const CURSOR = /^(\d{1,18})~([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})$/;
+/** A batch's number. */
+const BATCH = "\\d{1,18}";
+/** A UUIDv7. */
+const ID = "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}";
+const CURSOR = new RegExp(`^(${BATCH})~(${ID})$`);
 
 export function cursorText({ asOf, entry }: Cursor): string {
   return cursorTextOf(asOf, entry);
@@ -23,4 +28,86 @@ export function cursorText({ asOf, entry }: Cursor): string {
 export function readCursor(text: string): Cursor {
   const { number, id } = readCursorText(text, CURSOR);
   return { asOf: BigInt(number) as AsOf, entry: id as EntryId };
+}
+
+/** Where an export continues. */
+export interface ExportPosition {
+  /** The snapshot of the first request; `null`: that of the request that continues. */
+  readonly asOf: AsOf | null;
+  /** The lines of entries up to this one are written. */
+  readonly entry: EntryId;
+  /** `null` for an export without a proof. */
+  readonly proof: ProofPosition | null;
+}
+
+/** Which lines of a proof are written. */
+export interface ProofPosition {
+  /** The lowest and the highest batch of the entries so far; 0 before the first entry. */
+  readonly first: bigint;
+  readonly last: bigint;
+  /** The last line of the proof since the entry; `null` if there is none. */
+  readonly written: WrittenProof | "end" | null;
+}
+
+export interface WrittenProof {
+  /** `batch`: the entry is the newest of the batch. `rest`: the batch's newest entry is not in the period. */
+  readonly section: "batch" | "rest";
+  readonly batch: bigint;
+  readonly chunk: number;
+}
+
+const EXPORT_CURSOR = new RegExp(
+  `^(\\d{0,18})~(${ID})(?:~(${BATCH})-(${BATCH})(?:~(?:(batch|rest)(${BATCH})\\.(\\d{1,9})|(end)))?)?$`,
+);
+
+/**
+ * Whether the period of an export has passed. The cursors of such an export contain no snapshot, so that two exports are equal to the
+ * byte whatever else was recorded between them.
+ */
+export function isClosed({ to }: EntryFilter, now: Date): boolean {
+  return to !== null && to <= now;
+}
+
+/** The beginning of a cursor, before the entry's id. */
+export function exportCursorStart(asOf: AsOf | null): string {
+  return `${asOf ?? ""}~`;
+}
+
+/** The end of a cursor, after the entry's id, in an export with a proof. */
+export function proofCursorEnd({ first, last, written }: ProofPosition): string {
+  const range = `~${first}-${last}`;
+  if (written === null) return range;
+  return written === "end" ? `${range}~end` : `${range}~${written.section}${written.batch}.${written.chunk}`;
+}
+
+/** @throws {Failure} `invalid_request` if the text is not the cursor of such an export. */
+export function readExportCursor(text: string, isProved: boolean): ExportPosition {
+  const [, asOf, entry, first, last, section, batch, chunk, end] = EXPORT_CURSOR.exec(text) ?? [];
+  if (asOf === undefined || entry === undefined) {
+    throw refused("The cursor is not valid. Pass the cursor of an earlier answer unchanged.");
+  }
+  if (isProved !== (first !== undefined)) {
+    throw refused(
+      isProved
+        ? "The cursor is that of an export without a proof. Omit proof, or begin again without a cursor."
+        : "The cursor is that of an export with a proof. Add proof=true, or begin again without a cursor.",
+    );
+  }
+  const proofLine: WrittenProof | null =
+    batch === undefined
+      ? null
+      : { section: section === "rest" ? "rest" : "batch", batch: BigInt(batch), chunk: Number(chunk) };
+  const written = end === undefined ? proofLine : "end";
+  return {
+    asOf: asOf === "" ? null : (BigInt(asOf) as AsOf),
+    entry: entry as EntryId,
+    proof:
+      first === undefined || last === undefined
+        ? null
+        : { first: BigInt(first), last: BigInt(last), written },
+  };
+}
+
+function refused(message: string): Failure {
+  return new Failure("invalid_request", message, { param: "cursor" });
 }

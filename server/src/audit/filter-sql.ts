@@ -29,6 +29,12 @@ export function inPeriod(sql: Database, scope: LogScope, { from, to, key }: Entr
     ${to === null ? sql`` : sql`and entries.id < ${firstEntryIdAt(to)}`}`;
 }
 
+/** The bound keeps the planner from scanning other accounts' entries. */
+export function fromNewest(sql: Database, scope: LogScope) {
+  if (scope === null) return sql`true`;
+  return sql`entries.id <= (select newest from audit_chains where account_id = ${scope})`;
+}
+
 /** The entries that a filter matches, in a snapshot of the account. The log of all accounts has no snapshots. */
 export function matching(sql: Database, scope: LogScope, filter: EntryFilter, asOf: AsOf) {
   const { key, model, upstream, status, errorCode, source } = filter;

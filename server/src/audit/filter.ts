@@ -23,17 +23,6 @@ export interface EntryFilter {
   readonly source: string | null;
 }
 
-export const NO_FILTER: EntryFilter = {
-  from: null,
-  to: null,
-  key: null,
-  model: null,
-  upstream: null,
-  status: null,
-  errorCode: null,
-  source: null,
-};
-
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const KEY_ID = /^[0-9A-Za-z]{4}$/;
 
@@ -75,14 +64,12 @@ export const filterInput = {
     .optional(),
 };
 
-const schema = z.object(filterInput);
-
 /** Whether the text of a filter is a pattern: `*` matches any characters, upper and lower case alike. Any other text matches itself only. */
 export function isPattern(text: string): boolean {
   return text.includes("*");
 }
 
-export function filterOf(input: z.output<typeof schema>): EntryFilter {
+export function filterOf(input: z.output<z.ZodObject<typeof filterInput>>): EntryFilter {
   return {
     from: input.from ?? null,
     to: input.to ?? null,

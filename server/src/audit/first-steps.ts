@@ -1,11 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { Database } from "../database/database.ts";
 import type { Reader, Reads } from "../database/reads.ts";
-import { withTimeout } from "../errors/deadline.ts";
 import type { Recorder } from "./recorder.ts";
-
-/** The maximum wait for the latest requests to be stored. */
-const FLUSH_TIMEOUT_MS = 5_000;
 
 /** What an account has done so far of what a new account does first. */
 export interface FirstSteps {
@@ -39,10 +35,10 @@ export class FirstStepsReader {
    */
   async read(accountId: AccountId, simulated: readonly string[], reader: Reader): Promise<FirstSteps> {
     const sql = this.#database;
-    await withTimeout(FLUSH_TIMEOUT_MS, () => this.#recorder.flushed());
+    await this.#recorder.flushed();
     // Uses keys_key_id_unique and audit_entries_by_account, by account.
-    const [row] = await this.#reads.whole(reader, (parts) =>
-      parts.run(
+    const [row] = await this.#reads.whole(reader, ({ run }) =>
+      run(
         () => sql<FirstSteps[]>`
           with latest as (
             select endpoint, upstream, status from audit_entries

@@ -1,3 +1,28 @@
+/** The maximum number of entries that are inserted together. */
+export const BATCH_ITEMS = 2_000;
+/** The maximum size of a batch, in bytes or characters: some entries carry an answer of a megabyte. */
+const BATCH_SIZE = 8 * 1024 * 1024;
+
+/** Divides a list into batches: one item, or as many as the limits allow. */
+export function* batchesOf<Item>(
+  items: Iterable<Item>,
+  sizeOf: (item: Item) => number,
+  maxSize = BATCH_SIZE,
+): Generator<readonly Item[]> {
+  let batch: Item[] = [];
+  let size = 0;
+  for (const item of items) {
+    size += sizeOf(item);
+    if (batch.length === BATCH_ITEMS || (batch.length > 0 && size > maxSize)) {
+      yield batch;
+      batch = [];
+      size = sizeOf(item);
+    }
+    batch.push(item);
+  }
+  if (batch.length > 0) yield batch;
+}
+
 /** An item that the database refused for its content, with the database's message. */
 export interface Refused<Item> {
   readonly item: Item;
@@ -23,16 +48,12 @@ export async function insertAll<Item>(
   insert: (batch: readonly Item[]) => Promise<unknown>,
 ): Promise<Inserted<Item>> {
   if (items.length === 0) return { inserted: [], refused: [] };
-  const reason = await refusalOf(items, insert);
+  let reason = await refusalOf(items, insert);
+  // Two nodes that insert the same row may conflict once. An item that is at fault is refused again.
+  if (reason !== null && items.length === 1) reason = await refusalOf(items, insert);
   if (reason === null) return { inserted: items, refused: [] };
   const [item] = items;
-  if (item !== undefined && items.length === 1) {
-    // Two nodes that insert the same row may conflict once. An item that is at fault is refused again.
-    const again = await refusalOf(items, insert);
-    return again === null
-      ? { inserted: items, refused: [] }
-      : { inserted: [], refused: [{ item, reason: again }] };
-  }
+  if (items.length === 1 && item !== undefined) return { inserted: [], refused: [{ item, reason }] };
   const middle = Math.ceil(items.length / 2);
   const first = await insertAll(items.slice(0, middle), insert);
   const second = await insertAll(items.slice(middle), insert);

@@ -13,6 +13,7 @@ const SHOWN_BYTES = 64 * 1024;
 const MAX_RECORDED = 50;
 
 const END_UNKNOWN = "the end of this request may be in an unreadable line: replay or discard that line first";
+const END_REJECTED = "the end of this request is in another rejected line: replay or discard that line first";
 
 /** A rejected line, as operators see it. */
 export interface SetAsideLine {
@@ -107,7 +108,7 @@ export class JournalRepair {
   /** One line, with its text as far as 64 KiB. @throws {Failure} `not_found` */
   async get(id: string): Promise<SetAsideLine> {
     const { lines } = await this.#parts.journal.rejected.list();
-    const [line] = this.#choose(lines, [id]);
+    const line = lines.find((found) => found.id === id);
     if (line === undefined) throw this.#noSuchLine(id);
     return describe(line, SHOWN_BYTES);
   }
@@ -141,28 +142,35 @@ export class JournalRepair {
       throw new Failure("invalid_request", message, { param: "replacement" });
     }
 
-    const ended = linesOf(read, "ended");
-    const begun = linesOf(read, "begun");
+    const readable = readableOf(read);
     const unreadable = read.flatMap(({ content, ...line }) =>
       content.kind === "unreadable" ? [{ item: line, reason: content.problem }] : [],
     );
+    const ended = readable.filter(({ kind }) => kind === "ended");
+    const begun = readable.filter(({ kind }) => kind === "begun");
     const refused = await insertLines(ended, insert);
-    // An unreadable line may hold the end of a begun request, which must not be recorded as lost before that line is repaired.
+    // A begun request must not be recorded as lost while an unreadable line may hold its end, or another line does.
     const chosenIds = new Set(chosen.map(({ id }) => id));
+    const others = all.lines.flatMap((line) => (chosenIds.has(line.id) ? [] : [decodeLine(line.bytes)]));
     const isEndUnknown =
-      all.files.length > 0 ||
-      unreadable.length > 0 ||
-      all.lines.some((line) => !chosenIds.has(line.id) && decodeLine(line.bytes).kind === "unreadable");
-    const late = isEndUnknown
-      ? begun.map((item) => ({ item, reason: END_UNKNOWN }))
-      : await insertLines(begun, insert);
+      all.files.length > 0 || unreadable.length > 0 || others.some(({ kind }) => kind === "unreadable");
+    const ends = new Set([
+      ...refused.map(({ item }) => item.entry.id),
+      ...others.flatMap((line) => (line.kind === "ended" ? line.entry.id : [])),
+    ]);
+    const late = begun.flatMap((item) => {
+      if (isEndUnknown) return { item, reason: END_UNKNOWN };
+      return ends.has(item.entry.id) ? { item, reason: END_REJECTED } : [];
+    });
+    const lost = begun.filter(({ entry }) => !isEndUnknown && !ends.has(entry.id));
+    late.push(...(await insertLines(lost, insert)));
     const notReplayed = [...unreadable, ...refused, ...late].map(({ item, reason }) => ({
       ...positionOf(item),
       reason,
     }));
 
     const left = new Set(notReplayed.map(({ id }) => id));
-    const replayed = [...ended, ...begun].filter(({ id }) => !left.has(id));
+    const replayed = readable.filter(({ id }) => !left.has(id));
     if (replayed.length > 0) {
       await this.#record(by, "journal.replay", null, {
         lines: replayed.length,
@@ -189,17 +197,12 @@ export class JournalRepair {
     const { journal } = this.#parts;
     const { lines } = await journal.rejected.list();
     const chosen = this.#choose(lines, ids);
-    const requests = requestsOf(
-      chosen.flatMap((line) => {
-        const content = decodeLine(line.bytes);
-        return content.kind === "unreadable" ? [] : [content];
-      }),
-    );
+    const read = chosen.map((line) => ({ ...line, content: decodeLine(line.bytes) }));
     // The action is recorded first, so that no line is deleted without a record.
     await this.#record(by, "journal.discard", reason, {
       lines: chosen.length,
       ids: ids.slice(0, MAX_RECORDED),
-      requests,
+      requests: requestsOf(readableOf(read)),
     });
     await journal.rejected.remove(new Set(ids));
     return { discarded: chosen.length };
@@ -241,10 +244,10 @@ export class JournalRepair {
 
 type ReadLine = RejectedLine & { readonly content: JournalLine | UnreadableLine };
 
-/** The lines of a kind, with their entries. */
-function linesOf(lines: readonly ReadLine[], kind: JournalLine["kind"]) {
+/** The lines that can be read, with their entries. */
+function readableOf(lines: readonly ReadLine[]) {
   return lines.flatMap(({ content, ...line }) =>
-    content.kind !== "unreadable" && content.kind === kind ? [{ ...line, entry: content.entry }] : [],
+    content.kind === "unreadable" ? [] : [{ ...line, ...content }],
   );
 }
 

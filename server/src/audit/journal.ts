@@ -3,7 +3,7 @@ import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { codeOf, fileSystem, type JournalFile, type JournalFiles } from "./journal-files.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
-import { RejectedLines, type RejectedPosition } from "./rejected-lines.ts";
+import { nameOfSegment, RejectedLines } from "./rejected-lines.ts";
 
 export type { JournalLine };
 
@@ -57,7 +57,8 @@ export class Journal {
   readonly #folder: string;
   readonly #sync: boolean;
   readonly #files: JournalFiles;
-  readonly #rejected: RejectedLines;
+  /** The rejected lines, for operators. */
+  readonly rejected: RejectedLines;
   #segment: Segment;
   #file: JournalFile | null = null;
   /** The length of the file without the remains of a failed write. */
@@ -82,7 +83,7 @@ export class Journal {
     this.#folder = options.folder;
     this.#sync = options.sync;
     this.#files = options.files ?? fileSystem;
-    this.#rejected = rejected;
+    this.rejected = rejected;
     this.#segment = firstSegment;
   }
 
@@ -129,7 +130,7 @@ export class Journal {
   async read(segment: Segment): Promise<SegmentContent> {
     let bytes: Uint8Array;
     try {
-      bytes = await this.#files.read(this.#path(segment));
+      bytes = await this.#files.read(this.pathOf(segment));
     } catch (error) {
       if (OVERLOADED.has(codeOf(error) ?? "")) throw error;
       return { problem: reasonOf(error) };
@@ -144,31 +145,12 @@ export class Journal {
 
   /** Deletes a segment of an earlier process. */
   async drop(segment: Segment): Promise<void> {
-    await this.#files.remove(this.#path(segment));
-  }
-
-  /** The rejected lines, for operators. */
-  get rejected(): RejectedLines {
-    return this.#rejected;
+    await this.#files.remove(this.pathOf(segment));
   }
 
   /** The number of rejected lines, whose requests are not charged. A file that can't be read counts as one line. */
   rejectedLines(): number {
-    return this.#rejected.count;
-  }
-
-  /**
-   * Copies lines of a segment that can't be recorded to a rejected file, before the segment is dropped.
-   *
-   * @returns the position of each line. @throws if they can't be written. Then the segment must stay.
-   */
-  setAside(segment: Segment, lines: readonly Uint8Array[]): Promise<readonly RejectedPosition[]> {
-    return this.#rejected.add(nameOf(segment), lines);
-  }
-
-  /** Renames a segment that can't be read to a rejected file. @returns the new name. */
-  setSegmentAside(segment: Segment): Promise<string> {
-    return this.#rejected.addSegment(nameOf(segment), this.#path(segment));
+    return this.rejected.count;
   }
 
   /** Releases lines of a segment. A full segment is deleted when all its lines are released. */
@@ -182,9 +164,9 @@ export class Journal {
     return this.#unreleased.size;
   }
 
-  /** The path of a segment, for messages. */
+  /** The path of a segment. */
   pathOf(segment: Segment): string {
-    return this.#path(segment);
+    return join(this.#folder, `${nameOfSegment(segment)}.ndjson`);
   }
 
   /**
@@ -256,7 +238,7 @@ export class Journal {
   async #begin(): Promise<JournalFile> {
     for (;;) {
       try {
-        this.#file = await this.#files.create(this.#path(this.#segment));
+        this.#file = await this.#files.create(this.pathOf(this.#segment));
       } catch (error) {
         if (codeOf(error) !== "EEXIST") throw error;
         // Another process has created this file since the start.
@@ -295,7 +277,7 @@ export class Journal {
   async #dropIfDone(segment: Segment): Promise<void> {
     if (segment === this.#segment || (this.#unreleased.get(segment) ?? 0) !== 0) return;
     this.#unreleased.delete(segment);
-    await this.#files.remove(this.#path(segment));
+    await this.#files.remove(this.pathOf(segment));
   }
 
   async #check(): Promise<void> {
@@ -316,7 +298,7 @@ export class Journal {
   /** Lines in a file that was removed are lost with the process. @throws {JournalError} if the open file or folder was removed. */
   async #requireOwnFile(): Promise<void> {
     const file = this.#file;
-    const path = this.#path(this.#segment);
+    const path = this.pathOf(this.#segment);
     const isElsewhere = file !== null && (await this.#files.identityAt(path)) !== file.identity;
     let wasRemoved = false;
     if (isElsewhere) {
@@ -357,10 +339,6 @@ export class Journal {
     this.#writing = done.catch(NOTHING);
     return done;
   }
-
-  #path(segment: Segment): string {
-    return join(this.#folder, `${nameOf(segment)}.ndjson`);
-  }
 }
 
 /** The machine lacks a resource. That tells nothing about the file. */
@@ -378,10 +356,6 @@ async function tryToWrite(folder: string, files: JournalFiles): Promise<void> {
   } catch (error) {
     if (!FULL.has(codeOf(error) ?? "")) throw error;
   }
-}
-
-function nameOf(segment: Segment): string {
-  return String(segment).padStart(12, "0");
 }
 
 /** The reason without the path, which the messages contain already. */

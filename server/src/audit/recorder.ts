@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
 import type { AuditEntry } from "../contract/entry.ts";
-import { type Pause, pauseFor, resultWithin } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
-import { type Inserted, insertAll, type Refused } from "./insert-all.ts";
+import { BATCH_ITEMS, batchesOf, type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
 import { replayJournal, setEntriesAside } from "./replay-journal.ts";
 
@@ -24,9 +24,6 @@ export type Durability = "journal" | "disk" | "database";
 /** The maximum of waiting entries, about 200 MB. They are in the journal as well. */
 const MAX_WAITING = 200_000;
 const FULL_RETRY_MS = 5_000;
-const BATCH_ENTRIES = 2_000;
-/** The maximum length of the answers to idempotency keys in a batch. */
-const BATCH_CHARACTERS = 8 * 1024 * 1024;
 /** The minimum interval between batches: nearly all of a small batch's cost is fixed. */
 const BATCH_EVERY_MS = 100;
 const RETRY_FIRST_MS = 100;
@@ -60,12 +57,7 @@ export interface Recorded {
 const IN_JOURNAL: Recorded = { stored: null };
 
 /** A request whose beginning is recorded, so that it leaves an entry even if the process dies. */
-export interface BegunRequest {
-  /** The segment that the beginning is written to. Rejects with a {@link Failure} if it can't be written. */
-  readonly segment: Promise<Segment>;
-  /** The segment, once the beginning is written; `null` before, and if it can't be written. */
-  readonly writtenIn: Segment | null;
-}
+export type BegunRequest = Readonly<Pick<Appended, "segment" | "writtenIn">>;
 
 export interface Backlog {
   readonly entries: number;
@@ -80,7 +72,7 @@ export interface Backlog {
 interface Pending {
   readonly entry: AuditEntry;
   /** The segments of its line and of the line of its beginning. */
-  readonly segments: readonly Segment[];
+  readonly segments: readonly [Segment, ...Segment[]];
   readonly sinceMs: number;
 }
 
@@ -170,7 +162,7 @@ export class Recorder {
     this.#parts.onRecorded?.(entry);
     // Lines are written in order, so the beginning is known by now. A line that could not be written has no segment to release.
     const beginning = begun?.writtenIn ?? null;
-    const segments = beginning === null ? [segment] : [segment, beginning];
+    const segments: Pending["segments"] = beginning === null ? [segment] : [segment, beginning];
     this.#pending.push({ entry, segments, sinceMs: Date.now() });
     const taken = ++this.#recorded;
     this.#draining ??= this.#sendBatches();
@@ -189,7 +181,6 @@ export class Recorder {
    * milliseconds. If it takes longer, the answer waits in the journal.
    */
   async #tried(taken: number): Promise<void> {
-    this.#startBatch(taken);
     await resultWithin(STORED_TIMEOUT_MS, this.#triedUpTo(taken));
   }
 
@@ -200,9 +191,9 @@ export class Recorder {
   }
 
   /** Resolves when the entries are committed, or while the database is failing. */
-  async #triedUpTo(taken: number): Promise<true> {
+  async #triedUpTo(taken: number): Promise<void> {
+    this.#startBatch(taken);
     while (this.#committed < taken && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
-    return true;
   }
 
   /** Starts a batch at once. */
@@ -217,10 +208,13 @@ export class Recorder {
     return this.#appended;
   }
 
-  /** Resolves when everything recorded so far is in the database, or at once while inserts fail. */
-  async flushed(): Promise<void> {
-    this.#startBatch(this.#recorded);
-    await this.#triedUpTo(this.#recorded);
+  /**
+   * Resolves when everything recorded so far is in the database, or at once while inserts fail.
+   *
+   * @throws {Unavailable} after 5 seconds: there may be a long backlog.
+   */
+  flushed(): Promise<void> {
+    return withTimeout(ANSWER_TIMEOUT_MS, () => this.#triedUpTo(this.#recorded));
   }
 
   /** Inserts the remaining entries if the database accepts them. The journal keeps the rest for the next start. */
@@ -230,20 +224,16 @@ export class Recorder {
     this.#retryPause?.end();
     this.#retryPause = null;
     await this.#draining;
-    await this.#drain();
-    await this.#parts.journal.close();
-  }
-
-  async #drain(): Promise<void> {
     if (this.#pending.length > 0) this.#draining ??= this.#sendBatches();
     await this.#draining;
+    await this.#parts.journal.close();
   }
 
   async #sendBatches(): Promise<void> {
     try {
       for (let failures = 0; this.#pending.length > 0; ) {
         await this.#pause();
-        const batch = this.#nextBatch();
+        const [batch = []] = batchesOf(this.#pending, answerLength);
         let outcome: Inserted<Pending>;
         try {
           outcome = await insertAll(batch, (part) =>
@@ -284,9 +274,11 @@ export class Recorder {
    * @returns the entries that were rejected.
    */
   async #setAside(refused: readonly Refused<Pending>[]): Promise<readonly Pending[]> {
-    const entries = refused.flatMap(({ item: { entry, segments }, reason }) =>
-      segments[0] === undefined ? [] : [{ segment: segments[0], entry, reason }],
-    );
+    const entries = refused.map(({ item, reason }) => ({
+      segment: item.segments[0],
+      entry: item.entry,
+      reason,
+    }));
     try {
       await setEntriesAside(this.#parts, entries);
       this.#parts.onSetAside?.(entries.map(({ entry }) => entry));
@@ -300,22 +292,11 @@ export class Recorder {
     }
   }
 
-  /** The oldest waiting entries: {@link BATCH_ENTRIES} of them, or fewer if they carry long answers. */
-  #nextBatch(): readonly Pending[] {
-    let characters = 0;
-    let size = 0;
-    for (; size < BATCH_ENTRIES && size < this.#pending.length; size++) {
-      characters += this.#pending[size]?.entry.keyed?.answer?.text.length ?? 0;
-      if (characters > BATCH_CHARACTERS && size > 0) break;
-    }
-    return this.#pending.slice(0, size);
-  }
-
   /** Waits until the next batch may start, unless a caller waits for it. */
   async #pause(): Promise<void> {
     const left = this.#batchStartedMs + BATCH_EVERY_MS - performance.now();
     const isAwaited = this.#awaited > this.#committed;
-    if (left > 0 && !isAwaited && !this.#stopped && this.#pending.length < BATCH_ENTRIES) {
+    if (left > 0 && !isAwaited && !this.#stopped && this.#pending.length < BATCH_ITEMS) {
       const pause = pauseFor(left);
       this.#endPause = pause.end;
       await pause.over;
@@ -355,11 +336,18 @@ export class Recorder {
   }
 }
 
+/** The length of the answer to an idempotency key, which may be a megabyte. */
+function answerLength({ entry }: Pending): number {
+  return entry.keyed?.answer?.text.length ?? 0;
+}
+
 /** Lines that the journal writes together. */
-class Appended implements BegunRequest {
+class Appended {
   /** The journal's own promise. */
   readonly written: Promise<Segment>;
+  /** The segment that the lines are written to. Rejects with a {@link Failure} if they can't be written. */
   readonly segment: Promise<Segment>;
+  /** The segment, once the lines are written; `null` before, and if they can't be written. */
   writtenIn: Segment | null = null;
 
   constructor(written: Promise<Segment>) {

@@ -3,6 +3,11 @@ import { join } from "node:path";
 import type { JournalFiles } from "./journal-files.ts";
 import { splitLines } from "./journal-line.ts";
 
+/** The name of a segment's file, without its extension. */
+export function nameOfSegment(segment: number): string {
+  return String(segment).padStart(12, "0");
+}
+
 /** `000000000012.rejected`; `000000000012-2.rejected` where that one was taken by something else. */
 const REJECTED_NAME = /^(\d{12})(?:-(\d+))?\.rejected$/;
 const MAX_FILES_OF_SEGMENT = 1_000;
@@ -91,15 +96,16 @@ export class RejectedLines {
   }
 
   /**
-   * Adds lines of a segment. Lines that an interrupted replay has added before are not added again.
+   * Adds lines of a segment that can't be recorded, before the segment is dropped. Lines that an interrupted replay has added before are
+   * not added again.
    *
-   * @returns the position of each line. @throws if they can't be written. Then none of them is added.
+   * @returns the position of each line. @throws if they can't be written. Then none of them is added, and the segment must stay.
    */
-  add(segmentName: string, lines: readonly Uint8Array[]): Promise<readonly RejectedPosition[]> {
+  add(segment: number, lines: readonly Uint8Array[]): Promise<readonly RejectedPosition[]> {
     return this.#inTurn(async () => {
       const keys = lines.map(keyOf);
       for (const key of keys) this.#unwritten.add(key);
-      const { file, present } = await this.#fileFor(segmentName);
+      const { file, present } = await this.#fileFor(segment);
       const all = [...present];
       const numbers = new Map(all.map((bytes, index) => [keyOf(bytes), index + 1]));
       const positions = lines.map((bytes, index) => {
@@ -115,17 +121,17 @@ export class RejectedLines {
   }
 
   /** Renames a segment that can't be read to a rejected file. @returns the new name. */
-  addSegment(segmentName: string, path: string): Promise<string> {
+  addSegment(segment: number, path: string): Promise<string> {
     return this.#inTurn(async () => {
       this.#unwritten.add(path);
-      for (const file of namesFor(segmentName)) {
+      for (const file of namesFor(segment)) {
         if ((await this.#files.identityAt(join(this.#folder, file))) !== null) continue;
         await this.#files.rename(path, join(this.#folder, file));
         this.#counts.set(file, 1);
         this.#unwritten.delete(path);
         return file;
       }
-      throw new Error(`too many files of segment ${segmentName} are set aside`);
+      throw new Error(`too many files of segment ${segment} are set aside`);
     });
   }
 
@@ -134,13 +140,9 @@ export class RejectedLines {
     return this.#inTurn(async () => {
       for (const file of [...this.#counts.keys()]) {
         const found = await this.#linesOf(file).catch(() => null);
-        const left = found?.filter(({ id }) => !ids.has(id)) ?? null;
+        const left = found?.flatMap(({ id, bytes }) => (ids.has(id) ? [] : [bytes]));
         // A file that can't be read now stays as it is.
-        if (found === null || left === null || left.length === found.length) continue;
-        await this.#write(
-          file,
-          left.map(({ bytes }) => bytes),
-        );
+        if (left !== undefined && left.length !== found?.length) await this.#write(file, left);
       }
     });
   }
@@ -157,13 +159,13 @@ export class RejectedLines {
   }
 
   /** A readable file for a segment's lines, with the lines that it has. */
-  async #fileFor(segmentName: string): Promise<{ file: string; present: readonly Uint8Array[] }> {
-    for (const file of namesFor(segmentName)) {
+  async #fileFor(segment: number): Promise<{ file: string; present: readonly Uint8Array[] }> {
+    for (const file of namesFor(segment)) {
       if ((await this.#files.identityAt(join(this.#folder, file))) === null) return { file, present: [] };
       const found = await this.#linesOf(file).catch(() => null);
       if (found !== null) return { file, present: found.map(({ bytes }) => bytes) };
     }
-    throw new Error(`too many files of segment ${segmentName} are set aside`);
+    throw new Error(`too many files of segment ${segment} are set aside`);
   }
 
   async #linesOf(file: string): Promise<readonly RejectedLine[]> {
@@ -192,9 +194,10 @@ function keyOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-function* namesFor(segmentName: string): Generator<string> {
-  yield `${segmentName}.rejected`;
-  for (let number = 2; number <= MAX_FILES_OF_SEGMENT; number++) yield `${segmentName}-${number}.rejected`;
+function* namesFor(segment: number): Generator<string> {
+  const name = nameOfSegment(segment);
+  yield `${name}.rejected`;
+  for (let number = 2; number <= MAX_FILES_OF_SEGMENT; number++) yield `${name}-${number}.rejected`;
 }
 
 function problemOf(error: unknown): string {

@@ -1,12 +1,10 @@
 import type { Logger } from "pino";
 import type { AuditEntry, EntryId } from "../contract/entry.ts";
 import { encodeEntry } from "./entry-values.ts";
-import { insertAll } from "./insert-all.ts";
+import { batchesOf, insertAll } from "./insert-all.ts";
 import type { Journal, Segment } from "./journal.ts";
+import { decodeLine } from "./journal-line.ts";
 
-const BATCH_ENTRIES = 2_000;
-/** Some lines contain an answer of a megabyte. */
-const BATCH_BYTES = 8 * 1024 * 1024;
 /** The number of rejected lines that are logged one by one. Further lines are counted. */
 const MAX_NAMED = 20;
 
@@ -46,12 +44,12 @@ interface LeftLine extends EntryLine {
 export async function replayJournal(parts: ReplayParts, leftover: readonly Segment[]): Promise<void> {
   const { journal, insert, log } = parts;
   const begun = new Map<EntryId, LeftLine>();
-  const kept = new Map<Segment, Kept[]>(leftover.map((segment) => [segment, []]));
+  const kept: (Kept & { readonly segment: Segment })[] = [];
   const unreadable = new Map<Segment, string>();
   let isDamaged = false;
   const insertOrKeep = async (lines: readonly LeftLine[]) => {
     for (const { item, reason } of await insertLines(lines, insert))
-      kept.get(item.segment)?.push({ ...item, reason: refusedBecause(reason) });
+      kept.push({ ...item, reason: refusedBecause(reason) });
   };
 
   for (const segment of leftover) {
@@ -64,7 +62,7 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
     for (const { number, bytes, content: line } of content.lines) {
       if (line.kind === "unreadable") {
         isDamaged = true;
-        kept.get(segment)?.push({ bytes, number, reason: line.problem });
+        kept.push({ segment, bytes, number, reason: line.problem });
       } else if (line.kind === "begun") {
         begun.set(line.entry.id, { segment, number, bytes, entry: line.entry });
       } else {
@@ -76,11 +74,19 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
     log.info({ segment, entries: ended.length, tornBytes: content.tornBytes }, "replayed a journal segment");
   }
 
+  if (journal.rejectedLines() > 0) {
+    // A rejected line decides about its request. The segment of the beginning may have been kept for lines of other requests.
+    const { lines } = await journal.rejected.list();
+    for (const { bytes } of lines) {
+      const line = decodeLine(bytes);
+      if (line.kind !== "unreadable") begun.delete(line.entry.id);
+    }
+  }
   const lost = [...begun.values()];
   if (isDamaged || unreadable.size > 0) {
     // An unreadable line may hold the end of such a request. Recorded as lost, the request could no longer be charged.
     const reason = "the end of this request may be in an unreadable line";
-    for (const line of lost) kept.get(line.segment)?.push({ ...line, reason });
+    for (const line of lost) kept.push({ ...line, reason });
   } else {
     await insertOrKeep(lost);
     if (lost.length > 0) log.warn({ requests: lost.length }, "requests were lost with an earlier process");
@@ -88,13 +94,27 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
 
   // Segments are dropped last, because a request may begin in one and end in another.
   for (const segment of leftover) {
-    const problem = unreadable.get(segment);
+    const file = journal.pathOf(segment);
+    const reason = unreadable.get(segment);
     try {
-      if (problem === undefined) await drop(parts, segment, kept.get(segment) ?? []);
-      else await setSegmentAside(parts, segment, problem);
+      if (reason === undefined) {
+        const ofSegment = kept.filter((line) => line.segment === segment);
+        await setLinesAside(
+          parts,
+          segment,
+          ofSegment.sort((a, b) => (a.number ?? 0) - (b.number ?? 0)),
+        );
+        await journal.drop(segment);
+      } else {
+        const keptIn = await journal.rejected.addSegment(segment, file);
+        log.error(
+          { file, reason, keptIn },
+          "a journal file cannot be read and was rejected: make it readable, or remove it if it is not a journal file",
+        );
+      }
     } catch (error) {
       // The segment is replayed again at the next start, which is harmless.
-      log.error({ err: error, file: journal.pathOf(segment) }, "a journal segment cannot be removed");
+      log.error({ err: error, file }, "a journal segment cannot be removed");
     }
   }
   const lines = journal.rejectedLines();
@@ -113,26 +133,11 @@ export async function insertLines<Line extends EntryLine>(
   insert: (entries: readonly AuditEntry[]) => Promise<unknown>,
 ): Promise<readonly { readonly item: Line; readonly reason: string }[]> {
   const refused: { readonly item: Line; readonly reason: string }[] = [];
-  for (const batch of batchesOf(lines)) {
+  for (const batch of batchesOf(lines, ({ bytes }) => bytes.length)) {
     const outcome = await insertAll(batch, (part) => insert(part.map(({ entry }) => entry)));
     refused.push(...outcome.refused);
   }
   return refused;
-}
-
-function* batchesOf<Line extends EntryLine>(lines: readonly Line[]): Generator<readonly Line[]> {
-  let batch: Line[] = [];
-  let bytes = 0;
-  for (const line of lines) {
-    if (batch.length === BATCH_ENTRIES || (batch.length > 0 && bytes + line.bytes.length > BATCH_BYTES)) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(line);
-    bytes += line.bytes.length;
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /**
@@ -156,21 +161,14 @@ export async function setEntriesAside(
   }
 }
 
-async function drop(parts: ReplayParts, segment: Segment, kept: readonly Kept[]): Promise<void> {
-  const inOrder = kept.toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0));
-  if (kept.length > 0) await setLinesAside(parts, segment, inOrder);
-  await parts.journal.drop(segment);
-}
-
 async function setLinesAside(
   { journal, log }: Pick<ReplayParts, "journal" | "log">,
   segment: Segment,
   lines: readonly Kept[],
 ): Promise<void> {
-  const positions = await journal.setAside(
-    segment,
-    lines.map(({ bytes }) => bytes),
-  );
+  if (lines.length === 0) return;
+  const contents = lines.map(({ bytes }) => bytes);
+  const positions = await journal.rejected.add(segment, contents);
   const file = journal.pathOf(segment);
   for (const [index, { number, reason }] of lines.slice(0, MAX_NAMED).entries()) {
     const line = number === null ? {} : { line: number };
@@ -178,18 +176,6 @@ async function setLinesAside(
   }
   const more = lines.length - MAX_NAMED;
   if (more > 0) log.error({ file, lines: more }, "further lines of this file were rejected");
-}
-
-async function setSegmentAside(
-  { journal, log }: ReplayParts,
-  segment: Segment,
-  reason: string,
-): Promise<void> {
-  const keptIn = await journal.setSegmentAside(segment);
-  log.error(
-    { file: journal.pathOf(segment), reason, keptIn },
-    "a journal file cannot be read and was rejected: make it readable, or remove it if it is not a journal file",
-  );
 }
 
 function refusedBecause(reason: string): string {

@@ -1,11 +1,11 @@
-import { timeOfEntry } from "../contract/entry.ts";
+import { type EntryId, timeOfEntry } from "../contract/entry.ts";
+import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
 import type { Reader, ReadParts, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
+import type { AsOf } from "./cursor.ts";
 import type { EntryFilter } from "./filter.ts";
-import type { LogScope } from "./filter-sql.ts";
+import { fromNewest, hasFailed, inPeriod, type LogScope, matching } from "./filter-sql.ts";
 import type { Recorder } from "./recorder.ts";
-import type { PostgresSummary, SummaryRange, SummaryRow, SummarySums } from "./summary-store.ts";
 
 /** The sums of the entries that match a filter. */
 export interface SummaryTotals {
@@ -59,12 +59,31 @@ export interface LogSummary {
   readonly upstreams: readonly ValueCount[];
 }
 
+/** A group of entries: those of a time interval, or with the same model, error code, status or upstream. */
+export interface SummaryRow extends SummaryTotals {
+  readonly kind: "bucket" | "model" | "errorCode" | "status" | "upstream";
+  /** The number of the interval since 1970, the model, the error code, the status or the upstream; `null`: they have none. */
+  readonly value: string | null;
+}
+
+/** The entries to search: from the newest back to the oldest, both included. */
+export interface SummaryRange {
+  readonly newest: EntryId;
+  readonly oldest: EntryId;
+  /** Whether the period has older entries. */
+  readonly isCut: boolean;
+}
+
 /** Entries that a summary counts at most: as many as the dashboard's list shows. */
-export const MAX_COUNTED = 200_000;
+const MAX_COUNTED = 200_000;
+/** Entries that one statement adds up, so that other reads get their turns in between. */
+const MAX_SUMMED = 50_000;
+/** Models and the like with rows of their own: clients make up names of models. */
+const MAX_ROWS_OF_KIND = 200;
 /** A summary that takes longer answers with what it has counted. */
 const SUMMARY_MS = 10_000;
 const MAX_VALUES = 100;
-const MIN_BUCKETS = 25;
+const MAX_BUCKETS = 100;
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -92,9 +111,9 @@ interface Span {
 }
 
 interface AuditSummaryParts {
-  readonly store: Pick<PostgresSummary, "readRange" | "sum">;
-  readonly reader: Pick<PostgresAuditReader, "asOf">;
-  readonly recorder: Pick<Recorder, "flushed">;
+  readonly store: PostgresSummary;
+  readonly reader: PostgresAuditReader;
+  readonly recorder: Recorder;
   readonly reads: Reads;
   readonly now: () => Date;
 }
@@ -109,51 +128,43 @@ export class AuditSummary {
 
   /** Includes all requests that this node has answered. @throws as {@link Reads.whole}. */
   async summarize(scope: LogScope, filter: EntryFilter, reader: Reader): Promise<LogSummary> {
-    const { recorder, reads } = this.#parts;
-    await withTimeout(ANSWER_TIMEOUT_MS, () => recorder.flushed());
-    return reads.whole(reader, (parts) => this.#summarize(parts, scope, filter));
+    await this.#parts.recorder.flushed();
+    return this.#parts.reads.whole(reader, (parts) => this.#summarize(parts, scope, filter));
   }
 
   async #summarize(parts: ReadParts, scope: LogScope, filter: EntryFilter): Promise<LogSummary> {
     const { store, reader, now } = this.#parts;
     const asOf = await reader.asOf(scope);
-    const range = await parts.run(() => store.readRange(scope, filter, MAX_COUNTED));
+    const range = await parts.run(() => store.readRange(scope, filter));
     if (range === null) return summaryOf([], { from: now(), to: now() }, SECOND_MS, null);
     const span = spanOf(range, filter, now());
     const bucketMs = bucketLengthOf(span);
     const rows: SummaryRow[] = [];
     const endMs = performance.now() + SUMMARY_MS;
-    let countedFrom = range.isCut ? timeOfEntry(range.oldest) : null;
-    for (let rest: SummaryRange = range; ; ) {
-      const part = rest;
-      const found = await parts.run(() => store.sum(scope, filter, asOf, part, bucketMs));
+    let next: EntryId | null = range.newest;
+    do {
+      const rest: SummaryRange = { ...range, newest: next };
+      const found = await parts.run(() => store.sum(scope, filter, asOf, rest, bucketMs));
       rows.push(...found.rows);
-      if (found.next === null) break;
-      if (parts.isSpent || performance.now() >= endMs) {
-        countedFrom = timeOfEntry(found.next);
-        break;
-      }
-      rest = { ...range, newest: found.next };
-    }
-    return summaryOf(rows, span, bucketMs, countedFrom);
+      next = found.next;
+    } while (next !== null && !parts.isSpent() && performance.now() < endMs);
+    const uncounted = next ?? (range.isCut ? range.oldest : null);
+    return summaryOf(rows, span, bucketMs, uncounted && timeOfEntry(uncounted));
   }
 }
 
 /** The time that the histogram shows: the period, as far back as entries are counted. */
 function spanOf({ oldest, newest, isCut }: SummaryRange, { from, to }: EntryFilter, now: Date): Span {
-  const first = timeOfEntry(oldest);
-  const last = timeOfEntry(newest);
-  const end = to ?? now;
   // A clock that was set back leaves entries after the present moment.
-  const endMs = Math.max(end.getTime(), last.getTime());
-  return { from: from === null || isCut ? first : from, to: new Date(endMs) };
+  const endMs = Math.max((to ?? now).getTime(), timeOfEntry(newest).getTime());
+  return { from: from === null || isCut ? timeOfEntry(oldest) : from, to: new Date(endMs) };
 }
 
 /** The shortest length of which not too many fit into the time. */
 export function bucketLengthOf({ from, to }: Span): number {
   const lengthMs = Math.max(SECOND_MS, to.getTime() - from.getTime());
-  const longest = BUCKETS_MS.find((bucketMs) => lengthMs / bucketMs < 4 * MIN_BUCKETS - 1);
-  return longest ?? Math.ceil(lengthMs / (4 * MIN_BUCKETS - 1) / DAY_MS) * DAY_MS;
+  const longest = BUCKETS_MS.find((bucketMs) => lengthMs / bucketMs < MAX_BUCKETS - 1);
+  return longest ?? Math.ceil(lengthMs / (MAX_BUCKETS - 1) / DAY_MS) * DAY_MS;
 }
 
 /** Adds up the parts of a summary. */
@@ -197,7 +208,7 @@ function sumsBy(rows: readonly SummaryRow[]): ReadonlyMap<string, SummaryTotals>
   return sums;
 }
 
-function added(sum: SummaryTotals, row: SummarySums): SummaryTotals {
+function added(sum: SummaryTotals, row: SummaryTotals): SummaryTotals {
   return {
     requests: sum.requests + row.requests,
     errors: sum.errors + row.errors,
@@ -205,4 +216,74 @@ function added(sum: SummaryTotals, row: SummarySums): SummaryTotals {
     completionTokens: sum.completionTokens + row.completionTokens,
     costNanoUsd: sum.costNanoUsd + row.costNanoUsd,
   };
+}
+
+/** Adds up audit entries in PostgreSQL. */
+export class PostgresSummary {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database.withTimeout(LONG_READ_TIMEOUT_MS);
+  }
+
+  /** The newest entries of the period, at most {@link MAX_COUNTED}; `null` if it has none. Reads only the index of `inPeriod`. */
+  async readRange(scope: LogScope, filter: EntryFilter): Promise<SummaryRange | null> {
+    const sql = this.#database;
+    const own = sql`
+      select id from audit_entries entries where ${inPeriod(sql, scope, filter)} and ${fromNewest(sql, scope)}`;
+    const [row] = await sql<{ newest: EntryId | null; last: EntryId | null; oldest: EntryId | null }[]>`
+      select (${own} order by id desc limit 1) as newest,
+             (${own} order by id desc offset ${MAX_COUNTED - 1} limit 1) as last,
+             (${own} order by id limit 1) as oldest`;
+    const { newest = null, last = null, oldest = null } = row ?? {};
+    if (newest === null || oldest === null) return null;
+    return { newest, oldest: last ?? oldest, isCut: last !== null && last !== oldest };
+  }
+
+  /**
+   * Adds up the matching entries among the next {@link MAX_SUMMED} of a range, newest first.
+   *
+   * @returns `next`: the newest entry that is left; `null` at the end of the range.
+   */
+  async sum(
+    scope: LogScope,
+    filter: EntryFilter,
+    asOf: AsOf,
+    { newest, oldest }: SummaryRange,
+    bucketMs: number,
+  ): Promise<{ readonly rows: readonly SummaryRow[]; readonly next: EntryId | null }> {
+    const sql = this.#database;
+    const range = sql`entries.id <= ${newest} and entries.id >= ${oldest}`;
+    const [edge] = await sql<{ id: EntryId }[]>`
+      select id from audit_entries entries where ${inPeriod(sql, scope, filter)} and ${range}
+      order by id desc offset ${MAX_SUMMED} limit 1`;
+    // Uses the index of `inPeriod`.
+    const rows = await sql<SummaryRow[]>`
+      with found as (
+        select floor(extract(epoch from entries.at) * 1000 / ${bucketMs}::bigint)::bigint as bucket, entries.model,
+               entries.error_code, entries.status, entries.upstream, ${hasFailed(sql)} as failed, entries.prompt_tokens,
+               entries.completion_tokens, entries.cost_nano_usd
+        from audit_entries entries
+        where ${matching(sql, scope, filter, asOf)} and ${range}
+          ${edge === undefined ? sql`` : sql`and entries.id > ${edge.id}`}
+      ),
+      grouped as (
+        select case grouping(bucket, model, error_code, status, upstream)
+                 when 15 then 'bucket' when 23 then 'model' when 27 then 'errorCode' when 29 then 'status' else 'upstream'
+               end as kind,
+               coalesce(bucket::text, model, error_code, status::text, upstream) as value,
+               count(*) as requests, count(*) filter (where failed) as errors,
+               coalesce(sum(prompt_tokens), 0) as prompt_tokens, coalesce(sum(completion_tokens), 0) as completion_tokens,
+               sum(cost_nano_usd)::bigint as cost_nano_usd
+        from found group by grouping sets ((bucket), (model), (error_code), (status), (upstream))
+      ),
+      ranked as (
+        select *, row_number() over (partition by kind order by requests desc, value) as place from grouped
+      )
+      select kind, value, requests::float8 as requests, errors::float8 as errors,
+             prompt_tokens::float8 as "promptTokens", completion_tokens::float8 as "completionTokens",
+             cost_nano_usd as "costNanoUsd"
+      from ranked where kind = 'bucket' or place <= ${MAX_ROWS_OF_KIND}`;
+    return { rows, next: edge?.id ?? null };
+  }
 }

@@ -1,3 +1,4 @@
+import { intervalStart, type UsageInterval } from "../../../sdk/src/contract/time-intervals.ts";
 import type { AccountId } from "../contract/account.ts";
 import { firstEntryIdAt } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS, type SqlFragment } from "../database/database.ts";
@@ -31,34 +32,16 @@ export class PostgresUsage {
     maxGroups: number,
   ): Promise<readonly UsageRow[]> {
     const sql = this.#database;
-    const { from, to, groupBy, key, model } = question;
+    const { groupBy, key, model } = question;
     const group = { none: sql`''`, model: sql`model`, key: sql`key::text` }[groupBy];
     // Uses the primary keys, by account and time.
-    const source = rollupOf(sql, question);
+    const source = sql`
+      (${rollupOf(sql, question)}) source
+      where account_id = ${accountId}
+        ${key === undefined ? sql`` : sql`and key = ${key}`}
+        ${model === undefined ? sql`` : sql`and model = ${model}`}`;
     return sql<UsageRow[]>`
-      with narrow as (
-        -- By the rows' own intervals first: truncating every row would cost more than adding it up.
-        select at, ${group} as "group", ${sums(sql)}
-        from (${source}) source
-        where account_id = ${accountId}
-          and at >= ${from} and at < ${to}
-          ${key === undefined ? sql`` : sql`and key = ${key}`}
-          ${model === undefined ? sql`` : sql`and model = ${model}`}
-        group by 1, 2
-      ),
-      usage as materialized (
-        select ${startOf(sql, sql`at`, question)} as start, "group", ${sums(sql)} from narrow group by 1, 2
-      ),
-      ranked as (
-        select "group" from usage group by 1
-        order by sum(cost_nano_usd) desc, sum(requests) desc, "group"
-        limit ${maxGroups}
-      ),
-      named as (
-        select start, ranked."group", ranked."group" is null as is_rest, ${sums(sql)}
-        from usage left join ranked on ranked."group" = usage."group"
-        group by 1, 2
-      )
+      with ${groupsOf(sql, source, group, question, maxGroups)}
       select start, ${groupBy === "model" ? sql`named."group"` : sql`null`} as model,
              case when keys.id is not null then json_build_object('id', keys.id, 'keyId', key_id, 'name', name) end as key,
              is_rest as "isOther", ${totals(sql)}
@@ -91,10 +74,7 @@ export class PostgresUsage {
         from newest
         where upstream is not null ${model === undefined ? sql`` : sql`and model = ${model}`}
       )
-      select start, upstream, count(*)::float8 as requests, count(*) filter (where status >= 400)::float8 as errors,
-             ${percentile(sql, "whole", 0.5)} as "latencyP50", ${percentile(sql, "whole", 0.95)} as "latencyP95",
-             ${percentile(sql, "first", 0.5)} as "firstP50", ${percentile(sql, "first", 0.95)} as "firstP95",
-             (select case when count(*) > ${maxMeasured} then min(at) end from newest) as "measuredSince"
+      select start, upstream, ${figures(sql, maxMeasured)}
       from measured group by grouping sets ((start), (upstream))
       order by start, requests desc, upstream`;
     return {
@@ -122,13 +102,9 @@ export class PostgresUsage {
                latency_ms as whole
         from newest where upstream is not null
       )
-      select upstream, start, code, grouping(code) = 0 as "isOfCode", count(*)::float8 as requests,
-             count(*) filter (where status >= 400)::float8 as errors,
-             ${percentile(sql, "whole", 0.5)} as "latencyP50", ${percentile(sql, "whole", 0.95)} as "latencyP95",
-             ${percentile(sql, "first", 0.5)} as "firstP50", ${percentile(sql, "first", 0.95)} as "firstP95",
-             (select case when count(*) > ${maxMeasured} then min(at) end from newest) as "measuredSince"
+      select upstream, start, code, grouping(code) = 0 as "isOfCode", ${figures(sql, maxMeasured)}
       from measured group by grouping sets ((upstream, start), (upstream, start, code))
-      order by upstream, start, requests desc, code`;
+      order by upstream, start, "isOfCode", requests desc, code`;
     return { upstreams: historiesOf(rows), measuredSince: rows[0]?.measuredSince ?? null };
   }
 
@@ -136,40 +112,16 @@ export class PostgresUsage {
     question: ServiceUsageQuestion & WholeSpan,
     maxGroups: number,
   ): Promise<readonly ServiceUsageRow[]> {
-    return question.groupBy === "account"
-      ? this.#readByAccount(question, maxGroups)
-      : this.#readByModel(question, maxGroups);
-  }
-
-  async #readByModel(
-    question: ServiceUsageQuestion & WholeSpan,
-    maxGroups: number,
-  ): Promise<readonly ServiceUsageRow[]> {
+    if (question.groupBy === "account") return this.#readByAccount(question, maxGroups);
     const sql = this.#database;
-    const { from, to, groupBy } = question;
+    const isByModel = question.groupBy === "model";
     // Uses usage_service_hours_pkey, by time: how many accounts there are makes no difference.
+    const source = sql`(select hour as at, * from usage_service_hours) source where true`;
     return sql<ServiceUsageRow[]>`
-      with usage as materialized (
-        select ${startOf(sql, sql`hour`, question)} as start,
-               ${groupBy === "model" ? sql`model` : sql`null::text`} as model, ${sums(sql)}
-        from usage_service_hours
-        where hour >= ${from} and hour < ${to}
-        group by 1, 2
-      ),
-      ranked as (
-        select model from usage group by model
-        order by sum(cost_nano_usd) desc, sum(requests) desc, model
-        limit ${maxGroups}
-      ),
-      named as (
-        select start, ranked.model, usage.model is not null and ranked.model is null as is_rest, ${sums(sql)}
-        from usage
-        left join ranked on ranked.model = usage.model
-        group by 1, 2, 3
-      )
-      select start, model, null as account, is_rest as "isOther", ${totals(sql)}
+      with ${groupsOf(sql, source, isByModel ? sql`model` : sql`''`, question, maxGroups)}
+      select start, ${isByModel ? sql`"group"` : sql`null`} as model, null as account, is_rest as "isOther", ${totals(sql)}
       from named
-      order by start, is_rest, model`;
+      order by start, is_rest, "group"`;
   }
 
   async #readByAccount(
@@ -228,13 +180,9 @@ export class PostgresUsage {
 }
 
 /** A row of an interval or of an upstream; the other one is `null`. */
-interface PerformanceRow extends Pick<PerformanceFigures, "requests" | "errors"> {
+interface PerformanceRow extends PerformanceFigures {
   readonly start: Date | null;
   readonly upstream: string | null;
-  readonly latencyP50: number | null;
-  readonly latencyP95: number | null;
-  readonly firstP50: number | null;
-  readonly firstP95: number | null;
   readonly measuredSince: Date | null;
 }
 
@@ -246,39 +194,71 @@ interface UpstreamRow extends PerformanceRow {
   readonly code: string | null;
 }
 
-/** Rows in order of upstream and time. Those of an interval's codes may come before or after its own. */
+/** Rows in order of upstream and time, those of an interval's codes after its own. */
 function historiesOf(rows: readonly UpstreamRow[]): UpstreamHistory["upstreams"] {
-  const codesOf = new Map<string, { code: string; requests: number }[]>();
-  const placeOf = ({ upstream, start }: UpstreamRow) => `${start.getTime()} ${upstream}`;
+  const histories: { upstream: string; intervals: UpstreamInterval[] }[] = [];
+  let errorCodes: { code: string; requests: number }[] = [];
   for (const row of rows) {
-    if (!row.isOfCode || row.code === null) continue;
-    const codes = codesOf.get(placeOf(row)) ?? [];
-    codesOf.set(placeOf(row), [...codes, { code: row.code, requests: row.requests }]);
+    const { upstream, start, isOfCode, code, requests } = row;
+    if (!isOfCode) {
+      if (histories.at(-1)?.upstream !== upstream) histories.push({ upstream, intervals: [] });
+      errorCodes = [];
+      histories.at(-1)?.intervals.push({ start, ...figuresOf(row), errorCodes });
+    } else if (code !== null) errorCodes.push({ code, requests });
   }
-  const intervalsOf = new Map<string, UpstreamInterval[]>();
-  for (const row of rows) {
-    if (row.isOfCode) continue;
-    const intervals = intervalsOf.get(row.upstream) ?? [];
-    intervals.push({ start: row.start, ...figuresOf(row), errorCodes: codesOf.get(placeOf(row)) ?? [] });
-    intervalsOf.set(row.upstream, intervals);
-  }
-  return [...intervalsOf].map(([upstream, intervals]) => ({ upstream, intervals }));
+  return histories;
 }
 
-function figuresOf(row: PerformanceRow): PerformanceFigures {
-  const { requests, errors, latencyP50, latencyP95, firstP50, firstP95 } = row;
-  return {
-    requests,
-    errors,
-    latencyMs: { p50: latencyP50, p95: latencyP95 },
-    timeToFirstTokenMs: { p50: firstP50, p95: firstP95 },
-  };
+function figuresOf({ requests, errors, latencyMs, timeToFirstTokenMs }: PerformanceRow): PerformanceFigures {
+  return { requests, errors, latencyMs, timeToFirstTokenMs };
 }
 
-/** A percentile of successful requests. */
-function percentile(sql: Database, column: "whole" | "first", share: number) {
+/** The columns of a {@link PerformanceRow} that sum up `measured` requests, which are the `newest` up to a number. */
+function figures(sql: Database, maxMeasured: number) {
   return sql`
-    percentile_disc(${share}::float8) within group (order by ${sql(column)}) filter (where status < 400)::float8`;
+    count(*)::float8 as requests, count(*) filter (where status >= 400)::float8 as errors,
+    ${percentiles(sql, "whole")} as "latencyMs", ${percentiles(sql, "first")} as "timeToFirstTokenMs",
+    (select case when count(*) > ${maxMeasured} then min(at) end from newest) as "measuredSince"`;
+}
+
+/** The percentiles of successful requests. */
+function percentiles(sql: Database, column: "whole" | "first") {
+  const percentile = (share: number) => sql`
+    percentile_disc(${share}::float8) within group (order by ${sql(column)}) filter (where status < 400)`;
+  return sql`json_build_object('p50', ${percentile(0.5)}, 'p95', ${percentile(0.95)})`;
+}
+
+/**
+ * `named`: the sums of a source by interval and group. The groups that cost most have rows of their own, and one row without a group
+ * sums up the rest.
+ */
+function groupsOf(
+  sql: Database,
+  source: SqlFragment,
+  group: SqlFragment,
+  span: WholeSpan,
+  maxGroups: number,
+): SqlFragment {
+  return sql`
+    narrow as (
+      -- By the rows' own intervals first: truncating every row would cost more than adding it up.
+      select at, ${group} as "group", ${sums(sql)}
+      from ${source} and at >= ${span.from} and at < ${span.to}
+      group by 1, 2
+    ),
+    usage as materialized (
+      select ${startOf(sql, sql`at`, span)} as start, "group", ${sums(sql)} from narrow group by 1, 2
+    ),
+    ranked as (
+      select "group" from usage group by 1
+      order by sum(cost_nano_usd) desc, sum(requests) desc, "group"
+      limit ${maxGroups}
+    ),
+    named as (
+      select start, ranked."group", ranked."group" is null as is_rest, ${sums(sql)}
+      from usage left join ranked on ranked."group" = usage."group"
+      group by 1, 2
+    )`;
 }
 
 /** The rollup whose rows an interval is summed from. Stored days are those of UTC. */
@@ -327,12 +307,11 @@ function costs(sql: Database, parts: readonly UsagePart[]) {
 }
 
 /** Periods whose sums are stored, longest first. */
-const PERIODS = ["month", "day", "hour"] as const;
-type Period = (typeof PERIODS)[number];
+const PERIODS: readonly UsageInterval[] = ["month", "day", "hour"];
 
-/** Whole periods, from one on and before another. */
+/** Whole periods of UTC, from one on and before another. */
 interface UsagePart {
-  readonly period: Period;
+  readonly period: UsageInterval;
   readonly from: Date;
   readonly to: Date;
 }
@@ -341,30 +320,12 @@ interface UsagePart {
  * Splits a time span into the longest periods that fit: whole months, the days before and after them, and the hours before and
  * after those. A year then takes a few dozen sums of each account.
  */
-function partsOf(from: Date, to: Date, periods: readonly Period[] = PERIODS): readonly UsagePart[] {
+function partsOf(from: Date, to: Date, periods = PERIODS): readonly UsagePart[] {
   const [period, ...shorter] = periods;
   if (period === undefined || from >= to) return [];
-  const first = ceiling(from, period);
-  const last = floor(to, period);
+  const isStart = intervalStart(from, period, "UTC").getTime() === from.getTime();
+  const first = isStart ? from : intervalStart(from, period, "UTC", 1);
+  const last = intervalStart(to, period, "UTC");
   if (first >= last) return partsOf(from, to, shorter);
   return [...partsOf(from, first, shorter), { period, from: first, to: last }, ...partsOf(last, to, shorter)];
-}
-
-/** The beginning of the period that contains a time, in UTC; with `later`, that of the period so many periods later. */
-function floor(time: Date, period: Period, later = 0): Date {
-  const [year, month, day] = [time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()];
-  switch (period) {
-    case "month":
-      return new Date(Date.UTC(year, month + later));
-    case "day":
-      return new Date(Date.UTC(year, month, day + later));
-    case "hour":
-      return new Date(Date.UTC(year, month, day, time.getUTCHours() + later));
-  }
-}
-
-/** The time, if a period begins then; otherwise the end of the period that contains it. */
-function ceiling(time: Date, period: Period): Date {
-  const beginning = floor(time, period);
-  return beginning.getTime() === time.getTime() ? time : floor(time, period, 1);
 }

@@ -2,7 +2,6 @@ import { intervalStart, type UsageInterval } from "../../../sdk/src/contract/tim
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { Reader, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Recorder } from "./recorder.ts";
 import type { PostgresUsage } from "./usage-store.ts";
@@ -207,17 +206,11 @@ export class Usage {
   }
 
   /** @throws {Failure} `invalid_request` when `to` is not after `from`, or far too long after; as {@link Reads.whole}. */
-  async summary(
-    accountId: AccountId,
-    asked: UsageQuestion,
-    reader: Reader = accountId,
-  ): Promise<UsageSummary<UsageRow>> {
+  async summary(accountId: AccountId, asked: UsageQuestion, reader: Reader): Promise<UsageSummary<UsageRow>> {
     const question = wholeIntervals(asked);
-    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    const rows = await this.#reads.whole(reader, (parts) =>
-      parts.run(() => this.#reader.readUsage(accountId, question, maxGroups(question))),
+    return summed(
+      await this.#read(reader, () => this.#reader.readUsage(accountId, question, maxGroups(question))),
     );
-    return summed(rows);
   }
 
   /**
@@ -231,29 +224,27 @@ export class Usage {
     reader: Reader,
   ): Promise<Performance> {
     const question = wholeIntervals(asked);
-    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    return this.#reads.whole(reader, (parts) =>
-      parts.run(() => this.#reader.readPerformance(accountId, question, MAX_MEASURED)),
-    );
+    return this.#read(reader, () => this.#reader.readPerformance(accountId, question, MAX_MEASURED));
   }
 
   /** How each upstream answered the requests of all accounts over time. @throws as {@link summary}. */
   async upstreamHistory(asked: UsageSpan): Promise<UpstreamHistory> {
     const span = wholeIntervals(asked);
-    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    return this.#reads.whole("operators", (parts) =>
-      parts.run(() => this.#reader.readUpstreamHistory(span, MAX_MEASURED)),
-    );
+    return this.#read("operators", () => this.#reader.readUpstreamHistory(span, MAX_MEASURED));
   }
 
   /** The whole service's. @throws as {@link summary}. */
   async serviceSummary(asked: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
     const question = wholeIntervals(asked);
-    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#recorder.flushed());
-    const rows = await this.#reads.whole("operators", (parts) =>
-      parts.run(() => this.#reader.readServiceUsage(question, maxGroups(question))),
+    return summed(
+      await this.#read("operators", () => this.#reader.readServiceUsage(question, maxGroups(question))),
     );
-    return summed(rows);
+  }
+
+  /** Includes all requests that this node has answered. */
+  async #read<Result>(reader: Reader, read: () => Promise<Result>): Promise<Result> {
+    await this.#recorder.flushed();
+    return this.#reads.whole(reader, ({ run }) => run(read));
   }
 }
 

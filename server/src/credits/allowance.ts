@@ -26,63 +26,50 @@ export interface AskOutcome extends AskAnswer {
 }
 
 /** The credit of an account that one of this node's spenders has reserved, in nano-USD. docs/explanation/credit.md describes the protocol. */
-export interface Allowance {
+export class Allowance {
   readonly accountId: AccountId;
   /** The total since the spender was opened: the database's last answer, or less if this node has released some since. */
-  granted: bigint;
+  granted = 0n;
   /** The cost of all requests that have ended, whether or not the database has charged it yet. */
-  settled: bigint;
+  settled = 0n;
   /** The sum of the holds of requests that are being answered. */
-  held: bigint;
+  held = 0n;
   /** The sum that requests need that wait for the database. */
-  demand: bigint;
+  demand = 0n;
   /** The sequence number of the last ask. */
-  number: bigint;
+  number = 0n;
   /** The credit that the last ask granted beyond its target. */
-  extra: bigint;
+  extra = 0n;
   /** Whether an answer was lost, so that the database may have reserved more than this node counts on. */
-  isUncertain: boolean;
+  isUncertain = false;
   /** The ask that is under way. */
-  asking: Promise<AskOutcome> | null;
+  asking: Promise<AskOutcome> | null = null;
   /** The last answer that was short, and when it came. */
-  short: { readonly outcome: AskOutcome; readonly atMs: number } | null;
+  short: { readonly outcome: AskOutcome; readonly atMs: number } | null = null;
   /** When an ask last failed, and how. */
-  failed: { readonly error: unknown; readonly atMs: number } | null;
+  failed: { readonly error: unknown; readonly atMs: number } | null = null;
   usedMs: number;
-}
 
-export function newAllowance(accountId: AccountId, nowMs: number): Allowance {
-  return {
-    accountId,
-    granted: 0n,
-    settled: 0n,
-    held: 0n,
-    demand: 0n,
-    number: 0n,
-    extra: 0n,
-    isUncertain: false,
-    asking: null,
-    short: null,
-    failed: null,
-    usedMs: nowMs,
-  };
-}
+  constructor(accountId: AccountId, nowMs: number) {
+    this.accountId = accountId;
+    this.usedMs = nowMs;
+  }
 
-/** The sum of what is held for requests and what ended requests cost. */
-export function promisedOf({ settled, held }: Allowance): bigint {
-  return settled + held;
-}
+  /** The sum of what is held for requests and what ended requests cost. */
+  get promised(): bigint {
+    return this.settled + this.held;
+  }
 
-/** The credit that can be held without asking the database. It is negative after requests that cost more than their holds. */
-export function freeOf(allowance: Allowance): bigint {
-  return allowance.granted - promisedOf(allowance);
-}
+  /** The credit that can be held without asking the database. It is negative after requests that cost more than their holds. */
+  get free(): bigint {
+    return this.granted - this.promised;
+  }
 
-/** The credit that stays reserved for later requests while an account is idle for a short time. */
-export function usualExtraOf(allowance: Allowance): bigint {
-  const free = freeOf(allowance);
-  if (free > allowance.extra) return allowance.extra;
-  return free > 0n ? free : 0n;
+  /** The credit that stays reserved for later requests while an account is idle for a short time. */
+  get usualExtra(): bigint {
+    if (this.free > this.extra) return this.extra;
+    return this.free > 0n ? this.free : 0n;
+  }
 }
 
 /** The credit that one life of this node has reserved, by account. */

@@ -4,16 +4,12 @@ import type { SpenderId } from "../contract/ids.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import {
-  type Allowance,
+  Allowance,
   type AskOutcome,
-  freeOf,
   type Hold,
   type HoldRange,
   isDrained,
-  newAllowance,
-  promisedOf,
   type Spender,
-  usualExtraOf,
 } from "./allowance.ts";
 import { type CreditStore, SpenderGone } from "./credit-store.ts";
 
@@ -82,16 +78,11 @@ export class Credits {
     if (maxNanoUsd === 0n) return NOTHING_HELD;
     const spender = this.#current;
     const allowance = spender?.allowances.get(accountId);
-    if (
-      spender === null ||
-      allowance === undefined ||
-      freeOf(allowance) < maxNanoUsd ||
-      this.#isDisconnected()
-    )
+    if (spender === null || allowance === undefined || allowance.free < maxNanoUsd || this.#isDisconnected())
       return null;
     const hold = this.#holdFrom(spender, allowance, maxNanoUsd);
     // The node reserves more before it needs it, so that the next requests do not wait.
-    if (allowance.extra > 0n && freeOf(allowance) < allowance.extra / 2n && this.#mayAsk(allowance)) {
+    if (allowance.extra > 0n && allowance.free < allowance.extra / 2n && this.#mayAsk(allowance)) {
       this.#ask(spender, allowance).catch(() => {});
     }
     return hold;
@@ -110,7 +101,7 @@ export class Credits {
     for (;;) {
       const spender = await this.#requireSpender();
       const allowance = this.#allowanceOf(spender, accountId);
-      if (freeOf(allowance) >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
+      if (allowance.free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
       let outcome: AskOutcome;
       try {
         outcome = await this.#answerFor(spender, allowance, maxNanoUsd, beganMs);
@@ -120,7 +111,7 @@ export class Credits {
         throw error;
       }
       if (spender !== this.#current) continue;
-      const free = freeOf(allowance);
+      const free = allowance.free;
       if (free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
       // An ask that was sent before this request came did not include it.
       if (!outcome.isShort) continue;
@@ -236,7 +227,7 @@ export class Credits {
   #allowanceOf(spender: Spender, accountId: AccountId): Allowance {
     const known = spender.allowances.get(accountId);
     if (known !== undefined) return known;
-    const fresh = newAllowance(accountId, this.#parts.monotonicMs());
+    const fresh = new Allowance(accountId, this.#parts.monotonicMs());
     spender.allowances.set(accountId, fresh);
     return fresh;
   }
@@ -299,7 +290,7 @@ export class Credits {
    * is granted already, because requests hold credit of it meanwhile.
    */
   #ask(spender: Spender, allowance: Allowance): Promise<AskOutcome> {
-    const missing = allowance.demand - freeOf(allowance);
+    const missing = allowance.demand - allowance.free;
     const target = missing > 0n ? allowance.granted + missing : allowance.granted;
     return this.#askFor(spender, allowance, target, EXTRA_NANO_USD);
   }
@@ -307,12 +298,10 @@ export class Credits {
   /** Releases what is neither held nor to be kept. */
   async #releaseUnheld(spender: Spender, allowance: Allowance, keepNanoUsd: bigint): Promise<void> {
     if (allowance.asking !== null) return;
-    if (freeOf(allowance) <= keepNanoUsd && !allowance.isUncertain) return;
-    await this.#askFor(spender, allowance, promisedOf(allowance) + keepNanoUsd, 0n).catch(
-      (error: unknown) => {
-        if (!(error instanceof SpenderGone)) throw error;
-      },
-    );
+    if (allowance.free <= keepNanoUsd && !allowance.isUncertain) return;
+    await this.#askFor(spender, allowance, allowance.promised + keepNanoUsd, 0n).catch((error: unknown) => {
+      if (!(error instanceof SpenderGone)) throw error;
+    });
   }
 
   #askFor(
@@ -361,7 +350,7 @@ export class Credits {
         const idleMs = nowMs - allowance.usedMs;
         if (idleMs > IDLE_MS || spender !== this.#current) await this.#releaseUnheld(spender, allowance, 0n);
         else if (idleMs > SURPLUS_IDLE_MS || allowance.isUncertain) {
-          await this.#releaseUnheld(spender, allowance, usualExtraOf(allowance));
+          await this.#releaseUnheld(spender, allowance, allowance.usualExtra);
         }
       }
     }

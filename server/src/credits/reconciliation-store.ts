@@ -61,7 +61,7 @@ async function reconcile(
      * Accounts whose balance is negative or not the sum of their ledger, or whose costs by day are not the sum of its charges, up to 100.
      * There should be none.
      */
-    mismatches: await findMismatches(database, MAX_MISMATCHES),
+    mismatches: await findMismatches(database),
     /** Sums of usage that differ from what they sum up, up to 100. There should be none. */
     usageMismatches: await findUsageMismatches(database, since, MAX_MISMATCHES),
     /** The start of the period in which usage was compared and uncollected amounts were added up. */
@@ -78,7 +78,7 @@ async function reconcile(
 }
 
 /** Accounts whose balance is negative or not the sum of their ledger, or whose days' costs are not the sum of its charges. */
-async function findMismatches(database: Database, limit: number): Promise<readonly BalanceMismatch[]> {
+async function findMismatches(database: Database): Promise<readonly BalanceMismatch[]> {
   return database<BalanceMismatch[]>`
     select accounts.id as "accountId", (free_nano_usd + coalesce(reserves.sum, 0))::bigint as "balanceNanoUsd",
            coalesce(ledger.sum, 0)::bigint as "ledgerNanoUsd", coalesce(reserves.sum, 0)::bigint as "reservedNanoUsd"
@@ -97,7 +97,7 @@ async function findMismatches(database: Database, limit: number): Promise<readon
     ) reserves on reserves.account_id = accounts.id
     where free_nano_usd + coalesce(reserves.sum, 0) <> coalesce(ledger.sum, 0)
        or free_nano_usd < 0 or reserves.min < 0 or coalesce(days.sum, 0) <> coalesce(ledger.costs, 0)
-    limit ${limit}`;
+    limit ${MAX_MISMATCHES}`;
 }
 
 /** Sums of usage since then that are not the sums of what they add up. */

@@ -30,7 +30,7 @@ export interface ReleasedSpender {
 /** A spender must have been unchanged for this long, by this node's clock, before it is released by time. */
 const WATCHED_MS = 2 * 60_000;
 
-export interface ReleaseParts {
+interface ReleaseParts {
   readonly store: Pick<CreditStore, "listUnseen" | "release">;
   /** How long a spender must not have been seen, by the database's clock. */
   readonly unseenMs: number;
@@ -45,15 +45,11 @@ export interface ReleaseParts {
  *
  * @returns a function to call about every half minute.
  */
-export function releaseOfUnseen({
-  store,
-  unseenMs,
-  monotonicMs,
-  onReleased,
-}: ReleaseParts): () => Promise<void> {
+export function releaseOfUnseen(parts: ReleaseParts): () => Promise<void> {
+  const { store, monotonicMs } = parts;
   const watched = new Map<SpenderId, { readonly seenAtMs: number; readonly sinceMs: number }>();
   return async () => {
-    const unseen = await store.listUnseen(unseenMs);
+    const unseen = await store.listUnseen(parts.unseenMs);
     const ids = new Set(unseen.map(({ id }) => id));
     for (const id of watched.keys()) if (!ids.has(id)) watched.delete(id);
     for (const { id, seenAt } of unseen) {
@@ -63,7 +59,7 @@ export function releaseOfUnseen({
       } else if (monotonicMs() - known.sinceMs >= WATCHED_MS) {
         await store.release(id, "the node was absent for the configured time");
         watched.delete(id);
-        onReleased(id);
+        parts.onReleased(id);
       }
     }
   };

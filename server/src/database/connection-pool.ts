@@ -26,10 +26,8 @@ interface Idle {
   readonly expiry: NodeJS.Timeout;
 }
 
-interface Waiter {
-  readonly grant: (connection: Connection) => void;
-  readonly refuse: (error: Unavailable) => void;
-}
+/** Ends the wait of a caller. */
+type Waiter = (outcome: Connection | Unavailable) => void;
 
 /**
  * Connections to PostgreSQL. Each is used for one statement or transaction at a time. Callers that find none free wait in order,
@@ -66,21 +64,13 @@ export class ConnectionPool {
     const connection = this.#free();
     if (connection !== null) return Promise.resolve(connection);
     return new Promise((resolve, reject) => {
-      const leave = () => {
+      const waiter: Waiter = (outcome) => {
         clearTimeout(timer);
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        if (outcome instanceof Connection) resolve(outcome);
+        else reject(outcome);
       };
-      const waiter: Waiter = {
-        grant: (granted) => {
-          leave();
-          resolve(granted);
-        },
-        refuse: (error) => {
-          leave();
-          reject(error);
-        },
-      };
-      const late = () => waiter.refuse(new Unavailable("no connection to PostgreSQL was free in time"));
+      const late = () => waiter(new Unavailable("no connection to PostgreSQL was free in time"));
       const timer = setTimeout(late, Math.max(0, deadlineMs - performance.now()));
       this.#waiting.push(waiter);
     });
@@ -97,7 +87,7 @@ export class ConnectionPool {
       return;
     }
     const [waiter] = this.#waiting;
-    if (waiter !== undefined) waiter.grant(connection);
+    if (waiter !== undefined) waiter(connection);
     else this.#idle = [...this.#idle, { connection, expiry: setTimeout(() => connection.close(), IDLE_MS) }];
   }
 
@@ -108,7 +98,7 @@ export class ConnectionPool {
   }
 
   async #close(timeoutMs: number): Promise<void> {
-    for (const waiter of [...this.#waiting]) waiter.refuse(closing());
+    for (const waiter of [...this.#waiting]) waiter(closing());
     for (const idle of this.#idle) idle.connection.close();
     if (this.#connections.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -147,7 +137,7 @@ export class ConnectionPool {
     const [waiter] = this.#waiting;
     if (waiter === undefined) return;
     const next = this.#free();
-    if (next !== null) waiter.grant(next);
+    if (next !== null) waiter(next);
   }
 }
 

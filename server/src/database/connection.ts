@@ -114,11 +114,8 @@ export class Connection {
   close(): void {
     if (this.#isLost) return;
     this.#isLost = true;
-    const socket = this.#socket;
-    this.#driver.end({ timeout: 1 }).then(
-      () => socket?.destroy(),
-      () => socket?.destroy(),
-    );
+    const destroy = () => this.#socket?.destroy();
+    this.#driver.end({ timeout: 1 }).then(destroy, destroy);
     this.#onLost(this);
   }
 

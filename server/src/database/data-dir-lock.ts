@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, mkdtemp, open, readdir, rename, rm, stat, symlink } from "node:fs/promises";
-import { connect, createServer, type Server, type Socket } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
 import process from "node:process";
@@ -22,17 +22,14 @@ const MAX_SOCKET_PATH_BYTES = 103;
 /** Another service works in the data folder. The message is for the operator. */
 export class DataDirLockedError extends Error {
   override readonly name = "DataDirLockedError";
-  readonly dataDir: string;
-  /** As its owner sees it: in another container the same number means nothing. */
-  readonly pid: number;
 
-  constructor(dataDir: string, pid: number) {
+  /** `holder` is the name of the one that has it. Its process id is as it sees it itself: in another container it means nothing. */
+  constructor(dataDir: string, holder: string) {
+    const pid = CONTENDER_NAME.exec(holder)?.[1] ?? 0;
     super(
       `The data folder ${dataDir} is in use by another Ostiary (process ${pid}). ` +
         "Stop that one, or give this one a folder of its own in OSTIARY_DATA_DIR.",
     );
-    this.dataDir = dataDir;
-    this.pid = pid;
   }
 }
 
@@ -61,8 +58,8 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const alias = await shortAlias(folder);
     try {
-      const contender = await Contender.enter(dataDir, alias.folder);
-      return { release: () => contender.withdraw(folder) };
+      const withdraw = await enter(dataDir, alias.folder);
+      return { release: () => withdraw(folder) };
     } finally {
       await alias.remove();
     }
@@ -74,83 +71,82 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
   }
 }
 
-class Contender {
-  readonly #name = `${process.pid}-${randomBytes(8).toString("hex")}`;
-  readonly #server: Server = createServer();
-  #pipe: FileHandle | null = null;
-  #state: "contending" | "holding" | "out" = "contending";
-  #yieldedTo: string | null = null;
+/**
+ * Becomes the holder, or leaves nothing behind and throws.
+ *
+ * @returns a function that withdraws from the folder, by whatever path it is reached then.
+ */
+async function enter(dataDir: string, folder: string): Promise<(folder: string) => Promise<void>> {
+  const ownName = `${process.pid}-${randomBytes(8).toString("hex")}`;
+  const server = createServer();
+  let pipe: FileHandle | null = null;
+  let state: "contending" | "holding" | "out" = "contending";
+  let yieldedTo: string | null = null;
 
-  /** A contender that has become the holder. Any other has left by the time that this rejects. */
-  static async enter(dataDir: string, folder: string): Promise<Contender> {
-    const contender = new Contender();
-    try {
-      await contender.#listen(folder);
-      await contender.#contend(dataDir, folder);
-      return contender;
-    } catch (error) {
-      await contender.withdraw(folder);
-      throw error;
-    }
-  }
+  const withdraw = async (from: string) => {
+    if (state === "out") return;
+    state = "out";
+    await removeFiles(join(from, ownName));
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+    await pipe?.close();
+  };
 
-  async #listen(folder: string): Promise<void> {
-    const path = join(folder, this.#name);
-    this.#pipe = await openPipe(`${path}.pipe`);
-    this.#server.on("connection", (socket) => this.#answer(socket));
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(`${path}.new`, resolve);
+  const judge = (asker: string): "taken" | "yours" => {
+    if (state === "holding") return "taken";
+    if (state === "out") return "yours";
+    if (asker > ownName) return "taken";
+    yieldedTo = asker;
+    return "yours";
+  };
+
+  const listen = async () => {
+    const path = join(folder, ownName);
+    pipe = await openPipe(`${path}.pipe`);
+    server.on("connection", (socket) => {
+      socket.unref();
+      // The asker may have given up, which is no error here.
+      socket.on("error", () => socket.destroy());
+      socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy());
+      socket.once("data", (question) => socket.end(judge(question.toString().trim())));
     });
-    this.#server.unref();
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(`${path}.new`, resolve);
+    });
+    server.unref();
     // A socket that is bound but does not listen yet refuses like a stale one, so it gets its name afterwards.
     await rename(`${path}.new`, `${path}.sock`);
-  }
+  };
 
   /**
    * Asks everyone who was there first. Of two that ask each other, one at least sees the other's socket; the lower
    * name stays. An answer and the change of state that goes with it happen in one turn of the event loop, so nobody
    * becomes the holder after having yielded.
    */
-  async #contend(dataDir: string, folder: string): Promise<void> {
+  const contend = async () => {
     for (const entry of await readdir(folder)) {
       const { name, ext } = parse(entry);
-      if (name === this.#name) continue;
+      if (name === ownName) continue;
       const path = join(folder, name);
       if (ext !== ".sock") {
         await removeAbandoned(path, ext);
         continue;
       }
-      const answer = await ask(path, this.#name);
-      if (answer === "taken") throw new DataDirLockedError(dataDir, pidIn(name));
+      const answer = await ask(path, ownName);
+      if (answer === "taken") throw new DataDirLockedError(dataDir, name);
       if (answer === "stale") await removeFiles(path);
     }
-    if (this.#yieldedTo !== null) throw new DataDirLockedError(dataDir, pidIn(this.#yieldedTo));
-    this.#state = "holding";
-  }
+    if (yieldedTo !== null) throw new DataDirLockedError(dataDir, yieldedTo);
+    state = "holding";
+  };
 
-  async withdraw(folder: string): Promise<void> {
-    if (this.#state === "out") return;
-    this.#state = "out";
-    await removeFiles(join(folder, this.#name));
-    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    await this.#pipe?.close();
-  }
-
-  #answer(socket: Socket): void {
-    socket.unref();
-    // The asker may have given up, which is no error here.
-    socket.on("error", () => socket.destroy());
-    socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy());
-    socket.once("data", (question) => socket.end(this.#judge(question.toString().trim())));
-  }
-
-  #judge(asker: string): "taken" | "yours" {
-    if (this.#state === "holding") return "taken";
-    if (this.#state === "out") return "yours";
-    if (asker > this.#name) return "taken";
-    this.#yieldedTo = asker;
-    return "yours";
+  try {
+    await listen();
+    await contend();
+    return withdraw;
+  } catch (error) {
+    await withdraw(folder);
+    throw error;
   }
 }
 
@@ -214,10 +210,6 @@ async function removeAbandoned(path: string, ext: string): Promise<void> {
 
 async function removeFiles(path: string): Promise<void> {
   for (const ext of [".sock", ".pipe", ".new"]) await rm(path + ext, { force: true });
-}
-
-function pidIn(name: string): number {
-  return Number(CONTENDER_NAME.exec(name)?.[1] ?? 0);
 }
 
 function codeOf(error: unknown): unknown {

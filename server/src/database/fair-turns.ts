@@ -10,13 +10,10 @@ export interface TurnLimits {
 /** Why there was no turn: `waiting`, when too many of the name are waiting; `timeout`, when it did not come in time. */
 export type NoTurn = "waiting" | "timeout";
 
-interface Waiter {
-  readonly grant: () => void;
-}
-
 interface Line {
   running: number;
-  readonly waiting: Set<Waiter>;
+  /** Functions that grant the turns, in the order of arrival. */
+  readonly waiting: Set<() => void>;
 }
 
 /**
@@ -34,10 +31,6 @@ export class FairTurns {
     this.#limits = limits;
   }
 
-  get running(): number {
-    return this.#running;
-  }
-
   get waiting(): number {
     return this.#waiting;
   }
@@ -47,43 +40,35 @@ export class FairTurns {
     return this.#lines.get(name)?.running ?? 0;
   }
 
-  /**
-   * Resolves with a function that ends the turn and must be called once, or with the reason why there was no turn.
-   */
+  /** Resolves with a function that ends the turn and must be called once, or with the reason why there was no turn. */
   take(name: string, timeoutMs: number): Promise<(() => void) | NoTurn> {
     const line = this.#lineOf(name);
     if (line.waiting.size === 0 && this.#hasRoom(line)) {
-      this.#begin(name, line);
-      return Promise.resolve(() => this.#end(name, line));
+      return Promise.resolve(this.#begin(name, line));
     }
     if (line.waiting.size >= this.#limits.maxWaitingOfName) return Promise.resolve("waiting");
     return new Promise((resolve) => {
       const leave = () => {
         clearTimeout(timer);
-        line.waiting.delete(waiter);
+        line.waiting.delete(grant);
         this.#waiting--;
       };
-      const waiter: Waiter = {
-        grant: () => {
-          leave();
-          this.#begin(name, line);
-          resolve(() => this.#end(name, line));
-        },
+      const grant = () => {
+        leave();
+        resolve(this.#begin(name, line));
       };
       const timer = setTimeout(() => {
         leave();
         this.#forgetIdle(name, line);
         resolve("timeout");
       }, timeoutMs);
-      line.waiting.add(waiter);
+      line.waiting.add(grant);
       this.#waiting++;
     });
   }
 
   #lineOf(name: string): Line {
-    const known = this.#lines.get(name);
-    if (known !== undefined) return known;
-    const line: Line = { running: 0, waiting: new Set() };
+    const line: Line = this.#lines.get(name) ?? { running: 0, waiting: new Set() };
     this.#lines.set(name, line);
     return line;
   }
@@ -92,12 +77,14 @@ export class FairTurns {
     return this.#running < this.#limits.max && line.running < this.#limits.maxOfName;
   }
 
-  #begin(name: string, line: Line): void {
+  /** @returns the function that ends the turn. */
+  #begin(name: string, line: Line): () => void {
     this.#running++;
     line.running++;
     // The name that was just served moves to the end.
     this.#lines.delete(name);
     this.#lines.set(name, line);
+    return () => this.#end(name, line);
   }
 
   #end(name: string, line: Line): void {
@@ -105,9 +92,9 @@ export class FairTurns {
     line.running--;
     this.#forgetIdle(name, line);
     for (const next of this.#lines.values()) {
-      const [waiter] = next.waiting;
-      if (waiter === undefined || !this.#hasRoom(next)) continue;
-      waiter.grant();
+      const [grant] = next.waiting;
+      if (grant === undefined || !this.#hasRoom(next)) continue;
+      grant();
       return;
     }
   }

@@ -76,7 +76,11 @@ export async function untilMigrated(
     const schema = await readSchema(database, files);
     if (schema.missing.length === 0) return schema;
     if (isFirst) onWaiting(schema.missing);
-    if (performance.now() > deadlineMs) throw new SchemaMismatch(lacking(schema.missing));
+    if (performance.now() > deadlineMs) {
+      throw new SchemaMismatch(
+        `The database lacks migrations of this version (${schema.missing.join(", ")}), and OSTIARY_MIGRATE=0 keeps the service from applying them. Run the command "migrate" of this version, then start the service again.`,
+      );
+    }
     await setTimeout(PAUSE_MS);
   }
 }
@@ -121,7 +125,11 @@ async function compare(database: Statements, files: readonly string[]): Promise<
   const own = files.at(-1)?.slice(0, 4) ?? "";
   const newer = rows.filter(({ file }) => !files.includes(file));
   const breaking = newer.filter(({ minVersion }) => minVersion !== null && minVersion > own);
-  if (breaking.length > 0) throw new SchemaMismatch(tooNew(breaking.map(({ file }) => file)));
+  if (breaking.length > 0) {
+    throw new SchemaMismatch(
+      `The database was migrated by a newer version of the service, which this one does not work with (${breaking.map(({ file }) => file).join(", ")}). Start that version, or restore a backup.`,
+    );
+  }
   const applied = new Set(rows.map(({ file }) => file));
   return {
     version: rows.at(-1)?.file.slice(0, 4) ?? null,
@@ -137,12 +145,4 @@ async function migrationsIn(folder: URL): Promise<readonly string[]> {
 /** The number of the newest migration that a version must have to work with this one; `null`: every version works with it. */
 function minVersionOf(text: string): string | null {
   return MIN_VERSION.exec(text.split("\n", 1)[0] ?? "")?.[1] ?? null;
-}
-
-function tooNew(files: readonly string[]): string {
-  return `The database was migrated by a newer version of the service, which this one does not work with (${files.join(", ")}). Start that version, or restore a backup.`;
-}
-
-function lacking(files: readonly string[]): string {
-  return `The database lacks migrations of this version (${files.join(", ")}), and OSTIARY_MIGRATE=0 keeps the service from applying them. Run the command "migrate" of this version, then start the service again.`;
 }

@@ -39,7 +39,7 @@ export interface ReadParts {
   /** @throws {Failure | Unavailable} when its turn does not come in time. */
   run<Result>(part: () => Promise<Result>): Promise<Result>;
   /** Whether the budget is spent, so that the read should answer with what it has. */
-  readonly isSpent: boolean;
+  isSpent(): boolean;
 }
 
 /** A read that lasts as long as its reader consumes the result. */
@@ -103,12 +103,9 @@ export class Reads {
     try {
       // Earlier reads may have spent the budget meanwhile.
       this.#requireTime(reader);
-      const isSpent = () => this.#leftMs(reader) <= 0;
       return await read({
         run: (part) => this.#run(reader, part),
-        get isSpent() {
-          return isSpent();
-        },
+        isSpent: () => this.#leftMs(reader) <= 0,
       });
     } finally {
       end();
@@ -146,7 +143,7 @@ export class Reads {
   /** Runs one part of an endless read once the reader has budget. */
   async paced<Result>(reader: Reader, part: () => Promise<Result>): Promise<Result> {
     for (let waitMs = this.#untilTimeMs(reader); waitMs > 0; waitMs = this.#untilTimeMs(reader))
-      await pause(waitMs);
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
     return this.#run(reader, part);
   }
 
@@ -204,8 +201,4 @@ export class Reads {
     const leftMs = Math.max(-MAX_DEBT_MS, this.#leftMs(reader) - ms);
     this.#budgets.set(reader, { leftMs, atMs: this.#monotonicMs() });
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -82,11 +82,21 @@ export class Idempotency {
       throw error;
     }
     if (outcome.kind === "claimed") return this.#claimOf(request, id);
-    if (outcome.kind === "running") throw inUse();
-    if (outcome.kind === "differs") throw reused();
+    if (outcome.kind === "running") {
+      const message = "A request with this idempotency key is being answered. Retry when it has ended.";
+      throw new Failure("idempotency_key_in_use", message, { retryAfterMs: 1_000 });
+    }
+    if (outcome.kind === "differs") {
+      const message = "This idempotency key was used with a different body. Use a new key for each request.";
+      throw new Failure("idempotency_key_reused", message, { param: "Idempotency-Key" });
+    }
     const answer = outcome.answer === null ? null : this.#opened(request, outcome.answer);
-    if (answer === null) throw gone();
-    return answer;
+    if (answer !== null) return answer;
+    throw new Failure(
+      "idempotent_answer_gone",
+      "This request was answered before, and the answer was too large to store or can no longer be decrypted. Use a new idempotency key to execute it again.",
+      { headers: { "x-should-retry": "false" } },
+    );
   }
 
   /** Takes note of entries that are in the database, with their answers. */
@@ -179,28 +189,4 @@ export function idempotentRequest(
     keyDigest: createHash("sha256").update(`${endpoint}\n${idempotencyKey}`).digest(),
     bodyDigest: createHash("sha256").update(body).digest(),
   };
-}
-
-function inUse(): Failure {
-  return new Failure(
-    "idempotency_key_in_use",
-    "A request with this idempotency key is being answered. Retry when it has ended.",
-    { retryAfterMs: 1_000 },
-  );
-}
-
-function reused(): Failure {
-  return new Failure(
-    "idempotency_key_reused",
-    "This idempotency key was used with a different body. Use a new key for each request.",
-    { param: "Idempotency-Key" },
-  );
-}
-
-function gone(): Failure {
-  return new Failure(
-    "idempotent_answer_gone",
-    "This request was answered before, and the answer was too large to store or can no longer be decrypted. Use a new idempotency key to execute it again.",
-    { headers: { "x-should-retry": "false" } },
-  );
 }

@@ -63,16 +63,14 @@ export interface ResponseStoreParts {
 
 type Part = "head" | "input" | "output";
 
-interface Row {
-  readonly id: string;
+interface Row extends Readonly<Record<Part, Uint8Array>> {
   readonly previousId: string | null;
   readonly createdAt: Date;
-  readonly head: Uint8Array;
-  readonly input: Uint8Array;
-  readonly output: Uint8Array;
 }
 
-interface ChainRow extends Pick<Row, "id" | "previousId"> {
+interface ChainRow {
+  readonly id: string;
+  readonly previousId: string | null;
   /** The size of the items of this response and all later ones, as JSON. */
   readonly bytes: bigint;
   /** `null` when the chain is too large to be read. */
@@ -123,7 +121,7 @@ export class ResponseStore {
   async save(accountId: AccountId, kept: Omit<KeptResponse, "createdAt">): Promise<void> {
     if (!this.isKeeping) return;
     const { id, previousResponseId, response, input } = kept;
-    const output = outputOf(response);
+    const output = Array.isArray(response.output) ? response.output.filter(isJsonObject) : [];
     const head = this.#seal(accountId, id, "head", { ...response, output: [] });
     const sealedInput = this.#seal(accountId, id, "input", input);
     const sealedOutput = this.#seal(accountId, id, "output", output);
@@ -153,16 +151,17 @@ export class ResponseStore {
     const [row] = await this.#inTurn(
       accountId,
       () => database<Row[]>`
-        select id, previous_id as "previousId", created_at as "createdAt", head, input, output
+        select previous_id as "previousId", created_at as "createdAt", head, input, output
         from responses where account_id = ${accountId} and id = ${id} and ${this.#isCurrent()}`,
     );
     if (row === undefined) return null;
-    const head = this.#open(accountId, id, "head", row.head) as JsonObject | null;
-    const input = this.#openItems(accountId, id, "input", row.input);
-    const output = this.#openItems(accountId, id, "output", row.output);
-    if (head === null || input === null || output === null) return null;
     const { previousId: previousResponseId, createdAt } = row;
-    return { id, previousResponseId, response: { ...head, output }, input, createdAt };
+    const head = this.#openText(accountId, id, "head", row.head);
+    const input = this.#openText(accountId, id, "input", row.input);
+    const output = this.#openText(accountId, id, "output", row.output);
+    if (head === null || input === null || output === null) return null;
+    const response: JsonObject = { ...JSON.parse(head), output: JSON.parse(output) };
+    return { id, previousResponseId, response, input: JSON.parse(input), createdAt };
   }
 
   /** Deletes a response and its items. Responses that continue it stay. @returns whether the account had it. */
@@ -191,15 +190,18 @@ export class ResponseStore {
   ): Promise<ResponseHistory> {
     const rows = this.isKeeping && ID.test(id) ? await this.#chain(accountId, id) : [];
     const [oldest] = rows;
-    if (oldest === undefined) throw this.#noResponse(id);
+    if (oldest === undefined) throw this.#noReference("response", id);
     if (oldest.bytes > this.#parts.maxHistoryBytes) throw historyTooLarge("previous_response_id");
-    if (rows.length > MAX_CHAIN_LENGTH) throw chainTooLong();
-    if (oldest.previousId !== null) throw this.#noResponse(oldest.previousId);
+    if (rows.length > MAX_CHAIN_LENGTH) {
+      const message = `More than ${MAX_CHAIN_LENGTH} responses follow each other. Send the history in \`input\` instead.`;
+      throw new Failure("invalid_request", message, { param: "previous_response_id" });
+    }
+    if (oldest.previousId !== null) throw this.#noReference("response", oldest.previousId);
     const items: JsonObject[] = [];
     for (const row of rows) {
       for (const part of ["input", "output"] as const) {
         const text = this.#openText(accountId, row.id, part, row[part]);
-        if (text === null) throw this.#noResponse(row.id);
+        if (text === null) throw this.#noReference("response", row.id);
         for (const item of await parsedItems(text, parser, "previous_response_id")) items.push(item);
       }
     }
@@ -221,7 +223,10 @@ export class ResponseStore {
     const found = new Map<string, JsonObject>();
     const asked = new Set(ids);
     if (asked.size === 0) return found;
-    if (asked.size > MAX_ITEM_REFERENCES) throw tooManyReferences();
+    if (asked.size > MAX_ITEM_REFERENCES) {
+      const message = `A request may refer to ${MAX_ITEM_REFERENCES} items at most. Send the items themselves.`;
+      throw new Failure("invalid_request", message, { param: "input" });
+    }
     const known = new Map<string, string>();
     for (const id of asked) if (ID.test(id)) known.set(itemDigestOf(accountId, id), id);
     for (const source of this.isKeeping ? await this.#sources(accountId, [...known.keys()]) : []) {
@@ -233,7 +238,7 @@ export class ResponseStore {
         if (typeof item.id === "string" && wanted.has(item.id)) found.set(item.id, item);
       }
     }
-    for (const id of asked) if (!found.has(id)) throw this.#noItem(id);
+    for (const id of asked) if (!found.has(id)) throw this.#noReference("item", id);
     return found;
   }
 
@@ -319,14 +324,11 @@ export class ResponseStore {
 
   #seal(accountId: AccountId, id: string, part: Part, value: JsonObject | readonly JsonObject[]): Buffer {
     const plain = Buffer.from(JSON.stringify(value));
-    if (plain.length > MAX_PART_BYTES) throw tooLargeToStore();
+    if (plain.length > MAX_PART_BYTES) {
+      const message = "The response is too large to be stored. Set `store: false`.";
+      throw new Failure("request_too_large", message, { param: "store" });
+    }
     return this.#parts.sealer.sealBytes(plain, contextOf(accountId, id, part));
-  }
-
-  /** The sealed value; `null` if none of the keys opens it. */
-  #open(accountId: AccountId, id: string, part: Part, sealed: Uint8Array): unknown {
-    const text = this.#openText(accountId, id, part, sealed);
-    return text === null ? null : JSON.parse(text);
   }
 
   /** The text that was sealed; `null` if there is none, or if none of the keys opens it. */
@@ -339,24 +341,8 @@ export class ResponseStore {
     return null;
   }
 
-  #openItems(
-    accountId: AccountId,
-    id: string,
-    part: "input" | "output",
-    sealed: Uint8Array | null,
-  ): readonly JsonObject[] | null {
-    return sealed === null ? null : (this.#open(accountId, id, part, sealed) as readonly JsonObject[] | null);
-  }
-
-  #noResponse(id: string): Failure {
-    return this.#noReference("response", id, "previous_response_id");
-  }
-
-  #noItem(id: string): Failure {
-    return this.#noReference("item", id, "input");
-  }
-
-  #noReference(kind: "response" | "item", id: string, param: string): Failure {
+  #noReference(kind: "response" | "item", id: string): Failure {
+    const param = kind === "response" ? "previous_response_id" : "input";
     const reason = this.isKeeping
       ? `The account has no ${kind} \`${shown(id)}\`.`
       : `This service stores no responses, so there is no ${kind} \`${shown(id)}\`.`;
@@ -391,10 +377,6 @@ function itemDigestOf(accountId: AccountId, id: string): string {
   return digestTextOf(`${accountId}\n${id}`);
 }
 
-function outputOf({ output }: JsonObject): readonly JsonObject[] {
-  return Array.isArray(output) ? output.filter(isJsonObject) : [];
-}
-
 /**
  * The items that can be referred to: the last {@link MAX_REFERABLE_ITEMS}, which are the likeliest. An item that the request has sent and
  * the response puts out again is output.
@@ -404,15 +386,11 @@ function placesOf(
   input: readonly JsonObject[],
   output: readonly JsonObject[],
 ): { readonly digest: string; readonly is_output: boolean }[] {
-  const places = new Map<string, boolean>();
-  for (const [items, isOutput] of [
-    [input, false],
-    [output, true],
-  ] as const) {
-    for (const { id } of items.slice(-MAX_REFERABLE_ITEMS)) {
-      if (typeof id === "string" && ID.test(id)) places.set(id, isOutput);
-    }
-  }
+  const placed = (items: readonly JsonObject[], isOutput: boolean) =>
+    items
+      .slice(-MAX_REFERABLE_ITEMS)
+      .flatMap(({ id }) => (typeof id === "string" && ID.test(id) ? [[id, isOutput] as const] : []));
+  const places = new Map([...placed(input, false), ...placed(output, true)]);
   return [...places].slice(-MAX_REFERABLE_ITEMS).map(([id, isOutput]) => ({
     digest: itemDigestOf(accountId, id),
     is_output: isOutput,
@@ -426,8 +404,10 @@ async function parsedItems(
   param: "previous_response_id" | "input",
 ): Promise<readonly JsonObject[]> {
   const items = await parser.parse(text);
-  if (items === undefined) throw historyTooComplex(param);
-  return items as readonly JsonObject[];
+  if (items !== undefined) return items as readonly JsonObject[];
+  const message =
+    "The request and the stored responses that it refers to hold more values, objects or names than a request may. Send less, or start a new conversation.";
+  throw new Failure("request_too_large", message, { param });
 }
 
 const MAX_SHOWN = 64;
@@ -437,30 +417,8 @@ function shown(id: string): string {
   return id.replace(/[^!-~]|`/g, "\u{fffd}").slice(0, MAX_SHOWN);
 }
 
-function chainTooLong(): Failure {
-  const message = `More than ${MAX_CHAIN_LENGTH} responses follow each other. Send the history in \`input\` instead.`;
-  return new Failure("invalid_request", message, { param: "previous_response_id" });
-}
-
-function tooManyReferences(): Failure {
-  const message = `A request may refer to ${MAX_ITEM_REFERENCES} items at most. Send the items themselves.`;
-  return new Failure("invalid_request", message, { param: "input" });
-}
-
 function historyTooLarge(param: "previous_response_id" | "input"): Failure {
   const message =
     "The stored responses that the request refers to are larger than a request may be. Start a new conversation, with a summary of this one.";
   return new Failure("request_too_large", message, { param });
-}
-
-function historyTooComplex(param: "previous_response_id" | "input"): Failure {
-  const message =
-    "The request and the stored responses that it refers to hold more values, objects or names than a request may. Send less, or start a new conversation.";
-  return new Failure("request_too_large", message, { param });
-}
-
-function tooLargeToStore(): Failure {
-  return new Failure("request_too_large", "The response is too large to be stored. Set `store: false`.", {
-    param: "store",
-  });
 }
