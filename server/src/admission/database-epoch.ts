@@ -61,7 +61,7 @@ export interface EpochParts {
   readonly fence: { fence(reason: string): void };
 }
 
-/** The node cannot continue: its caches, or the database, are not those of the service any more. */
+/** The node cannot continue, ever: its caches, or the database, are not those of the service any more. */
 export class EpochEnded extends Error {
   override readonly name = "EpochEnded";
 }
@@ -96,14 +96,15 @@ export class DatabaseEpoch {
   #watched: { readonly inRedis: DatabasePosition; readonly epoch: string; readonly checks: number } | null =
     null;
   #isForeign = false;
+  #ended: EpochEnded | null = null;
 
   constructor(parts: EpochParts) {
     this.#parts = parts;
   }
 
-  /** Whether Redis has the position of another epoch, so that the node must admit nothing. */
+  /** Whether the node must admit nothing, because Redis has the position of another epoch, or the node must stop. */
   get isForeign(): boolean {
-    return this.#isForeign;
+    return this.#isForeign || this.#ended !== null;
   }
 
   /**
@@ -135,39 +136,48 @@ export class DatabaseEpoch {
    * @throws {EpochEnded} when the node must stop.
    */
   async check(): Promise<void> {
-    const { redis, fence, epochs } = this.#parts;
-    const before = this.#own;
+    const { redis, fence } = this.#parts;
     // `undefined` while Redis does not answer.
     const inRedis = redis === null ? null : await redis.position().catch(() => undefined);
     // Before the database is asked, which this node may have lost.
-    this.#isForeign = isOther(inRedis, before);
+    this.#isForeign = isOther(inRedis, this.#own);
     if (this.#isForeign) fence.fence(FOREIGN);
-    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.advance());
-    if (before !== null && (own.epoch !== before.epoch || own.tick <= before.tick))
-      throw new EpochEnded(RESTORED);
-    this.#remember(own);
+    const own = await this.#advance();
     if (inRedis === undefined || redis === null) return;
     if (inRedis !== null && isOther(inRedis, own)) {
       const watched = this.#watch(inRedis, own.epoch);
-      if (watched === "moving") throw new EpochEnded(OTHER_COPY);
+      if (watched === "moving") throw this.#end(OTHER_COPY);
       // An old Redis has returned once nobody moves it. What it has of this epoch is not ahead of the database.
       if (watched < IDLE_CHECKS) return;
-    } else if (inRedis !== null && inRedis.tick > own.tick) throw new EpochEnded(RESTORED);
+    } else if (inRedis !== null && inRedis.tick > own.tick) throw this.#end(RESTORED);
     await redis.moveTo(own, { epoch: inRedis?.epoch ?? own.epoch });
     this.#watched = null;
     this.#isForeign = false;
   }
 
-  /** Advances the position in the database and in Redis. Must be called after a change was committed, before it is published. */
+  /**
+   * Advances the position in the database and in Redis. Must be called after a change was committed, before it is published.
+   *
+   * @throws {EpochEnded} when the node must stop. Other nodes would not read what it publishes.
+   */
   async advance(): Promise<void> {
-    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => this.#parts.epochs.advance());
-    this.#remember(own);
+    const own = await this.#advance();
     await this.#parts.redis?.moveTo(own, own);
   }
 
-  /** Changes advance beside the checks, and may have gone further. */
-  #remember(own: DatabasePosition): void {
-    if (this.#own === null || (this.#own.epoch === own.epoch && this.#own.tick < own.tick)) this.#own = own;
+  async #advance(): Promise<DatabasePosition> {
+    if (this.#ended !== null) throw this.#ended;
+    const before = this.#own;
+    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => this.#parts.epochs.advance());
+    if (before !== null && (own.epoch !== before.epoch || own.tick <= before.tick)) throw this.#end(RESTORED);
+    // Changes advance beside the checks, and may have gone further.
+    if (this.#own === null || this.#own.tick < own.tick) this.#own = own;
+    return own;
+  }
+
+  #end(reason: string): EpochEnded {
+    this.#ended = new EpochEnded(reason);
+    return this.#ended;
   }
 
   async #enter(replaced: string): Promise<void> {
