@@ -166,6 +166,26 @@ describe("the epoch of a database", () => {
     }
   });
 
+  it("has ended for good for such a node, however far the restored database goes on", async () => {
+    const { original, node, backup } = await backedUp();
+    await node.epoch.check();
+    original.position = backup.position;
+    for (let checks = 0; checks < 10; checks++) {
+      await expect(node.epoch.check()).rejects.toThrow(EpochEnded);
+      expect(node.epoch.isForeign).toBe(true);
+    }
+  });
+
+  it("lets no node publish a change once the database has gone back or begun another epoch", async () => {
+    for (const restart of [async () => {}, (database: FakeDatabase) => database.begin("")]) {
+      const { original, node, backup } = await backedUp();
+      original.position = backup.position;
+      await restart(original);
+      await expect(node.epoch.advance()).rejects.toThrow(EpochEnded);
+      await expect(node.epoch.check()).rejects.toThrow(EpochEnded);
+    }
+  });
+
   it("outlasts a Redis of another epoch that nobody moves", async () => {
     const { redis, node } = await backedUp();
     redis.stored = { epoch: "old", tick: 1_000n };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { runToExit, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
@@ -82,6 +83,26 @@ describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => 
     expect(await statusOf(successor.baseUrl, key)).toBe(200);
     way.heal();
     await expect.poll(() => statusOf(cutOff.baseUrl, key).catch(() => "gone")).not.toBe(200);
+  });
+
+  it("is accepted once the first has been cut off for 10 minutes, and the first stops when it comes back", async () => {
+    await using prepared = await startService({ env: ALONE });
+    const url = new URL(prepared.databaseUrl ?? "");
+    await prepared.stop();
+    await using way = await openTcpProxy(Number(url.port));
+    const direct = url.href;
+    url.port = String(way.port);
+    await using cutOff = await startService({ databaseUrl: url.href, env: ALONE });
+    const { key } = await signUpWithKey(cutOff.baseUrl);
+    way.cut();
+    await using sql = await openDatabaseOf(prepared);
+    await sql`update nodes set seen_at = now() - interval '10 minutes'`;
+    await using successor = await startService({ databaseUrl: direct, env: ALONE });
+    expect(await statusOf(successor.baseUrl, key)).toBe(200);
+    way.heal();
+    // Two nodes that do not hear of each other's changes must not both admit the key.
+    await expect.poll(() => statusOf(cutOff.baseUrl, key).catch(() => "gone")).not.toBe(200);
+    expect(await statusOf(successor.baseUrl, key)).toBe(200);
   });
 
   it("is accepted as the same node when it was killed and started on its data folder", async () => {

@@ -270,7 +270,7 @@ export interface Procedures {
           readonly requests: number;
           /** Tokens of the last minute, estimated for requests that have not ended. 0 without a limit. */
           readonly tokens: number;
-          /** Requests that are being answered. 0 without a limit. */
+          /** Requests that are being answered, counted without a limit, too. */
           readonly concurrent: number;
         };
       }

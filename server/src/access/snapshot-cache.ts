@@ -7,8 +7,7 @@ const KEYS = 100_000;
 /** Accounts, and each network of their IP rules: parsed, one takes about 150 bytes. */
 const ACCOUNTS_AND_NETWORKS = 500_000;
 /** A snapshot that was not used for this long is dropped, to free memory. Versions decide whether a snapshot is current. */
-const IDLE_MS = 15 * 60_000;
-const IDLE_RESOLUTION_MS = 1_000;
+const IDLE = { ttl: 15 * 60_000, ttlResolution: 1_000, updateAgeOnGet: true };
 
 interface CachedKey {
   readonly key: KeySnapshot["key"];
@@ -21,16 +20,12 @@ interface CachedKey {
 export class SnapshotCache {
   readonly #keys = new LRUCache<string, CachedKey>({
     ...atMost(KEYS),
-    ttl: IDLE_MS,
-    ttlResolution: IDLE_RESOLUTION_MS,
-    updateAgeOnGet: true,
+    ...IDLE,
   });
   readonly #accounts = new LRUCache<AccountId, KeySnapshot["account"]>({
     maxSize: ACCOUNTS_AND_NETWORKS,
     sizeCalculation: ({ ipRules }) => 1 + ipRules.networks.length,
-    ttl: IDLE_MS,
-    ttlResolution: IDLE_RESOLUTION_MS,
-    updateAgeOnGet: true,
+    ...IDLE,
   });
 
   /** The key and its account as they were at one version. */

@@ -1,5 +1,4 @@
-import type { Publisher } from "../admission/publisher.ts";
-import { raiseVersion } from "../admission/versions-store.ts";
+import { type Publisher, raiseVersion } from "../admission/publisher.ts";
 import {
   ACTIVE_KEY_LIMITS,
   type Account,
@@ -14,15 +13,15 @@ import { readPage } from "../database/page.ts";
 import { Failure } from "../errors/failure.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
-import { type AccountChange, changed, differenceOf, noticesOf, reasonOf } from "./account-change.ts";
+import { type AccountChange, changed, differenceOf, noticesOf } from "./account-change.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { ActionChain } from "./action-chain.ts";
-import { type ActionFilter, listActions, recordAction } from "./actions-store.ts";
+import { type ActionFilter, escapedForLike, listActions, recordAction } from "./actions-store.ts";
 import { grantCredits } from "./credit-grant.ts";
 import type { IpRuleBook, IpVerdict } from "./ip-rules.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
 import type { User } from "./user.ts";
-import { insertAccount, unlessTaken } from "./users-store.ts";
+import { createAccount } from "./users-store.ts";
 
 /** An account as operators see it in a list. */
 export interface ListedAccount extends Account {
@@ -106,7 +105,18 @@ export class AccountAdmin {
     /** The `cursor` of the next page; `null` on the last page. */
     readonly nextCursor: AccountId | null;
   }> {
-    const page = await readPage(limit, (max) => this.#search(filter, cursor, max));
+    const sql = this.#parts.database;
+    const page = await readPage(limit, async (max) => {
+      const rows = await sql<ListedRow[]>`
+        select ${listedColumns(sql, this.#recentFrom())}
+        from accounts
+        where true
+          ${this.#matching(filter)}
+          ${cursor === null ? sql`` : sql`and accounts.id < ${cursor}`}
+        order by accounts.id desc
+        limit ${max}`;
+      return rows.map(listedOf);
+    });
     return { accounts: page.items, nextCursor: page.last?.id ?? null };
   }
 
@@ -158,24 +168,10 @@ export class AccountAdmin {
   }> {
     const password = randomBase62(20);
     const fresh = await this.#parts.signIn.newAccount({ ...request, password }, request.plan);
-    const { accountId, accountName: name, email, plan, createdAt: at } = fresh;
-    const isCreated = await unlessTaken(() =>
-      inTransaction(this.#parts.database, async (transaction) => {
-        await insertAccount(transaction, fresh);
-        const after = { name, email, plan };
-        await recordAction(transaction, {
-          at,
-          by,
-          accountId,
-          action: "account.create",
-          reason: null,
-          before: null,
-          after,
-        });
-      }),
-    );
-    if (!isCreated) throw addressTaken();
-    return { account: await this.get(accountId), password };
+    const { accountName: name, email, plan } = fresh;
+    const created = { action: "account.create", after: { name, email, plan } } as const;
+    if (!(await createAccount(this.#parts.database, fresh, by, created))) throw addressTaken();
+    return { account: await this.get(fresh.accountId), password };
   }
 
   /**
@@ -204,15 +200,9 @@ export class AccountAdmin {
       const difference = differenceOf(present, next);
       if (difference !== null) {
         await updateAccount(sql, next);
-        const { action } = change;
-        await recordAction(sql, {
-          at,
-          by,
-          accountId: id,
-          action,
-          reason: reasonOf(change, reason),
-          ...difference,
-        });
+        const recordedReason = change.action === "account.suspend" ? change.reason : reason;
+        const record = { action: change.action, reason: recordedReason, ...difference };
+        await recordAction(sql, { at, by, accountId: id, ...record });
       }
       // The version is raised even without a change, so that a repeated call repairs a failed publication.
       const raised = await raiseVersion(sql, id);
@@ -255,24 +245,6 @@ export class AccountAdmin {
     return { actions: page.items, nextCursor: page.last?.id ?? null };
   }
 
-  /** Returns accounts in descending order of id. */
-  async #search(
-    filter: AccountFilter,
-    before: AccountId | null,
-    limit: number,
-  ): Promise<readonly ListedAccount[]> {
-    const sql = this.#parts.database;
-    const rows = await sql<ListedRow[]>`
-      select ${listedColumns(sql, this.#recentFrom())}
-      from accounts
-      where true
-        ${this.#matching(filter)}
-        ${before === null ? sql`` : sql`and accounts.id < ${before}`}
-      order by accounts.id desc
-      limit ${limit}`;
-    return rows.map(listedOf);
-  }
-
   #recentFrom(): Date {
     const now = this.#parts.now();
     return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1 - RECENT_DAYS));
@@ -281,7 +253,7 @@ export class AccountAdmin {
   #matching({ search, state, plan }: AccountFilter) {
     const sql = this.#parts.database;
     const text = search.trim();
-    const prefix = `${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
+    const prefix = `${escapedForLike(text.toLowerCase())}%`;
     const byKey = KEY_ID.test(text) ? sql`union select account_id from keys where key_id = ${text}` : sql``;
     // Uses accounts_by_name, users_by_email_prefix and keys_by_key_id.
     const matching = UUID.test(text)

@@ -87,8 +87,3 @@ export function noticesOf(
   }
   return notices;
 }
-
-/** The reason to record: that of the suspension, or the operator's. */
-export function reasonOf(change: AccountChange, reason: string | null): string | null {
-  return change.action === "account.suspend" ? change.reason : reason;
-}

@@ -81,32 +81,26 @@ export class ActionChain {
     after: number,
     expected: ActionPoint | null,
   ): Promise<ActionChainReport> {
-    return atOneMoment(this.#database, (sql) => verifyStretch(sql, accountId, after, expected));
+    const owner = accountId ?? TRAIL;
+    return atOneMoment(this.#database, async (sql) => {
+      const [chain] = await sql<{ length: bigint; digest: string }[]>`
+        select length, encode(digest, 'hex') as digest from action_chains where owner = ${owner} and length > 0`;
+      const head = chain === undefined ? null : { position: Number(chain.length), digest: chain.digest };
+      const length = head?.position ?? 0;
+      const end = Math.max(after, Math.min(length, after + MAX_VERIFIED));
+      const problems = [
+        ...(after === 0 ? await findAdded(sql, accountId, length) : []),
+        ...(expected === null ? [] : await findOther(sql, owner, expected)),
+        ...(await findChanged(sql, accountId, after, end)),
+      ];
+      return {
+        head,
+        actions: end - after,
+        problems: problems.slice(0, MAX_PROBLEMS),
+        next: end < length ? end : null,
+      };
+    });
   }
-}
-
-async function verifyStretch(
-  sql: Transaction,
-  accountId: AccountId | null,
-  after: number,
-  expected: ActionPoint | null,
-): Promise<ActionChainReport> {
-  const owner = accountId ?? TRAIL;
-  const [chain] = await sql<{ length: bigint; digest: string }[]>`
-    select length, encode(digest, 'hex') as digest from action_chains where owner = ${owner} and length > 0`;
-  const head = chain === undefined ? null : { position: Number(chain.length), digest: chain.digest };
-  const end = Math.max(after, Math.min(head?.position ?? 0, after + MAX_VERIFIED));
-  const problems = [
-    ...(after === 0 ? await findAdded(sql, accountId, head?.position ?? 0) : []),
-    ...(expected === null ? [] : await findOther(sql, owner, expected)),
-    ...(await findChanged(sql, accountId, after, end)),
-  ];
-  return {
-    head,
-    actions: end - after,
-    problems: problems.slice(0, MAX_PROBLEMS),
-    next: head !== null && end < head.position ? end : null,
-  };
 }
 
 /** Finds actions that are not in their chain. */

@@ -3,8 +3,14 @@ import type { AccountId } from "../contract/account.ts";
 import type { Action, ActionId, ActionName, ActionState, NewAction } from "../contract/action.ts";
 import type { Database, Transaction } from "../database/database.ts";
 
-/** Records an action in the transaction of its change. A trigger adds it to its chains when the transaction ends. */
-export async function recordAction(transaction: Transaction, action: NewAction): Promise<void> {
+/**
+ * Records an action in the transaction of its change. A trigger adds it to its chains when the transaction ends. Without `reason` or
+ * `before` it has none.
+ */
+export async function recordAction(
+  transaction: Transaction,
+  { reason = null, before = null, ...action }: Omit<NewAction, "reason" | "before"> & Partial<NewAction>,
+): Promise<void> {
   const json = (state: ActionState | null) =>
     state === null ? null : transaction.json(state as Parameters<typeof transaction.json>[0]);
   await transaction`
@@ -12,8 +18,8 @@ export async function recordAction(transaction: Transaction, action: NewAction):
       (id, at, user_id, management_token, source_ip, account_id, action, reason, before, after)
     values
       (${uuidv7()}, ${action.at}, ${action.by?.userId ?? null}, ${action.by?.managementToken ?? null},
-       ${action.by?.sourceIp ?? null}, ${action.accountId}, ${action.action}, ${action.reason},
-       ${json(action.before)}, ${json(action.after)})`;
+       ${action.by?.sourceIp ?? null}, ${action.accountId}, ${action.action}, ${reason},
+       ${json(before)}, ${json(action.after)})`;
 }
 
 /** Filters actions. Omitted: every value matches. */
@@ -35,7 +41,7 @@ export async function listActions(
   before: ActionId | null,
   limit: number,
 ): Promise<readonly Action[]> {
-  const text = escaped(search ?? "");
+  const text = escapedForLike((search ?? "").toLowerCase());
   // Walks actions_by_account, or the primary key.
   return sql<Action[]>`
     select actions.id, actions.at,
@@ -52,7 +58,7 @@ export async function listActions(
     where true
       ${accountId === undefined ? sql`` : sql`and actions.account_id = ${accountId}`}
       ${action === undefined ? sql`` : sql`and actions.action = ${action}`}
-      ${author === undefined ? sql`` : sql`and users.email like ${`${escaped(author)}%`}`}
+      ${author === undefined ? sql`` : sql`and users.email like ${`${escapedForLike(author.toLowerCase())}%`}`}
       ${source === undefined ? sql`` : sql`and actions.source_ip <<= ${source}::inet`}
       ${
         search === undefined
@@ -64,7 +70,7 @@ export async function listActions(
     limit ${limit}`;
 }
 
-/** The text in lower case, for a pattern in which it stands for itself. */
-function escaped(text: string): string {
-  return text.toLowerCase().replace(/[\\%_]/g, "\\$&");
+/** The text for a pattern of `like`, in which it stands for itself. */
+export function escapedForLike(text: string): string {
+  return text.replace(/[\\%_]/g, "\\$&");
 }

@@ -1,6 +1,7 @@
 import pLimit, { type LimitFunction } from "p-limit";
 import { Failure } from "../errors/failure.ts";
-import { hashPassword, randomBase62, verifyPassword } from "../secrets/oslo.ts";
+import { hashPassword, verifyPassword } from "../secrets/argon2.ts";
+import { randomBase62 } from "../secrets/oslo.ts";
 
 /** Argon2id takes 19 MiB and tens of milliseconds of a core, so these limit what a flood of sign-ins can take. */
 const AT_ONCE = 2;

@@ -14,7 +14,7 @@ export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCount
     if (!isClosed) options.onError(error.message);
   });
   return {
-    counter: (rule) => insured(redisCounter(redis, options.prefix, rule), memoryCounter(rule)),
+    counter: (rule) => redisCounter(redis, options.prefix, rule),
     close: async () => {
       isClosed = true;
       redis.disconnect();
@@ -22,54 +22,40 @@ export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCount
   };
 }
 
-function redisCounter(
-  redis: Redis | Cluster,
-  prefix: string,
-  { keyPrefix, points, durationS }: AttemptRule,
-): AttemptCounter {
-  const limiter = new RateLimiterRedis({
+/** A counter in Redis, and one in memory while Redis is unavailable. Both remember names. */
+function redisCounter(redis: Redis | Cluster, prefix: string, rule: AttemptRule): AttemptCounter {
+  const { keyPrefix, points, durationS } = rule;
+  const shared = new RateLimiterRedis({
     keyPrefix: `${prefix}:${keyPrefix}`,
     points,
     duration: durationS,
     storeClient: redis,
   });
+  const local = memoryCounter(rule);
   return {
     count: async (name) => {
       try {
-        await limiter.consume(name);
+        await shared.consume(name);
         return 0;
       } catch (refused) {
-        if (refused instanceof RateLimiterRes) return refused.msBeforeNext;
-        throw refused;
+        return refused instanceof RateLimiterRes ? refused.msBeforeNext : local.count(name);
       }
     },
     uncount: async (name) => {
-      await limiter.reward(name, 1);
+      await shared.reward(name, 1).catch(() => local.uncount(name));
     },
-    has: async (name) => (await limiter.get(name)) !== null,
-    remember: async (name) => {
-      await limiter.set(name, 1, durationS);
+    has: async (name) => {
+      const found = await shared.get(name).catch(() => null);
+      // Only the local counter knows names that were remembered while Redis was unavailable.
+      return found !== null || local.has(name);
     },
-    forget: async (name) => {
-      await limiter.delete(name);
-    },
-  };
-}
-
-/** Counts in the shared counter, and in the local one while the shared one is unavailable. Both remember names. */
-function insured(shared: AttemptCounter, local: AttemptCounter): AttemptCounter {
-  return {
-    count: (name) => shared.count(name).catch(() => local.count(name)),
-    uncount: (name) => shared.uncount(name).catch(() => local.uncount(name)),
-    // Only the local counter knows names that were remembered while the shared one was unavailable.
-    has: async (name) => (await shared.has(name).catch(() => false)) || local.has(name),
     remember: async (name) => {
       await local.remember(name);
-      await shared.remember(name).catch(() => {});
+      await shared.set(name, 1, durationS).catch(() => {});
     },
     forget: async (name) => {
       await local.forget(name);
-      await shared.forget(name).catch(() => {});
+      await shared.delete(name).catch(() => {});
     },
   };
 }

@@ -101,7 +101,7 @@ export class SignIn {
   async ensureOperator(email: string, password: string): Promise<boolean> {
     if ((await this.#parts.store.findUser(normaliseEmail(email))) !== null) return false;
     // Of nodes that start together, one creates the operator.
-    return (await this.#parts.store.createOperator(await this.#newUser(email, password))) !== null;
+    return this.#parts.store.createOperator(await this.#newUser(email, password));
   }
 
   /**

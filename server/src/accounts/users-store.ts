@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { type Account, NO_IP_RULES, NO_OVERRIDES, type UserId } from "../contract/account.ts";
-import type { ActionState, NewAction } from "../contract/action.ts";
+import type { ActionState, Actor, NewAction } from "../contract/action.ts";
 import { type Database, inTransaction, type Transaction, violatesUnique } from "../database/database.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
@@ -32,35 +32,21 @@ export class PostgresUsers {
 
   /** @returns `null` when the e-mail address is taken. */
   async createAccountWithUser(account: NewAccount, clientInfo: ClientInfo): Promise<SignedIn | null> {
-    const by = { userId: account.userId, managementToken: null, sourceIp: clientInfo.sourceIp };
-    const created = await unlessTaken(() =>
-      inTransaction(this.#database, async (transaction) => {
-        await insertAccount(transaction, account);
-        await recordAction(transaction, {
-          at: account.createdAt,
-          by,
-          accountId: account.accountId,
-          action: "user.signUp",
-          reason: null,
-          before: null,
-          after: { name: account.accountName, email: account.email },
-        });
-      }),
-    );
-    if (!created) return null;
     const { userId: id, email, accountId, accountName: name, plan, createdAt } = account;
+    const by = { userId: id, managementToken: null, sourceIp: clientInfo.sourceIp };
+    const signUp = { action: "user.signUp", after: { name, email } } as const;
+    if (!(await createAccount(this.#database, account, by, signUp))) return null;
     const fresh = { id: accountId, name, plan, createdAt, ipRules: NO_IP_RULES, limits: NO_OVERRIDES };
     return { role: "owner", user: { id, email }, account: { ...fresh, state: "active", suspension: null } };
   }
 
-  /** @returns `null` when the e-mail address is taken. */
-  async createOperator({ userId, email, passwordHash, createdAt }: NewUser): Promise<SignedIn | null> {
-    const created = await unlessTaken(
+  /** @returns `false` when the e-mail address is taken. */
+  createOperator({ userId, email, passwordHash, createdAt }: NewUser): Promise<boolean> {
+    return unlessTaken(
       () => this.#database`
         insert into users (id, role, email, password_hash, created_at)
         values (${userId}, 'operator', ${email}, ${passwordHash}, ${createdAt})`,
     );
-    return created ? { role: "operator", user: { id: userId, email } } : null;
   }
 
   async findUser(
@@ -99,10 +85,13 @@ export class PostgresUsers {
       if (count === 0) return null;
       await transaction`delete from sessions where user_id = ${userId}`;
       if (session !== null) await insertSession(transaction, session, next);
-      const revoked = change.revokeTokens ? await revokeTokensOf(transaction, userId, change.at) : 0;
-      const more = revoked === 0 ? {} : { revokedTokens: revoked };
+      // Uses management_tokens_by_user.
+      const { count: revokedTokens } = await transaction`
+        update management_tokens set revoked_at = ${change.at}
+        where user_id = ${userId} and revoked_at is null and ${change.revokeTokens}`;
+      const more = revokedTokens === 0 ? {} : { revokedTokens };
       await recordForUser(transaction, userId, change, (email) => ({ email, ...more }));
-      return revoked;
+      return revokedTokens;
     });
   }
 
@@ -175,13 +164,6 @@ async function insertSession(
   return count > 0;
 }
 
-/** Uses management_tokens_by_user. @returns how many there were. */
-async function revokeTokensOf(transaction: Transaction, userId: UserId, at: Date): Promise<number> {
-  const { count } = await transaction`
-    update management_tokens set revoked_at = ${at} where user_id = ${userId} and revoked_at is null`;
-  return count;
-}
-
 /** Records an action of a user in the trail of their account. `after` is called with the user's address. */
 export async function recordForUser(
   transaction: Transaction,
@@ -191,30 +173,37 @@ export async function recordForUser(
 ): Promise<void> {
   const [user] = await transaction<{ email: string; accountId: Account["id"] | null }[]>`
     select email, account_id as "accountId" from users where id = ${userId}`;
-  const { by, at, action: name, before = null } = action;
   const accountId = user?.accountId ?? null;
-  const state = after(user?.email ?? null);
-  await recordAction(transaction, { at, by, accountId, action: name, reason: null, before, after: state });
+  await recordAction(transaction, { ...action, accountId, after: after(user?.email ?? null) });
 }
 
-/** Inserts an account with its first user and starting credit. */
-export async function insertAccount(transaction: Transaction, account: NewAccount): Promise<void> {
-  const credits = account.startingCreditsNanoUsd;
-  await transaction`
-    insert into accounts (id, name, plan, free_nano_usd, created_at)
-    values (${account.accountId}, ${account.accountName}, ${account.plan}, ${credits}, ${account.createdAt})`;
-  if (credits > 0n) {
+/** Creates an account with its first user and starting credit, and records it. @returns `false` when the e-mail address is taken. */
+export function createAccount(
+  database: Database,
+  account: NewAccount,
+  by: Actor,
+  action: Pick<NewAction, "action" | "after">,
+): Promise<boolean> {
+  const { accountId, accountName, plan, createdAt: at, startingCreditsNanoUsd: credits } = account;
+  const create = async (transaction: Transaction) => {
     await transaction`
-      insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
-      values (${uuidv7()}, ${account.accountId}, ${account.createdAt}, 'grant', ${credits}, 'starting credits')`;
-  }
-  await transaction`
-    insert into users (id, account_id, email, password_hash, created_at)
-    values (${account.userId}, ${account.accountId}, ${account.email}, ${account.passwordHash}, ${account.createdAt})`;
+      insert into accounts (id, name, plan, free_nano_usd, created_at)
+      values (${accountId}, ${accountName}, ${plan}, ${credits}, ${at})`;
+    if (credits > 0n) {
+      await transaction`
+        insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+        values (${uuidv7()}, ${accountId}, ${at}, 'grant', ${credits}, 'starting credits')`;
+    }
+    await transaction`
+      insert into users (id, account_id, email, password_hash, created_at)
+      values (${account.userId}, ${accountId}, ${account.email}, ${account.passwordHash}, ${at})`;
+    await recordAction(transaction, { at, by, accountId, ...action });
+  };
+  return unlessTaken(() => inTransaction(database, create));
 }
 
 /** @returns `false` when the e-mail address is taken. */
-export async function unlessTaken(insert: () => PromiseLike<unknown>): Promise<boolean> {
+async function unlessTaken(insert: () => PromiseLike<unknown>): Promise<boolean> {
   try {
     await insert();
     return true;

@@ -67,13 +67,13 @@ const SENDERS_REMEMBERED = 10_000;
 
 /** Limits the memory that request bodies take before limits and concurrency slots apply to their requests. */
 export class BodyBudget {
-  readonly limits: BodyBudgetLimits;
+  readonly #limits: BodyBudgetLimits;
   readonly #senders = new Map<string, BodySender>();
   readonly #refused = new Map((Object.keys(REFUSALS) as BodyRefusal[]).map((reason) => [reason, 0]));
   #bytes = 0;
 
   constructor(limits: BodyBudgetLimits) {
-    this.limits = limits;
+    this.#limits = limits;
   }
 
   get bytes(): number {
@@ -86,12 +86,12 @@ export class BodyBudget {
   }
 
   account(id: AccountId): BodySender {
-    return this.#sender(id, "account");
+    return this.#sender(id, this.#limits.accountBytes, "account_bytes");
   }
 
   /** `address`: the client's; `null` when it is unknown. */
   address(address: string | null): BodySender {
-    return this.#sender(address ?? "unknown", "address");
+    return this.#sender(address ?? "unknown", this.#limits.addressBytes, "address_bytes");
   }
 
   /** Counts a refusal and returns its failure, for the caller to throw. */
@@ -101,21 +101,22 @@ export class BodyBudget {
     return new Failure(code, message, retryAfterMs === null ? {} : { retryAfterMs });
   }
 
-  /** Returns whether a body may grow by `more` bytes to `total` bytes. */
-  hasRoom(more: number, total: number): boolean {
-    return this.#bytes + more <= roomFor(total, this.limits.processBytes);
+  /** Only {@link BodySender} calls this, for a body that grows by `more` bytes to `total` bytes. @throws {Failure} */
+  reserve(more: number, total: number): void {
+    if (this.#bytes + more > roomFor(total, this.#limits.processBytes)) throw this.refuse("process_bytes");
+    this.#bytes += more;
   }
 
-  /** Only {@link BodySender} calls this. A negative number releases bytes. */
-  add(bytes: number): void {
-    this.#bytes += bytes;
+  /** Only {@link BodySender} calls this. */
+  release(bytes: number): void {
+    this.#bytes -= bytes;
   }
 
-  #sender(id: string, kind: "account" | "address"): BodySender {
+  #sender(id: string, maxBytes: number, refusal: BodyRefusal): BodySender {
     const known = this.#senders.get(id);
     if (known !== undefined) return known;
     if (this.#senders.size >= SENDERS_REMEMBERED) this.#dropIdle();
-    const sender = new BodySender(this, kind);
+    const sender = new BodySender(this, maxBytes, refusal);
     this.#senders.set(id, sender);
     return sender;
   }
@@ -128,13 +129,16 @@ export class BodyBudget {
 /** An account or a client address that is sending bodies. */
 export class BodySender {
   readonly budget: BodyBudget;
-  readonly #kind: "account" | "address";
+  readonly #maxBytes: number;
+  readonly #refusal: BodyRefusal;
   #bytes = 0;
   #bodies = 0;
 
-  constructor(budget: BodyBudget, kind: "account" | "address") {
+  /** @param refusal the reason for which a body that exceeds `maxBytes` is refused. */
+  constructor(budget: BodyBudget, maxBytes: number, refusal: BodyRefusal) {
     this.budget = budget;
-    this.#kind = kind;
+    this.#maxBytes = maxBytes;
+    this.#refusal = refusal;
   }
 
   get isIdle(): boolean {
@@ -158,22 +162,16 @@ export class BodySender {
    * @throws {Failure} `rate_limit_exceeded` when the sender has too many, `server_is_overloaded` when the process has.
    */
   reserve(more: number, total: number): void {
-    const { budget } = this;
-    const { accountBytes, addressBytes } = budget.limits;
-    const isAccount = this.#kind === "account";
-    if (this.#bytes + more > roomFor(total, isAccount ? accountBytes : addressBytes)) {
-      throw budget.refuse(isAccount ? "account_bytes" : "address_bytes");
-    }
-    if (!budget.hasRoom(more, total)) throw budget.refuse("process_bytes");
+    if (this.#bytes + more > roomFor(total, this.#maxBytes)) throw this.budget.refuse(this.#refusal);
+    this.budget.reserve(more, total);
     this.#bytes += more;
-    budget.add(more);
   }
 
   /** Ends a body and releases its bytes. */
   end(bytes: number): void {
     this.#bodies--;
     this.#bytes -= bytes;
-    this.budget.add(-bytes);
+    this.budget.release(bytes);
   }
 }
 

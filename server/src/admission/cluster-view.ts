@@ -1,14 +1,11 @@
 /// <reference path="./cluster-key-slot.d.ts" />
-import clusterKeySlot from "cluster-key-slot";
+import hashSlotOf from "cluster-key-slot";
 import type { RedisHost } from "../config/redis-url.ts";
+
+export { hashSlotOf };
 
 /** The number of hash slots into which Redis Cluster divides keys. */
 export const HASH_SLOTS = 16_384;
-
-/** Returns the hash slot of the keys with a hash tag. */
-export function hashSlotOf(tag: string): number {
-  return clusterKeySlot(tag);
-}
 
 /** What one server of a cluster knows about it. */
 export interface ClusterView {

@@ -1,3 +1,4 @@
+import type { Database } from "../database/database.ts";
 import { withTimeout } from "../errors/deadline.ts";
 
 /**
@@ -10,13 +11,37 @@ export interface DatabasePosition {
   readonly tick: bigint;
 }
 
-/** The position in the database. */
-export interface DatabaseEpochs {
-  read(): Promise<DatabasePosition>;
-  /** Raises the tick. @returns the new position. */
-  advance(): Promise<DatabasePosition>;
-  /** Begins a new epoch, unless the present one is not `epoch` any more. */
-  begin(epoch: string): Promise<void>;
+/** The position of the database in its own history, in the row of `installation`. */
+export type DatabaseEpochs = ReturnType<typeof databaseEpochsIn>;
+
+export function databaseEpochsIn(database: Database) {
+  const only = ([row]: readonly DatabasePosition[]): DatabasePosition => {
+    if (row === undefined) throw new Error("the installation has no row");
+    return row;
+  };
+  return {
+    async read(): Promise<DatabasePosition> {
+      return only(
+        await database<DatabasePosition[]>`
+          select database_epoch as epoch, epoch_tick as tick from installation`,
+      );
+    },
+    /** Raises the tick. @returns the new position. */
+    async advance(): Promise<DatabasePosition> {
+      return only(
+        await database<DatabasePosition[]>`
+          update installation set epoch_tick = epoch_tick + 1
+          returning database_epoch as epoch, epoch_tick as tick`,
+      );
+    },
+    /** Begins a new epoch, unless the present one is not `epoch` any more. */
+    async begin(epoch: string): Promise<void> {
+      // Two nodes that start together begin one epoch.
+      await database`
+        update installation set database_epoch = left(md5(gen_random_uuid()::text), 12)
+        where database_epoch = ${epoch}`;
+    },
+  };
 }
 
 /** The position of the database whose nodes use a Redis, as these nodes repeat it there. */
@@ -36,7 +61,7 @@ export interface EpochParts {
   readonly fence: { fence(reason: string): void };
 }
 
-/** The node cannot continue: its caches, or the database, are not those of the service any more. */
+/** The node cannot continue, ever: its caches, or the database, are not those of the service any more. */
 export class EpochEnded extends Error {
   override readonly name = "EpochEnded";
 }
@@ -68,17 +93,18 @@ export class DatabaseEpoch {
   /** The last position that this node has seen in the database. */
   #own: DatabasePosition | null = null;
   /** What Redis has of another history, the epoch of the database then, and for how many checks neither has changed. */
-  #watched: { readonly there: DatabasePosition; readonly epoch: string; readonly checks: number } | null =
+  #watched: { readonly inRedis: DatabasePosition; readonly epoch: string; readonly checks: number } | null =
     null;
   #isForeign = false;
+  #ended: EpochEnded | null = null;
 
   constructor(parts: EpochParts) {
     this.#parts = parts;
   }
 
-  /** Whether Redis has the position of another epoch, so that the node must admit nothing. */
+  /** Whether the node must admit nothing, because Redis has the position of another epoch, or the node must stop. */
   get isForeign(): boolean {
-    return this.#isForeign;
+    return this.#isForeign || this.#ended !== null;
   }
 
   /**
@@ -90,17 +116,17 @@ export class DatabaseEpoch {
   async mayJoin(hasCompany: () => Promise<boolean>): Promise<EpochJoining> {
     const { redis, epochs } = this.#parts;
     // Redis first: what it has was in the database before.
-    const there = (await redis?.position()) ?? null;
+    const inRedis = (await redis?.position()) ?? null;
     const own = await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.read());
-    if (there === null || (there.epoch === own.epoch && there.tick <= own.tick)) {
-      await this.#enter(there?.epoch ?? "");
+    if (inRedis === null || (inRedis.epoch === own.epoch && inRedis.tick <= own.tick)) {
+      await this.#enter(inRedis?.epoch ?? "");
       return "joined";
     }
-    const watched = this.#watch(there, own.epoch);
+    const watched = this.#watch(inRedis, own.epoch);
     if (watched === "moving") return "another copy";
     if (watched < IDLE_START_CHECKS || (await hasCompany())) return "watching";
     await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.begin(own.epoch));
-    await this.#enter(there.epoch);
+    await this.#enter(inRedis.epoch);
     return "joined";
   }
 
@@ -110,39 +136,48 @@ export class DatabaseEpoch {
    * @throws {EpochEnded} when the node must stop.
    */
   async check(): Promise<void> {
-    const { redis, fence, epochs } = this.#parts;
-    const before = this.#own;
+    const { redis, fence } = this.#parts;
     // `undefined` while Redis does not answer.
-    const there = redis === null ? null : await redis.position().catch(() => undefined);
+    const inRedis = redis === null ? null : await redis.position().catch(() => undefined);
     // Before the database is asked, which this node may have lost.
-    this.#isForeign = isOther(there, before);
+    this.#isForeign = isOther(inRedis, this.#own);
     if (this.#isForeign) fence.fence(FOREIGN);
-    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.advance());
-    if (before !== null && (own.epoch !== before.epoch || own.tick <= before.tick))
-      throw new EpochEnded(RESTORED);
-    this.#remember(own);
-    if (there === undefined || redis === null) return;
-    if (there !== null && isOther(there, own)) {
-      const watched = this.#watch(there, own.epoch);
-      if (watched === "moving") throw new EpochEnded(OTHER_COPY);
+    const own = await this.#advance();
+    if (inRedis === undefined || redis === null) return;
+    if (inRedis !== null && isOther(inRedis, own)) {
+      const watched = this.#watch(inRedis, own.epoch);
+      if (watched === "moving") throw this.#end(OTHER_COPY);
       // An old Redis has returned once nobody moves it. What it has of this epoch is not ahead of the database.
       if (watched < IDLE_CHECKS) return;
-    } else if (there !== null && there.tick > own.tick) throw new EpochEnded(RESTORED);
-    await redis.moveTo(own, { epoch: there?.epoch ?? own.epoch });
+    } else if (inRedis !== null && inRedis.tick > own.tick) throw this.#end(RESTORED);
+    await redis.moveTo(own, { epoch: inRedis?.epoch ?? own.epoch });
     this.#watched = null;
     this.#isForeign = false;
   }
 
-  /** Advances the position in the database and in Redis. Must be called after a change was committed, before it is published. */
+  /**
+   * Advances the position in the database and in Redis. Must be called after a change was committed, before it is published.
+   *
+   * @throws {EpochEnded} when the node must stop. Other nodes would not read what it publishes.
+   */
   async advance(): Promise<void> {
-    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => this.#parts.epochs.advance());
-    this.#remember(own);
+    const own = await this.#advance();
     await this.#parts.redis?.moveTo(own, own);
   }
 
-  /** Changes advance beside the checks, and may have gone further. */
-  #remember(own: DatabasePosition): void {
-    if (this.#own === null || (this.#own.epoch === own.epoch && this.#own.tick < own.tick)) this.#own = own;
+  async #advance(): Promise<DatabasePosition> {
+    if (this.#ended !== null) throw this.#ended;
+    const before = this.#own;
+    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => this.#parts.epochs.advance());
+    if (before !== null && (own.epoch !== before.epoch || own.tick <= before.tick)) throw this.#end(RESTORED);
+    // Changes advance beside the checks, and may have gone further.
+    if (this.#own === null || this.#own.tick < own.tick) this.#own = own;
+    return own;
+  }
+
+  #end(reason: string): EpochEnded {
+    this.#ended = new EpochEnded(reason);
+    return this.#ended;
   }
 
   async #enter(replaced: string): Promise<void> {
@@ -155,16 +190,16 @@ export class DatabaseEpoch {
   }
 
   /** @returns for how many checks nothing has changed, or that the position moves, because nodes of another copy keep it. */
-  #watch(there: DatabasePosition, epoch: string): number | "moving" {
+  #watch(inRedis: DatabasePosition, epoch: string): number | "moving" {
     const before = this.#watched;
-    const isSame = before !== null && before.there.epoch === there.epoch && before.epoch === epoch;
-    const isMoving = isSame && before.there.tick !== there.tick;
+    const isSame = before !== null && before.inRedis.epoch === inRedis.epoch && before.epoch === epoch;
+    const isMoving = isSame && before.inRedis.tick !== inRedis.tick;
     const checks = isSame && !isMoving ? before.checks + 1 : 0;
-    this.#watched = { there, epoch, checks };
+    this.#watched = { inRedis, epoch, checks };
     return isMoving ? "moving" : checks;
   }
 }
 
-function isOther(there: DatabasePosition | null | undefined, own: DatabasePosition | null): boolean {
-  return there !== null && there !== undefined && own !== null && there.epoch !== own.epoch;
+function isOther(inRedis: DatabasePosition | null | undefined, own: DatabasePosition | null): boolean {
+  return inRedis !== null && inRedis !== undefined && own !== null && inRedis.epoch !== own.epoch;
 }

@@ -25,25 +25,22 @@ export interface IncomingBodyParts {
  * be called once the request was admitted or refused.
  */
 export class IncomingBody {
-  readonly #sender: BodySender;
-  readonly #declaredBytes: number | null;
-  readonly #maxBytes: number;
+  readonly #parts: IncomingBodyParts;
   #reserved = 0;
   #wholeBytes: number | null = null;
   #isReleased = false;
   #content: Uint8Array | null = null;
   #bytes = 0;
   #pieces = 0;
-  #resolve: ((body: Uint8Array) => void) | null = null;
-  #reject: ((failure: Error) => void) | null = null;
+  /** The promise of {@link receive}, until the body is over. */
+  #receiving: { resolve(body: Uint8Array): void; reject(failure: Error): void } | null = null;
   #paceSinceMs = 0;
   #paceBytes = 0;
 
   /** @throws {Failure} `request_too_large`, or as {@link BodySender}. */
-  constructor({ sender, maxBodies, declaredBytes, maxBytes }: IncomingBodyParts) {
-    this.#sender = sender;
-    this.#declaredBytes = declaredBytes;
-    this.#maxBytes = maxBytes;
+  constructor(parts: IncomingBodyParts) {
+    this.#parts = parts;
+    const { sender, maxBodies, declaredBytes, maxBytes } = parts;
     if (declaredBytes !== null && declaredBytes > maxBytes) throw this.#tooLarge();
     sender.begin(maxBodies);
     try {
@@ -61,7 +58,7 @@ export class IncomingBody {
 
   /** True when the body is complete or was refused. */
   get isOver(): boolean {
-    return this.#resolve === null;
+    return this.#receiving === null;
   }
 
   /**
@@ -72,8 +69,7 @@ export class IncomingBody {
    */
   receive(start: (body: IncomingBody) => void): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
+      this.#receiving = { resolve, reject };
       start(this);
     });
   }
@@ -88,12 +84,12 @@ export class IncomingBody {
   }
 
   end(): void {
-    const resolve = this.#resolve;
-    if (resolve === null) return;
+    const receiving = this.#receiving;
+    if (receiving === null) return;
     const content = this.#content ?? NOTHING;
     this.#finish();
     this.#wholeBytes = this.#bytes;
-    resolve(content.length === this.#bytes ? content : content.subarray(0, this.#bytes));
+    receiving.resolve(content.length === this.#bytes ? content : content.subarray(0, this.#bytes));
   }
 
   /** Ends an incomplete body, because its client has gone. */
@@ -113,39 +109,39 @@ export class IncomingBody {
     this.#paceSinceMs = elapsedMs;
     this.#paceBytes = this.#bytes;
     if (isFirst || bytes >= (MIN_BYTES_PER_SECOND * windowMs) / 1_000) return;
-    this.refuse(this.#sender.budget.refuse("too_slow"));
+    this.refuse(this.#parts.sender.budget.refuse("too_slow"));
   }
 
   /** Refuses the body: {@link receive} rejects with `failure`. Does nothing once the body is over. */
   refuse(failure: Error): void {
-    const reject = this.#reject;
-    if (reject === null) return;
+    const receiving = this.#receiving;
+    if (receiving === null) return;
     this.#finish();
     this.release();
-    reject(failure);
+    receiving.reject(failure);
   }
 
   /** Releases the reserved bytes. Repeating it changes nothing. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.#sender.end(this.#reserved);
+    this.#parts.sender.end(this.#reserved);
   }
 
   #take(piece: Uint8Array): void {
     const bytes = this.#bytes + piece.length;
-    if (bytes > this.#maxBytes) throw this.#tooLarge();
+    if (bytes > this.#parts.maxBytes) throw this.#tooLarge();
     if (++this.#pieces > MAX_PIECES && bytes < this.#pieces * MIN_BYTES_PER_PIECE) {
-      throw this.#sender.budget.refuse("too_many_pieces");
+      throw this.#parts.sender.budget.refuse("too_many_pieces");
     }
     // Nearly every body arrives in one piece, which needs no copy.
-    if (this.#bytes === 0 && bytes === this.#declaredBytes) this.#content = piece;
+    if (this.#bytes === 0 && bytes === this.#parts.declaredBytes) this.#content = piece;
     else this.#copy(piece, bytes);
     this.#bytes = bytes;
   }
 
   #reserve(total: number): void {
-    this.#sender.reserve(total - this.#reserved, total);
+    this.#parts.sender.reserve(total - this.#reserved, total);
     this.#reserved = total;
   }
 
@@ -153,8 +149,9 @@ export class IncomingBody {
   #copy(piece: Uint8Array, bytes: number): void {
     let content = this.#content;
     if (content === null || bytes > content.length) {
-      const grown = Math.min(this.#maxBytes, Math.max(FIRST_STEP_BYTES, bytes, 2 * (content?.length ?? 0)));
-      const room = Math.max(this.#declaredBytes ?? grown, bytes);
+      const { declaredBytes, maxBytes } = this.#parts;
+      const grown = Math.min(maxBytes, Math.max(FIRST_STEP_BYTES, bytes, 2 * (content?.length ?? 0)));
+      const room = Math.max(declaredBytes ?? grown, bytes);
       this.#reserve(room);
       // The system does not allocate pages of the buffer before something is written to them.
       const larger = new Uint8Array(room);
@@ -167,13 +164,12 @@ export class IncomingBody {
 
   /** Drops references, because listeners of the request still hold this object and must not keep the body alive. */
   #finish(): void {
-    this.#resolve = null;
-    this.#reject = null;
+    this.#receiving = null;
     this.#content = null;
   }
 
   #tooLarge(): Failure {
-    return new Failure("request_too_large", `The body exceeds ${this.#maxBytes} bytes. Send less.`);
+    return new Failure("request_too_large", `The body exceeds ${this.#parts.maxBytes} bytes. Send less.`);
   }
 }
 

@@ -28,18 +28,25 @@ export class PostgresNodes implements RedisNotes {
     this.#database = database;
   }
 
-  /** Inserts a node unless other nodes prevent it. @returns the nodes that do. */
+  /**
+   * Inserts a node unless other nodes prevent it, and removes those without Redis that no longer do. One that comes back finds that it
+   * was removed, and stops: it would not hear of the changes of this node.
+   *
+   * @returns the nodes that prevent it.
+   */
   async enter(
     node: Pick<NodeRow, "id" | "coordination" | "label"> & { readonly life: string },
     isInTheWay: (other: NodeRow) => boolean,
   ): Promise<readonly NodeRow[]> {
     return inTransaction(this.#database, async (transaction) => {
       await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
+      // The lock makes a node that renews its row meanwhile wait: it then finds that it was removed.
       const others = await transaction<NodeRow[]>`
         select id, coordination, label, (extract(epoch from now() - seen_at) * 1000)::float8 as "seenAgoMs"
-        from nodes where id <> ${node.id}`;
+        from nodes where id <> ${node.id} for update`;
       const inTheWay = others.filter(isInTheWay);
       if (inTheWay.length > 0) return inTheWay;
+      await transaction`delete from nodes where id <> ${node.id} and coordination = 'alone'`;
       await transaction`
         insert into nodes (id, coordination, label, seen_at, life, redis_heeded)
         values (${node.id}, ${node.coordination}, ${node.label}, now(), ${node.life}, 0)

@@ -1,15 +1,46 @@
 import type { AccountId } from "../contract/account.ts";
+import type { Database, Transaction } from "../database/database.ts";
 import { withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Admissions } from "./admissions.ts";
 
+/**
+ * Raises an account's version and records it as unpublished. This locks the account's row, so that changes of one account are
+ * made one after the other.
+ */
+export async function raiseVersion(transaction: Transaction, accountId: AccountId): Promise<bigint> {
+  const [row] = await transaction<{ version: bigint }[]>`
+    update accounts set version = version + 1 where id = ${accountId} returning version`;
+  if (row === undefined) throw new Error("the account does not exist");
+  await transaction`
+    insert into unpublished_versions (account_id, version) values (${accountId}, ${row.version})
+    on conflict (account_id) do update set version = excluded.version`;
+  return row.version;
+}
+
 /** Committed versions that may not be published yet. Each change records its version in its own transaction. */
-export interface UnpublishedVersions {
-  list(limit: number): Promise<readonly { readonly accountId: AccountId; readonly version: bigint }[]>;
-  /** Returns whether this version, or a newer one, still waits for publication. */
-  isPending(accountId: AccountId, version: bigint): Promise<boolean>;
-  /** Deletes the account's versions up to this one. */
-  clear(accountId: AccountId, version: bigint): Promise<void>;
+export type UnpublishedVersions = ReturnType<typeof unpublishedVersionsIn>;
+
+export function unpublishedVersionsIn(database: Database) {
+  return {
+    async list(
+      limit: number,
+    ): Promise<readonly { readonly accountId: AccountId; readonly version: bigint }[]> {
+      return database`
+        select account_id as "accountId", version from unpublished_versions limit ${limit}`;
+    },
+    /** Returns whether this version, or a newer one, still waits for publication. */
+    async isPending(accountId: AccountId, version: bigint): Promise<boolean> {
+      const rows = await database`
+        select from unpublished_versions where account_id = ${accountId} and version >= ${version}`;
+      return rows.length > 0;
+    },
+    /** Deletes the account's versions up to this one. */
+    async clear(accountId: AccountId, version: bigint): Promise<void> {
+      await database`
+        delete from unpublished_versions where account_id = ${accountId} and version <= ${version}`;
+    },
+  };
 }
 
 /** A change that the admission store does not confirm within this time is answered with a failure. */

@@ -106,7 +106,6 @@ export class RedisAgreement {
     readonly redis: NotedRedis;
     readonly replicationId: string;
   } | null = null;
-  /** True when the server does not identify itself, so that the nodes cannot agree on one. */
   #isUnknown = false;
   /** The number of checks for which another node has been connected to another Redis. */
   #checksApart = 0;
@@ -196,15 +195,14 @@ export class RedisAgreement {
     const { server, others, connection } = await this.#observe();
     if (this.#isRemoved || server === "away") return;
     const own = this.#current?.redis ?? null;
-    const newest = newestOf(others);
-    if (server === "replica" || (own !== null && newest !== null && isNewer(newest, own))) {
+    if (server === "replica" || hasNewer(others, own)) {
       // One reconnection for each check is enough: more would not move the address.
       if (this.#mayReconnect) redis.reconnect();
       this.#mayReconnect = false;
       return;
     }
     if (redis.connection !== connection) return;
-    this.#lift();
+    this.#fence(null);
     // Only the checks that are made every second count.
     if (own !== null && this.#mayReconnect) this.#reconnectWhileApart(own, others);
     this.#mayReconnect = false;
@@ -230,9 +228,8 @@ export class RedisAgreement {
         return { server, others: [], connection };
       }
       const own = this.#current?.redis ?? null;
-      const newest = newestOf(others);
-      if (own !== null && newest !== null && isNewer(newest, own)) this.#fence(IS_OLDER);
-      const minGeneration = Math.max(newest?.generation ?? 0, own?.generation ?? 0);
+      if (hasNewer(others, own)) this.#fence(IS_OLDER);
+      const minGeneration = Math.max(newestOf(others)?.generation ?? 0, own?.generation ?? 0);
       // A node without a connection admits nothing, whatever it records.
       if (minGeneration === this.#minGeneration || (own === null && minGeneration < this.#minGeneration))
         return { server, others, connection };
@@ -320,16 +317,12 @@ export class RedisAgreement {
     if (!isAgreed) throw new AdmissionStoreUnavailable("The nodes do not all use the same Redis yet.");
   }
 
-  #fence(reason: string): void {
-    this.#parts.fence.fence(reason);
-    if (this.#fencedFor !== reason) this.#parts.onFenced(reason);
+  #fence(reason: string | null): void {
+    const { fence, onFenced } = this.#parts;
+    if (reason === null) fence.lift();
+    else fence.fence(reason);
+    if (this.#fencedFor !== reason) onFenced(reason);
     this.#fencedFor = reason;
-  }
-
-  #lift(): void {
-    this.#parts.fence.lift();
-    if (this.#fencedFor !== null) this.#parts.onFenced(null);
-    this.#fencedFor = null;
   }
 }
 
@@ -342,14 +335,14 @@ function newestOf(others: readonly OtherNode[]): NotedRedis | null {
   );
 }
 
-/** Whether this is another server with a higher generation. A server keeps its data when only its replication id changes. */
-function isNewer(redis: NotedRedis, than: NotedRedis): boolean {
-  return redis.generation > than.generation && redis.runId !== than.runId;
+/** Whether a serving node uses a newer server. A server keeps its data when only its replication id changes. */
+function hasNewer(others: readonly OtherNode[], own: NotedRedis | null): boolean {
+  const newest = newestOf(others);
+  return newest !== null && own !== null && newest.generation > own.generation && newest.runId !== own.runId;
 }
 
 /** Whether no other node can admit requests by another Redis. */
 function isRequiredByAll(own: NotedRedis, others: readonly OtherNode[]): boolean {
-  const newest = newestOf(others);
-  if (newest !== null && isNewer(newest, own)) return false;
+  if (hasNewer(others, own)) return false;
   return others.every(({ minGeneration }) => minGeneration === null || minGeneration >= own.generation);
 }

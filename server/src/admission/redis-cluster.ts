@@ -16,7 +16,6 @@ import {
 import { openClusterServer } from "./redis-options.ts";
 import {
   askRedis,
-  type ConnectionWatch,
   isRefusal,
   type PrimariesParts,
   type Primary,
@@ -45,7 +44,6 @@ interface Member extends Primary {
 export class ClusterPrimaries implements RedisPrimaries {
   readonly #address: Extract<RedisAddress, { kind: "cluster" }>;
   readonly #parts: PrimariesParts;
-  readonly #watch: ConnectionWatch;
   /** By address. */
   #members: ReadonlyMap<string, Member> = new Map();
   /** The primary of each hash slot. */
@@ -60,7 +58,6 @@ export class ClusterPrimaries implements RedisPrimaries {
   constructor(address: Extract<RedisAddress, { kind: "cluster" }>, parts: PrimariesParts) {
     this.#address = address;
     this.#parts = parts;
-    this.#watch = parts.watch;
   }
 
   get isConnected(): boolean {
@@ -78,7 +75,7 @@ export class ClusterPrimaries implements RedisPrimaries {
     mayRepeat: boolean,
   ): Promise<Answer> {
     const slot = hashSlotOf(accountId);
-    const { connection } = this.#watch;
+    const { connection } = this.#parts.watched;
     for (let attempt = 1; ; attempt++) {
       const member = this.#slots[slot];
       if (member === undefined) throw noPrimary();
@@ -89,7 +86,8 @@ export class ClusterPrimaries implements RedisPrimaries {
         if (attempt > 1) await setTimeout(PAUSE_MS);
         await this.refresh();
         // What was decided by answers of the former connection is no longer valid.
-        if (!mayRepeat || attempt === MAX_ATTEMPTS || this.#watch.connection !== connection) throw error;
+        if (!mayRepeat || attempt === MAX_ATTEMPTS || this.#parts.watched.connection !== connection)
+          throw error;
       }
     }
   }
@@ -129,7 +127,7 @@ export class ClusterPrimaries implements RedisPrimaries {
     const ranges = JSON.stringify(view.ranges.map(({ first, last, primary }) => [first, last, primary]));
     this.#known = view.servers;
     if (isSame && ranges === this.#ranges) return;
-    if (!isSame) this.#watch.lost();
+    if (!isSame) this.#parts.watched.lost();
     this.#ranges = ranges;
     const before = this.#members;
     this.#assign(view, primaries);
@@ -164,10 +162,10 @@ export class ClusterPrimaries implements RedisPrimaries {
     const isMember = () => this.#members.get(addressOf(host))?.client === client;
     client.on("error", (error: Error) => this.#parts.onError(`${addressOf(host)}: ${error.message}`));
     client.on("close", () => {
-      if (isMember()) this.#watch.lost();
+      if (isMember()) this.#parts.watched.lost();
     });
     client.on("ready", () => {
-      if (isMember() && this.#areReady()) this.#watch.restored();
+      if (isMember() && this.#areReady()) this.#parts.watched.restored();
     });
     return client;
   }

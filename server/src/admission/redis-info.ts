@@ -45,7 +45,7 @@ export function isClusterServer(info: string): boolean {
  * Identifies servers that have the keys together, such as the primaries of a cluster. Two nodes whose servers have the same
  * identity share all data. A failover of any of them changes it.
  */
-export function together(servers: readonly RedisServer[]): RedisServer | null {
+export function combinedServer(servers: readonly RedisServer[]): RedisServer | null {
   const [first, ...others] = servers;
   if (first === undefined || others.length === 0) return first ?? null;
   const digestOf = (ids: readonly string[]) =>

@@ -26,7 +26,7 @@ const reconnectDelayMs = (attempt: number) => Math.min(50 * attempt, MAX_RECONNE
  * The options of every connection to Redis. Each command has a deadline, after which the connection is closed. `commandTimeout`
  * alone would reject the command and keep a connection that no longer answers.
  */
-export function redisOptions({ commandTimeoutMs }: RedisConnectionOptions) {
+function redisOptions({ commandTimeoutMs }: RedisConnectionOptions) {
   return {
     commandTimeout: commandTimeoutMs,
     connectTimeout: commandTimeoutMs,
@@ -47,18 +47,19 @@ export function openRedis(
   connection: RedisConnectionOptions,
   more: MoreOptions = {},
 ): Redis {
-  const options = { ...redisOptions(connection), ...more };
   const tls = tlsOf(connection);
-  if (address.kind === "server")
+  if (address.kind === "server") {
+    const options = { ...redisOptions(connection), ...more };
     return new Redis(address.url, connection.ca == null ? options : { ...options, tls });
+  }
   const { hosts, name, database, isTls, sentinelUser } = address;
   return new Redis({
-    ...options,
-    ...authentication(address),
+    ...securedOptions(connection, isTls, address),
+    ...more,
     sentinels: [...hosts],
     name,
     db: database,
-    ...(isTls ? { tls, sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
+    ...(isTls ? { sentinelTLS: tls, enableTLSForSentinelMode: true } : {}),
     ...(sentinelUser.username === null ? {} : { sentinelUsername: sentinelUser.username }),
     ...(sentinelUser.password === null ? {} : { sentinelPassword: sentinelUser.password }),
     sentinelCommandTimeout: connection.commandTimeoutMs,
@@ -76,8 +77,7 @@ export async function sentinelProblem(
 ): Promise<string | null> {
   const address = parseRedisUrl(url);
   if (address.kind !== "sentinel") return null;
-  const tls = address.isTls ? { tls: tlsOf(connection) } : {};
-  const options = { ...redisOptions(connection), ...authentication(address.sentinelUser), ...tls };
+  const options = securedOptions(connection, address.isTls, address.sentinelUser);
   let problem: string | null = null;
   for (const host of address.hosts) {
     const client = new Redis({ ...options, ...host, lazyConnect: true, retryStrategy: null });
@@ -103,21 +103,18 @@ export function openClusterServer(
   connection: RedisConnectionOptions,
   more: MoreOptions = {},
 ): Redis {
-  const tls = address.isTls ? { tls: tlsOf(connection) } : {};
-  return new Redis({ ...redisOptions(connection), ...authentication(address), ...tls, ...more, host, port });
+  return new Redis({ ...securedOptions(connection, address.isTls, address), ...more, host, port });
 }
 
 /** Opens connections for commands with one key, which may follow redirections to servers that no node has identified. */
 export function openAnyRedis(url: string, connection: RedisConnectionOptions): Redis | Cluster {
   const address = parseRedisUrl(url);
   if (address.kind !== "cluster") return openRedis(address, connection);
-  const { commandTimeoutMs } = connection;
-  const tls = address.isTls ? { tls: tlsOf(connection) } : {};
   return new Cluster([...address.hosts], {
     enableOfflineQueue: false,
-    slotsRefreshTimeout: commandTimeoutMs,
+    slotsRefreshTimeout: connection.commandTimeoutMs,
     clusterRetryStrategy: reconnectDelayMs,
-    redisOptions: { ...redisOptions(connection), ...authentication(address), ...tls },
+    redisOptions: securedOptions(connection, address.isTls, address),
   });
 }
 
@@ -125,6 +122,16 @@ function tlsOf({ ca = null }: RedisConnectionOptions) {
   return ca === null ? {} : { ca };
 }
 
-function authentication({ username, password }: { username: string | null; password: string | null }) {
-  return { ...(username === null ? {} : { username }), ...(password === null ? {} : { password }) };
+/** {@link redisOptions} with a user and TLS. */
+function securedOptions(
+  connection: RedisConnectionOptions,
+  isTls: boolean,
+  { username, password }: { readonly username: string | null; readonly password: string | null },
+) {
+  return {
+    ...redisOptions(connection),
+    ...(username === null ? {} : { username }),
+    ...(password === null ? {} : { password }),
+    ...(isTls ? { tls: tlsOf(connection) } : {}),
+  };
 }

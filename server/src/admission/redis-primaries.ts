@@ -40,13 +40,13 @@ export interface RedisPrimaries {
   close(): void;
 }
 
-/** Tells who depends on it when connections are lost, and when all are there again. */
-export class ConnectionWatch {
+/** Connections whose listeners are called when one is lost, and when all are there again. */
+export class WatchedConnections {
   readonly #invalidated: (() => void)[] = [];
   readonly #restored: (() => void)[] = [];
   #connection = 0;
 
-  /** Changes whenever a connection is lost or replaced. */
+  /** Changes whenever a connection is lost or replaced, such as when the primaries of a cluster change. */
   get connection(): number {
     return this.#connection;
   }
@@ -103,52 +103,33 @@ export function isRefusal(cause: unknown): cause is Error {
 
 export interface PrimariesParts {
   readonly timeouts: RedisConnectionOptions;
-  readonly watch: ConnectionWatch;
+  readonly watched: WatchedConnections;
   readonly onError: (message: string) => void;
 }
 
 /** A single server, or the primary that sentinels name. */
-export class SinglePrimary implements RedisPrimaries {
-  readonly #client: RedisClient;
-  readonly #all: readonly Primary[];
-
-  constructor(
-    address: Exclude<RedisAddress, { kind: "cluster" }>,
-    { timeouts, watch, onError }: PrimariesParts,
-  ) {
-    const client = openRedis(address, timeouts, scriptOptions());
-    client.on("error", (error: Error) => onError(error.message));
-    client.on("close", () => watch.lost());
-    client.on("ready", () => watch.restored());
-    // ioredis adds a method for each of `scripts`; its types can't say so.
-    this.#client = client as RedisClient;
-    this.#all = [{ client: this.#client, keySuffix: "" }];
-  }
-
-  get isConnected(): boolean {
-    return this.#client.status === "ready";
-  }
-
-  async connect(): Promise<void> {
-    await askRedis(this.#client, (client) => client.connect());
-  }
-
-  run<Answer>(_: AccountId, command: (client: RedisClient) => Promise<Answer>): Promise<Answer> {
-    return askRedis(this.#client, command);
-  }
-
-  all(): readonly Primary[] {
-    return this.#all;
-  }
-
-  async refresh(): Promise<void> {}
-
-  reconnect(): void {
-    // ioredis ends a client that is disconnected while it asks sentinels. One that connects is new anyway.
-    if (this.#client.status !== "connecting") this.#client.disconnect(true);
-  }
-
-  close(): void {
-    this.#client.disconnect();
-  }
+export function openSinglePrimary(
+  address: Exclude<RedisAddress, { kind: "cluster" }>,
+  { timeouts, watched, onError }: PrimariesParts,
+): RedisPrimaries {
+  // ioredis adds a method for each of `scripts`; its types can't say so.
+  const client = openRedis(address, timeouts, scriptOptions()) as RedisClient;
+  client.on("error", (error: Error) => onError(error.message));
+  client.on("close", () => watched.lost());
+  client.on("ready", () => watched.restored());
+  const all: readonly Primary[] = [{ client, keySuffix: "" }];
+  return {
+    get isConnected() {
+      return client.status === "ready";
+    },
+    connect: () => askRedis(client, (redis) => redis.connect()),
+    run: (_, command) => askRedis(client, command),
+    all: () => all,
+    refresh: async () => {},
+    reconnect: () => {
+      // ioredis ends a client that is disconnected while it asks sentinels. One that connects is new anyway.
+      if (client.status !== "connecting") client.disconnect(true);
+    },
+    close: () => client.disconnect(),
+  };
 }

@@ -15,21 +15,21 @@ import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./ad
 import type { DatabasePosition, EpochInRedis } from "./database-epoch.ts";
 import { ClusterPrimaries } from "./redis-cluster.ts";
 import {
+  combinedServer,
   isClusterServer,
   memoryOf,
   type RedisMemory,
   type RedisServer,
   serverOf,
-  together,
 } from "./redis-info.ts";
 import type { RedisConnectionOptions } from "./redis-options.ts";
 import {
   askRedis,
-  ConnectionWatch,
   isRefusal,
+  openSinglePrimary,
   type RedisClient,
   type RedisPrimaries,
-  SinglePrimary,
+  WatchedConnections,
 } from "./redis-primaries.ts";
 import {
   type AdmitReply,
@@ -62,9 +62,8 @@ redis.call('HSET', KEYS[1], 'epoch', ARGV[2], 'tick', ARGV[3])
 return 1`;
 
 /** The admission store that several nodes share. */
-export class RedisAdmissionStore implements AdmissionStore, EpochInRedis {
+export class RedisAdmissionStore extends WatchedConnections implements AdmissionStore, EpochInRedis {
   readonly #primaries: RedisPrimaries;
-  readonly #watch = new ConnectionWatch();
   readonly #prefix: string;
   /** The prefix of the keys of accounts, which are those of one epoch of the database. */
   #epochPrefix: string;
@@ -74,17 +73,18 @@ export class RedisAdmissionStore implements AdmissionStore, EpochInRedis {
   #lastError: Error | null = null;
 
   constructor(options: RedisAdmissionStoreOptions) {
+    super();
     const address = parseRedisUrl(options.url);
     const parts = {
       timeouts: options,
-      watch: this.#watch,
+      watched: this,
       onError: (message: string) => {
         this.#lastError = new Error(message);
         options.onError(message);
       },
     };
     this.#primaries =
-      address.kind === "cluster" ? new ClusterPrimaries(address, parts) : new SinglePrimary(address, parts);
+      address.kind === "cluster" ? new ClusterPrimaries(address, parts) : openSinglePrimary(address, parts);
     this.#prefix = options.prefix;
     this.#epochPrefix = options.prefix;
     this.#testClock = () => (options.nowMs === undefined ? "" : String(Math.floor(options.nowMs())));
@@ -213,11 +213,6 @@ export class RedisAdmissionStore implements AdmissionStore, EpochInRedis {
     this.#epochPrefix = epoch === "" ? this.#prefix : `${this.#prefix}:${epoch}`;
   }
 
-  /** Changes whenever a connection is lost, or the primaries of a cluster change. */
-  get connection(): number {
-    return this.#watch.connection;
-  }
-
   /** Closes the connections and opens new ones, which may reach other servers. */
   reconnect(): void {
     this.#primaries.reconnect();
@@ -228,7 +223,7 @@ export class RedisAdmissionStore implements AdmissionStore, EpochInRedis {
     await this.#primaries.refresh();
     const infos = await this.#infos("server", "replication");
     const servers = infos.map((info) => (info === null ? null : serverOf(info)));
-    return servers.includes(null) ? null : together(servers.filter((server) => server !== null));
+    return servers.includes(null) ? null : combinedServer(servers.filter((server) => server !== null));
   }
 
   /** Returns how Redis behaves when its memory is full; `null` when it is unknown. Of a cluster, the worst. */
@@ -238,19 +233,6 @@ export class RedisAdmissionStore implements AdmissionStore, EpochInRedis {
       .map((info) => (info === null ? null : memoryOf(info)))
       .filter((memory) => memory !== null);
     return known.find(({ mayEvict }) => mayEvict) ?? known[0] ?? null;
-  }
-
-  onInvalidated(listener: () => void): void {
-    this.#watch.onInvalidated(listener);
-  }
-
-  onRestored(listener: () => void): void {
-    this.#watch.onRestored(listener);
-  }
-
-  /** Calls the listeners of {@link onRestored}. */
-  restored(): void {
-    this.#watch.restored();
   }
 
   async ping(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Limits } from "./limits.ts";
+import { type Limits, UNLIMITED } from "./limits.ts";
 
 /** Ids of different things are different types, so that one is never passed for another. All are UUIDv7. */
 export type AccountId = string & { readonly __id: "account" };
@@ -47,11 +47,7 @@ export interface IpRules {
 export type LimitOverrides = Limits;
 
 export const NO_IP_RULES: IpRules = { mode: "enforce", networks: [] };
-export const NO_OVERRIDES: LimitOverrides = {
-  requestsPerMinute: null,
-  tokensPerMinute: null,
-  concurrentRequests: null,
-};
+export const NO_OVERRIDES: LimitOverrides = UNLIMITED;
 
 /** The maximum of active keys on each plan; `null`: unlimited (specification, section 8). */
 export const ACTIVE_KEY_LIMITS: Readonly<Record<Plan, number | null>> = {

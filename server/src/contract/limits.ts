@@ -37,13 +37,13 @@ export interface Rates {
   readonly tokens: Rate | null;
 }
 
-/** The present use of an account's limits. Without a limit nothing is counted, so the use is 0. */
+/** The present use of an account's limits. Requests and tokens are only counted where they are limited. */
 export interface LimitUse {
   /** Requests of the last minute. 0 without a limit, because then they are not counted. */
   readonly requests: number;
   /** Tokens of the last minute, estimated for requests that have not ended. 0 without a limit. */
   readonly tokens: number;
-  /** Requests that are being answered. 0 without a limit. */
+  /** Requests that are being answered, counted without a limit, too. */
   readonly concurrent: number;
 }
 

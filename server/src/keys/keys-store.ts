@@ -1,7 +1,7 @@
 import { type AccountRow, accountColumns } from "../accounts/account-row.ts";
-import { recordAction } from "../accounts/actions-store.ts";
+import { escapedForLike, recordAction } from "../accounts/actions-store.ts";
 import { suspended } from "../accounts/refusals.ts";
-import { raiseVersion } from "../admission/versions-store.ts";
+import { raiseVersion } from "../admission/publisher.ts";
 import { ACTIVE_KEY_LIMITS, type AccountId, type AccountState, type Plan } from "../contract/account.ts";
 import type { ActionName, Actor } from "../contract/action.ts";
 import type {
@@ -27,7 +27,6 @@ import {
   type KeyCounts,
   type KeyPage,
   type KeyPosition,
-  type KeyStore,
   type NewKey,
   noSuchKey,
   type StoredKey,
@@ -42,8 +41,8 @@ const ANSWERING_MS = 5_000;
 /** Enough names to find a free one. */
 const MAX_NAMES = 5_000;
 
-/** Keys in PostgreSQL. */
-export class PostgresKeys implements KeyStore, KeyLookup {
+/** Keys in PostgreSQL. Every change is recorded in its transaction. */
+export class PostgresKeys implements KeyLookup {
   readonly #database: Database;
   readonly #longReads: Database;
 
@@ -74,6 +73,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     return row?.digest ?? null;
   }
 
+  /** @returns `null` when another key has the key ID. @throws {Failure} as {@link Keys.create} and {@link Keys.rotate}. */
   async createKey(key: NewKey, by: Actor): Promise<StoredKey | null> {
     try {
       return await inTransaction(this.#database, async (transaction) => {
@@ -99,6 +99,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     }
   }
 
+  /** Active keys first, each state's newest first. */
   async listKeys(
     accountId: AccountId,
     { after, limit, search }: KeyPage,
@@ -106,7 +107,8 @@ export class PostgresKeys implements KeyStore, KeyLookup {
   ): Promise<readonly ListedKey[]> {
     const sql = this.#longReads;
     const rest = after === null ? sql`` : restAfter(sql, after);
-    const found = search === null ? sql`` : named(sql, search);
+    const pattern = `%${escapedForLike(search ?? "")}%`;
+    const found = search === null ? sql`` : sql`and (name ilike ${pattern} or key_id ilike ${pattern})`;
     return this.#list(
       sql`
         select * from keys
@@ -117,15 +119,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     );
   }
 
-  async findKey(accountId: AccountId, id: KeyUuid, now: Date): Promise<ListedKey | null> {
-    const sql = this.#longReads;
-    const [found] = await this.#list(
-      sql`select * from keys where account_id = ${accountId} and id = ${id}`,
-      now,
-    );
-    return found ?? null;
-  }
-
+  /** Those of the keys that the account has, in the order of lists. */
   async findKeys(accountId: AccountId, ids: readonly KeyUuid[], now: Date): Promise<readonly ListedKey[]> {
     const sql = this.#longReads;
     // Uses the keys' primary key.
@@ -138,6 +132,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     );
   }
 
+  /** The addresses of the last 30 days, the latest first. @returns `null` when the account has no such key. */
   async listAddresses(
     accountId: AccountId,
     id: KeyUuid,
@@ -172,16 +167,15 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     return row ?? { active: 0, revoked: 0, areUsed: false };
   }
 
-  async findSuccessor(
-    accountId: AccountId,
-    id: KeyUuid,
-  ): Promise<{ readonly name: string; readonly state: KeyState } | null> {
+  /** The newest key that was created to replace a key. */
+  async findSuccessor(accountId: AccountId, id: KeyUuid): Promise<Pick<Key, "name" | "state"> | null> {
     // Uses keys_by_replaced.
-    const [found] = await this.#database<{ name: string; state: KeyState }[]>`
+    const [found] = await this.#database<Pick<Key, "name" | "state">[]>`
       select name, state from keys where replaces = ${id} and account_id = ${accountId} order by id desc limit 1`;
     return found ?? null;
   }
 
+  /** Returns names of active keys with this prefix, at most some thousands. */
   async listActiveNames(accountId: AccountId, prefix: string): Promise<readonly string[]> {
     // Uses keys_active_name_unique, by account.
     const rows = await this.#database<{ name: string }[]>`
@@ -191,6 +185,7 @@ export class PostgresKeys implements KeyStore, KeyLookup {
     return rows.map(({ name }) => name);
   }
 
+  /** Raises the version. Revoking a revoked key changes nothing. @returns `null` when the account has no such key. */
   async revokeKey(
     accountId: AccountId,
     id: KeyUuid,
@@ -240,12 +235,6 @@ export class PostgresKeys implements KeyStore, KeyLookup {
       return { id, name, keyId, state, createdAt, revokedAt, replaces, usage, rotation };
     });
   }
-}
-
-/** The condition for keys whose name or key ID contains a text. */
-function named(sql: Database, search: string) {
-  const pattern = `%${search.replaceAll(/[\\%_]/g, "\\$&")}%`;
-  return sql`and (name ilike ${pattern} or key_id ilike ${pattern})`;
 }
 
 /** The condition for keys after a position in the order of lists. */
@@ -349,17 +338,10 @@ async function recordKeyAction(
   at: Date,
   { id, name, keyId, replaces }: Key,
 ): Promise<void> {
-  const key = { id, name, keyId, ...(replaces === null ? {} : { replaces }) };
-  const isRevocation = action === "key.revoke";
-  await recordAction(transaction, {
-    at,
-    by,
-    accountId,
-    action,
-    reason: null,
-    before: isRevocation ? { ...key, state: "active" } : null,
-    after: { ...key, state: isRevocation ? "revoked" : "active" },
-  });
+  const active = { id, name, keyId, ...(replaces === null ? {} : { replaces }), state: "active" };
+  const states =
+    action === "key.revoke" ? { before: active, after: { ...active, state: "revoked" } } : { after: active };
+  await recordAction(transaction, { at, by, accountId, action, ...states });
 }
 
 /** @throws {Failure} `key_limit_reached` */

@@ -2,45 +2,18 @@ import { v7 as uuidv7 } from "uuid";
 import type { Publisher } from "../admission/publisher.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
-import type { Key, KeyAddress, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
+import type { Key, KeyAddress, KeyLookup, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
 import { readPage } from "../database/page.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { type KeyMint, keyIdOf } from "./key-string.ts";
+import type { PostgresKeys } from "./keys-store.ts";
 import { prefixOfSuccessors, successorName } from "./successor-name.ts";
 
-/** The store of keys. Every change is recorded in its transaction. */
-export interface KeyStore {
-  /** @returns `null` when another key has the key ID. @throws {Failure} as {@link Keys.create} and {@link Keys.rotate}. */
-  createKey(key: NewKey, by: Actor): Promise<StoredKey | null>;
-  /** Active keys first, each state's newest first. */
-  listKeys(accountId: AccountId, page: KeyPage, now: Date): Promise<readonly ListedKey[]>;
-  /** Those of the keys that the account has, in the order of lists. */
-  findKeys(accountId: AccountId, ids: readonly KeyUuid[], now: Date): Promise<readonly ListedKey[]>;
-  countKeys(accountId: AccountId): Promise<KeyCounts>;
-  /** The newest key that was created to replace a key. */
-  findSuccessor(accountId: AccountId, id: KeyUuid): Promise<Pick<Key, "name" | "state"> | null>;
-  /** Returns names of active keys with this prefix, at most some thousands. */
-  listActiveNames(accountId: AccountId, prefix: string): Promise<readonly string[]>;
-  /** @returns `null` when the account has no such key. */
-  findKey(accountId: AccountId, id: KeyUuid, now: Date): Promise<ListedKey | null>;
-  /** The addresses of the last 30 days, the latest first. @returns `null` when the account has no such key. */
-  listAddresses(
-    accountId: AccountId,
-    id: KeyUuid,
-    max: number,
-    now: Date,
-  ): Promise<readonly KeyAddress[] | null>;
-  /** Raises the version. Revoking a revoked key changes nothing. @returns `null` when the account has no such key. */
-  revokeKey(
-    accountId: AccountId,
-    id: KeyUuid,
-    by: Actor,
-    now: Date,
-  ): Promise<{ readonly key: Key; readonly version: bigint } | null>;
-}
+/** What {@link Keys} asks of the store of keys. */
+export type KeyStore = Omit<PostgresKeys, keyof KeyLookup>;
 
 /** A part of an account's keys. */
 export interface KeyPage {
@@ -159,7 +132,7 @@ export class Keys {
     const nameFor = async () => {
       if (request.name !== null) return request.name;
       const { store, now } = this.#parts;
-      const old = (await store.findKey(accountId, request.id, now())) ?? noSuchKey();
+      const [old = noSuchKey()] = await store.findKeys(accountId, [request.id], now());
       const earlier = await store.findSuccessor(accountId, request.id);
       // A repeated call must ask for the same: the name that it was given the first time.
       if (request.idempotencyKey !== null && earlier?.state === "active") return earlier.name;
@@ -203,9 +176,7 @@ export class Keys {
     id: KeyUuid,
     reader: Reader = accountId,
   ): Promise<KeyUsage & Pick<ListedKey, "id" | "keyId" | "name" | "state" | "rotation">> {
-    const found =
-      (await this.#onceFlushed(reader, () => this.#parts.store.findKey(accountId, id, this.#parts.now()))) ??
-      noSuchKey();
+    const [found = noSuchKey()] = await this.get(accountId, [id], reader);
     const { keyId, name, state, rotation, usage } = found;
     return { id, keyId, name, state, rotation, ...usage };
   }

@@ -179,7 +179,7 @@ export const ANSWER_SCHEMAS = {
           },
           concurrent: {
             type: "integer",
-            description: "Requests that are being answered. 0 without a limit.",
+            description: "Requests that are being answered, counted without a limit, too.",
           },
         },
         description: "The present use of the limits.",

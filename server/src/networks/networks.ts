@@ -32,14 +32,9 @@ export function parseNetworks(texts: readonly string[]): { networks: Networks; p
     const block = parseBlock(text);
     if (block === null)
       problems.push(`"${text}" is neither an IP address nor a CIDR block such as 10.0.0.0/8`);
-    else networks.add(block);
+    else networks.add(block.base, block.prefixLength);
   }
   return { networks, problems };
-}
-
-interface Block {
-  readonly base: Address;
-  readonly prefixLength: number;
 }
 
 /**
@@ -52,7 +47,7 @@ export class Networks {
     ipv6: new Map(),
   };
 
-  add({ base, prefixLength }: Block): void {
+  add(base: Address, prefixLength: number): void {
     const ofFamily = this.#prefixes[base.kind()];
     const prefixes = ofFamily.get(prefixLength) ?? new Set();
     ofFamily.set(prefixLength, prefixes.add(prefixOf(base, prefixLength)));
@@ -77,7 +72,7 @@ function prefixOf(address: Address, length: number): bigint {
 }
 
 /** A block's host bits may be set: `10.1.2.3/8` is `10.0.0.0/8`. */
-function parseBlock(text: string): Block | null {
+function parseBlock(text: string): { readonly base: Address; readonly prefixLength: number } | null {
   const [, baseText, length] = CIDR.exec(text) ?? [];
   const base = parseAddress(baseText ?? text);
   if (base === null) return null;

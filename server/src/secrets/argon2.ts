@@ -3,7 +3,7 @@ import process from "node:process";
 import { Worker } from "node:worker_threads";
 
 /** Argon2id with oslo's parameters (19 MiB, 2 passes, 1 lane: OWASP's recommendation), in PHC string format. */
-export interface Argon2 {
+interface Argon2 {
   hash(password: string): Promise<string>;
   verify(hash: string, password: string): Promise<boolean>;
 }
@@ -24,11 +24,19 @@ const TIMEOUT_MS = 30_000;
 
 let loaded: Promise<Argon2> | null = null;
 
+export async function hashPassword(password: string): Promise<string> {
+  return (await loadArgon2()).hash(password.normalize("NFKC"));
+}
+
+export async function verifyPassword(hash: string, password: string): Promise<boolean> {
+  return (await loadArgon2()).verify(hash, password.normalize("NFKC"));
+}
+
 /**
  * The native implementation, which hashes on threads. Its binaries are optional packages: an installation with `--omit=optional`, or on a
  * platform that has none, gets the one in WebAssembly, which takes several times as long.
  */
-export function loadArgon2(): Promise<Argon2> {
+function loadArgon2(): Promise<Argon2> {
   loaded ??= hasNative()
     ? import("oslo/password").then(({ Argon2id }) => new Argon2id())
     : Promise.resolve(inWorkers);

@@ -1,9 +1,8 @@
 // With argon2.ts the only file that imports oslo, which is no longer maintained, so that it can be replaced here. The request path calls none
-// of this: password hashing is slow by design, and a random string costs 0.3 ms.
+// of this: a random string costs 0.3 ms.
 import { TimeSpan } from "oslo";
 import { Cookie } from "oslo/cookie";
 import { alphabet, generateRandomString } from "oslo/crypto";
-import { loadArgon2 } from "./argon2.ts";
 
 export { Cookie, TimeSpan };
 
@@ -12,13 +11,4 @@ const BASE62 = alphabet("0-9", "A-Z", "a-z");
 /** Uniformly random characters of `0-9A-Za-z`, from the system's cryptographic source. */
 export function randomBase62(length: number): string {
   return generateRandomString(length, BASE62);
-}
-
-/** Hashes a password with Argon2id, in PHC string format. */
-export async function hashPassword(password: string): Promise<string> {
-  return (await loadArgon2()).hash(password.normalize("NFKC"));
-}
-
-export async function verifyPassword(hash: string, password: string): Promise<boolean> {
-  return (await loadArgon2()).verify(hash, password.normalize("NFKC"));
 }

@@ -21,7 +21,7 @@ const HOUR_MS = 60 * 60_000;
 /** A group of one. */
 export function groupOf(event: SecurityEvent, at: Date): EventGroup {
   return {
-    ...NOTHING_IN_COMMON,
+    ...NO_DETAILS,
     ...event,
     hour: new Date(Math.floor(at.getTime() / HOUR_MS) * HOUR_MS),
     count: 1,
@@ -30,38 +30,29 @@ export function groupOf(event: SecurityEvent, at: Date): EventGroup {
   };
 }
 
-const NOTHING_IN_COMMON = { accountId: null, keyId: null, email: null, sourceIp: null, upstream: null };
+const NO_DETAILS = { accountId: null, keyId: null, email: null, sourceIp: null, upstream: null };
 
-/** Limits the number of groups of each kind, so that a flood of one kind does not displace others. */
-export class GroupBound {
-  readonly #max: number;
-  readonly #admitted = new Map<SecurityEventKind, Set<string>>();
+/** Tells whether a group may be counted on its own. */
+export type GroupBound = (group: EventGroup, name: string) => boolean;
 
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  /** Returns whether the group is among the first ones of its kind. */
-  admits(kind: SecurityEventKind, name: string): boolean {
-    let names = this.#admitted.get(kind);
-    if (names === undefined) {
-      names = new Set();
-      this.#admitted.set(kind, names);
-    }
-    if (names.has(name)) return true;
-    if (names.size >= this.#max) return false;
-    names.add(name);
+/** Admits the first groups of each kind, so that a flood of one kind does not displace others. */
+export function firstOfEachKind(max: number): GroupBound {
+  const admitted = new Map<SecurityEventKind, Set<string>>();
+  return ({ kind }, name) => {
+    const names = admitted.get(kind) ?? new Set();
+    if (!names.has(name) && names.size >= max) return false;
+    admitted.set(kind, names.add(name));
     return true;
-  }
+  };
 }
 
 /** Merges equal groups. A group beyond the bound is counted by its kind and hour only. */
 export class EventGroups {
   readonly #groups = new Map<string, EventGroup>();
-  readonly #boundOf: (group: EventGroup) => GroupBound;
+  readonly #admits: GroupBound;
 
-  constructor(boundOf: (group: EventGroup) => GroupBound) {
-    this.#boundOf = boundOf;
+  constructor(admits: GroupBound) {
+    this.#admits = admits;
   }
 
   get size(): number {
@@ -73,22 +64,18 @@ export class EventGroups {
   }
 
   add(group: EventGroup): void {
-    const name = nameOf(group);
-    if (this.#boundOf(group).admits(group.kind, name)) {
-      this.#merge(name, group);
-      return;
+    let counted = group;
+    let name = nameOf(group);
+    if (!this.#admits(group, name)) {
+      counted = { ...group, ...NO_DETAILS };
+      name = nameOf(counted);
     }
-    const ofItsKind = { ...group, ...NOTHING_IN_COMMON };
-    this.#merge(nameOf(ofItsKind), ofItsKind);
-  }
-
-  #merge(name: string, group: EventGroup): void {
     const known = this.#groups.get(name);
-    this.#groups.set(name, known === undefined ? group : together(known, group));
+    this.#groups.set(name, known === undefined ? counted : merged(known, counted));
   }
 }
 
-function together(one: EventGroup, other: EventGroup): EventGroup {
+function merged(one: EventGroup, other: EventGroup): EventGroup {
   return {
     ...one,
     count: one.count + other.count,

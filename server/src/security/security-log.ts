@@ -7,7 +7,7 @@ import type {
 } from "../contract/security-event.ts";
 import type { Database } from "../database/database.ts";
 import { cursorTextOf, readCursorText, readPage } from "../database/page.ts";
-import { type EventGroup, EventGroups, GroupBound, groupOf } from "./event-groups.ts";
+import { type EventGroup, EventGroups, firstOfEachKind, type GroupBound, groupOf } from "./event-groups.ts";
 import { addEvents, findUsers, listEvents } from "./security-store.ts";
 
 /** The events of one hour that agree in every field, as operators see them. */
@@ -61,7 +61,7 @@ export class SecurityLog implements SecurityEvents {
   readonly #now: () => Date;
   #waiting = noneWaiting();
   /** The bounds of the hours that are being written. */
-  readonly #written = new Map<number, GroupBound>();
+  #written: ReadonlyMap<number, GroupBound> = new Map();
   #writing: Promise<void> | null = null;
 
   constructor(database: Database, now: () => Date) {
@@ -127,25 +127,20 @@ export class SecurityLog implements SecurityEvents {
   /** Applies the hourly bound after unknown addresses were removed, so that guessing many users from one address is one group. */
   #bounded(groups: readonly EventGroup[]): readonly EventGroup[] {
     const hours = new Set(groups.map(({ hour }) => hour.getTime()));
-    for (const hour of this.#written.keys()) if (!hours.has(hour)) this.#written.delete(hour);
-    const bounded = new EventGroups(({ hour }) => this.#boundOf(hour));
+    const bounds = new Map(
+      [...hours].map((hour) => [hour, this.#written.get(hour) ?? firstOfEachKind(MAX_PER_HOUR)]),
+    );
+    this.#written = bounds;
+    const bounded = new EventGroups(
+      (group, name) => bounds.get(group.hour.getTime())?.(group, name) ?? false,
+    );
     for (const group of groups) bounded.add(group);
     return bounded.values();
-  }
-
-  #boundOf(hour: Date): GroupBound {
-    let bound = this.#written.get(hour.getTime());
-    if (bound === undefined) {
-      bound = new GroupBound(MAX_PER_HOUR);
-      this.#written.set(hour.getTime(), bound);
-    }
-    return bound;
   }
 }
 
 function noneWaiting(): EventGroups {
-  const bound = new GroupBound(MAX_WAITING);
-  return new EventGroups(() => bound);
+  return new EventGroups(firstOfEachKind(MAX_WAITING));
 }
 
 /** A position in the list: the group with this id, last seen at this time. */

@@ -23,13 +23,7 @@ export async function findUsers(
 
 /** Adds the counts to those of existing groups. */
 export async function addEvents(database: Database, groups: readonly EventGroup[]): Promise<void> {
-  const rows = groups.map((group) => ({
-    ...group,
-    id: uuidv7(),
-    hour: group.hour.toISOString(),
-    firstAt: group.firstAt.toISOString(),
-    lastAt: group.lastAt.toISOString(),
-  }));
+  const rows = groups.map((group) => ({ ...group, id: uuidv7() }));
   // Uses security_events_group, and locks its rows in order, so that batches of two nodes do not deadlock. Equal groups are
   // summed first, because one statement must not update a row twice.
   await inTransaction(

@@ -1,5 +1,5 @@
 import { Admissions } from "../admission/admissions.ts";
-import { databaseEpochsIn } from "../admission/epoch-store.ts";
+import { databaseEpochsIn } from "../admission/database-epoch.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";

@@ -91,7 +91,6 @@ export class SimulatedDatabase {
       findSuccessor: () => notSimulated(),
       listActiveNames: () => notSimulated(),
       listAddresses: () => notSimulated(),
-      findKey: () => notSimulated(),
       revokeKey: (account, id, _, now) => link.call("revokeKey", () => this.keys.revoke(account, id, now)),
     };
   }
