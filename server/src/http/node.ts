@@ -10,6 +10,7 @@ import { createServer as createSecureServer, Server as SecureServer } from "node
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Failure } from "../errors/failure.ts";
+import { READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { Acceptors, BACKLOG } from "./acceptors.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
@@ -18,6 +19,8 @@ import type { TlsPair } from "./tls-pair.ts";
 
 /** From a connection's opening, or the first byte of its next request, to the end of the request's head. */
 const HEADERS_TIMEOUT_MS = 30_000;
+/** Names and values are limited by their bytes, too. */
+const MAX_HEADERS = 1_000;
 const CHECK_CONNECTIONS_MS = 5_000;
 /** How long the rest of a refused body is read and dropped, so that the client sees the answer. */
 const LINGER_MS = 10_000;
@@ -39,6 +42,9 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     route(request, response, awaitsContinue);
   };
   const server = openServer(options.tls, (request, response) => handle(request, response, false));
+  server.maxHeadersCount = MAX_HEADERS;
+  server.timeout = READER_TIMEOUT_MS;
+  server.on("timeout", endUnread);
   const unused = unusedConnections(server);
   server.on("checkContinue", (request, response) => handle(request, response, true));
   answerRefusals(server, served.newRequestId);
@@ -107,6 +113,16 @@ function unusedConnections(server: Server | SecureServer): Set<Socket> {
   return unused;
 }
 
+/**
+ * Nothing was sent or received on the connection for a time. It is closed if the client does not read its answer, or asks for nothing.
+ * A request whose answer is still to come has other time limits.
+ */
+function endUnread(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): void {
+  // A private property; no public one tells whether a request is being answered.
+  const isAnswering = socket._httpMessage != null;
+  if (!isAnswering || socket.writableLength > 0) socket.destroy();
+}
+
 type Route = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
 
 /** Hands each request to the part that answers it. */
@@ -119,6 +135,11 @@ function routerOf(served: Served): Route {
     { overrideGlobalObjects: false },
   );
   return (request, response, awaitsContinue) => {
+    // Node drops the headers beyond its maximum, such as an address that a proxy has added at the end.
+    if (request.rawHeaders.length >= 2 * MAX_HEADERS) {
+      refuse(response, tooManyHeaders(), served.newRequestId());
+      return;
+    }
     if (request.headers.host === undefined && request.httpVersion === "1.1") {
       refuse(response, noHost(), served.newRequestId());
       return;
@@ -161,6 +182,10 @@ function originForm(target: string): string {
 
 function noHost(): Failure {
   return new Failure("invalid_request", "The request has no `Host` header, which HTTP/1.1 requires. Add it.");
+}
+
+function tooManyHeaders(): Failure {
+  return new Failure("headers_too_large", `The request has ${MAX_HEADERS} headers or more. Send fewer.`);
 }
 
 /** Closes the connection of a request that was answered before its body arrived, unless the rest arrives soon. */
