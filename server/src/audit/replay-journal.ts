@@ -3,6 +3,7 @@ import type { AuditEntry, EntryId } from "../contract/entry.ts";
 import { encodeEntry } from "./entry-values.ts";
 import { insertAll } from "./insert-all.ts";
 import type { Journal, Segment } from "./journal.ts";
+import { withoutChecksum } from "./journal-line.ts";
 
 const BATCH_ENTRIES = 2_000;
 /** Some lines contain an answer of a megabyte. */
@@ -65,10 +66,12 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
       if (line.kind === "unreadable") {
         isDamaged = true;
         kept.get(segment)?.push({ bytes, number, reason: line.problem });
-      } else if (line.kind === "begun") {
-        begun.set(line.entry.id, { segment, number, bytes, entry: line.entry });
-      } else {
-        ended.push({ segment, number, bytes, entry: line.entry });
+        continue;
+      }
+      const sound = { segment, number, bytes: withoutChecksum(bytes), entry: line.entry };
+      if (line.kind === "begun") begun.set(line.entry.id, sound);
+      else {
+        ended.push(sound);
         begun.delete(line.entry.id);
       }
     }
