@@ -46,7 +46,10 @@ export function allOperations(parts: OperationParts): readonly Operation[] {
   ];
   return [
     ...operations,
-    getOpenApi(() => openApiDocument(operations, service())),
+    getOpenApi(
+      () => service().url,
+      () => openApiDocument(operations, service()),
+    ),
     forSessionAsKey(chat, "/dashboard/chat/completions"),
     forSession(auditExport, "/dashboard/audit/export"),
   ];
