@@ -50,6 +50,8 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   answerRefusals(server, served.newRequestId);
   const acceptors = new Acceptors(server, options.maxConnections);
   await listening(server, options);
+  // A connection that can't be accepted, because the system lacks descriptors or memory, does not affect the others.
+  server.on("error", () => {});
   // Connections of a worker are accepted by the process that has started it.
   if (!cluster.isWorker) acceptors.open();
   const address = server.address();
