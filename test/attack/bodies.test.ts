@@ -296,7 +296,7 @@ describe.concurrent("a slow client", () => {
 
   it.skipIf(RUNTIME === "deno" || process.platform !== "linux")(
     "is disconnected when it does not read its answers",
-    { timeout: 120_000 },
+    { timeout: 180_000 },
     async () => {
       const { hostname, port } = new URL(service.baseUrl);
       const sockets = Array.from({ length: 5 }, () => connect(Number(port), hostname));
@@ -309,7 +309,7 @@ describe.concurrent("a slow client", () => {
       const ports = new Set(sockets.map(({ localPort }) => localPort));
       const isServed = () => servedConnections(service.pid).then((of) => of.filter((one) => ports.has(one)));
       await expect.poll(isServed).toHaveLength(5);
-      await expect.poll(isServed, { timeout: 90_000, interval: 1_000 }).toEqual([]);
+      await expect.poll(isServed, { timeout: 150_000, interval: 1_000 }).toEqual([]);
       for (const socket of sockets) socket.destroy();
     },
   );

@@ -43,6 +43,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   };
   const server = openServer(options.tls, (request, response) => handle(request, response, false));
   server.maxHeadersCount = MAX_HEADERS;
+  // After this long without activity Node looks whether more of a pending answer was read since; if not, the next time counts.
   server.timeout = READER_TIMEOUT_MS;
   server.on("timeout", endUnread);
   const unused = unusedConnections(server);
