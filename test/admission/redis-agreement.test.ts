@@ -120,6 +120,23 @@ describe("a node among others", () => {
     expect(node.admits()).toBe(true);
   });
 
+  it("admits nothing after its process was stopped until a check that begins afterwards has ended", async () => {
+    let others: readonly OtherNode[] = [other(5)];
+    const node = nodeAmong(() => others);
+    await node.agreement.join();
+    const begunBefore = node.agreement.check();
+    node.agreement.paused();
+    others = [other(6)];
+    expect(node.admits()).toBe(false);
+    await begunBefore;
+    expect(node.admits()).toBe(false);
+    await node.agreement.check();
+    expect(node.admits()).toBe(false);
+    others = [other(5)];
+    await node.agreement.check();
+    expect(node.admits()).toBe(true);
+  });
+
   it("does not count a change as published before all other nodes use its Redis", async () => {
     let others = [other(5)];
     const node = nodeAmong(() => others);

@@ -1,4 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { once } from "node:events";
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { metricOf } from "../fixtures/metrics.ts";
 import { openRaw, type RawConnection } from "../fixtures/raw-http.ts";
@@ -21,6 +23,7 @@ beforeAll(async () => {
       OSTIARY_MAX_BODY_BYTES: String(MAX_BODY_BYTES),
       OSTIARY_MAX_UNFINISHED_BODY_BYTES: String(UNFINISHED_BYTES),
       OSTIARY_MAX_CONNECTIONS: "300",
+      TRUSTED_PROXIES: "127.0.0.1",
       OSTIARY_PLANS: JSON.stringify({ free: limits, pro: limits, enterprise: limits }),
       OSTIARY_LOG: "silent",
     },
@@ -128,6 +131,21 @@ describe("unfinished bodies", () => {
     await expect.poll(bytesInUse).toBe(0);
   });
 
+  it("of callers without a key count together for the addresses of one IPv6 network", async () => {
+    const size = 16_000;
+    const count = Math.floor(UNFINISHED_BYTES / 2 / size);
+    const before = await refused("address_bytes");
+    const connections = await Promise.all(Array.from({ length: count + 8 }, () => openRaw(service.baseUrl)));
+    for (const [index, connection] of connections.entries()) {
+      const from = `x-forwarded-for: 2001:db8::${index.toString(16)}`;
+      connection.send(callHead("keys.create", size).replace("host: x", `host: x\r\n${from}`));
+    }
+    await expect.poll(() => refused("address_bytes")).toBe(before + 8);
+    expect(await bytesInUse()).toBe(count * size);
+    close(connections);
+    await expect.poll(bytesInUse).toBe(0);
+  });
+
   it("of many accounts have one limit for the process, which answers 503 and keeps room for small requests", async () => {
     const owners = await Promise.all([1, 2, 3].map(() => signUpWithKey(service.baseUrl)));
     const held: RawConnection[] = [];
@@ -225,6 +243,18 @@ describe("a body that is refused", () => {
   });
 });
 
+/** The clients' ports of the connections that a process has open. */
+async function servedConnections(pid: number): Promise<readonly number[]> {
+  const names = await readdir(`/proc/${pid}/fd`);
+  const targets = await Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => "")));
+  const inodes = new Set(targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []));
+  const rows = (await readFile("/proc/net/tcp", "utf8")).split("\n").slice(1);
+  return rows.flatMap((row) => {
+    const [, , remote = "", , , , , , , inode = ""] = row.trim().split(/ +/);
+    return inodes.has(inode) ? [Number.parseInt(remote.split(":")[1] ?? "", 16)] : [];
+  });
+}
+
 describe.concurrent("a slow client", () => {
   it("is answered 408 while it sends a body", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
@@ -261,6 +291,26 @@ describe.concurrent("a slow client", () => {
       using slow = await openRaw(service.baseUrl);
       slow.send("GET /v1/models HTTP/1.1\r\n");
       await Promise.all([silent.closed, slow.closed]);
+    },
+  );
+
+  it.skipIf(RUNTIME === "deno" || process.platform !== "linux")(
+    "is disconnected when it does not read its answers",
+    { timeout: 180_000 },
+    async () => {
+      const { hostname, port } = new URL(service.baseUrl);
+      const sockets = Array.from({ length: 5 }, () => connect(Number(port), hostname));
+      await Promise.all(sockets.map((socket) => once(socket, "connect")));
+      for (const socket of sockets) {
+        socket.on("error", () => {});
+        // More than the system keeps for a client that reads nothing.
+        socket.write("GET /v1/openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(300));
+      }
+      const ports = new Set(sockets.map(({ localPort }) => localPort));
+      const isServed = () => servedConnections(service.pid).then((of) => of.filter((one) => ports.has(one)));
+      await expect.poll(isServed).toHaveLength(5);
+      await expect.poll(isServed, { timeout: 150_000, interval: 1_000 }).toEqual([]);
+      for (const socket of sockets) socket.destroy();
     },
   );
 

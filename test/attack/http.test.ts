@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { metricOf } from "../fixtures/metrics.ts";
 import { openRaw } from "../fixtures/raw-http.ts";
@@ -118,6 +121,19 @@ describe.skipIf(RUNTIME === "deno")("a malformed request", () => {
     expect((await ask("GET", "/v1/models")).status).toBe(200);
   });
 
+  it("for a tunnel does not end the service when its client resets the connection", async () => {
+    const { hostname, port } = new URL(service.baseUrl);
+    for (let sent = 0; sent < 20; sent++) {
+      const socket = connect(Number(port), hostname);
+      socket.on("error", () => {});
+      await once(socket, "connect");
+      socket.write("CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n");
+      await setImmediate();
+      socket.resetAndDestroy();
+    }
+    expect((await ask("GET", "/v1/models")).status).toBe(200);
+  });
+
   it("after a valid one does not disturb the valid one's answer", async () => {
     using connection = await openRaw(service.baseUrl);
     const body = '{"model":"sandbox/echo","stream":true,"messages":[{"role":"user","content":"hi"}]}';
@@ -125,6 +141,31 @@ describe.skipIf(RUNTIME === "deno")("a malformed request", () => {
       `${chat}authorization: Bearer ${owner.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}\0\0\r\n\r\n`,
     );
     expect(await connection.closed).not.toMatch(/data: [^\n]*HTTP\/1\.1 400/);
+  });
+});
+
+describe.skipIf(RUNTIME === "deno")("a request with more headers than are read", () => {
+  const authorization = () => `authorization: Bearer ${owner.key}\r\n`;
+  // As short as they can be: the bytes of all headers are limited, too.
+  const many = (count: number) => "a:\r\n".repeat(count);
+
+  it.each([1_000, 3_000])("is refused, whatever the first and the last of %i are", async (count) => {
+    for (const headers of [
+      `${authorization()}${many(count)}`,
+      `${many(count)}${authorization()}`,
+      `${authorization()}${many(count)}${authorization()}`,
+    ]) {
+      using connection = await openRaw(service.baseUrl);
+      connection.send(`GET /v1/models HTTP/1.1\r\nhost: x\r\n${headers}\r\n`);
+      const { status, body } = await connection.answer();
+      expect([status, JSON.parse(body).error.code]).toEqual([431, "headers_too_large"]);
+    }
+  });
+
+  it("is answered with as many as it may have", async () => {
+    using connection = await openRaw(service.baseUrl);
+    connection.send(`HEAD /v1/models HTTP/1.1\r\nhost: x\r\n${many(900)}${authorization()}\r\n`);
+    expect((await connection.answer("HEAD")).status).toBe(200);
   });
 });
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
 import { Unavailable } from "../../server/src/errors/failure.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
@@ -237,6 +238,34 @@ describe("a recorded entry", () => {
     expect(() => recorder.requireRoom()).toThrow(expect.objectContaining({ code: "server_is_overloaded" }));
     isAway = false;
     await expect.poll(() => attempt(() => recorder.requireRoom())).toBe("done");
+    await recorder.stop();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("is refused for an account that takes the room of the others, and for no other account", async () => {
+    let isAway = true;
+    const sink = {
+      insertEntries: async () => {
+        if (isAway) throw new Error("the database is away");
+      },
+    };
+    const { journal } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log, maxWaiting: 100 });
+    const accounts = Array.from({ length: 3 }, () => crypto.randomUUID() as AccountId);
+    const recorded = new Map<AccountId, number>();
+    for (const accountId of accounts) {
+      let count = 0;
+      for (; attempt(() => recorder.requireRoom(accountId)) === "done"; count++)
+        await recorder.record({ ...entry(), accountId });
+      recorded.set(accountId, count);
+    }
+    // The first takes most of the room, the next ones most of what the earlier ones have left.
+    expect([...recorded.values()]).toEqual([76, 19, 4]);
+    recorder.requireRoom();
+    recorder.requireRoom(crypto.randomUUID() as AccountId);
+    isAway = false;
+    for (const accountId of accounts)
+      await expect.poll(() => attempt(() => recorder.requireRoom(accountId))).toBe("done");
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);
   });

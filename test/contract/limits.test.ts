@@ -308,6 +308,21 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
     expect(await admit("last")).toBe("limited");
   });
 
+  it("and what a minute's limit has counted end in time after a clock that was an hour ahead was set back", async () => {
+    const perMinute = { ...UNLIMITED, requestsPerMinute: 2 };
+    const ask = async (slot: string) =>
+      (await store.admit(account, 1n, { limits: perMinute, tokens: 0, slot: slot as Slot })).kind;
+    nowMs += 3_600_000;
+    for (const slot of ["a", "b"]) expect(await ask(slot)).toBe("admitted");
+    // As after a failover to a server whose clock is behind.
+    nowMs -= 2_000;
+    expect(await ask("c")).toBe("limited");
+    nowMs -= 3_598_000;
+    expect((await store.useOf(account)).requests).toBe(0);
+    for (const slot of ["d", "e"]) expect(await ask(slot)).toBe("admitted");
+    expect(await ask("f")).toBe("limited");
+  });
+
   it("that was lost is taken again by a renewal, and counts against new requests", async () => {
     expect(await admit("cut off")).toBe("admitted");
     // Its node could not renew it, and another request took what was free.

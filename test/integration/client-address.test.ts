@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../fixtures/service.ts";
+import { openRaw } from "../fixtures/raw-http.ts";
+import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 let exposed: Service;
@@ -45,4 +46,18 @@ describe("X-Forwarded-For", () => {
   ])("behind a trusted proxy, %s means %s", async (forwardedFor, address) => {
     expect(await loggedAddress(proxied, forwardedFor)).toBe(address);
   });
+
+  it.skipIf(RUNTIME === "deno")(
+    "of the client does not count when that of the proxy is not read",
+    async () => {
+      const owner = await signUpWithKey(proxied.baseUrl);
+      using connection = await openRaw(proxied.baseUrl);
+      const [claimed, added] = ["198.51.100.1", "203.0.113.9"].map((hop) => `x-forwarded-for: ${hop}\r\n`);
+      connection.send(
+        `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${owner.key}\r\n${claimed}${"a:\r\n".repeat(3_000)}${added}\r\n`,
+      );
+      expect((await connection.answer()).status).toBe(431);
+      expect((await owner.trpc.audit.list.query()).entries).toEqual([]);
+    },
+  );
 });

@@ -7,7 +7,7 @@ import { requestIdOf } from "../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { runOperatorCommand } from "../fixtures/command.ts";
-import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
+import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { canMountDisks, mountSmallDisk } from "../fixtures/small-disk.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
@@ -153,6 +153,53 @@ describe("a service whose journal was damaged", () => {
     await expect(trpc.operator.journal.list.query()).rejects.toMatchObject({
       data: { ostiary: { code: "permission_denied" } },
     });
+  });
+});
+
+describe("a journal in which a bit has flipped", () => {
+  it("records no request under another id: the line is rejected, and replayed once it is corrected", async () => {
+    const first = await startOperatedService();
+    const owner = await signUpWithKey(first.baseUrl);
+    const { requestId } = await chat(first, owner.key);
+    // Reading the log waits until the entry is in the database. Its line stays in the open file.
+    const list = ({ baseUrl }: Service) =>
+      visit(baseUrl, { authorization: `Bearer ${owner.key}` }).trpc.audit.list.query();
+    expect((await list(first)).entries.map((entry) => entry.requestId)).toEqual([requestId]);
+    await first.kill();
+    const folder = join(first.dataDir, "journal");
+    const [name = ""] = (await readdir(folder)).filter((file) => file.endsWith(".ndjson"));
+    const lines = (await readFile(join(folder, name), "utf8")).split("\n");
+    const at = lines.findIndex(
+      (line) => !line.startsWith("begun ") && line.replaceAll("-", "").includes(requestId.slice(4)),
+    );
+    const sound = lines[at] ?? "";
+    // The last digit of the id: each is one bit away from another one.
+    const flipped = sound.replace(
+      /^(\["[0-9a-f-]{35})([0-9a-f])/,
+      (_, id: string, digit: string) => id + (Number.parseInt(digit, 16) ^ 1).toString(16),
+    );
+    expect(flipped).not.toBe(sound);
+    await writeFile(join(folder, name), lines.toSpliced(at, 1, flipped).join("\n"));
+    await using second = await startOperatedService(inheritance(first));
+    try {
+      expect((await list(second)).entries.filter((entry) => entry.endpoint.includes("chat"))).toHaveLength(1);
+      expect(await rejectedLines(second)).toBeGreaterThanOrEqual(1);
+      const operator = await signInOperator(second.baseUrl);
+      const rejected = await operator.trpc.operator.journal.list.query({});
+      const line = rejected.lines.find(({ problem }) => problem !== null);
+      expect(line?.problem).toContain("checksum");
+      // The operator corrects the digit, and leaves the checksum as it is.
+      const ids = [line?.id ?? ""];
+      const corrected = `${sound.slice(0, -1)}0`;
+      const { replayed } = await operator.trpc.operator.journal.replay.mutate({
+        ids,
+        replacement: corrected,
+      });
+      expect(replayed).toBe(1);
+      expect((await list(second)).entries.filter((entry) => entry.endpoint.includes("chat"))).toHaveLength(1);
+    } finally {
+      await rm(first.dataDir, { recursive: true, force: true });
+    }
   });
 });
 

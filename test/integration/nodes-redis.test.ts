@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
+import { openRaw } from "../fixtures/raw-http.ts";
 import { type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -164,6 +165,28 @@ describe.skipIf(!isDistributed)("a node that stays with the old primary after a 
     await untilAnswered(() => pair.owner.trpc.keys.revoke.mutate({ id }));
     await expect.poll(() => statusOf(first.baseUrl, key)).toBe(401);
     expect(await decisionOf(first.baseUrl, kept.key)).toBe(200);
+  });
+
+  it("rejects the key when it was stopped meanwhile, and continues with requests that had arrived", async () => {
+    await using pair = await startPair();
+    const [first, second] = pair.nodes;
+    const { id, key } = await pair.owner.trpc.keys.create.mutate({ name: "to be revoked" });
+    for (const node of pair.nodes) expect(await statusOf(node.baseUrl, key)).toBe(200);
+    const connections = await Promise.all(Array.from({ length: 5 }, () => openRaw(first.baseUrl)));
+    process.kill(first.pid, "SIGSTOP");
+    try {
+      await failOver(pair);
+      // As soon as the stopped node counts as dead.
+      await untilAnswered(() => pair.owner.trpc.keys.revoke.mutate({ id }));
+      expect(await decisionOf(second.baseUrl, key)).toBe(401);
+      for (const connection of connections)
+        connection.send(`HEAD /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n\r\n`);
+    } finally {
+      process.kill(first.pid, "SIGCONT");
+    }
+    const answers = await Promise.all(connections.map((connection) => connection.answer("HEAD")));
+    for (const connection of connections) connection[Symbol.dispose]();
+    expect(answers.map(({ status }) => status).filter((status) => status === 200)).toEqual([]);
   });
 
   it("is not affected by a node that has died", async () => {

@@ -2,6 +2,8 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../sdk/src/contract/error-codes.ts";
+import { createCompressor } from "../../server/src/operations/compressed-body.ts";
+import { getOpenApi } from "../../server/src/operations/openapi-document.ts";
 import { accountIdOf, openResponseStore, responseOf } from "../fixtures/responses.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
@@ -176,6 +178,29 @@ const FORMATS = {
   uuid: /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/,
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
 };
+
+describe("requests for the document, which need no key", () => {
+  it("share one text, and one compressed form of each coding, until the service's address changes", async () => {
+    let url = "http://first.example";
+    let written = 0;
+    const getDocument = getOpenApi(
+      () => url,
+      () => ({ written: ++written, url, much: "x".repeat(10_000) }),
+    );
+    const compress = createCompressor();
+    const bodies = new Set<string>();
+    const compressed = new Set<Uint8Array | undefined>();
+    for (let request = 0; request < 10; request++) {
+      if (request === 5) url = "http://second.example";
+      const reply = await getDocument.run();
+      if (reply.kind !== "whole") throw new Error("the document is a whole answer");
+      bodies.add(reply.body);
+      for (const coding of ["br", "gzip"])
+        compressed.add((await compress(reply.body, coding, reply.isShared))?.bytes);
+    }
+    expect([written, bodies.size, compressed.size]).toEqual([2, 2, 4]);
+  });
+});
 
 /** A validator of a schema of the document, which allows no other properties than those that are described. */
 function validatorOf(schema: object) {

@@ -93,6 +93,12 @@ async function misplace(service: Service, secret: string): Promise<void> {
     fetch(`${service.baseUrl}/v1/models/${secret}`, { headers: { authorization: `Bearer ${secret}` } }),
     fetch(`${service.baseUrl}/v1/audit?cursor=${secret}`, { headers: { authorization: `Bearer ${secret}` } }),
     fetch(`${service.baseUrl}/${secret}`),
+    fetch(`${service.baseUrl}/%20${secret}`),
+    fetch(`${service.baseUrl}/v1/Bearer%20${secret}`, { headers: { authorization: `Bearer ${secret}` } }),
+    fetch(`${service.baseUrl}/v1/OSTIARY_API_KEY_${secret}`, {
+      headers: { authorization: `Bearer ${secret}` },
+    }),
+    chat({ model: `OSTIARY_API_KEY_${secret}`, messages: [{ role: "user", content: "hi" }] }),
     fetch(`${service.baseUrl}/v1/${secret}`, { headers: { authorization: secret } }),
     fetch(`${service.baseUrl}/trpc/${secret}`, { headers: { authorization: `Bearer ${secret}` } }),
     fetch(`${service.baseUrl}/trpc/keys.list?input=${secret}`, {
@@ -143,7 +149,9 @@ async function databaseStopped({ databaseUrl, dataDir }: Service): Promise<void>
 
 describe("after valid and invalid use of every endpoint", () => {
   it("the database, the journal and the log contain no key string, token or password", async () => {
-    await using service = await startOperatedService({ env: { OSTIARY_LOG: "debug" } });
+    await using service = await startOperatedService({
+      env: { OSTIARY_LOG: "debug", OSTIARY_ACCESS_LOG: "1" },
+    });
     const secrets = await useEverything(service);
     const inDatabase = await databaseText(service);
     // Not stopped: what the journal still holds is looked through too.

@@ -61,6 +61,7 @@ export class Admissions {
   readonly #invalidated: (() => void)[] = [];
   #fencedFor: string | null = null;
   #confirm: ConfirmPublication = (publish) => publish();
+  #beforeUse: () => void = () => {};
   /** The name of a slot is the name of its node and a number. */
   readonly #node = crypto.randomUUID();
   #count = 0;
@@ -85,6 +86,14 @@ export class Admissions {
 
   get isFenced(): boolean {
     return this.#fencedFor !== null;
+  }
+
+  /**
+   * Sets a function that is called before each decision and may fence the node. A process that was stopped, and then continues,
+   * answers the requests that have arrived meanwhile before any of its timers runs.
+   */
+  beforeUse(look: () => void): void {
+    this.#beforeUse = look;
   }
 
   /** Sets the function that confirms every later publication with the other nodes. */
@@ -207,6 +216,7 @@ export class Admissions {
 
   /** The store, for a node that is not fenced. */
   #open(): AdmissionStore {
+    this.#beforeUse();
     if (this.#fencedFor === null) return this.#store;
     throw new AdmissionStoreUnavailable(this.#fencedFor, { mayBeDone: false });
   }

@@ -89,9 +89,9 @@ export class BodyBudget {
     return this.#sender(id, this.#limits.accountBytes, "account_bytes");
   }
 
-  /** `address`: the client's; `null` when it is unknown. */
-  address(address: string | null): BodySender {
-    return this.#sender(address ?? "unknown", this.#limits.addressBytes, "address_bytes");
+  /** `network`: the client's address, or its network where a client has many addresses. */
+  address(network: string): BodySender {
+    return this.#sender(network, this.#limits.addressBytes, "address_bytes");
   }
 
   /** Counts a refusal and returns its failure, for the caller to throw. */

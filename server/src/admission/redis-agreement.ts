@@ -112,6 +112,8 @@ export class RedisAgreement {
   /** The reason of the fence, apart from a connection that is lost or new. */
   #fencedFor: string | null = null;
   #mayReconnect = true;
+  /** How often {@link paused} was called. */
+  #pauses = 0;
   #checking: Promise<void> = Promise.resolve();
   #next: Promise<void> | null = null;
 
@@ -135,6 +137,16 @@ export class RedisAgreement {
   /** Whether the server does not identify itself, so that the nodes cannot agree on one. */
   get isUnknown(): boolean {
     return this.#isUnknown;
+  }
+
+  /**
+   * This process was stopped for so long that other nodes may have counted it as dead, and changed to another Redis without
+   * it. It admits nothing until a check that begins now has found out.
+   */
+  paused(): void {
+    this.#pauses++;
+    if (!this.#isUnknown) this.#parts.fence.fence(NOT_CHECKED);
+    this.#checkSoon();
   }
 
   /** Records which server the connection reaches, and respects the records of other nodes. Must be called every second. */
@@ -192,6 +204,7 @@ export class RedisAgreement {
 
   async #check(): Promise<void> {
     const { redis } = this.#parts;
+    const pauses = this.#pauses;
     const { server, others, connection } = await this.#observe();
     if (this.#isRemoved || server === "away") return;
     const own = this.#current?.redis ?? null;
@@ -201,7 +214,7 @@ export class RedisAgreement {
       this.#mayReconnect = false;
       return;
     }
-    if (redis.connection !== connection) return;
+    if (redis.connection !== connection || this.#pauses !== pauses) return;
     this.#fence(null);
     // Only the checks that are made every second count.
     if (own !== null && this.#mayReconnect) this.#reconnectWhileApart(own, others);

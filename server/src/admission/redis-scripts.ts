@@ -27,14 +27,20 @@ const CHECK = `${SCRIPT}${CURRENT}
 if current(ARGV[1]) then return 1 end
 return 0`;
 
-// A window is a hash from seconds to the amount used in each. A second expires a minute after its last moment.
-const WINDOW = `
+// A window is a hash from seconds to the amount used in each. A second expires a minute after its last moment. Seconds far ahead are
+// of a clock that was wrong and has been set back; after a failover the clock of the next server may be a little behind.
+const COUNTS = `
+local function counts(second, now)
+  return (second + ${1 + WINDOW_S}) * 1000 > now and second * 1000 <= now + ${WINDOW_S * 1000}
+end
+`;
+const WINDOW = `${COUNTS}
 local function used(key, now)
   local flat = redis.call('HGETALL', key)
   local sum, seconds = 0, {}
   for index = 1, #flat, 2 do
     local second, amount = tonumber(flat[index]), tonumber(flat[index + 1])
-    if (second + ${1 + WINDOW_S}) * 1000 <= now then
+    if not counts(second, now) then
       redis.call('HDEL', key, flat[index])
     else
       sum = sum + amount
@@ -103,14 +109,14 @@ redis.call('PEXPIRE', KEYS[4], 2 * lease)
 return { 1, 0, math.floor(now / 1000), requestsUsed + 1, full, tokensUsed + tokens, full }`;
 
 // Unlike ADMIT it keeps expired seconds, because a read must not write.
-const USE = `${SCRIPT}${NOW}
+const USE = `${SCRIPT}${NOW}${COUNTS}
 local now = clock(ARGV[1])
 
 local function used(key)
   local flat = redis.call('HGETALL', key)
   local sum = 0
   for index = 1, #flat, 2 do
-    if (tonumber(flat[index]) + ${1 + WINDOW_S}) * 1000 > now then sum = sum + tonumber(flat[index + 1]) end
+    if counts(tonumber(flat[index]), now) then sum = sum + tonumber(flat[index + 1]) end
   end
   return sum
 end

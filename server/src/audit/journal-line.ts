@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import type { AuditEntry } from "../contract/entry.ts";
 import { decodeEntry, encodeEntry } from "./entry-values.ts";
 
@@ -14,22 +15,38 @@ export interface UnreadableLine {
 
 /** The prefix of the line of a request that has only begun. */
 const BEGUN = "begun ";
+/**
+ * Ends a line: a tab, which JSON has nowhere, and the CRC-32 of what stands before it. Otherwise a flipped bit could turn an entry into
+ * another one, with other costs. Lines of earlier versions, and those that an operator has corrected, have none.
+ */
+const CHECKSUM = /\t([0-9a-f]{8})$/;
+const TAB = 0x09;
+/** With the tab. */
+const CHECKSUM_BYTES = 9;
 const NEWLINE = 0x0a;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** Encodes a line, with its newline. */
 export function encodeLine({ kind, entry }: JournalLine): string {
-  return `${kind === "begun" ? BEGUN : ""}${encodeEntry(entry)}\n`;
+  const text = `${kind === "begun" ? BEGUN : ""}${encodeEntry(entry)}`;
+  return `${text}\t${checksumOf(text)}\n`;
 }
 
-/** Decodes a line without its newline. The problem does not quote the line, because it is logged. */
-export function decodeLine(bytes: Uint8Array): JournalLine | UnreadableLine {
-  let text: string;
+/**
+ * Decodes a line without its newline. The problem does not quote the line, because it is logged.
+ *
+ * @param isCorrected whether an operator has changed the line, so that its checksum means nothing.
+ */
+export function decodeLine(bytes: Uint8Array, isCorrected = false): JournalLine | UnreadableLine {
+  let whole: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    whole = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return unreadable("it is not UTF-8");
   }
+  const text = whole.replace(CHECKSUM, "");
+  if (text !== whole && !isCorrected && !whole.endsWith(checksumOf(text)))
+    return unreadable("its checksum does not match");
   const kind = text.startsWith(BEGUN) ? "begun" : "ended";
   const json = kind === "begun" ? text.slice(BEGUN.length) : text;
   let entry: AuditEntry;
@@ -59,6 +76,16 @@ export function splitLines(bytes: Uint8Array): {
     if (end > start) lines.push({ number, bytes: bytes.subarray(start, end) });
     start = end + 1;
   }
+}
+
+/** A sound line as it is kept when it is rejected: operators may edit it. */
+export function withoutChecksum(line: Uint8Array): Uint8Array {
+  const at = line.length - CHECKSUM_BYTES;
+  return line[at] === TAB ? line.subarray(0, at) : line;
+}
+
+function checksumOf(text: string): string {
+  return crc32(text).toString(16).padStart(8, "0");
 }
 
 function unreadable(problem: string): UnreadableLine {

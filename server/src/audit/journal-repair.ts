@@ -135,7 +135,10 @@ export class JournalRepair {
     const all = await journal.rejected.list();
     const chosen = ids === null ? all.lines : this.#choose(all.lines, ids);
     const bytes = replacement === null ? null : new TextEncoder().encode(replacement);
-    const read = chosen.map((line) => ({ ...line, content: decodeLine(bytes ?? line.bytes) }));
+    const read = chosen.map((line) => ({
+      ...line,
+      content: decodeLine(bytes ?? line.bytes, bytes !== null),
+    }));
     const [first] = read;
     if (bytes !== null && first?.content.kind === "unreadable") {
       const message = `The replacement is not a valid journal line: ${first.content.problem}.`;

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
@@ -23,6 +24,11 @@ export type Durability = "journal" | "disk" | "database";
 
 /** The maximum of waiting entries, about 200 MB. They are in the journal as well. */
 const MAX_WAITING = 200_000;
+/**
+ * An account may have this many times as many waiting entries as there is room left. So there is always room for other accounts, and a
+ * single one may use three quarters of all.
+ */
+const SHARE_OF_ROOM = 3;
 const FULL_RETRY_MS = 5_000;
 /** The minimum interval between batches: nearly all of a small batch's cost is fixed. */
 const BATCH_EVERY_MS = 100;
@@ -83,6 +89,8 @@ interface Pending {
 export class Recorder {
   readonly #parts: RecorderParts;
   #pending: Pending[] = [];
+  /** How many of them each account has. */
+  readonly #pendingOf = new Map<AccountId, number>();
   #draining: Promise<void> | null = null;
   /** Set while the recorder waits to retry a failed batch. */
   #retryPause: Pause | null = null;
@@ -122,11 +130,14 @@ export class Recorder {
    * Call it before a request is served: a request that can't be recorded must be refused. That happens when the database was
    * down for hours; with the durability `database`, as soon as it is down.
    *
+   * @param accountId whose request it is, once that is known: the requests of one account must not take the room of all others.
    * @throws {Failure} `server_is_overloaded`
    */
-  requireRoom(): void {
+  requireRoom(accountId: AccountId | null = null): void {
     const isUnconfirmable = this.#parts.durability === "database" && this.#isFailing;
-    if (this.#pending.length < (this.#parts.maxWaiting ?? MAX_WAITING) && !isUnconfirmable) return;
+    const room = (this.#parts.maxWaiting ?? MAX_WAITING) - this.#pending.length;
+    const own = accountId === null ? 0 : (this.#pendingOf.get(accountId) ?? 0);
+    if (room > 0 && own <= SHARE_OF_ROOM * room && !isUnconfirmable) return;
     throw new Failure(
       "server_is_overloaded",
       "The service cannot record more requests until its database is available again. Try again later.",
@@ -164,6 +175,7 @@ export class Recorder {
     const beginning = begun?.writtenIn ?? null;
     const segments: Pending["segments"] = beginning === null ? [segment] : [segment, beginning];
     this.#pending.push({ entry, segments, sinceMs: Date.now() });
+    this.#pendingOf.set(entry.accountId, (this.#pendingOf.get(entry.accountId) ?? 0) + 1);
     const taken = ++this.#recorded;
     this.#draining ??= this.#sendBatches();
     if (this.#parts.durability === "database") return { stored: this.#requireCommitted(taken) };
@@ -255,6 +267,7 @@ export class Recorder {
         failures = 0;
         this.#isFailing = false;
         this.#pending = this.#pending.slice(batch.length);
+        for (const { entry } of batch) this.#countOut(entry);
         this.#committed += batch.length;
         this.#parts.onCommitted?.(outcome.inserted.map(({ entry }) => entry));
         this.#resolveWaiting();
@@ -290,6 +303,12 @@ export class Recorder {
       );
       return [];
     }
+  }
+
+  #countOut({ accountId }: AuditEntry): void {
+    const left = (this.#pendingOf.get(accountId) ?? 0) - 1;
+    if (left > 0) this.#pendingOf.set(accountId, left);
+    else this.#pendingOf.delete(accountId);
   }
 
   /** Waits until the next batch may start, unless a caller waits for it. */

@@ -3,7 +3,7 @@ import type { AuditEntry, EntryId } from "../contract/entry.ts";
 import { encodeEntry } from "./entry-values.ts";
 import { batchesOf, insertAll } from "./insert-all.ts";
 import type { Journal, Segment } from "./journal.ts";
-import { decodeLine } from "./journal-line.ts";
+import { decodeLine, withoutChecksum } from "./journal-line.ts";
 
 /** The number of rejected lines that are logged one by one. Further lines are counted. */
 const MAX_NAMED = 20;
@@ -63,10 +63,12 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
       if (line.kind === "unreadable") {
         isDamaged = true;
         kept.push({ segment, bytes, number, reason: line.problem });
-      } else if (line.kind === "begun") {
-        begun.set(line.entry.id, { segment, number, bytes, entry: line.entry });
-      } else {
-        ended.push({ segment, number, bytes, entry: line.entry });
+        continue;
+      }
+      const sound = { segment, number, bytes: withoutChecksum(bytes), entry: line.entry };
+      if (line.kind === "begun") begun.set(line.entry.id, sound);
+      else {
+        ended.push(sound);
         begun.delete(line.entry.id);
       }
     }

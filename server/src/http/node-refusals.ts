@@ -25,6 +25,8 @@ export function answerRefusals(server: Server | SecureServer, newRequestId: () =
     refuse(response, new Failure("expectation_failed", message), newRequestId());
   });
   server.on("connect", (_: IncomingMessage, socket: Socket) => {
+    // Node has taken off its own listeners. Without one, a client that resets the connection would end the process.
+    socket.on("error", () => socket.destroy());
     const headers = { allow: "GET, HEAD, POST" };
     const failure = new Failure("method_not_allowed", "The service is not a proxy. Use GET or POST.", {
       headers,

@@ -10,12 +10,15 @@ import { createServer as createSecureServer, Server as SecureServer } from "node
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Failure } from "../errors/failure.ts";
+import { READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { Acceptors, BACKLOG } from "./acceptors.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
 import type { TlsPair } from "./tls-pair.ts";
 
+/** Names and values are limited by their bytes, too. */
+const MAX_HEADERS = 1_000;
 /** How long the rest of a refused body is read and dropped, so that the client sees the answer. */
 const LINGER_MS = 10_000;
 
@@ -36,11 +39,17 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     route(request, response, awaitsContinue);
   };
   const server = openServer(options.tls, (request, response) => handle(request, response, false));
+  server.maxHeadersCount = MAX_HEADERS;
+  // After this long without activity Node looks whether more of a pending answer was read since; if not, the next time counts.
+  server.timeout = READER_TIMEOUT_MS;
+  server.on("timeout", endUnread);
   const unused = unusedConnections(server);
   server.on("checkContinue", (request, response) => handle(request, response, true));
   answerRefusals(server, served.newRequestId);
   const acceptors = new Acceptors(server, options.maxConnections);
   await listening(server, options);
+  // A connection that can't be accepted, because the system lacks descriptors or memory, does not affect the others.
+  server.on("error", () => {});
   // Connections of a worker are accepted by the process that has started it.
   if (!cluster.isWorker) acceptors.open();
   const address = server.address();
@@ -104,6 +113,16 @@ function unusedConnections(server: Server | SecureServer): Set<Socket> {
   return unused;
 }
 
+/**
+ * Nothing was sent or received on the connection for a time. It is closed if the client does not read its answer, or asks for nothing.
+ * A request whose answer is still to come has other time limits.
+ */
+function endUnread(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): void {
+  // A private property; no public one tells whether a request is being answered.
+  const isAnswering = socket._httpMessage != null;
+  if (!isAnswering || socket.writableLength > 0) socket.destroy();
+}
+
 /** Hands each request to the part that answers it. */
 function routerOf(served: Served) {
   const web = getRequestListener(
@@ -114,6 +133,12 @@ function routerOf(served: Served) {
     { overrideGlobalObjects: false },
   );
   return (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
+    // Node drops the headers beyond its maximum, such as an address that a proxy has added at the end.
+    if (request.rawHeaders.length >= 2 * MAX_HEADERS) {
+      const message = `The request has ${MAX_HEADERS} headers or more. Send fewer.`;
+      refuse(response, new Failure("headers_too_large", message), served.newRequestId());
+      return;
+    }
     if (request.headers.host === undefined && request.httpVersion === "1.1") {
       const message = "The request has no `Host` header, which HTTP/1.1 requires. Add it.";
       refuse(response, new Failure("invalid_request", message), served.newRequestId());

@@ -1,6 +1,7 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Logger } from "pino";
 import { RefusedCaller } from "../access/access.ts";
+import { networkOf } from "../accounts/attempts.ts";
 import type { ClientInfo } from "../accounts/user.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
 import type { Recorder } from "../audit/recorder.ts";
@@ -152,7 +153,11 @@ async function authenticatedCall(
     const sender = await authenticate();
     if (sender.kind !== "anonymous") maxBytes = maxBodyBytes(parts.router, names);
   }
-  const complete = await withWholeBody(request, maxBytes, parts.bodies.address(clientInfo.sourceIp));
+  const complete = await withWholeBody(
+    request,
+    maxBytes,
+    parts.bodies.address(networkOf(clientInfo.sourceIp)),
+  );
   const caller = await authenticate();
   try {
     parts.callLimits.count(caller, clientInfo.sourceIp, names.length);

@@ -43,7 +43,10 @@ export function allOperations(parts: OperationParts): readonly Operation[] {
   ];
   return [
     ...operations,
-    getOpenApi(() => openApiDocument(operations, service())),
+    getOpenApi(
+      () => service().url,
+      () => openApiDocument(operations, service()),
+    ),
     { ...chat, path: "/dashboard/chat/completions", auth: "session-as-key", openapi: null },
     { ...auditExport, path: "/dashboard/audit/export", auth: "session", openapi: null },
   ];

@@ -27,8 +27,12 @@ export interface CodedBody {
   readonly coding: Coding;
 }
 
-/** @returns `null` if the body is to be sent as it is. */
-export type Compress = (body: string | Uint8Array, acceptEncoding: string) => Promise<CodedBody | null>;
+/** @returns `null` if the body is to be sent as it is. `isShared`: the same body will be sent again and again. */
+export type Compress = (
+  body: string | Uint8Array,
+  acceptEncoding: string,
+  isShared?: boolean,
+) => Promise<CodedBody | null>;
 
 /**
  * Creates a function that compresses whole bodies on other threads, as the client accepts. Small bodies, and bodies beyond what is
@@ -37,14 +41,21 @@ export type Compress = (body: string | Uint8Array, acceptEncoding: string) => Pr
  */
 export function createCompressor(): Compress {
   let running = 0;
-  return async (body, acceptEncoding) => {
-    if (body.length < MIN_BYTES || running >= MAX_AT_ONCE) return null;
+  /** Of each coding the last shared body. */
+  const kept = new Map<Coding, { readonly body: string | Uint8Array; readonly coded: CodedBody }>();
+  return async (body, acceptEncoding, isShared = false) => {
+    if (body.length < MIN_BYTES) return null;
     const coding = chooseCoding(acceptEncoding, CODINGS);
     if (coding === null) return null;
+    const known = isShared ? kept.get(coding) : undefined;
+    if (known?.body === body) return known.coded;
+    if (running >= MAX_AT_ONCE) return null;
     running++;
     try {
-      const coded = await CODERS[coding](typeof body === "string" ? new TextEncoder().encode(body) : body);
-      return { bytes: new Uint8Array(coded), coding };
+      const bytes = await CODERS[coding](typeof body === "string" ? new TextEncoder().encode(body) : body);
+      const coded = { bytes: new Uint8Array(bytes), coding };
+      if (isShared) kept.set(coding, { body, coded });
+      return coded;
     } finally {
       running--;
     }

@@ -69,11 +69,12 @@ export function openApiDocument(
 }
 
 /**
- * `GET /v1/openapi.json`: the contract, for anyone.
+ * `GET /v1/openapi.json`: the contract, for anyone. It is written once, because whoever asks for it needs no key.
  *
- * @param document known once the service knows its own address.
+ * @param url the service's own address, which it learns after it has begun to listen.
  */
-export function getOpenApi(document: () => object): PublicOperation {
+export function getOpenApi(url: () => string, document: () => object): PublicOperation {
+  let written: { readonly url: string; readonly body: string } | null = null;
   return {
     kind: "public",
     method: "GET",
@@ -82,7 +83,8 @@ export function getOpenApi(document: () => object): PublicOperation {
     openapi: null,
     run: async () => {
       const headers = { ...JSON_HEADERS, "access-control-allow-origin": "*" };
-      return { kind: "whole", headers, body: JSON.stringify(document()), facts: NO_FACTS };
+      if (written?.url !== url()) written = { url: url(), body: JSON.stringify(document()) };
+      return { kind: "whole", headers, body: written.body, facts: NO_FACTS, isShared: true };
     },
   };
 }

@@ -184,6 +184,8 @@ export interface WholeReply {
   readonly headers: ResponseHeaders;
   readonly body: string;
   readonly facts: EntryFacts;
+  /** Whether everybody is sent this very text, so that its compressed form is worth keeping. */
+  readonly isShared?: boolean;
 }
 
 export interface StreamReply {

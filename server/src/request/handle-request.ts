@@ -21,6 +21,7 @@ export async function handleRequest(request: RequestContext, services: Services)
     // A key can be revoked whatever the load.
     if (operation.kind !== "management") services.recorder.requireRoom(); // 503
     const identity = await authenticate(request, operation, services); // 401
+    if (operation.kind !== "management") requireOwnRoom(request, services); // 503
     if (operation.kind === "public") return await respond(request, await operation.run(), services);
     if (operation.kind === "query") {
       const accountId = await authorize(request, identity, null, services); // 401, 403
@@ -55,6 +56,16 @@ export async function handleRequest(request: RequestContext, services: Services)
     await respondFailure(request, thrown, services);
   } finally {
     await endRequest(request);
+  }
+}
+
+/** Refuses an account that takes the room of the others in the recorder. As for a recorder without room, the refusal is not recorded. */
+function requireOwnRoom(request: RequestContext, { recorder }: Services): void {
+  try {
+    recorder.requireRoom(request.caller?.snapshot.account.id ?? null);
+  } catch (thrown) {
+    request.isRecorded = true;
+    throw thrown;
   }
 }
 

@@ -36,14 +36,14 @@ export async function respond(request: RequestContext, reply: Reply, services: S
 /** Compresses JSON that was asked for with GET. Answers to other methods may contain a new secret. */
 async function compressed(
   { exchange }: RequestContext,
-  { headers, body }: WholeReply,
+  { headers, body, isShared = false }: WholeReply,
   { compress }: Services,
 ): Promise<{ readonly headers: ResponseHeaders; readonly body: string | Uint8Array }> {
   if (exchange.method !== "GET" || headers["content-type"] !== JSON_HEADERS["content-type"]) {
     return { headers, body };
   }
   const varied = { ...headers, vary: "accept-encoding" };
-  const coded = await compress(body, exchange.header("accept-encoding").join(","));
+  const coded = await compress(body, exchange.header("accept-encoding").join(","), isShared);
   if (coded === null) return { headers: varied, body };
   return { headers: { ...varied, "content-encoding": coded.coding }, body: coded.bytes };
 }

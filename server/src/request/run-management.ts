@@ -1,3 +1,4 @@
+import { networkOf } from "../accounts/attempts.ts";
 import { requestIdOf } from "../contract/entry.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { clientInfoOf } from "../management/caller.ts";
@@ -43,7 +44,7 @@ async function receiveObject(
   const bytes = await receiveWithin(
     exchange.header("content-length")[0] ?? null,
     maxBodyBytes,
-    bodies.address(sourceIp),
+    bodies.address(networkOf(sourceIp)),
     (body) => exchange.receive(body),
   );
   return bytes.length === 0 ? null : parseBody(exchange, bytes);

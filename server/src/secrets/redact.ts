@@ -1,4 +1,5 @@
-const SECRET = /\b(sk|mt)-[0-9A-Za-z]{20,}/g;
+/** A part of a secret is recognized at the start of a word; a whole one also behind letters and digits, such as those of `%20`. */
+const SECRET = /(?:\b|(?=..(?:-|%2d)[0-9a-z]{40}))(sk|mt)(?:-|%2d)[0-9a-z]{20,}/gi;
 
 /** True for a text that holds what looks like a key string or a management token. */
 export function holdsSecret(text: string): boolean {

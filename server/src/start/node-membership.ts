@@ -25,6 +25,8 @@ const JOIN_TIMEOUT_MS = 10_000;
 const PAUSE_MS = 500;
 const COMPANY_MS = 5_000;
 const RENEWAL_TIMEOUT_MS = 5_000;
+/** A process that was stopped for this long is about to count as dead for the others. */
+const MAX_PAUSE_MS = 5_000;
 
 export interface MembershipParts {
   /** See {@link nodeId}. */
@@ -33,7 +35,7 @@ export interface MembershipParts {
   readonly epochs: DatabaseEpochs;
   /** The store that nodes share; `null` for a single node. */
   readonly redis: RedisAdmissionStore | null;
-  readonly fence: Pick<Admissions, "fence" | "lift" | "confirmPublications">;
+  readonly fence: Pick<Admissions, "fence" | "lift" | "confirmPublications" | "beforeUse">;
   readonly log: Logger;
   /** Called once, with the reason, when the node cannot continue: other nodes have its database, or it was restored. */
   readonly onReplaced: (reason: string) => void;
@@ -47,7 +49,7 @@ export interface MembershipParts {
  */
 export async function joinNodes(config: Config, parts: MembershipParts) {
   const { id, registry, redis, fence, onReplaced } = parts;
-  if (config.databaseUrl === null) return { renew: async () => {}, leave: async () => {} };
+  if (config.databaseUrl === null) return { renew: async () => {}, look: () => {}, leave: async () => {} };
   if (config.takeOver) await registry.removeOthers(id);
   const life = randomUUID();
   await enter(parts, { id, life, label: nodeLabel(config.dataDir) });
@@ -58,11 +60,14 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     fence.fence(reason);
     onReplaced(reason);
   };
-  const renew =
+  const { renew, look } =
     redis === null ? await standAlone(parts, replaced) : await shareRedis(parts, redis, life, replaced);
+  fence.beforeUse(look);
   return {
     /** Renews the membership. Call it about every second. */
     renew,
+    /** Fences the node if its process was stopped for long. Call it every second, whatever `renew` waits for. */
+    look,
     leave: () => registry.remove(id),
   };
 }
@@ -91,15 +96,16 @@ async function publishIn(epoch: DatabaseEpoch, publish: () => Promise<void>): Pr
 async function standAlone(
   { id, registry, epochs, fence }: MembershipParts,
   replaced: (reason: string) => void,
-): Promise<() => Promise<void>> {
+) {
   const epoch = new DatabaseEpoch({ epochs, redis: null, fence });
   await epoch.mayJoin(async () => false);
   fence.confirmPublications((publish) => publishIn(epoch, publish));
   let seenMs = performance.now();
-  return async () => {
-    if (performance.now() - seenMs > FENCED_AFTER_MS) {
+  const look = () => {
+    if (performance.now() - seenMs > FENCED_AFTER_MS)
       fence.fence("the node lost the database for too long to continue alone");
-    }
+  };
+  const renew = async () => {
     const askedMs = performance.now();
     if (!(await isInEpoch(epoch, replaced))) return;
     if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id))) {
@@ -107,6 +113,7 @@ async function standAlone(
       fence.lift();
     } else replaced(TAKEN_OVER);
   };
+  return { renew, look };
 }
 
 /** The renewal of a node that shares Redis with others. */
@@ -115,7 +122,7 @@ async function shareRedis(
   redis: RedisAdmissionStore,
   life: string,
   replaced: (reason: string) => void,
-): Promise<() => Promise<void>> {
+) {
   const { id, registry, epochs, fence, log } = parts;
   const epoch = new DatabaseEpoch({ epochs, redis, fence });
   const agreement = new RedisAgreement({
@@ -150,12 +157,24 @@ async function shareRedis(
   if (agreement.isUnknown) {
     log.warn("Redis does not allow INFO, so nodes cannot verify that they all use the same server");
   }
-  return async () => {
+  const renew = async () => {
     if (!(await isInEpoch(epoch, replaced))) return;
     await agreement.check();
     if (agreement.isRemoved) replaced(TAKEN_OVER);
     // A Redis without the owner id was emptied, and has also lost the slots of running requests.
     if (await redis.claim(owner)) redis.restored();
+  };
+  return { renew, look: pauseWatch(() => agreement.paused()) };
+}
+
+/** Returns a function that calls `onPaused` if it was not called for {@link MAX_PAUSE_MS}, because the process was stopped. */
+function pauseWatch(onPaused: () => void): () => void {
+  let lookedMs = performance.now();
+  return () => {
+    const nowMs = performance.now();
+    const isPaused = nowMs - lookedMs > MAX_PAUSE_MS;
+    lookedMs = nowMs;
+    if (isPaused) onPaused();
   };
 }
 

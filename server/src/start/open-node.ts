@@ -59,6 +59,7 @@ export async function openNode(startup: Startup) {
   teardown.add("membership", () => membership.leave());
   jobs.add(
     { name: "renew the node's membership", everyMs: SECOND_MS, run: () => membership.renew() },
+    { name: "notice that the process was stopped", everyMs: SECOND_MS, run: async () => membership.look() },
     { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
     { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.check() },
     {
