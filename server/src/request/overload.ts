@@ -3,7 +3,10 @@ import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 
 const TICK_MS = 20;
-/** The average delay of the event loop above which every new request is refused, whatever has caused it. */
+/**
+ * The average delay of the event loop above which new requests are refused, whatever has caused it. Under overload accounts that send
+ * less than their share are still served.
+ */
 const MAX_AVERAGE_DELAY_MS = 1_000;
 /** The weight of earlier measurements in the average: about that of the last 300 ms. */
 const AVERAGE_WEIGHT = 0.93;
@@ -127,14 +130,15 @@ export class Overload {
    */
   arrived(accountOf: () => AccountId | null): Failure | null {
     this.#requestsInTurn++;
-    if (this.#averageMs > MAX_AVERAGE_DELAY_MS) return FAILURE;
-    if (this.#overloadedUntilMs === null) return null;
+    const isTooLate = this.#averageMs > MAX_AVERAGE_DELAY_MS;
+    if (this.#overloadedUntilMs === null) return isTooLate ? FAILURE : null;
     const nowMs = this.#monotonicMs();
     const more = (nowMs - this.#countedMs) * this.#admittedPerMs;
     this.#admissible = Math.min(this.#admissible + more, 1 + BURST_MS * this.#admittedPerMs);
     this.#countedMs = nowMs;
-    const inAdvance = SHARED_MS * this.#admittedPerMs * this.#unusedShare(accountOf(), nowMs);
-    if (this.#admissible + inAdvance >= 1) {
+    const unused = this.#unusedShare(accountOf(), nowMs);
+    const inAdvance = SHARED_MS * this.#admittedPerMs * unused;
+    if (this.#admissible + inAdvance >= 1 && (!isTooLate || unused > 0)) {
       this.#admissible--;
       return null;
     }
