@@ -98,20 +98,18 @@ class AnswerTracker {
 
   write(events: readonly AnswerEvent[]): string {
     let text = "";
-    for (const event of events) text += this.#write(event);
-    return text;
-  }
-
-  #write(event: AnswerEvent): string {
-    if (event.kind === "finish") {
-      this.usage = event.usage;
-      this.#isFinished = true;
-    } else if (event.kind === "call") {
-      this.produced.add(event.name);
-    } else if ("text" in event) {
-      this.produced.add(event.text);
+    for (const event of events) {
+      if (event.kind === "finish") {
+        this.usage = event.usage;
+        this.#isFinished = true;
+      } else if (event.kind === "call") {
+        this.produced.add(event.name);
+      } else if ("text" in event) {
+        this.produced.add(event.text);
+      }
+      text += this.#writer.write(event);
     }
-    return this.#writer.write(event);
+    return text;
   }
 
   requireFinish(): void {

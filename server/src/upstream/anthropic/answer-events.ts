@@ -1,10 +1,24 @@
 import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
+import { OVERLOADED } from "../../errors/messages-error.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { UpstreamRefused } from "../dialect.ts";
 import { AnswerReader, incompleteAnswer } from "../read-answer.ts";
-import { jsonText, malformedResponse } from "../refusal.ts";
-import { refusedIn } from "./error-event.ts";
+import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
 import { MessageUsage } from "./usage.ts";
+
+const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
+  ["invalid_request_error", 400],
+  ["request_too_large", 413],
+  ["rate_limit_error", 429],
+  ["timeout_error", 504],
+  ["overloaded_error", OVERLOADED],
+]);
+
+/** An error that the upstream reports in its stream. */
+export function refusedIn({ error }: JsonObject, data: string): UpstreamRefused {
+  return refusalOf((isJsonObject(error) ? STATUSES.get(error.type) : undefined) ?? 500, data);
+}
 
 /** A block of the answer while it is received. */
 type Block =
@@ -159,17 +173,9 @@ function signatureOf(name: string, value: string): Signature | null {
 }
 
 function finishOf(reason: string, hasCalls: boolean): FinishReason {
-  switch (reason) {
-    case "max_tokens":
-    case "model_context_window_exceeded":
-      return "length";
-    case "refusal":
-      return "filter";
-    case "tool_use":
-      return hasCalls ? "calls" : "stop";
-    default:
-      return "stop";
-  }
+  if (reason === "max_tokens" || reason === "model_context_window_exceeded") return "length";
+  if (reason === "refusal") return "filter";
+  return reason === "tool_use" && hasCalls ? "calls" : "stop";
 }
 
 function textOf(value: Json | undefined): string {

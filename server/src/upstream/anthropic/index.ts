@@ -4,15 +4,12 @@ import { Failure } from "../../errors/failure.ts";
 import { isJsonObject, type Json, parseJsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import {
-  type ConversationAnswer,
-  type ConversationCall,
   type Dialect,
   type DialectDefinition,
   type ForwardCall,
   type UpstreamCall,
   UpstreamRefused,
   type WholeAnswer,
-  type WireAnswer,
 } from "../dialect.ts";
 import { parsedBody } from "../forward-events.ts";
 import { answerText, type JsonPost, postJson } from "../post-json.ts";
@@ -42,31 +39,26 @@ const MAX_MESSAGE_LENGTH = 1_000;
 /** Requests of the Messages API go through as they are, except for the model's name. All others are translated. */
 function anthropicDialect(transport: Transport): Dialect {
   return {
-    own: { wire: "messages", forward: (call) => forward(transport, call) },
-    converse: (call) => converse(transport, call),
+    own: {
+      wire: "messages",
+      forward: async (call) => {
+        const { query = "", headers, stream } = call.request;
+        const refused = (status: number, text: string) => refusedForward(status, text, call);
+        const body = forwardedBody(call);
+        const response = await postMessage(transport, call, { query, headers, body, refused });
+        return stream ? streamedMessage(call, response.body) : wholeMessage(call, await answerText(response));
+      },
+    },
+    converse: async (call) => {
+      const { betas, answerTool, ignored, text } = written(() => messagesBodyOf(call));
+      const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
+      const response = await postMessage(transport, call, { query: "", headers, body: text });
+      return readAnswer(response, { stream: call.stream, reader: new MessageReader(answerTool), ignored });
+    },
     embed: async () => {
       throw cannot("model", "does not support embeddings");
     },
   };
-}
-
-async function forward(transport: Transport, call: ForwardCall): Promise<WireAnswer> {
-  const { request } = call;
-  const response = await postMessage(transport, call, {
-    query: request.query ?? "",
-    headers: request.headers,
-    body: forwardedBody(call),
-    refused: (status, text) => refusedForward(status, text, call),
-  });
-  if (request.stream) return streamedMessage(call, response.body);
-  return wholeMessage(call, await answerText(response));
-}
-
-async function converse(transport: Transport, call: ConversationCall): Promise<ConversationAnswer> {
-  const { betas, answerTool, ignored, text } = written(() => messagesBodyOf(call));
-  const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
-  const response = await postMessage(transport, call, { query: "", headers, body: text });
-  return readAnswer(response, { stream: call.stream, reader: new MessageReader(answerTool), ignored });
 }
 
 /** Sends a request of the Messages API, with the operator's credential. @throws as {@link postJson}. */

@@ -12,7 +12,7 @@ import {
 } from "../forward-events.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
-import { refusedIn } from "./error-event.ts";
+import { refusedIn } from "./answer-events.ts";
 import { MessageUsage } from "./usage.ts";
 
 /** Events that may come before a message begins. */

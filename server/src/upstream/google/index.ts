@@ -1,16 +1,8 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
-import type {
-  ConversationAnswer,
-  ConversationCall,
-  Dialect,
-  DialectDefinition,
-  EmbedCall,
-  UpstreamCall,
-  WholeAnswer,
-} from "../dialect.ts";
+import type { Dialect, DialectDefinition, UpstreamCall } from "../dialect.ts";
 import { answerText, postJson } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
-import type { Transport, TransportResponse } from "../transport.ts";
+import type { Transport } from "../transport.ts";
 import { written } from "../write-conversation.ts";
 import { ContentReader } from "./answer-events.ts";
 import { contentBodyOf } from "./conversation-body.ts";
@@ -28,43 +20,32 @@ const DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com/v1beta";
 
 /** Google's Gemini API, which is a format of upstreams alone: all requests are translated. */
 export function googleDialect(transport: Transport): Dialect {
+  /** Sends a request with the operator's credential. @throws as {@link postJson}. */
+  const post = (call: UpstreamCall, method: string, body: string) => {
+    const { baseUrl, credential } = call.upstream;
+    const url = `${baseUrl || DEFAULT_BASE_URL}/${modelPath(call.upstreamModel)}:${method}`;
+    const headers: Record<string, string> =
+      credential === null ? {} : { "x-goog-api-key": credential.reveal() };
+    return postJson(transport, call, { url, headers, body });
+  };
   return {
     own: null,
-    converse: (call) => converse(transport, call),
-    embed: (call) => embed(transport, call),
+    converse: async (call) => {
+      const { body, answerTool, ignored, text } = written(() => contentBodyOf(call));
+      const method = call.stream ? "streamGenerateContent?alt=sse" : "generateContent";
+      const response = await post(call, method, text);
+      const reader = new ContentReader(answerTool);
+      const more = () => {
+        const continuationToken = reader.takeToken();
+        if (continuationToken === null) return null;
+        return post(call, method, JSON.stringify({ ...body, continuationToken }));
+      };
+      return readAnswer(response, { stream: call.stream, reader, ignored, more });
+    },
+    embed: async (call) => {
+      const { method, body, count } = embedRequestOf(call);
+      const response = await post(call, method, JSON.stringify(body));
+      return embeddingsOf(await answerText(response), count, call);
+    },
   };
-}
-
-async function converse(transport: Transport, call: ConversationCall): Promise<ConversationAnswer> {
-  const { body, answerTool, ignored, text } = written(() => contentBodyOf(call));
-  const method = call.stream ? "streamGenerateContent?alt=sse" : "generateContent";
-  const response = await post(transport, call, method, text);
-  const reader = new ContentReader(answerTool);
-  const more = () => {
-    const continuationToken = reader.takeToken();
-    return continuationToken === null
-      ? null
-      : post(transport, call, method, JSON.stringify({ ...body, continuationToken }));
-  };
-  return readAnswer(response, { stream: call.stream, reader, ignored, more });
-}
-
-async function embed(transport: Transport, call: EmbedCall): Promise<WholeAnswer> {
-  const { method, body, count } = embedRequestOf(call);
-  const response = await post(transport, call, method, JSON.stringify(body));
-  return embeddingsOf(await answerText(response), count, call);
-}
-
-/** Sends a request with the operator's credential. @throws as {@link postJson}. */
-function post(
-  transport: Transport,
-  call: UpstreamCall,
-  method: string,
-  body: string,
-): Promise<TransportResponse> {
-  const { baseUrl, credential } = call.upstream;
-  const url = `${baseUrl || DEFAULT_BASE_URL}/${modelPath(call.upstreamModel)}:${method}`;
-  const headers: Record<string, string> =
-    credential === null ? {} : { "x-goog-api-key": credential.reveal() };
-  return postJson(transport, call, { url, headers, body });
 }

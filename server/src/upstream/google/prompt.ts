@@ -144,14 +144,14 @@ class PromptWriter {
     const name = this.#calls.get(callId);
     if (name === undefined) throw resultWithoutCall(at);
     const texts = parts.flatMap(resultText);
-    const media = parts.flatMap(resultMedia);
+    const media = parts.flatMap(inlineMedia);
     const said = texts.length === 0 && parts.length > 0 ? DONE : texts.join("\n");
     const hasParts = media.length > 0 && this.#traits.hasMediaInResults;
     const result = {
       id: callId,
       name,
       response: { name, [isError ? "error" : "content"]: said },
-      parts: hasParts ? media.map((part) => part.data) : undefined,
+      parts: hasParts ? media.map(mediaPart) : undefined,
     };
     return [{ functionResponse: result }, ...(hasParts ? [] : media.flatMap(shownAfter))];
   }
@@ -192,10 +192,6 @@ function imageType(url: string): string | undefined {
 }
 
 type ResultPart = ToolResultPart["parts"][number];
-interface ResultMedia {
-  readonly kind: string;
-  readonly data: JsonObject;
-}
 
 /** The texts of a result. What is named by a URL can't be a part of it, so that the model is told the URL. */
 function resultText(part: ResultPart): readonly string[] {
@@ -203,14 +199,14 @@ function resultText(part: ResultPart): readonly string[] {
   return part.source.kind === "url" ? [part.source.url] : [];
 }
 
-function resultMedia(part: ResultPart): readonly ResultMedia[] {
-  if (part.kind === "text" || part.source.kind === "url") return [];
-  const kind = part.source.mediaType.startsWith("image/") ? "image" : "file";
-  return [{ kind, data: mediaPart(part) }];
+function inlineMedia(part: ResultPart): readonly (ImagePart | FilePart)[] {
+  return part.kind === "text" || part.source.kind === "url" ? [] : [part];
 }
 
-function shownAfter({ kind, data }: ResultMedia): readonly JsonObject[] {
-  return [data, { text: `Tool executed successfully and returned this ${kind} as a response` }];
+function shownAfter(part: ImagePart | FilePart): readonly JsonObject[] {
+  const isImage = part.source.kind === "data" && part.source.mediaType.startsWith("image/");
+  const kind = isImage ? "image" : "file";
+  return [mediaPart(part), { text: `Tool executed successfully and returned this ${kind} as a response` }];
 }
 
 function signatureIn(signature: Signature | null): string | undefined {

@@ -1,11 +1,11 @@
 import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { readResponsesUsage } from "../openai/usage.ts";
 import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import { RESPONSES_SIGNATURE } from "./conversation-body.ts";
 import { refusedResponse } from "./failed-response.ts";
-import { readResponsesUsage } from "./usage.ts";
 
 /** Reads a response, item by item. */
 export class ResponseReader extends AnswerReader {

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Changes, JsonBody } from "../../json/json-body.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall } from "../dialect.ts";
-import { readResponsesUsage } from "./usage.ts";
+import { readResponsesUsage } from "../openai/usage.ts";
 
 /** Changes an upstream's responses into the client's, and leaves all else as it is. */
 export class ResponseEditor {

@@ -2,17 +2,10 @@ import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { responseUsageOf } from "../../conversation/response-format.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
-import type {
-  ConversationAnswer,
-  ConversationCall,
-  Dialect,
-  DialectDefinition,
-  ForwardCall,
-  WholeAnswer,
-  WireAnswer,
-} from "../dialect.ts";
+import type { Dialect, DialectDefinition, ForwardCall, WholeAnswer } from "../dialect.ts";
 import { parsedBody } from "../forward-events.ts";
 import { embed } from "../openai/index.ts";
+import { readResponsesUsage } from "../openai/usage.ts";
 import { answerText, postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
@@ -24,7 +17,6 @@ import { EncryptedReasoning } from "./encrypted-reasoning.ts";
 import { refusedResponse } from "./failed-response.ts";
 import { forwardedBody } from "./forwarded-body.ts";
 import { streamedResponse } from "./streamed-response.ts";
-import { readResponsesUsage } from "./usage.ts";
 
 /** Upstreams with OpenAI's Responses API. */
 export const openaiResponses: DialectDefinition = {
@@ -45,27 +37,21 @@ function responsesDialect(transport: Transport): Dialect {
   return {
     own: {
       wire: "responses",
-      forward: (call) => reasoning.ask(call, (isAsked) => forward(transport, call, isAsked)),
+      forward: (call) =>
+        reasoning.ask(call, async (isAsked) => {
+          const response = await postWithBearer(transport, call, PATH, forwardedBody(call, isAsked));
+          if (call.request.stream) return streamedResponse(call, response.body);
+          return wholeResponse(call, await answerText(response));
+        }),
     },
-    converse: (call) => reasoning.ask(call, (isAsked) => converse(transport, call, isAsked)),
+    converse: (call) =>
+      reasoning.ask(call, async (isAsked) => {
+        const { body, ignored } = responsesBodyOf(call, isAsked);
+        const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
+        return readAnswer(response, { stream: call.stream, reader: new ResponseReader(), ignored });
+      }),
     embed: (call) => embed(transport, call),
   };
-}
-
-async function forward(transport: Transport, call: ForwardCall, isAsked: boolean): Promise<WireAnswer> {
-  const response = await postWithBearer(transport, call, PATH, forwardedBody(call, isAsked));
-  if (call.request.stream) return streamedResponse(call, response.body);
-  return wholeResponse(call, await answerText(response));
-}
-
-async function converse(
-  transport: Transport,
-  call: ConversationCall,
-  isAsked: boolean,
-): Promise<ConversationAnswer> {
-  const { body, ignored } = responsesBodyOf(call, isAsked);
-  const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
-  return readAnswer(response, { stream: call.stream, reader: new ResponseReader(), ignored });
 }
 
 function wholeResponse(call: ForwardCall, text: string): WholeAnswer {

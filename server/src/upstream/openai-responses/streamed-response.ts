@@ -19,11 +19,11 @@ import {
   parsedBody,
   withMemberText,
 } from "../forward-events.ts";
+import { readResponsesUsage } from "../openai/usage.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 import { ResponseEditor } from "./edited-response.ts";
 import { refusedResponse } from "./failed-response.ts";
-import { readResponsesUsage } from "./usage.ts";
 
 /** A streamed response, with its events edited for the client. The last one is held back until the response is recorded. */
 export function streamedResponse(call: ForwardCall, body: AsyncIterable<Uint8Array>): StreamedAnswer {

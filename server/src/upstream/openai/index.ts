@@ -3,15 +3,12 @@ import { isJsonObject } from "../../json/json.ts";
 import { JsonBody } from "../../json/json-body.ts";
 import { producedBy } from "../../tokens/token-estimate.ts";
 import type {
-  ConversationAnswer,
-  ConversationCall,
   Dialect,
   DialectDefinition,
   EmbedCall,
   ForwardCall,
   UpstreamCall,
   WholeAnswer,
-  WireAnswer,
 } from "../dialect.ts";
 import { answerText, postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
@@ -29,28 +26,29 @@ export const openai: DialectDefinition = {
   open: ({ transport }) => openAiDialect(transport),
 };
 
+const PATH = "/chat/completions";
+
 /**
  * Upstreams with OpenAI's Chat Completions. Of a chat request only two things change: the model's name, and usage in streams, which
  * is always requested and removed for clients that did not ask for it.
  */
 export function openAiDialect(transport: Transport): Dialect {
   return {
-    own: { wire: "chat", forward: (call) => forward(transport, call) },
-    converse: (call) => converse(transport, call),
+    own: {
+      wire: "chat",
+      forward: async (call) => {
+        const response = await postWithBearer(transport, call, PATH, forwardedBody(call));
+        if (call.request.stream) return streamedAnswer(call, response.body);
+        return wholeAnswer(call, await answerText(response), "choices");
+      },
+    },
+    converse: async (call) => {
+      const { body, ignored } = chatBodyOf(call);
+      const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
+      return readAnswer(response, { stream: call.stream, reader: new CompletionReader(), ignored });
+    },
     embed: (call) => embed(transport, call),
   };
-}
-
-async function forward(transport: Transport, call: ForwardCall): Promise<WireAnswer> {
-  const response = await postWithBearer(transport, call, "/chat/completions", forwardedBody(call));
-  if (call.request.stream) return streamedAnswer(call, response.body);
-  return wholeAnswer(call, await answerText(response), "choices");
-}
-
-async function converse(transport: Transport, call: ConversationCall): Promise<ConversationAnswer> {
-  const { body, ignored } = chatBodyOf(call);
-  const response = await postWithBearer(transport, call, "/chat/completions", JSON.stringify(body));
-  return readAnswer(response, { stream: call.stream, reader: new CompletionReader(), ignored });
 }
 
 /** Embeds texts as all of OpenAI's servers do. @throws as {@link Dialect.embed}. */
