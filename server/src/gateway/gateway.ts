@@ -217,7 +217,7 @@ export class Gateway {
       isEnded = true;
       signal.removeEventListener("abort", left);
       release();
-      attempt.ended(reason === null ? this.#succeeded(state) : this.#failed(state, reason));
+      attempt.ended(this.#outcomeOf(state, reason));
     };
     // An answer that is never read has to release its slot too.
     const left = () => ended(new TransportError("aborted", "the request was left"));
@@ -240,12 +240,12 @@ export class Gateway {
     return found;
   }
 
-  #succeeded(state: UpstreamState): "success" {
-    state.succeeded();
-    return "success";
-  }
-
-  #failed(state: UpstreamState, reason: unknown): Verdict["outcome"] {
+  /** What an attempt tells about its upstream, which is counted. `reason`: why it failed; `null`: it succeeded. */
+  #outcomeOf(state: UpstreamState, reason: unknown): Verdict["outcome"] {
+    if (reason === null) {
+      state.succeeded();
+      return "success";
+    }
     // Faults that one account simulates must not close the sandbox to others.
     if (state.isSimulated) return "unknown";
     const { outcome, isCredential } = verdictOf(reason);
