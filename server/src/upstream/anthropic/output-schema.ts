@@ -43,27 +43,27 @@ const SCHEMA_MAPS = ["dependentSchemas", "patternProperties", "properties"];
  * close objects that may have any property, which would then be empty.
  */
 export function isOutputSchema(schema: JsonObject): boolean {
-  /** The optional properties by reference. `Infinity`: it is being counted, because a schema in itself can't be expressed. */
-  const counts = new Map<string, number>();
-  const countAt = (reference: string): number => {
-    let count = counts.get(reference);
-    if (count === undefined) {
-      counts.set(reference, Number.POSITIVE_INFINITY);
-      count = countIn(resolved(schema, reference));
-      counts.set(reference, count);
-    }
-    return count;
-  };
+  /**
+   * The optional properties of each schema, with those of its references as often as they are used. `Infinity`: it can't be expressed, or
+   * is being counted, because a schema in itself can't be expressed either.
+   */
+  const counts = new Map<JsonObject, number>();
   const countIn = (node: Json | undefined): number => {
     if (!isJsonObject(node)) return 0;
+    const known = counts.get(node);
+    if (known !== undefined) return known;
+    counts.set(node, Number.POSITIVE_INFINITY);
     if (isOpen(node)) return Number.POSITIVE_INFINITY;
     const { $ref: reference, properties, required } = node;
     let count = optionalProperties(properties, required);
-    if (typeof reference === "string" && reference.startsWith("#")) count += countAt(reference);
+    if (typeof reference === "string" && reference.startsWith("#")) {
+      count += countIn(resolved(schema, reference));
+    }
     for (const child of childrenOf(node)) count += countIn(child);
+    counts.set(node, count);
     return count;
   };
-  return countAt("#") <= MAX_OPTIONAL_PROPERTIES;
+  return countIn(schema) <= MAX_OPTIONAL_PROPERTIES;
 }
 
 function optionalProperties(properties: Json | undefined, required: Json | undefined): number {
