@@ -5,7 +5,7 @@
 //
 // --push, with docker, pushes the image with its provenance, and signs it with cosign.
 // --base names the image of the first stage: Debian with Node and npm. "debian" makes it from Debian's packages, with buildah, where no
-// registry of images can be reached. --package takes a tarball of scripts/pack-server.mjs instead of making one.
+// registry of images can be reached, for one platform at a time. --package takes a tarball of scripts/pack-server.mjs instead of making one.
 import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,13 +43,21 @@ if (values.push && (builder !== "docker" || !isInstalled("cosign"))) {
   process.exit(1);
 }
 
+if (values.base === "debian" && values.platform?.includes(",")) {
+  process.stderr.write("--base debian builds for one platform at a time.\n");
+  process.exit(1);
+}
+
 const context = mkdtempSync(join(tmpdir(), "ostiary-image-"));
 try {
   const tarball = values.package ?? packServer();
   copyFileSync(tarball, join(context, "ostiary-server.tgz"));
   copyFileSync(join(ROOT, "deploy/image/assemble-root.sh"), join(context, "assemble-root.sh"));
   const program = values.base === "debian" ? "buildah" : builder;
-  if (values.base === "debian") run("sh", join(ROOT, "deploy/image/debian-base.sh"), DEBIAN_BASE);
+  if (values.base === "debian") {
+    const architecture = values.platform === undefined ? [] : [values.platform.replace("linux/", "")];
+    run("sh", join(ROOT, "deploy/image/debian-base.sh"), DEBIAN_BASE, ...architecture);
+  }
   run(program, ...buildArguments(program));
   if (values.push) sign();
 } finally {

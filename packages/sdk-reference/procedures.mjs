@@ -4,15 +4,14 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { missingComments } from "./comments.mjs";
 import { printed, recordOf } from "./declarations.mjs";
-import { member, root, routerType } from "./router-type.mjs";
+import { member, restProcedures, root, routerType } from "./router-type.mjs";
 import { schemasOf } from "./schemas.mjs";
 
 const GENERATED = "// Generated from the server's router by `npm run procedures`. Do not edit.\n";
-/** The routers whose procedures have paths of REST, too, and single procedures of others. */
-const IN_REST = ["account", "keys", "usage", "credits", "audit.summary"];
 
 const router = routerType();
 const record = member(router, "_def", "record");
+const { answers, shared } = schemasOf(record, restProcedures());
 const errorShape = member(router, "_def", "_config", "$types", "errorShape");
 const files = {
   "sdk/src/contract/procedures.ts": `${GENERATED}
@@ -34,10 +33,13 @@ export interface ProcedureError ${printed(errorShape, "error")}
 `,
   "server/src/management/answer-schemas.ts": `${GENERATED}
 /**
- * The JSON Schemas of procedures' outputs, by the names of the procedures. A \`Date\` has the format \`date-time\`, and a bigint the
- * format \`bigint\`.
+ * The JSON Schemas of the outputs of procedures that are REST operations, by the names of the procedures. Every property is required. A
+ * \`Date\` has the format \`date-time\`, and a bigint the format \`bigint\`.
  */
-export const ANSWER_SCHEMAS = ${JSON.stringify(schemasOf(record, IN_REST))} as const;
+export const ANSWER_SCHEMAS = ${JSON.stringify(answers)} as const;
+
+/** The JSON Schemas of what several of them contain, by the names to which they refer. */
+export const SHARED_SCHEMAS = ${JSON.stringify(shared)} as const;
 `,
 };
 

@@ -4,15 +4,22 @@ import ts from "typescript";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 const ROUTER = "server/src/management/router.ts";
+const REST = "server/src/management/rest/rest-operations.ts";
 
 const { config } = ts.readConfigFile(`${root}server/tsconfig.json`, ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, `${root}server`);
 // The order of a union does not depend on what else the program has.
-const program = ts.createProgram([root + ROUTER], { ...options, stableTypeOrdering: true });
+const program = ts.createProgram([root + ROUTER, root + REST], { ...options, stableTypeOrdering: true });
 export const checker = program.getTypeChecker();
 
 export function routerType() {
   return checker.getDeclaredTypeOfSymbol(exportOf(ROUTER, "AppRouter"));
+}
+
+/** The full names of the procedures that are REST operations. */
+export function restProcedures() {
+  const { types } = checker.getDeclaredTypeOfSymbol(exportOf(REST, "RestProcedure"));
+  return types.map(({ value }) => value);
 }
 
 /** What a module of the router's program exports by a name. */

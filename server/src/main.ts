@@ -1,7 +1,6 @@
 import process from "node:process";
-import { BackgroundJobs } from "./start/background-jobs.ts";
+import { backgroundJobs } from "./start/background-jobs.ts";
 import { announce } from "./start/banner.ts";
-import { readEnvironmentFile } from "./start/environment-file.ts";
 import { createFirstUsers } from "./start/first-users.ts";
 import { openAccess } from "./start/open-access.ts";
 import { openLog } from "./start/open-log.ts";
@@ -12,14 +11,13 @@ import { openProcedures } from "./start/open-procedures.ts";
 import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
 import { openResponses } from "./start/open-responses.ts";
-import { readSettings } from "./start/read-settings.ts";
-import { readVersion } from "./start/read-version.ts";
+import { readSettings, readVersion } from "./start/read-settings.ts";
 import { RUNTIME } from "./start/runtime.ts";
-import { serve } from "./start/serve.ts";
+import { type Serving, serve } from "./start/serve.ts";
 import { type Shutdown, STOP_MS, stopOnSignals } from "./start/shutdown.ts";
 import type { Startup } from "./start/startup.ts";
 import { reportStartupFailure } from "./start/startup-failure.ts";
-import { supervise } from "./start/supervise.ts";
+import { supervise } from "./start/supervisor.ts";
 import { Teardown } from "./start/teardown.ts";
 import { workerProcess } from "./start/worker-process.ts";
 
@@ -27,8 +25,6 @@ import { workerProcess } from "./start/worker-process.ts";
 async function start(startup: Startup): Promise<void> {
   const { settings, worker } = startup;
   const { config } = settings;
-  let publicUrl = config.publicUrl;
-  let certificateExpiresAt: () => Date | null = () => null;
   let isStarted = false;
   const opened = await openModels(startup);
   const { catalog, transport } = opened;
@@ -43,32 +39,34 @@ async function start(startup: Startup): Promise<void> {
   }
   const access = await openAccess(startup, node, records);
   const gateway = openGateway(startup, opened, records.securityLog);
-  const parts = { node, records, responses, access, catalog, gateway, transport };
-  const procedures = openProcedures(startup, {
-    ...parts,
-    publicUrl: () => publicUrl,
-    certificateExpiresAt: () => certificateExpiresAt(),
-  });
-  const requests = await openRequests(startup, {
-    ...parts,
-    responses,
-    procedures,
-    publicUrl: () => publicUrl,
-    certificateExpiresAt: () => certificateExpiresAt(),
-  });
-  // With PORT=0 the address is known only now.
-  const serving = await serve(startup, requests, records.auditTail);
+  let serving: Serving | null = null;
+  const parts = {
+    ...{ node, records, responses, access, catalog, gateway, transport },
+    // With PORT=0 the address is known only once the service listens.
+    publicUrl: () => config.publicUrl ?? serving?.listensOn ?? null,
+    certificateExpiresAt: () => serving?.certificateExpiresAt() ?? null,
+  };
+  const procedures = openProcedures(startup, parts);
+  const requests = await openRequests(startup, { ...parts, procedures });
+  serving = await serve(startup, requests, records.auditTail);
   const { listensOn, serveWeb } = serving;
-  publicUrl ??= listensOn;
-  certificateExpiresAt = serving.certificateExpiresAt;
-  const own = { requests, dashboard, certificateExpiresAt, isStarted: () => isStarted };
-  serveWeb(await openManagement(startup, { ...parts, procedures, ...own }));
+  serveWeb(
+    await openManagement(startup, { ...parts, procedures, requests, dashboard, isStarted: () => isStarted }),
+  );
   startup.jobs.start();
 
   const demo = await createFirstUsers(startup, access);
   const models = catalog.models.map(({ id }) => id);
   const { serviceName, warnings } = config;
-  const facts = { serviceName, warnings, url: publicUrl, listensOn, database: node.label, models, demo };
+  const facts = {
+    serviceName,
+    warnings,
+    url: config.publicUrl ?? listensOn,
+    listensOn,
+    database: node.label,
+    models,
+    demo,
+  };
   isStarted = true;
   if (worker === null) announce(startup, facts);
   else worker.ready(facts);
@@ -87,7 +85,6 @@ async function main(): Promise<void> {
   const teardown = new Teardown();
   let shutdown: Shutdown | null = null;
   try {
-    readEnvironmentFile(process.env);
     const settings = await readSettings(process.env);
     const { config } = settings;
     const worker = workerProcess(process.env);
@@ -98,13 +95,13 @@ async function main(): Promise<void> {
     if (worker === null) {
       log.info({ version, runtime: RUNTIME, settings: config.logged }, "starting");
       for (const line of [...config.unknownSettings, ...config.warnings]) log.warn(line);
-      const exitCode = await supervise({ config, log, hasBanner, environment: process.env });
+      const exitCode = await supervise(config, { log, hasBanner }, process.env);
       if (exitCode !== null) process.exit(exitCode);
     } else log = log.child({ worker: worker.number });
     shutdown = stopOnSignals(config, log, teardown);
     worker?.stopWithSupervisor(shutdown);
     const clocks = { now: () => new Date(), monotonicMs: () => performance.now() };
-    const own = { log, hasBanner, jobs: new BackgroundJobs(log), teardown, shutdown, worker };
+    const own = { log, hasBanner, jobs: backgroundJobs(log), teardown, shutdown, worker };
     await start({ settings, version, folders: FOLDERS, ...own, ...clocks });
   } catch (error) {
     // A signal during the start has closed what the start was about to use. The shutdown ends the process.

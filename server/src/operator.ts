@@ -1,13 +1,17 @@
 import process from "node:process";
-import { runOperatorCommand } from "./cli/run.ts";
+import { operatorProgram, reportCommandFailure } from "./cli/run.ts";
 
 // A reader of a pipe has seen enough, such as `head`.
 process.stdout.on("error", () => process.exit());
-const code = await runOperatorCommand({
-  arguments: process.argv.slice(2),
+const run = {
   environment: process.env,
-  write: (text) => void process.stdout.write(text),
-  writeError: (text) => void process.stderr.write(text),
-});
-// A command that was done may have found something wrong, and has set a code for it.
-if (code !== 0) process.exitCode = code;
+  write: (text: string) => void process.stdout.write(text),
+  writeError: (text: string) => void process.stderr.write(text),
+};
+try {
+  await operatorProgram(run).parseAsync(process.argv);
+} catch (error) {
+  const code = reportCommandFailure(error, run);
+  if (code === null) throw error;
+  process.exitCode = code;
+}

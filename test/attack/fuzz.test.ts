@@ -17,7 +17,7 @@ import { type ScanLimits, scanObject } from "../../server/src/json/json-text.ts"
 import { isKeyString } from "../../server/src/keys/key-string.ts";
 import { clientAddress } from "../../server/src/networks/client-address.ts";
 import { parseAddress, parseNetworks } from "../../server/src/networks/networks.ts";
-import { readFilter, requireKnown } from "../../server/src/operations/audit-query.ts";
+import { readFilter, requireKnown } from "../../server/src/operations/audit.ts";
 import { chooseCoding } from "../../server/src/operations/content-coding.ts";
 import { readIdempotencyKey } from "../../server/src/request/idempotent-reply.ts";
 import { KEY_PREFIX, mintSecretString } from "../../server/src/secrets/secret-string.ts";

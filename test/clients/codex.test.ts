@@ -12,6 +12,9 @@ import { MODELS, openTarget, type Target } from "./target.ts";
 // The Codex CLI, which speaks the Responses API only. It runs without a terminal and without a network but the gateway.
 const MCP_SERVER = fileURLToPath(new URL("./programs/mcp-server.mjs", import.meta.url));
 
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 let target: Target;
 let codex: string;
 /** Codex refuses a home in the system's temporary folder. */
@@ -54,7 +57,7 @@ interface Item {
 }
 
 /** Runs `codex exec` and returns what it has done. */
-async function run(model: string, prompt: string): Promise<readonly Item[]> {
+async function run(model: string, prompt: string, options: readonly string[] = []): Promise<readonly Item[]> {
   const child = spawn(
     codex,
     [
@@ -65,6 +68,7 @@ async function run(model: string, prompt: string): Promise<readonly Item[]> {
       "--model",
       model,
       prompt,
+      ...options,
     ],
     {
       cwd: home,
@@ -105,6 +109,13 @@ describe.each(MODELS)("Codex with %s", (model) => {
       }),
     );
     expect(said(items)).toContain("from-codex");
+  });
+
+  it("sends an image", async () => {
+    const image = join(home, "pixel.png");
+    await writeFile(image, Buffer.from(PIXEL, "base64"));
+    expect(said(await run(model, "say hello", ["--image", image]))).toBe("Hello there.");
+    expect(JSON.stringify(target.stub.received.at(-1)?.body)).toContain(PIXEL.slice(0, 20));
   });
 
   it("calls a tool of an MCP server, which it offers in a namespace", async () => {

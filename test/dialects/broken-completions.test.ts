@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chat, chunks, messages, replayVendor, upstreamOf, whole } from "./dialect.ts";
+import { chat, chunks, messages, replayVendor, respond, streamText, upstreamOf, whole } from "./dialect.ts";
 
 // Chat completions that servers should not give, and what a client of the Messages API is told then.
 const other = replayVendor("https://models.example/v1/chat/completions");
@@ -53,6 +53,14 @@ describe("a chat completion for a client of Anthropic", () => {
     await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(MALFORMED);
   });
 
+  it("ends its turn if the server tells of calls that it has not made", async () => {
+    other.answers(200, completion([], "no call"));
+    expect(await whole(messages(openai, "m", MESSAGE))).toMatchObject({
+      stop_reason: "end_turn",
+      content: [{ type: "text", text: "no call" }],
+    });
+  });
+
   it("is a failure if a call has no name", async () => {
     other.answers(200, completion([{ id: "a", type: "function", function: { name: "", arguments: "{}" } }]));
     await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(MALFORMED);
@@ -79,5 +87,22 @@ describe("a stream of chat completion chunks", () => {
   it("is a failure if it tells an error", async () => {
     other.streams('data: {"error":{"message":"no"}}\n\n');
     await expect(chunks(chat(openai, "m", { ...MESSAGE, stream: true }))).rejects.toMatchObject(MALFORMED);
+  });
+});
+
+describe("a chat completion that is cut off at the beginning of a call", () => {
+  const chunk = (delta: object, finish: string | null = null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  const called = { index: 0, id: "a", type: "function", function: { name: "w", arguments: "" } };
+
+  it.each([
+    ["length", { status: "incomplete", arguments: "" }],
+    // A tool without parameters may be called without arguments.
+    ["tool_calls", { status: "completed", arguments: "{}" }],
+  ])("does not have the call's tool run, where it ends with %s", async (finish, call) => {
+    other.streams(chunk({ tool_calls: [called] }), chunk({}, finish), "data: [DONE]\n\n");
+    const text = await streamText(respond(openai, "m", { input: "hi", stream: true }));
+    const done = text.split("\n").filter((line) => line.includes('"type":"response.output_item.done"'));
+    expect(done.map((line) => JSON.parse(line.slice("data: ".length)).item)).toMatchObject([call]);
   });
 });

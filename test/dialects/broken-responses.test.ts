@@ -8,11 +8,12 @@ import type { WireAnswer } from "../../server/src/upstream/dialect.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { responsesRequest } from "../../server/src/wire/responses/responses-request.ts";
 import { FetchTransport } from "../fixtures/fetch-transport.ts";
-import { CREDENTIAL, chat, chunks, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
+import { CREDENTIAL, chat, chunks, replayVendor, respond, streamText, upstreamOf, whole } from "./dialect.ts";
 
 // Responses that upstreams should not give, and what a client is told then.
 const vendor = replayVendor("https://models.example/v1/responses");
 const upstream = upstreamOf("openai-responses", { baseUrl: "https://models.example/v1" });
+const HI = { messages: [{ role: "user", content: "x" }] };
 const MALFORMED = { failure: { code: "upstream_error" } };
 const USAGE = {
   input_tokens: 10,
@@ -143,7 +144,46 @@ describe("a response of an upstream", () => {
   it.each(["in_progress", "cancelled", "queued"])("that is %s is no answer", async (status) => {
     vendor.answers(200, response({ status }));
     await expect(respond(upstream, "inner", { input: "x" })).rejects.toMatchObject(MALFORMED);
+    await expect(chat(upstream, "inner", HI)).rejects.toMatchObject(MALFORMED);
   });
+
+  it("may be kept alive before it begins", async () => {
+    const completed = { type: "response.completed", response: response({}) };
+    vendor.streams(events({ type: "keepalive" }, CREATED, DONE, completed));
+    const text = await textOf({});
+    expect(text).not.toContain("keepalive");
+    expect([...text.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => number)).toEqual([
+      "0",
+      "1",
+      "2",
+    ]);
+  });
+
+  it("may have its items only in its last event, also for other formats", async () => {
+    const call = { id: "fc_1", type: "function_call", call_id: "call_1", name: "weather", arguments: "{}" };
+    vendor.streams(
+      events(CREATED, { type: "response.completed", response: response({ output: [ITEM, call] }) }),
+    );
+    const text = await streamText(chat(upstream, "inner", { ...HI, stream: true }));
+    expect(text).toContain('"content":"so far"');
+    expect(text).toContain('"name":"weather"');
+    expect(text).toContain('"finish_reason":"tool_calls"');
+  });
+
+  it.each(["cyber_policy", "bio_policy", "content_policy_violation", "image_content_policy_violation"])(
+    "that is refused with %s is the client's to change, and no fault of the upstream",
+    async (code) => {
+      const failed = { status: "failed", error: { code, message: "This is not allowed." } };
+      vendor.streams(events(CREATED, { type: "response.failed", response: response(failed) }));
+      const refused = { status: 400, failure: { code: "invalid_request", message: "This is not allowed." } };
+      await expect(
+        streamText(respond(upstream, "inner", { input: "x", stream: true })),
+      ).rejects.toMatchObject(refused);
+      await expect(streamText(chat(upstream, "inner", { ...HI, stream: true }))).rejects.toMatchObject(
+        refused,
+      );
+    },
+  );
 
   it("is malformed if it is nested too deeply to be written", async () => {
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;

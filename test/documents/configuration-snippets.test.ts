@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { Authority, hasOpenSsl } from "../fixtures/certificate.ts";
+import { freePort } from "../fixtures/redis.ts";
 import { startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { readDocument, SNIPPETS, type Snippet, snippetsIn } from "./snippets.ts";
@@ -71,13 +73,20 @@ describe("snippets", () => {
     expect(unknown).toEqual([]);
   });
 
-  it.skipIf(!existsSync(NGINX)).each(named(snippetsIn("nginx")))(
+  it.skipIf(!existsSync(NGINX) || !hasOpenSsl).each(named(snippetsIn("nginx")))(
     "$name is accepted by nginx",
     async ({ code }) => {
+      using authority = new Authority();
       const folder = await mkdtemp(join(tmpdir(), "ostiary-nginx-"));
       try {
         const path = join(folder, "nginx.conf");
-        await writeFile(path, `pid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\n${code}}\n`);
+        const { cert, key } = authority.sign();
+        await writeFile(join(folder, "tls.crt"), cert);
+        await writeFile(join(folder, "tls.key"), key);
+        const server = code
+          .replaceAll("/etc/nginx/", `${folder}/`)
+          .replace("listen 443", `listen 127.0.0.1:${await freePort()}`);
+        await writeFile(path, `pid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\n${server}}\n`);
         expect(() => execFileSync(NGINX, ["-t", "-c", path, "-p", folder], { stdio: "pipe" })).not.toThrow();
       } finally {
         await rm(folder, { recursive: true, force: true });

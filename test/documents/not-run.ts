@@ -25,10 +25,6 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     reason: "Runs until stopped. test/integration/newcomer.test.ts starts the service.",
   },
   {
-    command: /^OSTIARY_OPERATOR_EMAIL=.* npm start$/,
-    reason: "Runs until stopped. test/fixtures/operator.ts does it.",
-  },
-  {
     command: /^npm run (dev|check|bench|check-package|procedures|reference)( |$)/,
     reason: "Long-running commands for contributors; .ci/run runs the checks.",
   },
@@ -50,6 +46,10 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
   {
     command: /^(kubectl|helm) /,
     reason: "Needs a cluster. test/deployment/chart.test.ts renders the chart and checks its objects.",
+  },
+  {
+    command: /^(dpkg --add-architecture|apt-get install qemu|OSTIARY_TEST_PLATFORM=)/,
+    reason: "Changes the system, and takes minutes under emulation.",
   },
   {
     command: /^(systemctl |cp deploy\/systemd|install -m 600 |npm install --prefix \/opt)/,

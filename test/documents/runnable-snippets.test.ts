@@ -95,7 +95,9 @@ describe("shell snippets", () => {
   });
 
   it.each(WITH_COMMANDS)("of $document run, in one shell", async ({ document, commands }) => {
-    const isForOperators = commands.some((command) => command.includes("operator --"));
+    const isForOperators = commands.some((command) =>
+      /^npx ostiary-server operator |operator -- /m.test(command),
+    );
     const script = ["set -euo pipefail", ...commands.map(withExpectedOutcome)].join("\n");
     const ran = await run("bash", ["-xc", await substituted(script, document)], {
       OSTIARY_MANAGEMENT_TOKEN: isForOperators ? operatorToken : account.token,

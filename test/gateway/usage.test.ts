@@ -149,6 +149,16 @@ describe("the usage of a message", () => {
     });
   });
 
+  it("has the tokens of thoughts, which may have a price of their own", () => {
+    const output_tokens_details = { thinking_tokens: 40 };
+    expect(readMessagesUsage({ input_tokens: 1, output_tokens: 50, output_tokens_details })).toStrictEqual({
+      promptTokens: 1,
+      completionTokens: 50,
+      cachedTokens: 0,
+      reasoningTokens: 40,
+    });
+  });
+
   it("counts writes of an untold time as those for 5 minutes, and parts without their total", () => {
     expect(
       readMessagesUsage({ input_tokens: 1, cache_creation_input_tokens: 30, output_tokens: 0 }),
@@ -184,6 +194,8 @@ describe("the usage of a message", () => {
     for (const name of ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"]) {
       expect(readMessagesUsage({ ...base, cache_creation: { [name]: count } })).toBeNull();
     }
+    const output_tokens_details = { thinking_tokens: count };
+    expect(readMessagesUsage({ ...base, output_tokens_details })).toBeNull();
   });
 
   it("is unknown where no input is told", () => {

@@ -28,6 +28,7 @@ interface BadRequest {
   readonly status: number;
   readonly code: string;
   readonly param?: string;
+  readonly message?: string;
 }
 
 const json = (value: unknown) => JSON.stringify(value);
@@ -78,6 +79,22 @@ const badRequests: readonly BadRequest[] = [
     status: 400,
     code: "invalid_request",
     param: "stream",
+  },
+  {
+    name: "a tool choice that is none",
+    body: json({ model: "sandbox/echo", messages, tool_choice: 5 }),
+    status: 400,
+    code: "invalid_request",
+    param: "tool_choice",
+    message: "tool_choice: must be a text, or an object with a type",
+  },
+  {
+    name: "a stop sequence that is none",
+    body: json({ model: "sandbox/echo", messages, stop: { a: 1 } }),
+    status: 400,
+    code: "invalid_request",
+    param: "stop",
+    message: "stop: must be a text, or an array of texts",
   },
   {
     name: "an unknown model",
@@ -186,7 +203,7 @@ describe("a bad request", () => {
       code: bad.code,
       type: "invalid_request_error",
       param: bad.param ?? null,
-      message: expect.stringMatching(/\S.{10,}/),
+      message: bad.message ?? expect.stringMatching(/\S.{10,}/),
     });
     if (bad.status === 405) expect(response.headers.get("allow")).toMatch(/GET|POST/);
   });
@@ -198,6 +215,23 @@ describe("a bad request", () => {
     const { data } = await response.json();
     expect(data.length).toBeGreaterThan(10);
     expect(data.every((entry: { status: number }) => entry.status < 500)).toBe(true);
+  });
+});
+
+describe("a seed", () => {
+  it.each([
+    ["9223372036854775807", 200],
+    ["-9223372036854775808", 200],
+    ["1.5", 400],
+    ["1e300", 400],
+  ])("of %s is answered %i", async (seed, status) => {
+    const answer = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: `{"model":"sandbox/echo","messages":${json(messages)},"seed":${seed}}`,
+    });
+    expect(answer.status).toBe(status);
+    if (status === 400) expect((await answer.json()).error.param).toBe("seed");
   });
 });
 

@@ -290,6 +290,34 @@ describe("credit", () => {
       expect(entries[0]?.costNanoUsd).toBe(1_500n * 1_000n + 10_000n);
     }
   });
+
+  it.each([
+    [
+      "chat/completions",
+      (text: object) => {
+        const part = { type: "image_url", image_url: { url: "https://example.com/a.png" }, ...text };
+        return { messages: [{ role: "user", content: [part] }], max_tokens: 16 };
+      },
+    ],
+    [
+      "responses",
+      (text: object) => {
+        const part = { type: "input_image", image_url: "https://example.com/a.png", ...text };
+        return { input: [{ role: "user", content: [part] }], max_output_tokens: 16, store: false };
+      },
+    ],
+  ])("holds credit for an image whose part has a text as well, at %s", async (path, bodyOf) => {
+    // Enough for the bytes of the request and its answer.
+    const owner = await credit.ownerWith(1_000_000n);
+    for (const text of [{}, { text: "" }]) {
+      const answer = await fetch(`${credit.baseUrl}/v1/${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "acme/chat", ...bodyOf(text) }),
+      });
+      expect(answer.status).toBe(402);
+    }
+  });
 });
 
 describe.skipIf(!isDistributed)("credit that several nodes spend", () => {

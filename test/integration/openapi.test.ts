@@ -177,11 +177,12 @@ const FORMATS = {
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
 };
 
-/** A validator of a schema, which allows no other properties than those that are described. */
-function validatorOf(schema: unknown) {
+/** A validator of a schema of the document, which allows no other properties than those that are described. */
+function validatorOf(schema: object) {
   const ajv = new Ajv2020({ allErrors: true, strictTypes: false, formats: FORMATS });
+  ajv.addKeyword("components");
   return ajv.compile(
-    JSON.parse(JSON.stringify(schema), (_, value) =>
+    JSON.parse(JSON.stringify({ ...schema, components: document.components }), (_, value) =>
       value !== null && typeof value === "object" && value.type === "object" && "properties" in value
         ? { ...value, additionalProperties: false }
         : value,

@@ -124,6 +124,11 @@ describe("sandbox tools", () => {
     expect(JSON.parse(call.function.arguments)).toEqual({ city: "one two three" });
   });
 
+  it.each(["string", "array", "nonsense"])("get an object, also by a schema of type %s", async (type) => {
+    const [call] = await calls({ tools: [tool("odd", { type })], tool_choice: "required" });
+    expect(JSON.parse(call.function.arguments)).toEqual({});
+  });
+
   it("are streamed in pieces, with an index on each", async () => {
     const fields = { tools, ...said("get_weather get_time") };
     const deltas = (await streamed(fields)).flatMap((chunk) => chunk.choices[0].delta.tool_calls ?? []);

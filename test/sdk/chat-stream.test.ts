@@ -37,6 +37,18 @@ function runWithBadKey(code: string) {
   return { status, stderr };
 }
 
+describe("a chunk without choices", () => {
+  it("is passed over by the whole answer", async () => {
+    const tick = { id: "c", object: "chat.completion.chunk", created: 1, model: "m" };
+    const end = choice({ content: "Hello" }, { finish_reason: "stop" });
+    const stream = streaming(tick, end, { ...tick, choices: null, usage: { total_tokens: 3 } });
+    expect(await stream.chat.completions.stream(ask).finalCompletion()).toMatchObject({
+      choices: [{ message: { content: "Hello" } }],
+      usage: { total_tokens: 3 },
+    });
+  });
+});
+
 describe("an error of a stream with events", () => {
   it("that nobody awaits or listens for ends the process", () => {
     const { status, stderr } = runWithBadKey('client.chat.completions.stream(ask).on("content", () => {});');

@@ -68,6 +68,12 @@ describe("the SDK's command line", () => {
     expect(silent.stderr).toContain("There is no prompt");
   });
 
+  it("refuses options that are no numbers", async () => {
+    const warm = await run(["chat", "sandbox/echo", "hi", "--temperature", "warm"]);
+    expect(warm).toMatchObject({ code: 2, stdout: "" });
+    expect(warm.stderr).toContain('"warm" is not a number.');
+  });
+
   it("takes dates, of which the last is included", async () => {
     await run(["chat", "sandbox/echo", "one"]);
     const today = new Date().toISOString().slice(0, 10);

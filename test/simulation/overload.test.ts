@@ -1,5 +1,6 @@
 import pino from "pino";
 import { describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/contract/account.ts";
 import { Overload } from "../../server/src/request/overload.ts";
 
 const TICK_MS = 20;
@@ -15,6 +16,8 @@ class Process {
   served = 0;
   refused = 0;
   longestTurnMs = 0;
+  /** Requests refused by account; those of no known key are under `null`. */
+  readonly refusedOf = new Map<AccountId | null, number>();
   readonly #overload = new Overload({ monotonicMs: () => this.nowMs, log: LOG });
   #dueMs = TICK_MS;
   readonly #cost: typeof COST;
@@ -23,16 +26,21 @@ class Process {
     this.#cost = cost;
   }
 
-  turn(requests: number): void {
+  /** A turn of the event loop in which a request of each of `accounts` has arrived. */
+  turn(accounts: readonly (AccountId | null)[]): void {
     const beganMs = this.nowMs;
-    for (let index = 0; index < requests; index++) {
-      const isServed = this.#overload.arrived() === null;
+    for (const account of accounts) {
+      const isServed = this.#overload.arrived(() => account) === null;
       this.nowMs += isServed ? this.#cost.servedMs : this.#cost.refusedMs;
       if (isServed) {
         this.#overload.served();
         this.served++;
-      } else this.refused++;
+      } else {
+        this.refused++;
+        this.refusedOf.set(account, (this.refusedOf.get(account) ?? 0) + 1);
+      }
     }
+    const requests = accounts.length;
     this.longestTurnMs = Math.max(this.longestTurnMs, this.nowMs - beganMs);
     if (requests === 0) this.nowMs = Math.max(this.nowMs + 1, this.#dueMs);
     if (this.nowMs < this.#dueMs) return;
@@ -40,19 +48,37 @@ class Process {
     this.#dueMs = this.nowMs + TICK_MS;
   }
 
-  /** Requests at a steady rate, whether or not earlier ones are answered: each client has at most one under way. */
+  /** Requests of one account at a steady rate, whether or not earlier ones are answered: each client has at most one under way. */
   load(perSecond: number, seconds: number, clients = Number.POSITIVE_INFINITY): void {
+    this.loads([{ account: ACCOUNT, perSecond, clients }], seconds);
+  }
+
+  /** The same of several accounts. Those that arrive in one turn come in the order given. */
+  loads(loads: readonly Load[], seconds: number): void {
     const endMs = this.nowMs + seconds * 1_000;
-    let dueRequests = 0;
+    const due = loads.map(() => 0);
     for (let lastMs = this.nowMs; this.nowMs < endMs; ) {
-      dueRequests += ((this.nowMs - lastMs) / 1_000) * perSecond;
+      const passedMs = this.nowMs - lastMs;
       lastMs = this.nowMs;
-      const requests = Math.min(Math.floor(dueRequests), clients);
-      dueRequests -= requests;
-      this.turn(requests);
+      const arrived = loads.flatMap(({ account, perSecond, clients = Number.POSITIVE_INFINITY }, index) => {
+        const all = (due[index] ?? 0) + (passedMs / 1_000) * perSecond;
+        const requests = Math.min(Math.floor(all), clients);
+        due[index] = all - requests;
+        return Array<AccountId | null>(requests).fill(account);
+      });
+      this.turn(arrived);
     }
   }
 }
+
+interface Load {
+  readonly account: AccountId | null;
+  readonly perSecond: number;
+  readonly clients?: number;
+}
+
+const ACCOUNT = "account" as AccountId;
+const accountsOf = (count: number) => Array<AccountId>(count).fill(ACCOUNT);
 
 describe("a process under more load than it can serve", () => {
   for (const times of [1.5, 2, 3]) {
@@ -100,15 +126,63 @@ describe("a process under more load than it can serve", () => {
 
   it("refuses nothing of 150 clients that each wait for their answer", () => {
     const process = new Process();
-    for (let turn = 0; turn < 1_000; turn++) process.turn(150);
+    for (let turn = 0; turn < 1_000; turn++) process.turn(accountsOf(150));
     expect(process.refused).toBe(0);
   });
 
   it("refuses nothing of a single burst", () => {
     const process = new Process();
     process.load(0.2 * CAPACITY, 1);
-    process.turn(2_000);
+    process.turn(accountsOf(2_000));
     process.load(0.2 * CAPACITY, 5);
     expect(process.refused).toBe(0);
+  });
+
+  describe("that one account sends", () => {
+    const other = "other" as AccountId;
+
+    for (const who of [ACCOUNT, null]) {
+      it(`refuses nothing of an account that sends little, beside ${who === null ? "strangers" : "another account"}`, () => {
+        const process = new Process();
+        process.loads([{ account: who, perSecond: 3 * CAPACITY }], 3);
+        process.served = 0;
+        process.loads(
+          [
+            { account: who, perSecond: 3 * CAPACITY },
+            { account: other, perSecond: 0.05 * CAPACITY },
+          ],
+          30,
+        );
+        expect(process.refusedOf.get(other) ?? 0).toBe(0);
+        expect(process.refusedOf.get(who)).toBeGreaterThan(0);
+        expect(process.served / (30 * CAPACITY)).toBeGreaterThan(0.7);
+      });
+    }
+
+    it("refuses nothing of a hundred small accounts beside three large ones", () => {
+      const process = new Process();
+      const large = ["a", "b", "c"].map((name) => ({ account: name as AccountId, perSecond: CAPACITY }));
+      const small = Array.from({ length: 100 }, (_, index) => ({
+        account: `small ${index}` as AccountId,
+        perSecond: 0.002 * CAPACITY,
+      }));
+      process.loads(large, 3);
+      process.loads([...large, ...small], 30);
+      expect(small.map(({ account }) => process.refusedOf.get(account) ?? 0)).toEqual(small.map(() => 0));
+      const refused = large.map(({ account }) => process.refusedOf.get(account) ?? 0);
+      expect(Math.min(...refused)).toBeGreaterThan(0.8 * Math.max(...refused));
+    });
+
+    it("serves accounts that all send too much alike", () => {
+      const process = new Process();
+      const many = { account: ACCOUNT, perSecond: 2 * CAPACITY };
+      const fewer = { account: other, perSecond: CAPACITY };
+      process.loads([many, fewer], 3);
+      process.refusedOf.clear();
+      process.loads([many, fewer], 30);
+      const servedOf = ({ account, perSecond }: typeof many) =>
+        30 * perSecond - (process.refusedOf.get(account) ?? 0);
+      expect(servedOf(fewer) / servedOf(many)).toBeGreaterThan(0.7);
+    });
   });
 });

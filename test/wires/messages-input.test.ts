@@ -70,6 +70,8 @@ const WRONG: readonly (readonly [object, string])[] = [
   [{ thread: { type: "create" } }, "thread"],
   [{ thread: { type: "continue", previous_message_id: "msg_1" } }, "thread"],
   [{ MAX_TOKENS: 5 }, "max_tokens"],
+  [{ System: "x" }, "system"],
+  [{ Thread: { type: "create" } }, "thread"],
 ];
 
 /** What other upstreams than Anthropic's can't be told. */

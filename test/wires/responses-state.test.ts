@@ -69,6 +69,22 @@ describe("a stored response", () => {
     expect(items.data).toHaveLength(1);
   });
 
+  it.each([undefined, null, []])(
+    "is continued without anything new, as with an input of %s",
+    async (input) => {
+      says("two");
+      const { id } = await running.ask({ input: "one" });
+      says("and more");
+      const { output, status } = await running.ask({ previous_response_id: id, input });
+      expect(status).toBe("completed");
+      expect(output[0].content[0].text).toBe("and more");
+      expect(sentTo(running.chat).messages).toEqual([
+        { role: "user", content: "one" },
+        { role: "assistant", content: "two" },
+      ]);
+    },
+  );
+
   it("has items that a request may refer to, as the AI SDK does in its second turn", async () => {
     running.answers.chat = streamsChunks([
       chunk({ reasoning_content: "hmm" }),

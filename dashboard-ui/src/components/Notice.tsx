@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { errorTextOf } from "../api/errors.ts";
-import { CircleAlert, TriangleAlert } from "../icons/notices.ts";
+import { CircleAlert, CircleCheck, TriangleAlert } from "../icons/notices.ts";
 import { Button } from "./Button.tsx";
 import { classes } from "./classes.ts";
 import { EmptyArt, type EmptyKind } from "./EmptyArt.tsx";
@@ -8,22 +8,22 @@ import styles from "./Notice.module.css";
 import { Skeleton } from "./Skeleton.tsx";
 import { Spinner } from "./Spinner.tsx";
 
-const TONES = { error: styles.noticeError, warning: styles.noticeWarning };
+const TONES = {
+  good: { look: styles.noticeGood, Icon: CircleCheck },
+  warning: { look: styles.noticeWarning, Icon: TriangleAlert },
+  error: { look: styles.noticeError, Icon: CircleAlert },
+};
 
-export function Notice({
-  tone,
-  children,
-}: {
-  readonly tone: "warning" | "error";
+interface NoticeProps {
+  readonly tone: keyof typeof TONES;
   readonly children: ReactNode;
-}) {
+}
+
+export function Notice({ tone, children }: NoticeProps) {
+  const { look, Icon } = TONES[tone];
   return (
-    <div className={classes(styles.notice, TONES[tone])} role={tone === "error" ? "alert" : "status"}>
-      {tone === "error" ? (
-        <CircleAlert size={16} aria-hidden="true" />
-      ) : (
-        <TriangleAlert size={16} aria-hidden="true" />
-      )}
+    <div className={classes(styles.notice, look)} role={tone === "error" ? "alert" : "status"}>
+      <Icon size={16} aria-hidden="true" />
       <div className={styles.body}>{children}</div>
     </div>
   );

@@ -1,6 +1,7 @@
 import { Toast } from "@base-ui/react/toast";
 import { useEffect, useRef } from "react";
-import { CircleCheck, X } from "../icons/icons.ts";
+import { X } from "../icons/icons.ts";
+import { CircleCheck } from "../icons/notices.ts";
 import { IconButton } from "./Button.tsx";
 import styles from "./Toasts.module.css";
 import type { ToastMessage } from "./toast.ts";

@@ -61,10 +61,6 @@ export const ChevronsUpDown = /* @__PURE__ */ icon([
   ["path", { d: "m7 15 5 5 5-5" }],
   ["path", { d: "m7 9 5-5 5 5" }],
 ]);
-export const CircleCheck = /* @__PURE__ */ icon([
-  ["circle", { cx: "12", cy: "12", r: "10" }],
-  ["path", { d: "m16 9-5.5 5.5L8 12" }],
-]);
 export const CircleUserRound = /* @__PURE__ */ icon([
   ["path", { d: "M17.925 20.056a6 6 0 0 0-11.851.001" }],
   ["circle", { cx: "12", cy: "11", r: "4" }],

@@ -24,10 +24,9 @@ import { ACCESS_FILE, configurationFile, DATABASE_USER } from "./settings.ts";
 export async function openCluster(folders: Folders, runner: Runner, socketFolder: string): Promise<string> {
   await requireOwnCluster(folders);
   const version = await readFile(join(folders.cluster, "PG_VERSION"), "utf8").catch(missing);
-  const password =
-    version === null ? await makeCluster(folders, runner, socketFolder) : await readPassword(folders);
-  if (version !== null) requireVersion(folders, runner, Number(version.trim()));
-  return password;
+  if (version === null) return makeCluster(folders, runner, socketFolder);
+  requireVersion(folders, runner, Number(version.trim()));
+  return readPassword(folders);
 }
 
 /**

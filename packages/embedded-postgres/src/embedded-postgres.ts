@@ -2,13 +2,13 @@ import { findBinaries } from "./binaries.ts";
 import { openCluster, prepareCluster } from "./cluster.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import { makeSocketFolder, openFolders, PORT } from "./folders.ts";
+import { keepRunning } from "./keep-running.ts";
 import { clearLeftovers, clusterMarker } from "./leftovers.ts";
-import { LogFile } from "./log-file.ts";
-import { GUARD_SCRIPT, OrphanGuard } from "./orphan-guard.ts";
+import { beginLogFile } from "./log-file.ts";
+import { GUARD_SCRIPT, startOrphanGuard } from "./orphan-guard.ts";
 import { Postmaster } from "./postmaster.ts";
 import { findRunner } from "./runner.ts";
 import { DATABASE_NAME, DATABASE_USER } from "./settings.ts";
-import { Supervisor } from "./supervisor.ts";
 
 export { EmbeddedPostgresError };
 
@@ -62,31 +62,33 @@ async function start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres
   const runner = await findRunner(folders, native);
   const socketFolder = await makeSocketFolder(folders.dataDir, runner.owner, runner.reachesDataDir);
   const password = await openCluster(folders, runner, socketFolder);
-  const logFile = await LogFile.begin(folders.logFile);
+  const logFile = await beginLogFile(folders.logFile);
   const marker = await clusterMarker(folders.cluster);
 
   const args = ["-D", runner.clusterArgument(folders.cluster), "-c", `cluster_name=${marker}`];
   const command = runner.command("postgres", args, folders.cluster);
-  const guard = new OrphanGuard(runner.script(GUARD_SCRIPT), marker, log);
+  const guard = startOrphanGuard(runner.script(GUARD_SCRIPT), marker, log);
   const launch = async (abort: AbortSignal) => {
     await clearLeftovers({ cluster: folders.cluster, socketFolder, marker, log });
     await prepareCluster(folders, runner, socketFolder);
     return Postmaster.start(command, { cluster: folders.cluster, log: logFile, guard, abort });
   };
 
+  const end = () => {
+    guard.stop();
+    logFile.end();
+  };
   try {
-    const supervisor = await Supervisor.start(launch, log);
+    const server = await keepRunning(launch, log);
     return {
       connection: { host: socketFolder, port: PORT, user: DATABASE_USER, password, database: DATABASE_NAME },
       stop: async () => {
-        await supervisor.stop();
-        guard.stop();
-        logFile.end();
+        await server.stop();
+        end();
       },
     };
   } catch (error) {
-    guard.stop();
-    logFile.end();
+    end();
     throw error;
   }
 }

@@ -7,9 +7,9 @@ import { SOCKET_NAME } from "./folders.ts";
 import { pollUntil } from "./poll.ts";
 import { processesMarked } from "./process-table.ts";
 
-const FAST_SHUTDOWN_MS = 60_000;
-const ORPHANS_END_MS = 2_000;
-const KILL_MS = 5_000;
+const FAST_SHUTDOWN_TIMEOUT_MS = 60_000;
+const ORPHANS_TIMEOUT_MS = 2_000;
+const KILL_TIMEOUT_MS = 5_000;
 
 export interface Remains {
   readonly cluster: string;
@@ -40,13 +40,13 @@ export async function clearLeftovers(remains: Remains): Promise<void> {
     if (running.includes(postmaster)) {
       log("an embedded PostgreSQL of an earlier run is still there: stopping it");
       signal([postmaster], "SIGINT", cluster);
-      await pollUntil(noneRuns, FAST_SHUTDOWN_MS);
+      await pollUntil(noneRuns, FAST_SHUTDOWN_TIMEOUT_MS);
     }
     // Without their postmaster they end by themselves once idle.
-    await pollUntil(noneRuns, ORPHANS_END_MS);
+    await pollUntil(noneRuns, ORPHANS_TIMEOUT_MS);
     for (const last of ["SIGQUIT", "SIGKILL"] as const) {
       signal(await processesMarked(marker), last, cluster);
-      if (await pollUntil(noneRuns, KILL_MS)) break;
+      if (await pollUntil(noneRuns, KILL_TIMEOUT_MS)) break;
     }
     const [survivor] = await processesMarked(marker);
     if (survivor !== undefined) {

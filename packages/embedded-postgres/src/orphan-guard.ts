@@ -32,75 +32,68 @@ for step in INT:60 QUIT:10 KILL:10; do
 done
 `;
 
+export type OrphanGuard = ReturnType<typeof startOrphanGuard>;
+
 /**
- * A process beside the server that ends the server when the service is killed. It begins with a fast shutdown, which writes
+ * Starts a process beside the server that ends the server when the service is killed. It begins with a fast shutdown, which writes
  * everything to disk. It runs as the server's user, who may always signal the server.
+ *
+ * @param command runs {@link GUARD_SCRIPT}.
+ * @param marker see {@link clusterMarker}.
  */
-export class OrphanGuard {
-  readonly #command: Command;
-  readonly #marker: string;
-  readonly #log: (message: string) => void;
-  #child: ChildProcess | null = null;
-  #watched: number | null = null;
-  #restartMs = FIRST_RESTART_MS;
-  #restart: NodeJS.Timeout | null = null;
-  #isStopped = false;
+export function startOrphanGuard(command: Command, marker: string, log: (message: string) => void) {
+  let child: ChildProcess | null = null;
+  let watched: number | null = null;
+  let restartMs = FIRST_RESTART_MS;
+  let restart: NodeJS.Timeout | undefined;
+  let isStopped = false;
 
-  /** `command` runs {@link GUARD_SCRIPT}; `marker`: see {@link clusterMarker}. */
-  constructor(command: Command, marker: string, log: (message: string) => void) {
-    this.#command = command;
-    this.#marker = marker;
-    this.#log = log;
-    this.#start();
-  }
+  const tell = () => child?.stdin?.write(`${watched ?? ""}\n`);
 
-  /** Sets the server to end; `null` if none runs. */
-  watch(pid: number | null): void {
-    this.#watched = pid;
-    this.#tell();
-  }
-
-  /** Ends the guard, and a server that is still watched. */
-  stop(): void {
-    this.#isStopped = true;
-    if (this.#restart !== null) clearTimeout(this.#restart);
-    this.#child?.stdin?.end();
-  }
-
-  #start(): void {
-    try {
-      const { file, args } = this.#command;
-      const child = spawn(file, [...args], {
-        ...spawnOptions(this.#command),
-        stdio: ["pipe", "ignore", "ignore"],
-      });
-      this.#child = child;
-      child.once("error", (error) => this.#ended(child, error.message));
-      child.once("exit", (code, signal) => this.#ended(child, signal ?? `exit code ${code}`));
-      // A guard that has ended breaks the pipe. The `exit` event reports it.
-      child.stdin?.on("error", () => {});
-      child.unref();
-      child.stdin?.write(`${this.#marker}\n`);
-      this.#tell();
-    } catch (error) {
-      // Deno throws what Node reports as an event.
-      this.#ended(null, error instanceof Error ? error.message : String(error));
-    }
-  }
-
-  #tell(): void {
-    this.#child?.stdin?.write(`${this.#watched ?? ""}\n`);
-  }
-
-  #ended(child: ChildProcess | null, reason: string): void {
+  const ended = (which: ChildProcess | null, reason: string) => {
     // An exit may follow an error.
-    if (this.#child !== child || this.#isStopped) return;
-    this.#child = null;
-    this.#log(
+    if (child !== which || isStopped) return;
+    child = null;
+    log(
       `the process that ends the embedded PostgreSQL if the service is killed has ended (${reason}): starting it again`,
     );
-    this.#restart = setTimeout(() => this.#start(), this.#restartMs);
-    this.#restart.unref();
-    this.#restartMs = Math.min(this.#restartMs * 2, MAX_RESTART_MS);
-  }
+    restart = setTimeout(start, restartMs);
+    restart.unref();
+    restartMs = Math.min(restartMs * 2, MAX_RESTART_MS);
+  };
+
+  const start = () => {
+    try {
+      const started = spawn(command.file, [...command.args], {
+        ...spawnOptions(command),
+        stdio: ["pipe", "ignore", "ignore"],
+      });
+      child = started;
+      started.once("error", (error) => ended(started, error.message));
+      started.once("exit", (code, signal) => ended(started, signal ?? `exit code ${code}`));
+      // A guard that has ended breaks the pipe. The `exit` event reports it.
+      started.stdin.on("error", () => {});
+      started.unref();
+      started.stdin.write(`${marker}\n`);
+      tell();
+    } catch (error) {
+      // Deno throws what Node reports as an event.
+      ended(null, error instanceof Error ? error.message : String(error));
+    }
+  };
+
+  start();
+  return {
+    /** Sets the server to end; `null` if none runs. */
+    watch: (pid: number | null) => {
+      watched = pid;
+      tell();
+    },
+    /** Ends the guard, and a server that is still watched. */
+    stop: () => {
+      isStopped = true;
+      clearTimeout(restart);
+      child?.stdin?.end();
+    },
+  };
 }

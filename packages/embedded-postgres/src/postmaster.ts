@@ -7,9 +7,9 @@ import type { LogFile } from "./log-file.ts";
 import type { OrphanGuard } from "./orphan-guard.ts";
 import { pollUntil } from "./poll.ts";
 
-const READY_MS = 10 * 60_000;
-const FAST_SHUTDOWN_MS = 60_000;
-const IMMEDIATE_SHUTDOWN_MS = 10_000;
+const READY_TIMEOUT_MS = 10 * 60_000;
+const FAST_SHUTDOWN_TIMEOUT_MS = 60_000;
+const IMMEDIATE_SHUTDOWN_TIMEOUT_MS = 10_000;
 
 export interface PostmasterParts {
   /** The data directory of the server. */
@@ -55,10 +55,10 @@ export class Postmaster {
     const postmaster = await Postmaster.#spawn(command, log, guard);
     const isReady = async () =>
       postmaster.#ended || abort.aborted || (await saysReady(cluster, postmaster.pid));
-    const inTime = await pollUntil(isReady, READY_MS);
+    const inTime = await pollUntil(isReady, READY_TIMEOUT_MS);
     if (!postmaster.#ended && !abort.aborted && inTime) return postmaster;
     await postmaster.stop();
-    const reason = inTime ? await log.lastComplaint(offset) : "it did not become ready in ten minutes";
+    const reason = inTime ? await log.lastError(offset) : "it did not become ready in ten minutes";
     throw new EmbeddedPostgresError(`The embedded PostgreSQL did not start: ${reason} (more in ${log.path})`);
   }
 
@@ -66,14 +66,14 @@ export class Postmaster {
   async stop(): Promise<void> {
     this.#child.ref();
     const hasEnded = async () => this.#ended;
-    for (const [signal, patienceMs] of [
-      ["SIGINT", FAST_SHUTDOWN_MS],
-      ["SIGQUIT", IMMEDIATE_SHUTDOWN_MS],
-      ["SIGKILL", IMMEDIATE_SHUTDOWN_MS],
+    for (const [signal, timeoutMs] of [
+      ["SIGINT", FAST_SHUTDOWN_TIMEOUT_MS],
+      ["SIGQUIT", IMMEDIATE_SHUTDOWN_TIMEOUT_MS],
+      ["SIGKILL", IMMEDIATE_SHUTDOWN_TIMEOUT_MS],
     ] as const) {
       if (this.#ended) return;
       this.#child.kill(signal);
-      await pollUntil(hasEnded, patienceMs);
+      await pollUntil(hasEnded, timeoutMs);
     }
   }
 

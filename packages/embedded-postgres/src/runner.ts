@@ -52,19 +52,19 @@ const OVERFLOW_ID = 65_534;
  * @throws {EmbeddedPostgresError} none of them works.
  */
 export async function findRunner(folders: Folders, native: string): Promise<Runner> {
-  let complaint = "";
+  let problem = "";
   for await (const way of waysToTry(folders, native)) {
     const outcome = await run(commandOf(way, "postgres", ["--version"], "/"));
     const major = /\(PostgreSQL\) (\d+)/.exec(outcome.output)?.[1];
     if (outcome.code === 0 && major !== undefined) return runnerOf(way, Number(major));
-    complaint ||= outcome.output.trim().split("\n", 1)[0] ?? "";
+    problem ||= outcome.output.trim().split("\n", 1)[0] ?? "";
   }
   const advice =
     process.getuid?.() === 0
       ? "start the service as an ordinary user, or set DATABASE_URL to a PostgreSQL 15+ server"
       : "set DATABASE_URL to a PostgreSQL 15+ server";
   throw new EmbeddedPostgresError(
-    `The embedded PostgreSQL can't be run here (${complaint || "no user fits"}); ${advice}.`,
+    `The embedded PostgreSQL can't be run here (${problem || "no user fits"}); ${advice}.`,
   );
 }
 

@@ -14,14 +14,32 @@ import { table, toJson, usdOf } from "./output.ts";
 
 const TAMPERED = 3;
 const DAY_MS = 24 * 60 * 60_000;
+const KEY_ID = 'id of the key, as "keys list" shows it';
+
+const HELP = `
+Environment:
+  OSTIARY_API_KEY            API key
+  OSTIARY_MANAGEMENT_TOKEN   management token, to change keys and to read the audit trail
+  OSTIARY_BASE_URL           address of the service (default http://127.0.0.1:8080)
+
+Examples:
+  ostiary chat sandbox/echo "Hello!"
+  ostiary audit export --from 2026-10-01 --to 2026-10-31 -o october.ndjson
+  ostiary audit verify october.ndjson
+
+Exit codes: 0 success; 1 the service refused the command, could not be reached or was interrupted; 2 invalid command;
+3 verification failed; 130 interrupted by the user.`;
 
 /** The command line. Aborting `signal` ends the running command. */
 export function createProgram(signal: AbortSignal): Command {
   const program = new Command("ostiary")
-    .description("One API key for every model of a catalog")
+    .description("Calls models, and reads the audit log, keys and usage of an account.")
     .option("--base-url <url>", "address of the service (default: OSTIARY_BASE_URL)")
-    .option("--json", "print JSON")
-    .version(VERSION)
+    .option("--json", "print JSON, for scripts")
+    .version(VERSION, "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
+    .addHelpText("after", HELP)
     .exitOverride()
     .showHelpAfterError();
   const client = () => {
@@ -36,11 +54,11 @@ export function createProgram(signal: AbortSignal): Command {
   program
     .command("chat")
     .description("send a message to a model and print the answer as it arrives")
-    .argument("<model>")
+    .argument("<model>", 'id of the model, as "models" lists it')
     .argument("[prompt...]", "the message (default: standard input)")
     .option("--system <text>", "system message")
-    .option("--max-tokens <number>", "maximum length of the answer", wholeNumber)
-    .option("--temperature <number>", "randomness, 0 to 2", Number)
+    .option("--max-tokens <number>", "maximum length of the answer, in tokens", wholeNumber)
+    .option("--temperature <number>", "randomness, 0 to 2", decimal)
     .action(
       async (
         model: string,
@@ -91,7 +109,7 @@ export function createProgram(signal: AbortSignal): Command {
       );
     });
 
-  const audit = program.command("audit").description("the account's audit log");
+  const audit = program.command("audit").description("export and verify the account's audit log");
   audit
     .command("export")
     .description("export all matching entries, oldest first; resumes after interruptions")
@@ -99,14 +117,17 @@ export function createProgram(signal: AbortSignal): Command {
     .option("-o, --output <file>", "file to write (default: standard output)")
     .option("--resume", "continue after the last complete line of the file")
     .option("--from <time>", "only entries from this date or time on, in UTC (2026-01-31 or RFC 3339)")
-    .option("--to <time>", "only entries to this date, included, or before this time, in UTC")
+    .option("--to <time>", "only entries up to and including this date, or before this time, in UTC")
     .option("--key <key>", "only this key: its id or key ID")
-    .option("--model <model>")
+    .option("--model <model>", "only this model; * matches any characters")
     .option("--upstream <name>", "only requests that this upstream answered or failed")
-    .option("--status <status>", "only this status, or a class such as 4xx")
-    .option("--error-code <code>")
+    .option("--status <status>", 'only this status, a class such as 4xx, or "error"')
+    .option("--error-code <code>", "only this error code; * matches any characters")
     .option("--source <network>", "only requests from this address or CIDR block")
-    .option("--proof", "add what verifies an export by itself (default for a part of the log as NDJSON)")
+    .option(
+      "--proof",
+      "add what an export of a part of the log needs to be verified by itself (default for NDJSON)",
+    )
     .option("--no-proof", "write only entries")
     .action(async (options: ExportCommand) => {
       const { output, resume, errorCode, proof, ...filters } = options;
@@ -141,7 +162,9 @@ export function createProgram(signal: AbortSignal): Command {
     });
 
   addActionsCommands(
-    program.command("actions").description("the account's audit trail; needs OSTIARY_MANAGEMENT_TOKEN"),
+    program
+      .command("actions")
+      .description("export and verify the account's audit trail; needs OSTIARY_MANAGEMENT_TOKEN"),
     { client: () => client().account, print, signal },
   );
 
@@ -171,7 +194,7 @@ export function createProgram(signal: AbortSignal): Command {
   keys
     .command("create")
     .description("create a key and print it; it is not shown again")
-    .argument("<name>")
+    .argument("<name>", "name of the key")
     .action(async (name: string) => {
       const created = await client().keys.create({ name }, { signal });
       print(created, [created.key]);
@@ -182,7 +205,7 @@ export function createProgram(signal: AbortSignal): Command {
     .description(
       "create a successor of a key and print it; it is not shown again, and the old key works until it is revoked",
     )
-    .argument("<id>")
+    .argument("<id>", KEY_ID)
     .option("--name <name>", "name of the successor")
     .option(
       "--idle-after <seconds>",
@@ -198,7 +221,7 @@ export function createProgram(signal: AbortSignal): Command {
   keys
     .command("revoke")
     .description("revoke a key permanently")
-    .argument("<id>")
+    .argument("<id>", KEY_ID)
     .action(async (id: string) => {
       const revoked = await client().keys.revoke(id, { signal });
       print(revoked, [`Revoked key ${revoked.keyId} (${revoked.name}).`]);
@@ -209,9 +232,13 @@ export function createProgram(signal: AbortSignal): Command {
     .description("show requests, tokens and cost")
     .option("--days <number>", "number of past days, today included (default: 30)", wholeNumber)
     .option("--from <time>", "from this date or time on, in UTC")
-    .option("--to <time>", "to this date, included, or up to this time, in UTC (default: now)")
-    .addOption(new Option("--interval <interval>").choices(["hour", "day", "month"]).default("day"))
-    .addOption(new Option("--by <what>").choices(["none", "model", "key"]).default("none"))
+    .option("--to <time>", "up to and including this date, or up to this time, in UTC (default: now)")
+    .addOption(
+      new Option("--interval <interval>", "length of each row")
+        .choices(["hour", "day", "month"])
+        .default("day"),
+    )
+    .addOption(new Option("--by <what>", "group the rows").choices(["none", "model", "key"]).default("none"))
     .action(async ({ days, from, to, interval, by: groupBy }: UsageCommand) => {
       if (days !== undefined && from !== undefined) {
         throw new OstiaryError("--days and --from exclude each other.");
@@ -332,6 +359,11 @@ function daysAgo(days: number): string {
 
 function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new OstiaryError(`"${text}" is not a whole number.`);
+  return Number(text);
+}
+
+function decimal(text: string): number {
+  if (!/^\d{1,9}(\.\d{1,9})?$/.test(text)) throw new OstiaryError(`"${text}" is not a number.`);
   return Number(text);
 }
 

@@ -25,7 +25,8 @@ export class CompletionBuilder {
 
   add({ choices, ...fields }: ChatCompletionChunk): void {
     setFields(this.#fields, fields);
-    for (const { index, delta, logprobs, ...rest } of choices) {
+    // Some model servers send chunks without choices, to keep a connection open or to tell the usage.
+    for (const { index, delta, logprobs, ...rest } of choices ?? []) {
       const choice = this.choice(index);
       setFields(choice.fields, rest);
       if (logprobs != null) {

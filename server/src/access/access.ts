@@ -93,6 +93,15 @@ export class Access {
   }
 
   /**
+   * The account of a request's key if the key is cached, as it is while it is in use; `null` otherwise.
+   *
+   * @throws {Failure} `invalid_api_key` when the header is malformed.
+   */
+  accountIfKnown(authorization: readonly string[]): AccountId | null {
+    return this.#known.accountOf(digestTextOf(readBearer(authorization))) ?? null;
+  }
+
+  /**
    * Finds the caller of a request that names a key of the account by its id, such as one from the playground.
    *
    * @returns `null` when the account has no such key.

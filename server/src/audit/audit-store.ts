@@ -59,8 +59,7 @@ export class PostgresAudit implements EntrySink {
   async #insert(sql: Transaction, entries: readonly AuditEntry[]): Promise<readonly Uncollected[]> {
     const rows = entries.map(valuesOf);
     const sums = sql`
-      count(*), count(*) filter (where status >= 400), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens),
-      sum(cost_nano_usd)`;
+      sum(requests), sum(errors), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), sum(cost_nano_usd)`;
     const added = sql`
       requests = usage.requests + excluded.requests,
       errors = usage.errors + excluded.errors,
@@ -92,7 +91,7 @@ export class PostgresAudit implements EntrySink {
       ),
       batches as (
         insert into audit_batches (account_id, batch, entries, newest, digest)
-        select inserted.account_id, batch, count(*), (array_agg(id order by id desc))[1],
+        select inserted.account_id, batch, count(*), (array_agg(id order by id))[count(*)],
                sha256(coalesce(chain.digest, '') || sha256(string_agg(inserted.digest, ''::bytea order by id)))
         from inserted join audit_chains chain on chain.account_id = inserted.account_id
         group by inserted.account_id, batch, chain.digest
@@ -103,10 +102,17 @@ export class PostgresAudit implements EntrySink {
           batches = batches.batch, digest = batches.digest, newest = greatest(audit_chains.newest, batches.newest)
         from batches where audit_chains.account_id = batches.account_id
       ),
+      -- Entries that differ in none of these are counted once, and all sums follow from the few rows that are left.
+      counts as materialized (
+        select account_id, key, model, source_ip, date_trunc('minute', at) as minute, max(at) as last_at, count(*) as requests,
+               count(*) filter (where status >= 400) as errors, sum(prompt_tokens) as prompt_tokens,
+               sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
+        from inserted group by 1, 2, 3, 4, 5
+      ),
       used as (
         insert into key_usage (key, requests, last_used_at, last_used_ip)
-        select key, count(*), max(at), (array_agg(source_ip order by id desc))[1]
-        from inserted group by key order by key
+        select key, sum(requests), max(last_at), (array_agg(source_ip order by last_at desc))[1]
+        from counts group by key order by key
         on conflict (key) do update set
           requests = key_usage.requests + excluded.requests,
           last_used_at = greatest(key_usage.last_used_at, excluded.last_used_at),
@@ -117,37 +123,37 @@ export class PostgresAudit implements EntrySink {
       ),
       minutes as (
         insert into key_usage_minutes (key, minute, requests)
-        select key, date_trunc('minute', at), count(*) from inserted group by 1, 2 order by 1, 2
+        select key, minute, sum(requests) from counts group by 1, 2 order by 1, 2
         on conflict (key, minute) do update set requests = key_usage_minutes.requests + excluded.requests
       ),
       addresses as (
         insert into key_addresses (key, source_ip, last_seen_at)
-        select key, source_ip, max(at) from inserted where source_ip is not null group by 1, 2 order by 1, 2
+        select key, source_ip, max(last_at) from counts where source_ip is not null group by 1, 2 order by 1, 2
         on conflict (key, source_ip) do update
           set last_seen_at = greatest(key_addresses.last_seen_at, excluded.last_seen_at)
       ),
       hours as (
         insert into usage_hours as usage
-        select account_id, date_trunc('hour', at, 'UTC'), key, model, ${sums}
-        from inserted group by 1, 2, 3, 4 order by 1, 2, 3, 4
+        select account_id, date_trunc('hour', minute, 'UTC'), key, model, ${sums}
+        from counts group by 1, 2, 3, 4 order by 1, 2, 3, 4
         on conflict (account_id, hour, key, model) do update set ${added}
       ),
       days as (
         insert into usage_days as usage
-        select account_id, date_trunc('day', at, 'UTC'), key, model, ${sums}
-        from inserted group by 1, 2, 3, 4 order by 1, 2, 3, 4
+        select account_id, date_trunc('day', minute, 'UTC'), key, model, ${sums}
+        from counts group by 1, 2, 3, 4 order by 1, 2, 3, 4
         on conflict (account_id, day, key, model) do update set ${added}
       ),
       service_hours as (
         insert into usage_service_hours as usage
-        select date_trunc('hour', at, 'UTC'), ${this.#nodeId}::uuid, model, ${sums}
-        from inserted group by 1, 3 order by 1, 3
+        select date_trunc('hour', minute, 'UTC'), ${this.#nodeId}::uuid, model, ${sums}
+        from counts group by 1, 3 order by 1, 3
         on conflict (hour, node_id, model) do update set ${added}
       ),
       account_months as (
         insert into usage_account_months as usage
-        select date_trunc('month', at, 'UTC'), account_id, count(*), sum(cost_nano_usd)
-        from inserted group by 1, 2 order by 1, 2
+        select date_trunc('month', minute, 'UTC'), account_id, sum(requests), sum(cost_nano_usd)
+        from counts group by 1, 2 order by 1, 2
         on conflict (month, account_id) do update set
           requests = usage.requests + excluded.requests, cost_nano_usd = usage.cost_nano_usd + excluded.cost_nano_usd
       ),

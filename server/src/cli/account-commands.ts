@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 import type {
   AccountChange,
@@ -9,7 +9,7 @@ import type {
   OstiaryOperator,
 } from "../../../sdk/src/operator.ts";
 import { ACCOUNT_STATES, PLANS } from "../contract/account.ts";
-import { columns, nanoUsdOf, usdOf } from "./output.ts";
+import { columns, nanoUsdOf, nextPage, usdOf, wholeNumber } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
 const ACCOUNT = "account id, or the e-mail address of one of its users";
@@ -20,6 +20,8 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
   const accounts = program.command("accounts").description("find, create and change accounts");
   const reason = () => new Option("--reason <text>", "recorded in the audit trail");
   const plan = () => new Option("--plan <plan>").choices(PLANS);
+  const ofAccount = (name: string, description: string) =>
+    accounts.command(name).description(description).argument("<account>", ACCOUNT);
 
   const find = async (which: string) => {
     const operator = client();
@@ -40,10 +42,10 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
     )
     .addOption(new Option("--state <state>").choices(ACCOUNT_STATES))
     .addOption(plan())
-    .option("--limit <number>", "accounts per page, 1 to 200", "50")
+    .option("--limit <number>", "accounts per page, 1 to 200", wholeNumber("--limit", 1, 200), 50)
     .option("--cursor <cursor>", "cursor of the next page, as printed by the previous call")
-    .action(async ({ limit, ...filter }: ListOptions) => {
-      const page = await client().accounts.list({ ...filter, limit: wholeNumber("--limit", limit) });
+    .action(async (options: ListOptions) => {
+      const page = await client().accounts.list(options);
       const rows = page.accounts.map((account) => [
         account.id,
         account.state,
@@ -52,73 +54,53 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
         account.name,
         account.users.map(({ email }) => email).join(", "),
       ]);
-      const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
-      print(page, [...columns(rows), ...more]);
+      print(page, [...columns(rows), ...nextPage(page)]);
     });
 
-  accounts
-    .command("get")
-    .description("show an account")
-    .argument("<account>", ACCOUNT)
-    .action(async (which: string) => {
-      const { operator, id } = await find(which);
-      const account = await operator.accounts.get(id);
-      print(account, describeDetails(account));
-    });
+  ofAccount("get", "show an account").action(async (which: string) => {
+    const { operator, id } = await find(which);
+    const account = await operator.accounts.get(id);
+    print(account, describeDetails(account));
+  });
 
   accounts
     .command("create")
     .description("create an account and its first user; prints the user's password, which is not shown again")
-    .requiredOption("--email <address>")
-    .requiredOption("--name <text>")
+    .requiredOption("--email <address>", "e-mail address of the user")
+    .requiredOption("--name <text>", "name of the account")
     .addOption(plan().default("free"))
     .action(async (options: { email: string; name: string; plan: OperatedAccount["plan"] }) => {
-      const created = await client().accounts.create({
-        email: options.email,
-        accountName: options.name,
-        plan: options.plan,
-      });
+      const { name: accountName, ...rest } = options;
+      const created = await client().accounts.create({ accountName, ...rest });
       print(created, [
         ...describeDetails(created.account),
         `password   ${created.password}   (not shown again)`,
       ]);
     });
 
-  accounts
-    .command("suspend")
-    .description("refuse all keys and management tokens of an account")
-    .argument("<account>", ACCOUNT)
+  ofAccount("suspend", "refuse all keys and management tokens of an account")
     .addOption(reason().makeOptionMandatory())
     .action(async (which: string, options: { reason: string }) => {
       const { operator, id } = await find(which);
-      printChange(await operator.accounts.suspend(id, { reason: options.reason }));
+      printChange(await operator.accounts.suspend(id, options));
     });
 
-  accounts
-    .command("reinstate")
-    .description("end the suspension of an account")
-    .argument("<account>", ACCOUNT)
+  ofAccount("reinstate", "end the suspension of an account")
     .addOption(reason())
     .action(async (which: string, options: Reason) => {
       const { operator, id } = await find(which);
       printChange(await operator.accounts.reinstate(id, options));
     });
 
-  accounts
-    .command("set-plan")
-    .description("change the plan of an account")
-    .argument("<account>", ACCOUNT)
-    .argument("<plan>", PLANS.join(", "))
+  ofAccount("set-plan", "change the plan of an account")
+    .addArgument(new Argument("<plan>").choices(PLANS))
     .addOption(reason())
-    .action(async (which: string, next: string, options: Reason) => {
+    .action(async (which: string, next: OperatedAccount["plan"], options: Reason) => {
       const { operator, id } = await find(which);
-      printChange(await operator.accounts.setPlan(id, { plan: planOf(next), ...options }));
+      printChange(await operator.accounts.setPlan(id, { plan: next, ...options }));
     });
 
-  accounts
-    .command("set-ip-rules")
-    .description("replace the addresses and CIDR blocks from which keys may be used")
-    .argument("<account>", ACCOUNT)
+  ofAccount("set-ip-rules", "replace the addresses and CIDR blocks from which keys may be used")
     .argument("[networks...]", "such as 192.0.2.7 or 2001:db8::/32")
     .option("--none", "remove the rules, so that keys may be used from any address")
     .addOption(
@@ -139,11 +121,8 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
       printChange(await operator.accounts.setIpRules(id, { rules, reason: options.reason }));
     });
 
-  accounts
-    .command("try-ip-rules")
-    .description("test whether the rules let an address pass")
-    .argument("<account>", ACCOUNT)
-    .argument("<address>")
+  ofAccount("try-ip-rules", "test whether the rules let an address pass")
+    .argument("<address>", "IP address of a client")
     .option("--rules <networks...>", "test these rules instead of the account's")
     .action(async (which: string, address: string, options: { rules?: string[] }) => {
       const { operator, id } = await find(which);
@@ -152,34 +131,31 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
       print(answer, [answer.verdict]);
     });
 
-  accounts
-    .command("set-limits")
-    .description("set limits that differ from the plan's; \"plan\" restores the plan's; omitted limits stay")
-    .argument("<account>", ACCOUNT)
-    .option("--requests-per-minute <number>")
-    .option("--tokens-per-minute <number>")
-    .option("--concurrent-requests <number>")
+  ofAccount(
+    "set-limits",
+    "set limits that differ from the plan's; \"plan\" restores the plan's; omitted limits stay",
+  )
+    .option(
+      "--requests-per-minute <number>",
+      'requests in 60 seconds, or "plan"',
+      limitOf("--requests-per-minute"),
+    )
+    .option("--tokens-per-minute <number>", 'tokens in 60 seconds, or "plan"', limitOf("--tokens-per-minute"))
+    .option(
+      "--concurrent-requests <number>",
+      'requests that are answered at the same time, or "plan"',
+      limitOf("--concurrent-requests"),
+    )
     .addOption(reason())
-    .action(async (which: string, options: Reason & Partial<Record<keyof LimitOverrides, string>>) => {
+    .action(async (which: string, { reason, ...options }: Reason & LimitOptions) => {
       const { operator, id } = await find(which);
       const { limits: present } = await operator.accounts.get(id);
-      const limit = (name: keyof LimitOverrides): number | null => {
-        const text = options[name];
-        if (text === undefined) return present[name];
-        return text === "plan" ? null : wholeNumber(name, text);
-      };
-      const limits = {
-        requestsPerMinute: limit("requestsPerMinute"),
-        tokensPerMinute: limit("tokensPerMinute"),
-        concurrentRequests: limit("concurrentRequests"),
-      };
-      printChange(await operator.accounts.setLimits(id, { limits, reason: options.reason }));
+      const given = Object.entries(options).map(([name, limit]) => [name, limit === "plan" ? null : limit]);
+      const limits = { ...present, ...Object.fromEntries(given) };
+      printChange(await operator.accounts.setLimits(id, { limits, reason }));
     });
 
-  accounts
-    .command("grant-credits")
-    .description("grant credit; a negative amount, after --, takes credit back")
-    .argument("<account>", ACCOUNT)
+  ofAccount("grant-credits", "grant credit; a negative amount, after --, takes credit back")
     .argument("<usd>", "US dollars, such as 25 or 0.005")
     .addOption(reason().makeOptionMandatory())
     .action(async (which: string, usd: string, options: { reason: string }) => {
@@ -192,7 +168,7 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
   program
     .command("reset-password")
     .description("set a new random password, end the user's sessions and revoke their management tokens")
-    .argument("<email>")
+    .argument("<email>", "e-mail address of the user")
     .option("--keep-tokens", "do not revoke the user's management tokens")
     .action(async (email: string, { keepTokens = false }: { readonly keepTokens?: boolean }) => {
       const reset = await client().users.resetPassword({ email, keepTokens });
@@ -207,9 +183,11 @@ interface ListOptions {
   readonly search: string;
   readonly state?: OperatedAccount["state"];
   readonly plan?: OperatedAccount["plan"];
-  readonly limit: string;
+  readonly limit: number;
   readonly cursor?: string;
 }
+
+type LimitOptions = { readonly [Name in keyof LimitOverrides]?: number | "plan" };
 
 interface Reason {
   readonly reason?: string;
@@ -226,12 +204,6 @@ async function idOf(operator: OstiaryOperator, which: string): Promise<string> {
     );
   }
   return found.id;
-}
-
-function planOf(text: string): OperatedAccount["plan"] {
-  const plan = PLANS.find((name) => name === text);
-  if (plan === undefined) throw new OstiaryError(`"${text}" is not a plan. Use one of ${PLANS.join(", ")}.`);
-  return plan;
 }
 
 interface IpRuleOptions {
@@ -256,9 +228,10 @@ function modeOf({ reportOnly, enforce }: IpRuleOptions): Partial<Pick<IpRules, "
   return enforce === true ? { mode: "enforce" } : {};
 }
 
-function wholeNumber(name: string, text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new OstiaryError(`${name}: "${text}" is not a whole number.`);
-  return Number(text);
+/** The parser of a limit; `plan` stands for that of the plan. */
+function limitOf(name: string): (text: string) => number | "plan" {
+  const parse = wholeNumber(name, 1, 1_000_000_000);
+  return (text) => (text === "plan" ? text : parse(text));
 }
 
 function describe(account: OperatedAccount): string[][] {

@@ -1,9 +1,8 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { addActionsCommands } from "../../../sdk/src/cli/actions-commands.ts";
-import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 import type { Action, ReconciliationReport } from "../../../sdk/src/operator.ts";
-import { usdOf } from "./output.ts";
+import { nextPage, usdOf, wholeNumber } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
 /** `audit` lists, exports and verifies the audit trail; `reconcile` compares balances and usage with the sums that they must equal. */
@@ -11,11 +10,14 @@ export function addAuditCommands(program: Command, { client, print }: CommandPar
   program
     .command("reconcile")
     .description("compare balances with ledgers and usage with audit entries, and show reserved credit")
-    .option("--hours <number>", "how many past hours of usage to compare", "24")
-    .action(async (options: { hours: string }) => {
-      if (!/^\d{1,4}$/.test(options.hours))
-        throw new OstiaryError("--hours must be a whole number from 1 to 8784.");
-      const report = await client().checkBooks({ hours: Number(options.hours) });
+    .option(
+      "--hours <number>",
+      "how many past hours of usage to compare",
+      wholeNumber("--hours", 1, 8_784),
+      24,
+    )
+    .action(async ({ hours }: { hours: number }) => {
+      const report = await client().checkBooks({ hours });
       const wrong = [...report.mismatches.map(describeBalance), ...report.usageMismatches.map(describeUsage)];
       const verdict = wrong.length === 0 ? ["No mismatches."] : wrong;
       const { reserved, held, since, uncollected } = report;
@@ -32,21 +34,19 @@ export function addAuditCommands(program: Command, { client, print }: CommandPar
       if (wrong.length > 0) process.exitCode = 1;
     });
 
-  const audit = program.command("audit").description("the audit trail");
+  const audit = program.command("audit").description("list, export and verify the audit trail");
   audit
     .command("list", { isDefault: true })
     .description("list changes to accounts, keys, users and the service, newest first")
     .option("--account <id>", "only changes of this account")
-    .option("--limit <number>", "changes per page, 1 to 200", "50")
+    .option("--limit <number>", "changes per page, 1 to 200", wholeNumber("--limit", 1, 200), 50)
     .option("--cursor <cursor>", "cursor of the next page, as printed by the previous call")
-    .action(async (options: { account?: string; limit: string; cursor?: string }) => {
-      if (!/^\d{1,3}$/.test(options.limit))
-        throw new OstiaryError("--limit must be a whole number from 1 to 200.");
-      const { account: accountId, cursor } = options;
-      const page = await client().audit({ limit: Number(options.limit), accountId, cursor });
-      const more = page.nextCursor === null ? [] : [`more: --cursor ${page.nextCursor}`];
-      print(page, [...page.actions.flatMap(describe), ...more]);
-    });
+    .action(
+      async ({ account: accountId, ...paging }: { account?: string; limit: number; cursor?: string }) => {
+        const page = await client().audit({ accountId, ...paging });
+        print(page, [...page.actions.flatMap(describe), ...nextPage(page)]);
+      },
+    );
   addActionsCommands(audit, { client, print });
 }
 

@@ -10,7 +10,11 @@ const SERVICE = "OSTIARY";
 
 /** A client of the service with an operator's management token. It does not retry. */
 export function operatorOf(environment: Environment): OstiaryOperator {
-  const managementToken = required(environment, "OSTIARY_MANAGEMENT_TOKEN", 'Make one with "token <name>".');
+  const managementToken = required(
+    environment,
+    "OSTIARY_MANAGEMENT_TOKEN",
+    'Create one with the command "token <name>".',
+  );
   return new OstiaryOperator({
     managementToken,
     baseURL: environment.OSTIARY_BASE_URL,
@@ -20,7 +24,7 @@ export function operatorOf(environment: Environment): OstiaryOperator {
 }
 
 /** Signs in as the configured operator, for as long as `use` takes. */
-export async function asPerson<Result>(
+export async function asConfiguredOperator<Result>(
   environment: Environment,
   use: (trpc: Trpc) => Promise<Result>,
 ): Promise<Result> {

@@ -2,7 +2,7 @@ import process from "node:process";
 import type { Command } from "commander";
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 import type { SetAsideLine } from "../../../sdk/src/operator.ts";
-import { columns, usdOf } from "./output.ts";
+import { columns, usdOf, wholeNumber } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
 const LINE_ID = /^[0-9a-f]{12}$/;
@@ -13,16 +13,15 @@ export function addJournalCommands(program: Command, { client, print }: CommandP
   const journal = program
     .command("journal")
     .description(
-      "rejected lines of a node's journal; with several nodes, set OSTIARY_BASE_URL to the node's own address",
+      "inspect, replay and discard rejected lines of a node's journal; with several nodes, set OSTIARY_BASE_URL to the node's own address",
     );
 
   journal
     .command("list")
     .description("list the rejected lines of the answering node")
-    .option("--limit <number>", "lines, 1 to 1000", "100")
-    .action(async ({ limit }: { limit: string }) => {
-      if (!/^\d{1,4}$/.test(limit)) throw new OstiaryError("--limit must be a whole number from 1 to 1000.");
-      const found = await client().journal.list({ limit: Number(limit) });
+    .option("--limit <number>", "lines, 1 to 1000", wholeNumber("--limit", 1, 1_000), 100)
+    .action(async ({ limit }: { limit: number }) => {
+      const found = await client().journal.list({ limit });
       const rows = found.lines.map((line) => [line.id, `${line.file}:${line.line}`, ...describe(line)]);
       const lines = [
         `node    ${found.node}`,

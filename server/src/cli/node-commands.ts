@@ -5,7 +5,9 @@ import type { CommandParts } from "./run.ts";
 
 /** `nodes …`: lists nodes that have reserved credit, and releases the credit of nodes that do not return. */
 export function addNodeCommands(program: Command, { client, print }: CommandParts): void {
-  const nodes = program.command("nodes").description("nodes that have credit of accounts set aside");
+  const nodes = program
+    .command("nodes")
+    .description("list nodes with reserved credit, and release the credit of a node");
 
   nodes
     .command("list")

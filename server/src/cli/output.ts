@@ -16,6 +16,19 @@ export function nanoUsdOf(text: string): bigint {
   return sign === "-" ? -amount : amount;
 }
 
+/** The parser of an option whose value is a whole number. */
+export function wholeNumber(name: string, from: number, to: number): (text: string) => number {
+  return (text) => {
+    if (/^\d{1,10}$/.test(text) && Number(text) >= from && Number(text) <= to) return Number(text);
+    throw new OstiaryError(`${name} must be a whole number from ${from} to ${to}.`);
+  };
+}
+
+/** How to read the next page of a list; empty after the last one. */
+export function nextPage({ nextCursor }: { readonly nextCursor: string | null }): string[] {
+  return nextCursor === null ? [] : [`more: --cursor ${nextCursor}`];
+}
+
 /** Nano-USD as people read them: exactly, with two decimals or more. */
 export function usdOf(nanoUsd: string): string {
   return `${amountOf(nanoUsd)} USD`;

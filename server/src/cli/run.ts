@@ -4,15 +4,13 @@ import type { Trpc } from "../../../sdk/src/core/trpc.ts";
 import type { OstiaryOperator } from "../../../sdk/src/operator.ts";
 import { addAccountCommands } from "./account-commands.ts";
 import { addAuditCommands } from "./audit-command.ts";
-import { asPerson, type Environment, operatorOf } from "./connection.ts";
+import { asConfiguredOperator, type Environment, operatorOf } from "./connection.ts";
 import { addJournalCommands } from "./journal-commands.ts";
 import { addNodeCommands } from "./node-commands.ts";
 import { toJson } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
 
 export interface OperatorRun {
-  /** The arguments after the command's own name. */
-  readonly arguments: readonly string[];
   readonly environment: Environment;
   write(text: string): void;
   writeError(text: string): void;
@@ -27,32 +25,22 @@ Environment:
 
 Exit codes: 0 success; 1 the service refused the command or could not be reached, or a check failed; 2 invalid command.`;
 
-/** Runs the operator's command line. @returns the exit code. */
-export async function runOperatorCommand(run: OperatorRun): Promise<number> {
-  try {
-    await operatorProgram(run).parseAsync([...run.arguments], { from: "user" });
-    return 0;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    const code = reportOperatorFailure(error, run);
-    if (code === null) throw error;
-    return code;
-  }
-}
-
 /** The operator's command line: a program of its own, or a command of another one. */
-export function operatorProgram(run: Omit<OperatorRun, "arguments">): Command {
+export function operatorProgram(run: OperatorRun): Command {
   const program = new Command("operator")
-    .description("Manages the service. Every change is recorded in the audit trail: see `audit`.")
+    .description(
+      "Manages the running service. Every change is recorded in the audit trail, which `audit` lists.",
+    )
     .summary("manage the running service: accounts, credit, audit trail, journal")
     .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
     .option("--json", "print JSON, for scripts")
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })
     .exitOverride();
   const parts: CommandParts = {
     client: () => operatorOf(run.environment),
-    asPerson: (use) => asPerson(run.environment, use),
+    asConfiguredOperator: (use) => asConfiguredOperator(run.environment, use),
     print: (answer, lines) => {
       const isJson = program.opts<{ json?: boolean }>().json === true;
       run.write(isJson ? `${toJson(answer)}\n` : lines.map((line) => `${line}\n`).join(""));
@@ -66,11 +54,13 @@ export function operatorProgram(run: Omit<OperatorRun, "arguments">): Command {
   return program;
 }
 
-/** Prints what went wrong in an operator's command. @returns the exit code; `null` for an error that is none of the SDK. */
-export function reportOperatorFailure(
+/** Prints what went wrong in a command. @returns the exit code; `null` for an error that neither commander nor the SDK throws. */
+export function reportCommandFailure(
   error: unknown,
   { writeError }: Pick<OperatorRun, "writeError">,
 ): number | null {
+  // Commander has printed its message, or the help that was asked for.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (!(error instanceof OstiaryError)) return null;
   writeError(`${explain(error)}\n`);
   return error instanceof APIError || error instanceof APIConnectionError ? 1 : 2;
@@ -81,7 +71,7 @@ export interface CommandParts {
   /** Made when a command is run: help needs none. */
   readonly client: () => OstiaryOperator;
   /** Signs in as the configured operator, for what no token may do. */
-  readonly asPerson: <Result>(use: (trpc: Trpc) => Promise<Result>) => Promise<Result>;
+  readonly asConfiguredOperator: <Result>(use: (trpc: Trpc) => Promise<Result>) => Promise<Result>;
   /** Prints `answer` for scripts, as JSON, or `lines` for people. */
   readonly print: (answer: unknown, lines: readonly string[]) => void;
 }

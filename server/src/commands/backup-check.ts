@@ -7,13 +7,6 @@ import { BACKGROUND_TIMEOUT_MS, type Database } from "../database/database.ts";
 import { pendingMigrations } from "../database/migrate.ts";
 import type { Findings } from "./findings.ts";
 
-export interface BackupCheckOptions {
-  /** The folder of the SQL files. */
-  readonly migrations: URL;
-  /** The hours of usage before the newest entry that are compared with the entries. */
-  readonly hours: number;
-}
-
 /** Accounts that are read at once. */
 const PAGE = 1_000;
 
@@ -28,20 +21,18 @@ const WHAT_TO_DO =
  * Checks a restored database without changing it: the schema, balances against ledgers, usage against audit entries, and all chains
  * of the audit log and the audit trail.
  *
+ * @param migrations the folder of the SQL files.
+ * @param hours how many hours of usage before the newest entry are compared with the entries.
  * @throws {Error} when the database was migrated by a newer version of the service.
  */
-export async function backupCheck(given: Database, options: BackupCheckOptions): Promise<Findings> {
-  const pending = await pendingMigrations(given, options.migrations);
+export async function backupCheck(given: Database, migrations: URL, hours: number): Promise<Findings> {
+  const pending = await pendingMigrations(given, migrations);
   if (pending.length > 0) {
     const problem = `The schema is older than this version: ${pending.join(", ")} must be applied. Run "ostiary-server migrate", then check again.`;
     return { lines: [], problems: [problem] };
   }
   const database = given.withTimeout(BACKGROUND_TIMEOUT_MS);
-  const checks = [
-    await checkBooks(database, options.hours),
-    await checkLogs(database),
-    await checkTrail(database),
-  ];
+  const checks = [await reconcile(database, hours), await checkLogs(database), await checkTrail(database)];
   const problems = checks.flatMap((check) => check.problems);
   const lines = ["schema       up to date", ...checks.flatMap((check) => check.lines)];
   return problems.length === 0
@@ -49,7 +40,7 @@ export async function backupCheck(given: Database, options: BackupCheckOptions):
     : { lines, problems: [...problems, WHAT_TO_DO] };
 }
 
-async function checkBooks(database: Database, hours: number): Promise<Findings> {
+async function reconcile(database: Database, hours: number): Promise<Findings> {
   const newest = await newestEntry(database);
   // Nothing runs: no request has a hold.
   const idle = { outstanding: () => ({ holds: 0, nanoUsd: 0n }) };

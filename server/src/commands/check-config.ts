@@ -1,3 +1,4 @@
+import { parseRedisUrl } from "../config/redis-url.ts";
 import type { Settings } from "../start/read-settings.ts";
 import type { Findings } from "./findings.ts";
 
@@ -10,7 +11,7 @@ export function summaryOf({ config, catalogFile }: Settings): Findings {
       "The configuration is valid.",
       `address   ${config.host}:${config.port}`,
       `database  ${databaseUrl === null ? `bundled PostgreSQL in ${config.dataDir}` : placeOf(databaseUrl)}`,
-      `redis     ${redisUrl === null ? "none: this node runs alone" : placeOf(redisUrl)}`,
+      `redis     ${redisUrl === null ? "none: this node runs alone" : serversOf(redisUrl)}`,
       `catalog   ${models === null ? "none: sandbox models and local model servers" : `${models} models in ${catalogFile?.source.path}`}`,
       ...[...config.unknownSettings, ...config.warnings].map((line) => `warning   ${line}`),
     ],
@@ -22,4 +23,10 @@ export function summaryOf({ config, catalogFile }: Settings): Findings {
 function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;
+}
+
+/** The servers of Redis. A URL with several hosts is none to `URL`. */
+function serversOf(redisUrl: string): string {
+  const { kind, hosts } = parseRedisUrl(redisUrl);
+  return kind === "server" ? placeOf(redisUrl) : hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
 }

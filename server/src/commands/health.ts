@@ -1,13 +1,7 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import { text } from "node:stream/consumers";
 import type { Findings } from "./findings.ts";
-
-export interface HealthOptions {
-  /** Where the service listens, as its own settings have it. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Ask only whether the process answers, not whether it is ready for requests. */
-  readonly live: boolean;
-}
 
 /** Longer than `/readyz` may take. */
 const TIMEOUT_MS = 4_000;
@@ -16,8 +10,13 @@ const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "
 /**
  * Asks the service on this machine how it is, for supervisors that run a command. It reads only the settings that say where the
  * service listens, because it runs often.
+ *
+ * @param live asks only whether the process answers, not whether it is ready for requests.
  */
-export async function checkHealth({ environment, live }: HealthOptions): Promise<Findings> {
+export async function checkHealth(
+  environment: Readonly<Record<string, string | undefined>>,
+  live: boolean,
+): Promise<Findings> {
   const setting = (name: string, otherwise: string) => environment[name]?.trim() || otherwise;
   const listensOn = setting("HOST", "127.0.0.1");
   const port = Number(setting("PORT", "8080"));
@@ -41,12 +40,8 @@ function answerTo(
 ): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((resolve, reject) => {
     const request = (isSecure ? requestHttps : requestHttp)(options, (response) => {
-      let body = "";
-      response.setEncoding("utf8").on("data", (text: string) => {
-        body += text;
-      });
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
-      response.on("error", reject);
+      const status = response.statusCode ?? 0;
+      text(response).then((body) => resolve({ status, body }), reject);
     });
     request.on("timeout", () => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)));
     request.on("error", reject);

@@ -1,20 +1,22 @@
 import process from "node:process";
-import { Command, CommanderError } from "commander";
-import { pino } from "pino";
-import { operatorProgram, reportOperatorFailure } from "../cli/run.ts";
+import { Command } from "commander";
+import { type Logger, pino } from "pino";
+import { wholeNumber } from "../cli/output.ts";
+import { operatorProgram, reportCommandFailure } from "../cli/run.ts";
+import type { Config } from "../config/config.ts";
+import { lockDataDir } from "../database/data-dir-lock.ts";
 import type { Database } from "../database/database.ts";
+import { migrate } from "../database/migrate.ts";
 import { checkableHours } from "../management/operator.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import { readEnvironmentFile } from "../start/environment-file.ts";
-import { readSettings, type Settings } from "../start/read-settings.ts";
-import { readVersion } from "../start/read-version.ts";
+import { openDataDir } from "../start/data-dir.ts";
+import { openConfiguredDatabase } from "../start/open-stores.ts";
+import { readSettings, readVersion, type Settings } from "../start/read-settings.ts";
 import { explainStartup } from "../start/startup-failure.ts";
 import { backupCheck } from "./backup-check.ts";
 import { summaryOf } from "./check-config.ts";
 import type { Findings } from "./findings.ts";
 import { checkHealth } from "./health.ts";
-import { migrateDatabase } from "./migrate-database.ts";
-import { withDatabase } from "./with-database.ts";
 
 export interface ServerRun {
   /** The arguments after the command's own name. */
@@ -31,7 +33,8 @@ export interface ServerRun {
 }
 
 const HELP = `
-Settings are environment variables: see docs/reference/configuration.md.
+Settings are environment variables. check-config prints their values, and a running service explains them at
+/docs/reference/configuration.
 
 Exit codes: 0 success; 1 the command failed, or a check has found something wrong; 2 invalid command.`;
 
@@ -44,6 +47,7 @@ export async function runServerCommand(run: ServerRun): Promise<void> {
     .description("A gateway between applications and language models.")
     .version(await readVersion(run.manifest), "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })
     .exitOverride();
@@ -51,13 +55,10 @@ export async function runServerCommand(run: ServerRun): Promise<void> {
   try {
     await program.parseAsync([...run.arguments], { from: "user" });
   } catch (error) {
-    if (error instanceof CommanderError) {
-      if (error.exitCode !== 0) process.exitCode = 2;
-      return;
-    }
-    const code = reportOperatorFailure(error, run);
-    if (code === null) run.writeError(`${explainStartup(error)}\n`);
-    process.exitCode = code ?? 1;
+    const code = reportCommandFailure(error, run);
+    if (code === null) for (const problem of explainStartup(error)) run.writeError(`${problem}\n`);
+    // Help that was asked for leaves the exit code as it is.
+    if (code !== 0) process.exitCode = code ?? 1;
   }
 }
 
@@ -69,38 +70,43 @@ function addCommands(program: Command, run: ServerRun): void {
   program
     .command("migrate")
     .description("bring the schema of the database up to date, and exit")
-    .action(() => report(run, (database) => migrateDatabase(database, run.migrations)));
+    .action(() =>
+      report(run, async (database) => {
+        const { missing: applied } = await migrate(database, run.migrations);
+        return {
+          lines: [...applied.map((file) => `applied ${file}`), "The schema is up to date."],
+          problems: [],
+        };
+      }),
+    );
   program
     .command("check-config")
     .description("check the settings, the plans and the catalog file without starting the service")
-    .action(async () => print(run, summaryOf(await settingsOf(run))));
+    .action(async () => print(run, summaryOf(await readSettings(run.environment))));
   program
     .command("health")
     .description("ask the running service on this machine if it is ready; for health checks of containers")
     .option("--live", "ask only if the process answers")
     .action(async ({ live = false }: { live?: boolean }) =>
-      print(run, await checkHealth({ environment: run.environment, live })),
+      print(run, await checkHealth(run.environment, live)),
     );
   program
     .command("backup-check")
-    .description("check a restored database: schema, balances, usage, audit log and audit trail")
-    .option("--hours <number>", "hours of usage before the newest entry to compare, 1 to 8784", "48")
-    .action((options: { hours: string }) => {
-      const hours = Number(options.hours);
-      if (!/^\d{1,4}$/.test(options.hours) || hours < 1 || hours > 8_784) {
-        program.error("--hours must be a whole number from 1 to 8784.", { exitCode: 2 });
-      }
-      return report(run, (database, { plans }) =>
-        backupCheck(database, { migrations: run.migrations, hours: Math.min(hours, checkableHours(plans)) }),
-      );
-    });
+    .description(
+      "check a restored database without changing it: schema, balances, usage, audit log and audit trail",
+    )
+    .option(
+      "--hours <number>",
+      "hours of usage before the newest entry to compare, 1 to 8784",
+      wholeNumber("--hours", 1, 8_784),
+      48,
+    )
+    .action(({ hours }: { hours: number }) =>
+      report(run, (database, { plans }) =>
+        backupCheck(database, run.migrations, Math.min(hours, checkableHours(plans))),
+      ),
+    );
   program.addCommand(operatorProgram(run));
-}
-
-/** Reads the settings as the service does at its start. */
-function settingsOf(run: ServerRun): Promise<Settings> {
-  readEnvironmentFile(run.environment);
-  return readSettings(run.environment);
 }
 
 /** Runs a command that needs the database, and prints what it has found. */
@@ -108,7 +114,7 @@ async function report(
   run: ServerRun,
   use: (database: Database, settings: Settings) => Promise<Findings>,
 ): Promise<void> {
-  const settings = await settingsOf(run);
+  const settings = await readSettings(run.environment);
   const { config } = settings;
   const level = config.logLevel === null || config.logLevel === "info" ? "warn" : config.logLevel;
   const log = pino(
@@ -116,6 +122,30 @@ async function report(
     { write: (line) => run.writeError(line) },
   );
   print(run, await withDatabase(config, log, (database) => use(database, settings)));
+}
+
+/**
+ * Opens the configured database for as long as `use` takes. The embedded one needs the data folder, which a running service has locked.
+ *
+ * @throws {StartupFailure} if the database can't be used.
+ */
+async function withDatabase(
+  config: Config,
+  log: Logger,
+  use: (database: Database) => Promise<Findings>,
+): Promise<Findings> {
+  if (config.databaseUrl === null) await openDataDir(config.dataDir);
+  const lock = config.databaseUrl === null ? await lockDataDir(config.dataDir) : null;
+  try {
+    const { database, close } = await openConfiguredDatabase(config, log);
+    try {
+      return await use(database);
+    } finally {
+      await close();
+    }
+  } finally {
+    await lock?.release();
+  }
 }
 
 function print(run: ServerRun, { lines, problems }: Findings): void {

@@ -168,23 +168,23 @@ const SECRETS: readonly (keyof typeof variables.shape)[] = [
   "OTEL_EXPORTER_OTLP_HEADERS",
 ];
 
+type Values = z.output<typeof variables>;
+
 /** A problem with a combination. It is reported together with those of single variables. */
 const problemOf = (name: string, message: string) => ({ path: [name], message, when: () => true });
+
+const together = (name: keyof Values, other: keyof Values) =>
+  [
+    (values: Values) => values[name] !== undefined || values[other] === undefined,
+    problemOf(name, `must be set together with ${other}`),
+  ] as const;
 
 const WORKERS_NEED =
   "needs DATABASE_URL and REDIS_URL, because each worker is a node of its own, and nodes share both. Set them, or OSTIARY_WORKERS=1";
 
 const checkedVariables = variables
-  .refine(
-    ({ OSTIARY_OPERATOR_EMAIL: email, OSTIARY_OPERATOR_PASSWORD: password }) =>
-      password === undefined || email !== undefined,
-    problemOf("OSTIARY_OPERATOR_EMAIL", "must be set together with OSTIARY_OPERATOR_PASSWORD"),
-  )
-  .refine(
-    ({ OSTIARY_OPERATOR_EMAIL: email, OSTIARY_OPERATOR_PASSWORD: password }) =>
-      email === undefined || password !== undefined,
-    problemOf("OSTIARY_OPERATOR_PASSWORD", "must be set together with OSTIARY_OPERATOR_EMAIL"),
-  )
+  .refine(...together("OSTIARY_OPERATOR_EMAIL", "OSTIARY_OPERATOR_PASSWORD"))
+  .refine(...together("OSTIARY_OPERATOR_PASSWORD", "OSTIARY_OPERATOR_EMAIL"))
   .refine(
     ({ OSTIARY_MAX_UNFINISHED_BODY_BYTES: unfinished, OSTIARY_MAX_BODY_BYTES: body }) =>
       typeof unfinished !== "number" || typeof body !== "number" || unfinished >= 2 * body,
@@ -194,14 +194,8 @@ const checkedVariables = variables
     ({ OSTIARY_METRICS_PORT: metrics, PORT: port }) => metrics !== port,
     problemOf("OSTIARY_METRICS_PORT", "must be another port than PORT"),
   )
-  .refine(
-    ({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }) => cert !== undefined || key === undefined,
-    problemOf("TLS_CERT_FILE", "must be set together with TLS_KEY_FILE"),
-  )
-  .refine(
-    ({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }) => cert === undefined || key !== undefined,
-    problemOf("TLS_KEY_FILE", "must be set together with TLS_CERT_FILE"),
-  )
+  .refine(...together("TLS_CERT_FILE", "TLS_KEY_FILE"))
+  .refine(...together("TLS_KEY_FILE", "TLS_CERT_FILE"))
   .refine(
     ({ TLS_CERT_FILE: cert, OSTIARY_PUBLIC_URL: url }) =>
       cert === undefined || typeof url !== "string" || !url.startsWith("http:"),
@@ -250,7 +244,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ]);
   }
   const values = parsed.data;
-  const tls = tlsFilesOf(values.TLS_CERT_FILE, values.TLS_KEY_FILE);
+  const { OSTIARY_OPERATOR_EMAIL: email, OSTIARY_OPERATOR_PASSWORD: password } = values;
+  const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } = values;
+  const tls =
+    cert === undefined || key === undefined ? null : { certFile: resolve(cert), keyFile: resolve(key) };
   const publicUrl =
     values.OSTIARY_PUBLIC_URL === undefined ? null : new URL(values.OSTIARY_PUBLIC_URL).origin;
   return {
@@ -267,7 +264,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     redisCa: values.REDIS_CA_FILE,
     redisPrefix: values.OSTIARY_REDIS_PREFIX,
     /** Created at start unless a user with this address exists. */
-    firstOperator: operatorOf(values.OSTIARY_OPERATOR_EMAIL, values.OSTIARY_OPERATOR_PASSWORD),
+    firstOperator: email === undefined || password === undefined ? null : { email, password },
     localModels: values.OSTIARY_LOCAL_MODELS,
     /** Whether the service applies its migrations at start. The bundled database belongs to it alone. */
     migrate: values.OSTIARY_MIGRATE || values.DATABASE_URL === null,
@@ -324,7 +321,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
  * its path.
  */
 function withoutSecretValues(
-  values: z.output<typeof variables>,
+  values: Values,
   present: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, unknown>> {
   const valued = Object.entries(values).filter(
@@ -346,15 +343,10 @@ function addressIn(url: string): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-function tlsFilesOf(certFile: string | undefined, keyFile: string | undefined) {
-  if (certFile === undefined || keyFile === undefined) return null;
-  return { certFile: resolve(certFile), keyFile: resolve(keyFile) };
-}
-
 const NO_TLS =
   "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Set TLS_CERT_FILE and TLS_KEY_FILE, or put a proxy that terminates TLS in front of it, and set TRUSTED_PROXIES to the proxy and OSTIARY_PUBLIC_URL to the public address, or set HOST=127.0.0.1.";
 
-function isOpenWithoutTls(values: z.output<typeof variables>): boolean {
+function isOpenWithoutTls(values: Values): boolean {
   const isLoopback = values.HOST === "localhost" || values.HOST === "::1" || /^127\./.test(values.HOST);
   const isBehindTls =
     values.TLS_CERT_FILE !== undefined ||
@@ -377,8 +369,4 @@ export function unknownSettings(
         : `${name}: is not a setting of this service. Did you mean ${meant}?`,
     ];
   });
-}
-
-function operatorOf(email: string | undefined, password: string | undefined) {
-  return email === undefined || password === undefined ? null : { email, password };
 }

@@ -13,23 +13,21 @@ interface RedisUser {
 /** Where REDIS_URL leads. The messages of this module do not contain the URL, because it has a password. */
 export type RedisAddress =
   | { readonly kind: "server"; readonly hosts: readonly RedisHost[]; readonly url: string }
-  | ({
-      readonly kind: "cluster";
-      /** Any of the cluster's servers. They name the others. */
-      readonly hosts: readonly RedisHost[];
-      readonly isTls: boolean;
-    } & RedisUser)
+  | ({ readonly kind: "cluster" } & Several)
   | ({
       readonly kind: "sentinel";
-      /** The sentinels, which name the primary. */
-      readonly hosts: readonly RedisHost[];
       /** The name under which the sentinels watch the primary. */
       readonly name: string;
       readonly database: number;
-      readonly isTls: boolean;
       /** How clients authenticate themselves at the sentinels, which do not have the users of the primary. */
       readonly sentinelUser: RedisUser;
-    } & RedisUser);
+    } & Several);
+
+interface Several extends RedisUser {
+  /** Any of the cluster's servers, which name the others; or the sentinels, which name the primary. */
+  readonly hosts: readonly RedisHost[];
+  readonly isTls: boolean;
+}
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
@@ -53,17 +51,12 @@ export class RedisUrlError extends Error {
 export function parseRedisUrl(url: string): RedisAddress {
   const several = SEVERAL.exec(url)?.groups;
   if (several === undefined) return serverOf(url);
-  const isTls = several.tls === "s";
   const isCluster = several.kind === "cluster";
   const hosts = hostsOf(several.hosts ?? "", isCluster ? REDIS_PORT : SENTINEL_PORT);
-  const user = userOf(several.user ?? "");
+  const servers = { hosts, isTls: several.tls === "s", ...userOf(several.user ?? "") };
   const query = new URLSearchParams(several.query ?? "");
-  return isCluster
-    ? clusterOf({ hosts, isTls, ...user }, several.path ?? "", query)
-    : sentinelOf({ hosts, isTls, ...user }, several.path ?? "", query);
+  return (isCluster ? clusterOf : sentinelOf)(servers, several.path ?? "", query);
 }
-
-type Several = { readonly hosts: readonly RedisHost[]; readonly isTls: boolean } & RedisUser;
 
 function serverOf(url: string): RedisAddress {
   const parsed = URL.canParse(url) ? new URL(url) : null;

@@ -1,6 +1,8 @@
 import { cannot, type MediaSource } from "./conversation.ts";
 
-const DATA_URL = /^data:([a-z]+\/[a-z0-9.+-]+);base64,([A-Za-z0-9+/=\s]*)$/i;
+/** Parameters of the media type, such as `charset=utf-8`, are not passed on. */
+const DATA_URL =
+  /^data:([a-z]+\/[a-z0-9.+-]+)(?:;[\w.+-]{1,64}=[^;,]{0,128}){0,8};base64,([A-Za-z0-9+/=\s]*)$/i;
 
 /** The source that a data URL contains; `null` for anything else. */
 export function dataSourceOf(url: string): MediaSource | null {

@@ -6,8 +6,6 @@ import type { StreamSigns } from "./wire.ts";
 
 /** The value of `include` by which a client asks for encrypted reasoning. */
 export const ENCRYPTED_REASONING = "reasoning.encrypted_content";
-/** The beginning of a text that this service has sealed, which no provider can open. */
-export const SEALED_PREFIX = "ost1.";
 
 /**
  * The codes of a failed response. Codex ends its turn at `context_length_exceeded`, `insufficient_quota` and `invalid_prompt`, waits

@@ -1,26 +1,40 @@
 import { isJsonObject, parseJsonObject } from "../json/json.ts";
+import type { Sealer } from "../secrets/sealer.ts";
 import type { Signature } from "./conversation.ts";
 
-/** Encrypts short texts that clients keep for the service. */
-export interface TextSealer {
-  /** `context` has to be the same when the text is opened. */
-  seal(text: string, context: string): string;
-  /** `null` for a text that this installation has not sealed in that context. */
-  open(sealed: string, context: string): string | null;
+/** A signature, and the id of the tool call that it belongs to; `null` for that of a thought. */
+export interface CarriedSignature {
+  readonly signature: Signature;
+  readonly callId: string | null;
 }
 
-/** A signature as a client gets it, to be sent back with its part. Only this installation can open it. */
-export function sealSignature(signature: Signature, sealer: TextSealer, context: string): string {
-  return sealer.seal(JSON.stringify(signature), context);
+/** Encrypts what clients carry for providers. */
+export interface SignatureSealer {
+  seal(carried: CarriedSignature): string;
+  /** `null` for what {@link seal} has not returned, such as a provider's own signature. */
+  open(sealed: string): CarriedSignature | null;
 }
 
-/** Opens what {@link sealSignature} has sealed; `null` for anything else, such as a provider's own signature. */
-export function openSignature(sealed: string, sealer: TextSealer, context: string): Signature | null {
-  const text = sealer.open(sealed, context);
-  const opened = text === null ? null : parseJsonObject(text);
-  if (opened === null || typeof opened.provider !== "string" || !isJsonObject(opened.fields)) return null;
-  const fields = Object.entries(opened.fields).flatMap(([name, value]) =>
-    typeof value === "string" ? [[name, value] as const] : [],
-  );
-  return { provider: opened.provider, fields: Object.fromEntries(fields) };
+/** The field that names the call. It is not a part of the provider's signature. */
+const CALL_ID = "ostiary_call_id";
+
+/** Creates the sealer of an account's signatures. `context` names the account: what was sealed for another one does not open. */
+export function signatureSealer(sealer: Sealer, context: string): SignatureSealer {
+  return {
+    seal: ({ signature: { provider, fields }, callId }) => {
+      const carried = { provider, fields: callId === null ? fields : { ...fields, [CALL_ID]: callId } };
+      return sealer.seal(JSON.stringify(carried), context);
+    },
+    open: (sealed) => {
+      const text = sealer.open(sealed, context);
+      const opened = text === null ? null : parseJsonObject(text);
+      if (opened === null || typeof opened.provider !== "string" || !isJsonObject(opened.fields)) return null;
+      const { [CALL_ID]: callId = null, ...fields } = Object.fromEntries(
+        Object.entries(opened.fields).filter(
+          (field): field is [string, string] => typeof field[1] === "string",
+        ),
+      );
+      return { signature: { provider: opened.provider, fields }, callId };
+    },
+  };
 }

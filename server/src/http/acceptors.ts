@@ -7,7 +7,12 @@ import { maxOpenFiles, OTHER_FILES } from "./open-files.ts";
 const ALWAYS = 31;
 /** More of them while many connections come at once, which share those costs. */
 const IN_A_CROWD = 256;
-/** A crowd is over when for this time no turn of the event loop has brought so many connections. */
+/**
+ * Connections come in a crowd when for this time each turn of the event loop has brought one by each handle. A burst after a short
+ * stall, which 32 handles accept within milliseconds, is none: for it, to open more would take longer than to go on.
+ */
+const CROWD_AFTER_MS = 100;
+/** A crowd is over when for this time there was none. */
 const CROWD_MS = 10_000;
 /** How long the process that sends the handles back may take. */
 const TIMEOUT_MS = 10_000;
@@ -38,6 +43,8 @@ export class Acceptors {
   #accepted = 0;
   /** Connections of this turn of the event loop. */
   #inTurn = 0;
+  /** When the first of a series of turns ended in which each handle accepted a connection; `null` after any other turn. */
+  #fullSinceMs: number | null = null;
   #always: Handles | null = null;
   #inCrowd: Handles | null = null;
   #crowdEnds: NodeJS.Timeout | null = null;
@@ -55,9 +62,9 @@ export class Acceptors {
     server.on("connection", (socket: Socket) => {
       this.#open++;
       socket.once("close", () => this.#open--);
-      if (this.#inTurn === 0) setImmediate(() => (this.#inTurn = 0));
+      // During a series of full turns the end of each is awaited anyway.
+      if (this.#inTurn === 0 && this.#fullSinceMs === null) setImmediate(() => this.#endTurn());
       this.#inTurn++;
-      if (this.#inTurn > ALWAYS && this.#always !== null) this.#expectMore();
     });
   }
 
@@ -76,7 +83,20 @@ export class Acceptors {
     if (this.#accepted > 0) await ended;
   }
 
-  /** Each handle has accepted one: more connections wait. */
+  #endTurn(): void {
+    const isFull = this.#inTurn > ALWAYS && this.#always !== null;
+    this.#inTurn = 0;
+    if (!isFull) {
+      this.#fullSinceMs = null;
+      return;
+    }
+    const nowMs = performance.now();
+    this.#fullSinceMs ??= nowMs;
+    if (nowMs - this.#fullSinceMs > CROWD_AFTER_MS) this.#expectMore();
+    setImmediate(() => this.#endTurn());
+  }
+
+  /** Opens further handles, or keeps them open. */
   #expectMore(): void {
     if (this.#ended !== null || !this.#canHaveMore) return;
     if (this.#crowdEnds !== null) {

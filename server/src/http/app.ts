@@ -5,9 +5,12 @@ import { envelopeOf, headersOf, toFailure } from "../errors/failure.ts";
 import type { AccessLog } from "../request/services.ts";
 import type { Dashboard } from "./dashboard.ts";
 
+/** Answers a request. `peer`: the address of the socket's other end. */
+type Answer = (request: Request, peer: string) => Promise<Response>;
+
 export interface AppParts {
-  readonly rpc: (request: Request, peer: string) => Promise<Response>;
-  readonly metrics: (request: Request, peer: string) => Promise<Response>;
+  readonly rpc: Answer;
+  readonly metrics: Answer;
   readonly dashboard: Pick<Dashboard, "answer">;
   readonly newId: () => EntryId;
   /** Why the node is not ready; `null` when it is. */
@@ -22,7 +25,7 @@ export interface AppParts {
  * Creates the handler of everything but the API: procedures, health, metrics, the dashboard. It always resolves. Errors are logged
  * without secrets and answered with the error envelope.
  */
-export function createApp(parts: AppParts): (request: Request, peer: string) => Promise<Response> {
+export function createApp(parts: AppParts): Answer {
   const app = new Hono<{ Bindings: { peer: string } }>();
   const answerFailure = (thrown: unknown, request: Request): Response => {
     const failure = toFailure(thrown);
@@ -68,13 +71,7 @@ export function createApp(parts: AppParts): (request: Request, peer: string) => 
   return accessLog === null ? answer : logged(answer, accessLog, parts.clientAddress);
 }
 
-type Answer = (request: Request, peer: string) => Promise<Response>;
-
-function logged(
-  answer: Answer,
-  accessLog: AccessLog,
-  clientAddress: (request: Request, peer: string) => string | null,
-): Answer {
+function logged(answer: Answer, accessLog: AccessLog, clientAddress: AppParts["clientAddress"]): Answer {
   return async (request, peer) => {
     const startedMs = performance.now();
     const response = await answer(request, peer);

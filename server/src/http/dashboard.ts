@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { extname } from "node:path";
+import { extname, join, relative } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { chooseCoding } from "../operations/content-coding.ts";
 
 /** The suffixes of compressed files by coding, best first. */
@@ -12,8 +13,7 @@ const CODINGS = Object.keys(SUFFIXES) as readonly Coding[];
 /** The content of a file in one coding. */
 interface Representation {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly etag: string;
+  readonly headers: Readonly<Record<string, string>> & { readonly etag: string };
 }
 
 interface File {
@@ -78,7 +78,6 @@ const DOOR_PATHS: readonly string[] = ["/sign-in", "/sign-up"];
 /** The built dashboard and what is served beside it, in memory. It is small, and a missing file is noticed at start. */
 export class Dashboard {
   readonly #files: ReadonlyMap<string, File>;
-
   readonly #isHttps: boolean;
 
   private constructor(files: ReadonlyMap<string, File>, isHttps: boolean) {
@@ -133,8 +132,8 @@ export class Dashboard {
 
 function respond(request: Request, { asItIs, coded }: File, status = 200): Response {
   const coding = chooseCoding(request.headers.get("accept-encoding") ?? "", [...coded.keys()]);
-  const { bytes, headers, etag } = (coding === null ? undefined : coded.get(coding)) ?? asItIs;
-  if (status === 200 && isHeld(request.headers.get("if-none-match"), etag)) {
+  const { bytes, headers } = (coding === null ? undefined : coded.get(coding)) ?? asItIs;
+  if (status === 200 && isHeld(request.headers.get("if-none-match"), headers.etag)) {
     return new Response(null, { status: 304, headers });
   }
   return new Response(request.method === "HEAD" ? null : bytes, { status, headers });
@@ -151,15 +150,12 @@ function refuse(status: number, text: string, headers: Readonly<Record<string, s
 }
 
 function filesBelow(folder: URL): string[] {
-  const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
-  const root = new URL(folder).pathname.replace(/\/$/, "");
+  const root = fileURLToPath(folder);
   return (
-    entries
+    readdirSync(root, { withFileTypes: true, recursive: true })
       // The build writes a stamp whose name begins with a dot.
       .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
-      .map((entry) =>
-        `${entry.parentPath.replace(/\/$/, "")}/${entry.name}`.slice(decodeURIComponent(root).length + 1),
-      )
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)))
   );
 }
 
@@ -195,7 +191,7 @@ function representation(
   headers: Readonly<Record<string, string>>,
 ): Representation {
   const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
-  return { bytes, headers: { ...headers, etag }, etag };
+  return { bytes, headers: { ...headers, etag } };
 }
 
 function headersFor(name: string, isVaried: boolean): Record<string, string> {

@@ -1,11 +1,7 @@
+import type { IncomingBody } from "../admission/incoming-body.ts";
 import { resultWithin } from "../errors/deadline.ts";
-import {
-  type BodySink,
-  type Exchange,
-  type IncomingBody,
-  READER_TIMEOUT_MS,
-  type ResponseHeaders,
-} from "../request/exchange.ts";
+import type { ResponseHeaders } from "../operations/operation.ts";
+import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
 
 /** An exchange on web-standard `Request` and `Response`: Deno, Bun. */
 export class FetchExchange implements Exchange {
@@ -19,7 +15,7 @@ export class FetchExchange implements Exchange {
   readonly response: Promise<Response>;
   readonly #request: Request;
   readonly #url: URL;
-  readonly #resolve: (response: Response) => void;
+  #resolve: (response: Response) => void = () => {};
 
   constructor(request: Request, url: URL, peer: string) {
     this.method = request.method;
@@ -27,11 +23,9 @@ export class FetchExchange implements Exchange {
     this.#url = url;
     this.peer = peer;
     this.#request = request;
-    let resolve: (response: Response) => void = () => {};
-    this.response = new Promise((settle) => {
-      resolve = settle;
+    this.response = new Promise((resolve) => {
+      this.#resolve = resolve;
     });
-    this.#resolve = resolve;
     // Deno aborts the signal after successful answers, too.
     request.signal.addEventListener("abort", () => this.#gone(), { once: true });
   }
@@ -111,9 +105,6 @@ const encoder = new TextEncoder();
 
 /** Resolves whether the client accepts more data in time. For a client that has gone it resolves with true. */
 async function isReady(writer: WritableStreamDefaultWriter<Uint8Array>): Promise<boolean> {
-  const ready = writer.ready.then(
-    () => true,
-    () => true,
-  );
-  return (await resultWithin(READER_TIMEOUT_MS, ready)) !== null;
+  const ready = () => true;
+  return (await resultWithin(READER_TIMEOUT_MS, writer.ready.then(ready, ready))) !== null;
 }

@@ -1,11 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  type BodySink,
-  type Exchange,
-  type IncomingBody,
-  READER_TIMEOUT_MS,
-  type ResponseHeaders,
-} from "../request/exchange.ts";
+import type { IncomingBody } from "../admission/incoming-body.ts";
+import type { ResponseHeaders } from "../operations/operation.ts";
+import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
 
 /** A refused body up to this size is read and dropped, so that the client sees the answer and keeps its connection. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;

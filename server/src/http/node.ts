@@ -16,9 +16,6 @@ import { NodeExchange } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
 import type { TlsPair } from "./tls-pair.ts";
 
-/** From a connection's opening, or the first byte of its next request, to the end of the request's head. */
-const HEADERS_TIMEOUT_MS = 30_000;
-const CHECK_CONNECTIONS_MS = 5_000;
 /** How long the rest of a refused body is read and dropped, so that the client sees the answer. */
 const LINGER_MS = 10_000;
 
@@ -107,10 +104,8 @@ function unusedConnections(server: Server | SecureServer): Set<Socket> {
   return unused;
 }
 
-type Route = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
-
 /** Hands each request to the part that answers it. */
-function routerOf(served: Served): Route {
+function routerOf(served: Served) {
   const web = getRequestListener(
     (request, env) => {
       const incoming = "incoming" in env ? env.incoming : null;
@@ -118,9 +113,10 @@ function routerOf(served: Served): Route {
     },
     { overrideGlobalObjects: false },
   );
-  return (request, response, awaitsContinue) => {
+  return (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     if (request.headers.host === undefined && request.httpVersion === "1.1") {
-      refuse(response, noHost(), served.newRequestId());
+      const message = "The request has no `Host` header, which HTTP/1.1 requires. Add it.";
+      refuse(response, new Failure("invalid_request", message), served.newRequestId());
       return;
     }
     const target = originForm(request.url ?? "/");
@@ -142,8 +138,9 @@ const TLS_OPTIONS = { handshakeTimeout: 10_000 };
 const SERVER_OPTIONS = {
   noDelay: true,
   keepAliveTimeout: 65_000,
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
+  // From a connection's opening, or the first byte of its next request, to the end of the request's head.
+  headersTimeout: 30_000,
+  connectionsCheckingInterval: 5_000,
   // The receiver of a body enforces its minimum rate, so a large body may take long.
   requestTimeout: 0,
   // Node's own refusal has no body.
@@ -157,10 +154,6 @@ function originForm(target: string): string {
   if (origin === undefined) return target;
   const rest = target.slice(origin.length);
   return rest.startsWith("/") ? rest : `/${rest}`;
-}
-
-function noHost(): Failure {
-  return new Failure("invalid_request", "The request has no `Host` header, which HTTP/1.1 requires. Add it.");
 }
 
 /** Closes the connection of a request that was answered before its body arrived, unless the rest arrives soon. */

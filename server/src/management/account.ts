@@ -68,7 +68,7 @@ export function accountRouter(services: RpcServices) {
 
     /** The audit trail of the account, newest first. It does not name operators. */
     actions: accountProcedure
-      .input(z.strictObject(paging<ActionId>()).default({ limit: 50 }))
+      .input(z.strictObject(paging<ActionId>()).prefault({}))
       .query(async ({ ctx, input }) => {
         const page = await accountAdmin.listActions(
           { accountId: ctx.accountId },

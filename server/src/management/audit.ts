@@ -1,17 +1,20 @@
 import { tracked } from "@trpc/server";
 import * as z from "zod";
 import { RefusedCaller } from "../access/access.ts";
-import { AUDIT_PAGE_LIMIT } from "../audit/audit-log.ts";
+import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
 import type { AsOf } from "../audit/cursor.ts";
 import { filterInput, filterOf } from "../audit/filter.ts";
+import type { AccountId } from "../contract/account.ts";
 import { entryIdOf, type ListedEntry, requestIdOf, tokenCountOf } from "../contract/entry.ts";
+import type { Reader } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { wholeNumber } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountReader, router, toTrpcError } from "./trpc.ts";
 
 /** The inputs of a page of entries. */
-export const entryPaging = {
+export const entryPage = {
+  ...filterInput,
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   cursor: z.string().optional(),
   /** Has no effect. Infinite queries of TanStack Query send it. */
@@ -19,6 +22,22 @@ export const entryPaging = {
   /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
   limit: wholeNumber(1, AUDIT_PAGE_LIMIT).default(50),
 };
+
+/** Reads a page of an account's entries. */
+export async function readEntriesPage(
+  auditLog: AuditLog,
+  accountId: AccountId,
+  input: z.output<z.ZodObject<typeof entryPage>>,
+  reader: Reader,
+) {
+  const page = await auditLog.list(accountId, filterOf(input), input.cursor ?? null, input.limit, reader);
+  return {
+    /** The entries of the page, newest first. */
+    entries: page.entries.map(publicView),
+    /** The `cursor` of the next page; `null` on the last page. */
+    nextCursor: page.nextCursor,
+  };
+}
 
 const batchNumber = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
@@ -37,30 +56,8 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
   return router({
     /** Entries of the audit log, newest first. If few of many entries match, a page may have fewer entries than `limit`, or none. */
     list: accountReader
-      .input(
-        z
-          .strictObject({
-            ...filterInput,
-            ...entryPaging,
-          })
-          .default({ limit: 50 }),
-      )
-      .query(async ({ ctx, input }) => {
-        const { accountId, reader } = ctx;
-        const page = await auditLog.list(
-          accountId,
-          filterOf(input),
-          input.cursor ?? null,
-          input.limit,
-          reader,
-        );
-        return {
-          /** The entries of the page, newest first. */
-          entries: page.entries.map(publicView),
-          /** The `cursor` of the next page; `null` on the last page. */
-          nextCursor: page.nextCursor,
-        };
-      }),
+      .input(z.strictObject(entryPage).prefault({}))
+      .query(({ ctx, input }) => readEntriesPage(auditLog, ctx.accountId, input, ctx.reader)),
     /** The entry of one request. */
     get: accountReader
       .input(z.strictObject({ requestId }))
@@ -70,7 +67,7 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
      * entries in the period, the newest are counted.
      */
     summary: accountReader
-      .input(z.strictObject(filterInput).default({}))
+      .input(z.strictObject(filterInput).prefault({}))
       .query(({ ctx, input }) => auditSummary.summarize(ctx.accountId, filterOf(input), ctx.reader)),
     /**
      * Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Ends when the caller may no longer read the account.
@@ -83,7 +80,7 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
             /** The `id` of the last event that was received: the subscription continues after it. Default: only new entries. */
             lastEventId: z.string().optional(),
           })
-          .default({}),
+          .prefault({}),
       )
       .subscription(async function* ({ ctx, input, signal }) {
         const ended = signal ?? new AbortController().signal;
@@ -129,7 +126,7 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
               })
               .optional(),
           })
-          .default({}),
+          .prefault({}),
       )
       .query(({ ctx, input }) =>
         auditChain.verify(ctx.accountId, input.after ?? null, input.expected ?? null, ctx.reader),

@@ -87,6 +87,16 @@ export async function requireSameCaller(
   if (kind !== caller.kind) throw new Failure("not_signed_in", "Sign in again.");
 }
 
+/** The owner of an account. @throws {Failure} for an operator. */
+export function ownerOf(signedIn: SignedIn): Extract<SignedIn, { role: "owner" }> {
+  if (signedIn.role === "owner") return signedIn;
+  throw new Failure("permission_denied", "Operators have no account. Use the operator procedures.");
+}
+
+export function notSignedIn(): Failure {
+  return new Failure("not_signed_in", "Sign in first.");
+}
+
 /**
  * The account that a management token may act for.
  *
@@ -98,7 +108,7 @@ export async function accountOfToken(
   clientInfo: ClientInfo,
 ): Promise<AccountId> {
   const { signedIn } = await useToken(parts, token, clientInfo);
-  return accountOf(signedIn);
+  return ownerOf(signedIn).account.id;
 }
 
 /**
@@ -108,13 +118,8 @@ export async function accountOfToken(
  */
 export async function accountOfSession(signIn: SignIn, sessionToken: string | null): Promise<AccountId> {
   const session = sessionToken === null ? null : await signIn.findSession(sessionToken);
-  if (session === null) throw new Failure("not_signed_in", "Sign in first.");
-  return accountOf(session.signedIn);
-}
-
-function accountOf(signedIn: SignedIn): AccountId {
-  if (signedIn.role === "owner") return signedIn.account.id;
-  throw new Failure("permission_denied", "Operators have no account. Use the operator procedures.");
+  if (session === null) throw notSignedIn();
+  return ownerOf(session.signedIn).account.id;
 }
 
 async function useKey(

@@ -7,6 +7,8 @@ import { paging } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountReader, router } from "./trpc.ts";
 
+const page = z.strictObject(paging<LedgerEntryId>()).prefault({});
+
 export function creditsRouter({ ledger, charged }: RpcServices) {
   const onceCharged = <Answer>(read: () => Promise<Answer>) =>
     withTimeout(ANSWER_TIMEOUT_MS, async () => {
@@ -25,33 +27,29 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
      * The statement of the account, newest first: each grant and adjustment, and the requests of each UTC day as one line with their
      * complete sum.
      */
-    statement: accountReader
-      .input(z.strictObject(paging<LedgerEntryId>()).default({ limit: 50 }))
-      .query(async ({ ctx, input }) => {
-        const page = await onceCharged(() =>
-          readPage(input.limit, (limit) => ledger.listStatement(ctx.accountId, input.cursor ?? null, limit)),
-        );
-        return {
-          /** The lines of the page, newest first. */
-          lines: page.items,
-          /** The `cursor` of the next page; `null` on the last page. */
-          nextCursor: page.last?.id ?? null,
-        };
-      }),
+    statement: accountReader.input(page).query(async ({ ctx, input }) => {
+      const { items, last } = await onceCharged(() =>
+        readPage(input.limit, (limit) => ledger.listStatement(ctx.accountId, input.cursor ?? null, limit)),
+      );
+      return {
+        /** The lines of the page, newest first. */
+        lines: items,
+        /** The `cursor` of the next page; `null` on the last page. */
+        nextCursor: last?.id ?? null,
+      };
+    }),
 
     /** The transactions of the account, newest first. */
-    ledger: accountReader
-      .input(z.strictObject(paging<LedgerEntryId>()).default({ limit: 50 }))
-      .query(async ({ ctx, input }) => {
-        const page = await onceCharged(() =>
-          readPage(input.limit, (limit) => ledger.listLedger(ctx.accountId, input.cursor ?? null, limit)),
-        );
-        return {
-          /** The transactions of the page, newest first. */
-          entries: page.items,
-          /** The `cursor` of the next page; `null` on the last page. */
-          nextCursor: page.last?.id ?? null,
-        };
-      }),
+    ledger: accountReader.input(page).query(async ({ ctx, input }) => {
+      const { items, last } = await onceCharged(() =>
+        readPage(input.limit, (limit) => ledger.listLedger(ctx.accountId, input.cursor ?? null, limit)),
+      );
+      return {
+        /** The transactions of the page, newest first. */
+        entries: items,
+        /** The `cursor` of the next page; `null` on the last page. */
+        nextCursor: last?.id ?? null,
+      };
+    }),
   });
 }

@@ -16,27 +16,18 @@ export interface BrowserAddress {
   readonly isHttps: boolean;
 }
 
+export type DashboardSessions = ReturnType<typeof dashboardSessions>;
+
 /** Authenticates dashboard requests that call no procedures, by the same cookie and rules. */
-export class DashboardSessions {
-  readonly #signIn: SignIn;
-  readonly #address: BrowserAddress;
-  readonly #cookie: SessionCookie;
-
-  constructor(signIn: SignIn, address: BrowserAddress) {
-    this.#signIn = signIn;
-    this.#address = address;
-    this.#cookie = new SessionCookie(address);
-  }
-
-  /** @throws {Failure} as {@link accountOfSession}. */
-  accountOf(request: Sent): Promise<AccountId> {
-    return accountOfSession(this.#signIn, this.#cookie.read(headersOf(request)));
-  }
-
-  /** @throws {Failure} as {@link requireSameOrigin}. */
-  requireSameOrigin(request: Sent): void {
-    requireSameOrigin(headersOf(request), this.#address);
-  }
+export function dashboardSessions(signIn: SignIn, address: BrowserAddress) {
+  const cookie = sessionCookie(address);
+  return {
+    /** @throws {Failure} as {@link accountOfSession}. */
+    accountOf: (request: Sent): Promise<AccountId> =>
+      accountOfSession(signIn, cookie.read(headersOf(request))),
+    /** @throws {Failure} as {@link requireSameOrigin}. */
+    requireSameOrigin: (request: Sent) => requireSameOrigin(headersOf(request), address),
+  };
 }
 
 /** Joins repeated headers, as a web-standard request does. */
@@ -51,40 +42,28 @@ function headersOf(request: Sent): Pick<Headers, "get"> {
 
 const TOKEN = /^[0-9A-Za-z]{1,64}$/;
 
+export type SessionCookie = ReturnType<typeof sessionCookie>;
+
 /** The cookie that holds a session's token. */
-export class SessionCookie {
-  readonly #name: string;
-  readonly #secure: boolean;
-
-  constructor({ isHttps: secure }: Pick<BrowserAddress, "isHttps">) {
-    // A sibling host cannot plant a `__Host-` cookie, but browsers accept it over HTTPS only.
-    this.#name = secure ? "__Host-ostiary_session" : "ostiary_session";
-    this.#secure = secure;
-  }
-
-  read(headers: Pick<Headers, "get">): string | null {
-    // No other cookie is parsed, because another site of the same host may have set malformed ones.
-    for (const pair of (headers.get("cookie") ?? "").split(";")) {
-      const [name, value] = pair.trim().split("=", 2);
-      if (name === this.#name && value !== undefined && TOKEN.test(value)) return value;
-    }
-    return null;
-  }
-
-  /** A `Set-Cookie` value that keeps the session's token. */
-  keep({ token }: Session): string {
-    return this.#cookie(token, SESSION_LENGTH.seconds());
-  }
-
-  /** A `Set-Cookie` value that makes the browser forget the token. */
-  forget(): string {
-    return this.#cookie("", 0);
-  }
-
-  #cookie(value: string, maxAge: number): string {
-    const attributes = { httpOnly: true, secure: this.#secure, sameSite: "lax", path: "/", maxAge } as const;
-    return new Cookie(this.#name, value, attributes).serialize();
-  }
+export function sessionCookie({ isHttps: secure }: Pick<BrowserAddress, "isHttps">) {
+  // A sibling host cannot plant a `__Host-` cookie, but browsers accept it over HTTPS only.
+  const cookieName = secure ? "__Host-ostiary_session" : "ostiary_session";
+  const write = (value: string, maxAge: number) =>
+    new Cookie(cookieName, value, { httpOnly: true, secure, sameSite: "lax", path: "/", maxAge }).serialize();
+  return {
+    read: (headers: Pick<Headers, "get">): string | null => {
+      // No other cookie is parsed, because another site of the same host may have set malformed ones.
+      for (const pair of (headers.get("cookie") ?? "").split(";")) {
+        const [name, value] = pair.trim().split("=", 2);
+        if (name === cookieName && value !== undefined && TOKEN.test(value)) return value;
+      }
+      return null;
+    },
+    /** A `Set-Cookie` value that keeps the session's token. */
+    keep: ({ token }: Session) => write(token, SESSION_LENGTH.seconds()),
+    /** A `Set-Cookie` value that makes the browser forget the token. */
+    forget: () => write("", 0),
+  };
 }
 
 /**

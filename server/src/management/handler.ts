@@ -12,7 +12,12 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { type CallerParts, callerOf, clientInfoOf, type RpcCaller, requireSameCaller } from "./caller.ts";
 import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes, procedureOf } from "./calls.ts";
-import { type BrowserAddress, requireSameOrigin, SessionCookie } from "./dashboard-sessions.ts";
+import {
+  type BrowserAddress,
+  requireSameOrigin,
+  type SessionCookie,
+  sessionCookie,
+} from "./dashboard-sessions.ts";
 import type { AppRouter } from "./router.ts";
 import { failureOf, type RpcContext } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
@@ -36,7 +41,7 @@ export interface RpcParts extends CallerParts {
 
 /** Creates the web-standard handler of `/trpc/*`. It never rejects: every failure is answered with the error envelope. */
 export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
-  const cookie = new SessionCookie(parts.browserAddress);
+  const cookie = sessionCookie(parts.browserAddress);
   const compress = createCompressor();
   return async (request, peer) => {
     const id = parts.newId();
@@ -46,7 +51,7 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
     try {
       return await compressed(await answer(parts, cookie, incoming), parts, request, compress);
     } catch (thrown) {
-      return refusal(parts, incoming, await recorded(parts, incoming, thrown));
+      return refusal(parts, incoming, await failureToAnswer(parts, incoming, thrown));
     }
   };
 }
@@ -167,7 +172,7 @@ function mayBeLong(request: Request): boolean {
 }
 
 /** Returns the failure to answer. A refusal with a known key is recorded first; if that fails, this failure is answered. */
-async function recorded(parts: RpcParts, incoming: Incoming, thrown: unknown): Promise<Failure> {
+async function failureToAnswer(parts: RpcParts, incoming: Incoming, thrown: unknown): Promise<Failure> {
   if (!(thrown instanceof RefusedCaller)) return toFailure(thrown);
   const { failure, snapshot } = thrown;
   try {

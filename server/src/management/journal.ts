@@ -27,7 +27,7 @@ export function journalRouter(repair: JournalRepair) {
             /** The maximum number of lines: 1 to 1,000. Default 100. */
             limit: z.number().int().min(1).max(MAX_LINES).default(100),
           })
-          .default({ limit: 100 }),
+          .prefault({}),
       )
       .query(({ input }) => repair.list(input.limit)),
 
@@ -49,7 +49,7 @@ export function journalRouter(repair: JournalRepair) {
             message: "requires exactly one id in ids",
             path: ["replacement"],
           })
-          .default({}),
+          .prefault({}),
       )
       .mutation(({ ctx, input }) =>
         repair.replay(ctx.actor, input.ids ?? null, input.replacement?.replace(/\r?\n$/, "") ?? null),

@@ -67,7 +67,7 @@ export function keysRouter({ keys }: RpcServices) {
      * the next page.
      */
     list: accountReader
-      .input(z.strictObject(keysPage).default({ limit: MAX_PAGE }))
+      .input(z.strictObject(keysPage).prefault({}))
       .query(({ ctx, input }) => readKeysPage(keys, ctx.accountId, input, ctx.reader)),
 
     /** Some keys with their usage, in the order of the list. Keys that the account does not have are left out. */

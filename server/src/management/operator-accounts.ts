@@ -1,12 +1,11 @@
 import * as z from "zod";
-import { filterInput, filterOf } from "../audit/filter.ts";
 import type { AccountId } from "../contract/account.ts";
-import { entryPaging, publicView } from "./audit.ts";
+import { entryPage, readEntriesPage } from "./audit.ts";
 import { idOf } from "./inputs.ts";
 import { keysPage, readKeysPage } from "./keys.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure } from "./trpc.ts";
-import { spanInput, spanOf } from "./usage.ts";
+import { groupBy, spanInput, spanOf } from "./usage.ts";
 
 /** The id of the account. */
 const id = idOf<AccountId>();
@@ -31,14 +30,7 @@ export function operatorAccountReads({ auditLog, keys, usage }: RpcServices) {
 
     /** The usage of an account, in the form of `usage.summary`. */
     usage: operatorProcedure
-      .input(
-        z.strictObject({
-          id,
-          ...spanInput,
-          /** What has rows of its own in each interval. Default `none`. */
-          groupBy: z.enum(["none", "model", "key"]).default("none"),
-        }),
-      )
+      .input(z.strictObject({ id, ...spanInput, groupBy }))
       .query(({ input: { id: accountId, ...question } }) =>
         usage.summary(accountId, spanOf(question), "operators"),
       ),
@@ -52,22 +44,7 @@ export function operatorAccountReads({ auditLog, keys, usage }: RpcServices) {
 
     /** The entries of an account's audit log, newest first, in the form of `audit.list`. */
     entries: operatorProcedure
-      .input(
-        z.strictObject({
-          id,
-          ...filterInput,
-          ...entryPaging,
-        }),
-      )
-      .query(async ({ input }) => {
-        const { cursor = null, limit } = input;
-        const page = await auditLog.list(input.id, filterOf(input), cursor, limit, "operators");
-        return {
-          /** The entries of the page, newest first. */
-          entries: page.entries.map(publicView),
-          /** The `cursor` of the next page; `null` on the last page. */
-          nextCursor: page.nextCursor,
-        };
-      }),
+      .input(z.strictObject({ id, ...entryPage }))
+      .query(({ input }) => readEntriesPage(auditLog, input.id, input, "operators")),
   };
 }

@@ -2,16 +2,13 @@ import * as z from "zod";
 import { filterInput, filterOf } from "../audit/filter.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { ListedEntry } from "../contract/entry.ts";
-import { entryPaging, publicView, requestId } from "./audit.ts";
+import { entryPage, publicView, requestId } from "./audit.ts";
 import { idOf } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 
-const serviceFilter = {
-  ...filterInput,
-  /** The id of an account. Default: all accounts. */
-  accountId: idOf<AccountId>().optional(),
-};
+/** The id of an account. Default: all accounts. */
+const accountId = idOf<AccountId>().optional();
 
 /**
  * The requests of all accounts, within the bounds in which users read those of their own account. The audit trail does not record these
@@ -24,10 +21,10 @@ export function operatorLogRouter({ auditLog, auditSummary }: RpcServices) {
      * have fewer entries than `limit`, or none. Requests that end while pages are read may be missing in later pages.
      */
     list: operatorProcedure
-      .input(z.strictObject({ ...serviceFilter, ...entryPaging }).default({ limit: 50 }))
+      .input(z.strictObject({ ...entryPage, accountId }).prefault({}))
       .query(async ({ input }) => {
-        const { accountId = null, cursor = null, limit } = input;
-        const page = await auditLog.list(accountId, filterOf(input), cursor, limit, "operators");
+        const { accountId: account = null, cursor = null, limit } = input;
+        const page = await auditLog.list(account, filterOf(input), cursor, limit, "operators");
         const names = await auditLog.accountNames(page.entries.map((entry) => entry.accountId));
         return {
           /** The entries of the page, newest first. */
@@ -45,7 +42,7 @@ export function operatorLogRouter({ auditLog, auditSummary }: RpcServices) {
 
     /** Sums of the entries of all accounts that match, in the form of `audit.summary`. */
     summary: operatorProcedure
-      .input(z.strictObject(serviceFilter).default({}))
+      .input(z.strictObject({ ...filterInput, accountId }).prefault({}))
       .query(({ input }) => auditSummary.summarize(input.accountId ?? null, filterOf(input), "operators")),
   });
 }

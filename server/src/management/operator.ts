@@ -73,8 +73,9 @@ export function checkableHours(plans: Plans): number {
 
 /** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
 export function operatorRouter(services: RpcServices) {
-  const { accountAdmin, catalog, plans, spenders } = services;
-  const chained = actionChainReads(accountAdmin.actionChain, services.reads);
+  const { accountAdmin, catalog, plans, reads, spenders } = services;
+  const read = <Result>(part: () => Promise<Result>) => reads.whole("operators", (parts) => parts.run(part));
+  const chained = actionChainReads(accountAdmin.actionChain, reads);
   /** Resolves when the change is in force on every node. */
   const change = (
     actor: Actor,
@@ -108,14 +109,12 @@ export function operatorRouter(services: RpcServices) {
               order: z.enum(ACCOUNT_ORDERS).default("created"),
               ...paging<AccountId>(),
             })
-            .default({ search: "", order: "created", limit: 50 }),
+            .prefault({}),
         )
         .query(async ({ input: { search, state = null, plan = null, order, cursor = null, limit } }) => {
           const filter = { search, state, plan };
           if (order === "created") return accountAdmin.list(filter, cursor, limit);
-          const accounts = await services.reads.whole("operators", (parts) =>
-            parts.run(() => accountAdmin.listByUsage(filter, order, limit)),
-          );
+          const accounts = await read(() => accountAdmin.listByUsage(filter, order, limit));
           return { accounts, nextCursor: null };
         }),
 
@@ -306,7 +305,7 @@ export function operatorRouter(services: RpcServices) {
             /** The `nextCursor` of the previous page. Omit it for the first page. */
             cursor: z.string().max(64).optional(),
           })
-          .default({ limit: 50 }),
+          .prefault({}),
       )
       .query(({ input: { kind = null, accountId: account = null, source = null, cursor = null, limit } }) =>
         services.securityLog.list({ kind, accountId: account, source }, cursor, limit),
@@ -378,12 +377,10 @@ export function operatorRouter(services: RpcServices) {
             /** The past hours of usage to compare: 1 to 8,784, and at most the shortest retention of all plans. Default 24. */
             hours: z.number().int().min(1).max(MAX_RECONCILED_HOURS).default(24),
           })
-          .default({ hours: 24 }),
+          .prefault({}),
       )
       .query(({ input }) =>
-        services.reads.whole("operators", (parts) =>
-          parts.run(() => services.reconciler.check(Math.min(input.hours, checkableHours(plans)))),
-        ),
+        read(() => services.reconciler.check(Math.min(input.hours, checkableHours(plans)))),
       ),
 
     /** Lines of the answering node's journal that could not be read or recorded. */
@@ -406,12 +403,10 @@ export function operatorRouter(services: RpcServices) {
             search: words(200).optional(),
             ...paging<ActionId>(),
           })
-          .default({ limit: 50 }),
+          .prefault({}),
       )
       .query(({ input: { cursor = null, limit, ...filter } }) =>
-        services.reads.whole("operators", (parts) =>
-          parts.run(() => accountAdmin.listActions(filter, cursor, limit)),
-        ),
+        read(() => accountAdmin.listActions(filter, cursor, limit)),
       ),
 
     /** The whole audit trail as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */

@@ -4,6 +4,7 @@ import { UPSTREAM_SETTINGS } from "../catalog/catalog-file.ts";
 import { Credential } from "../catalog/credential.ts";
 import { CatalogError } from "../catalog/load.ts";
 import { writeProviderCatalog } from "../catalog/provider-catalog.ts";
+import type { Actor, NewAction } from "../contract/action.ts";
 import { Failure } from "../errors/failure.ts";
 import { checkProvider, LISTING_DIALECTS } from "../upstream/check-provider.ts";
 import { DIALECTS } from "../upstream/dialects.ts";
@@ -16,7 +17,7 @@ const dialect = z.enum(LISTING_DIALECTS);
 const baseUrl = z.string().max(500).pipe(UPSTREAM_SETTINGS.baseUrl);
 
 /** Connecting providers: checks their credentials and writes their part of a catalog file. */
-export function providersRouter({ transport, recordAction, now }: RpcServices) {
+export function providersRouter(services: RpcServices) {
   return router({
     /**
      * Lists a provider's models, which shows whether it accepts the credential. The service sends one request, waits up to 10
@@ -36,16 +37,9 @@ export function providersRouter({ transport, recordAction, now }: RpcServices) {
       )
       .mutation(async ({ ctx, input }) => {
         const credential = input.credential === null ? null : new Credential(input.credential);
-        const found = await checkProvider({ ...input, credential }, transport);
-        await recordAction({
-          at: now(),
-          by: ctx.actor,
-          accountId: null,
-          action: "provider.check",
-          reason: null,
-          before: null,
-          after: { dialect: input.dialect, baseUrl: input.baseUrl, accepted: found.problem === null },
-        });
+        const found = await checkProvider({ ...input, credential }, services.transport);
+        const after = { dialect: input.dialect, baseUrl: input.baseUrl, accepted: found.problem === null };
+        await recordTest(services, ctx.actor, "provider.check", after);
         return found;
       }),
 
@@ -86,7 +80,7 @@ export function providersRouter({ transport, recordAction, now }: RpcServices) {
  * Lists the models of an upstream of the catalog with its credential, which shows whether it can be reached and accepts the credential. The
  * service sends one request and waits up to 10 seconds. The audit trail records the test.
  */
-export function testUpstream({ catalog, transport, recordAction, now }: RpcServices) {
+export function testUpstream(services: RpcServices) {
   return operatorProcedure
     .input(
       z.strictObject({
@@ -95,18 +89,16 @@ export function testUpstream({ catalog, transport, recordAction, now }: RpcServi
       }),
     )
     .mutation(async ({ ctx, input: { name } }) => {
-      const upstream = catalog.upstreams.get(name);
+      const upstream = services.catalog.upstreams.get(name);
       if (upstream === undefined) {
         throw new Failure(
           "not_found",
           "The catalog has no such upstream. Call `operator.catalog` for their names.",
-          {
-            param: "name",
-          },
+          { param: "name" },
         );
       }
       const begin = performance.now();
-      const { models, problem } = await checkUpstream(upstream, transport);
+      const { models, problem } = await checkUpstream(upstream, services.transport);
       const result = {
         /** What is wrong and what to do; `null`: the upstream answered. */
         problem,
@@ -115,17 +107,18 @@ export function testUpstream({ catalog, transport, recordAction, now }: RpcServi
         /** How long it took, in milliseconds. */
         durationMs: Math.round(performance.now() - begin),
       };
-      await recordAction({
-        at: now(),
-        by: ctx.actor,
-        accountId: null,
-        action: "upstream.test",
-        reason: null,
-        before: null,
-        after: { upstream: name, accepted: problem === null },
-      });
+      await recordTest(services, ctx.actor, "upstream.test", { upstream: name, accepted: problem === null });
       return result;
     });
+}
+
+function recordTest(
+  { recordAction, now }: RpcServices,
+  by: Actor,
+  action: "provider.check" | "upstream.test",
+  after: NewAction["after"],
+): Promise<void> {
+  return recordAction({ at: now(), by, accountId: null, action, reason: null, before: null, after });
 }
 
 async function checkUpstream(upstream: Upstream, transport: RpcServices["transport"]) {

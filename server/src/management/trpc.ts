@@ -7,13 +7,13 @@ import {
   writeProcedureData,
 } from "../../../sdk/src/contract/procedure-data.ts";
 import type { Session } from "../accounts/sign-in.ts";
-import type { ClientInfo, SignedIn, User } from "../accounts/user.ts";
+import type { ClientInfo, User } from "../accounts/user.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import type { Reader } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import type { RpcCaller } from "./caller.ts";
+import { notSignedIn, ownerOf, type RpcCaller } from "./caller.ts";
 import type { ProcedureMeta } from "./calls.ts";
 
 /** The context of a call: its caller, and access to the session cookie. */
@@ -119,14 +119,13 @@ const UNITS: Readonly<Record<string, string>> = { string: "characters", array: "
 /** The bound that a value exceeds, in words; `null` for other issues. */
 function boundOf(issue: ZodError["issues"][number]): string | null {
   if (issue.code !== "too_big" && issue.code !== "too_small") return null;
-  const bound = issue.code === "too_big" ? issue.maximum : issue.minimum;
+  const isMax = issue.code === "too_big";
+  const bound = isMax ? issue.maximum : issue.minimum;
+  const [exclusive, inclusive] = isMax ? ["less than", "at most"] : ["greater than", "at least"];
   const unit = UNITS[issue.origin];
-  if (unit === undefined) {
-    const words = issue.code === "too_big" ? ["less than", "at most"] : ["greater than", "at least"];
-    return `must be ${issue.inclusive === false ? words[0] : words[1]} ${bound.toLocaleString("en")}`;
-  }
-  if (issue.code === "too_small" && Number(bound) === 1) return "must not be empty";
-  return `must have ${issue.code === "too_big" ? "at most" : "at least"} ${bound.toLocaleString("en")} ${unit}`;
+  if (unit !== undefined && !isMax && Number(bound) === 1) return "must not be empty";
+  const words = `${issue.inclusive === false ? exclusive : inclusive} ${bound.toLocaleString("en")}`;
+  return unit === undefined ? `must be ${words}` : `must have ${words} ${unit}`;
 }
 
 const t = initTRPC
@@ -176,7 +175,6 @@ const t = initTRPC
   });
 
 export const router = t.router;
-export const createCallerFactory = t.createCallerFactory;
 
 /** Open to everyone. Failures of the domain become tRPC errors with the same code. */
 export const publicProcedure = t.procedure.use(async ({ next }) => {
@@ -188,13 +186,13 @@ export const publicProcedure = t.procedure.use(async ({ next }) => {
 /** For reading an account, by its users, their management tokens, and its API keys. */
 export const accountReader = publicProcedure.meta({ takesKeys: true }).use(({ ctx, next }) => {
   const { caller } = ctx;
-  const { id } = caller.kind === "key" ? caller.permission.snapshot.account : ownerOf(caller).account;
+  const { id } = caller.kind === "key" ? caller.permission.snapshot.account : callingOwner(caller).account;
   return next({ ctx: { accountId: id, reader: readerOf(caller, id) } });
 });
 
 /** For changing an account. API keys are refused, so that a leaked key cannot mint its own successor. */
 export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
-  const { user, account } = ownerOf(ctx.caller);
+  const { user, account } = callingOwner(ctx.caller);
   const reader = readerOf(ctx.caller, account.id);
   return next({ ctx: { accountId: account.id, reader, user, actor: actorOf(ctx, user) } });
 });
@@ -226,16 +224,10 @@ export function readerOf({ kind }: RpcCaller, accountId: AccountId): Reader {
 }
 
 /** The owner behind a call. @throws {Failure} for any other caller. */
-export function ownerOf(caller: RpcCaller): Extract<SignedIn, { role: "owner" }> {
-  switch (caller.kind) {
-    case "anonymous":
-      throw notSignedIn();
-    case "key":
-      throw keyRefused();
-    default:
-      if (caller.signedIn.role === "owner") return caller.signedIn;
-      throw new Failure("permission_denied", "Operators have no account. Use the operator procedures.");
-  }
+export function callingOwner(caller: RpcCaller): ReturnType<typeof ownerOf> {
+  if (caller.kind === "anonymous") throw notSignedIn();
+  if (caller.kind === "key") throw keyRefused();
+  return ownerOf(caller.signedIn);
 }
 
 /** The refusal of an API key by a procedure that takes none. */
@@ -249,8 +241,4 @@ export function keyRefused(): Failure {
 function actorOf({ caller, clientInfo }: RpcContext, user: User): Actor {
   const managementToken = caller.kind === "management-token" ? caller.id : null;
   return { userId: user.id, managementToken, sourceIp: clientInfo.sourceIp };
-}
-
-function notSignedIn(): Failure {
-  return new Failure("not_signed_in", "Sign in first.");
 }

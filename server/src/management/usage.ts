@@ -24,6 +24,11 @@ export const spanInput = {
     .default("UTC"),
 };
 
+export const groupBy = z
+  .enum(["none", "model", "key"])
+  .describe("What has rows of its own in each interval. Default `none`.")
+  .default("none");
+
 /** The input with its period as times. */
 export function spanOf<Input extends { from: PeriodBound; to: PeriodBound; timeZone: string }>(input: Input) {
   return { ...input, ...periodIn(input.timeZone, input) };
@@ -52,10 +57,7 @@ export function usageRouter({ usage }: RpcServices) {
         z.strictObject({
           ...spanInput,
           ...filterInput,
-          groupBy: z
-            .enum(["none", "model", "key"])
-            .describe("What has rows of its own in each interval. Default `none`.")
-            .default("none"),
+          groupBy,
         }),
       )
       .query(({ ctx, input }) => usage.summary(ctx.accountId, spanOf(input), ctx.reader)),

@@ -1,16 +1,13 @@
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Reads } from "../database/reads.ts";
-import { listAuditEntries } from "./audit.ts";
-import { exportAuditEntries } from "./audit-export.ts";
+import { exportAuditEntries, listAuditEntries } from "./audit.ts";
 import { chatCompletions } from "./chat-completions.ts";
-import { countTokens } from "./count-tokens.ts";
 import { embeddings } from "./embeddings.ts";
-import { type MessagesParts, messages } from "./messages.ts";
+import { countTokens, type MessagesParts, messages } from "./messages.ts";
 import { getModel, listModels } from "./models.ts";
-import { getOpenApi } from "./openapi.ts";
-import { openApiDocument } from "./openapi-document.ts";
-import { forSession, forSessionAsKey, type ManagementOperation, type Operation } from "./operation.ts";
+import { getOpenApi, openApiDocument } from "./openapi-document.ts";
+import type { ManagementOperation, Operation } from "./operation.ts";
 import { createResponse, type ResponsesParts } from "./responses.ts";
 import { deleteResponse, getResponse, listInputItems } from "./responses-kept.ts";
 
@@ -47,7 +44,7 @@ export function allOperations(parts: OperationParts): readonly Operation[] {
   return [
     ...operations,
     getOpenApi(() => openApiDocument(operations, service())),
-    forSessionAsKey(chat, "/dashboard/chat/completions"),
-    forSession(auditExport, "/dashboard/audit/export"),
+    { ...chat, path: "/dashboard/chat/completions", auth: "session-as-key", openapi: null },
+    { ...auditExport, path: "/dashboard/audit/export", auth: "session", openapi: null },
   ];
 }

@@ -1,12 +1,35 @@
-import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import * as z from "zod";
+import type { ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
+import { AUDIT_PAGE_LIMIT, type AuditLog, type ExportFormat } from "../audit/audit-log.ts";
 import { publicEntryOf } from "../audit/entry-columns.ts";
-import type { EntryFilter } from "../audit/filter.ts";
-import { Failure } from "../errors/failure.ts";
-import { AUDIT_ERRORS, filterParameters, readFilter, requireKnown } from "./audit-query.ts";
-import { errors, json, KEY_OR_TOKEN, page, query, ref } from "./openapi-parts.ts";
-import { jsonReply, type QueryOperation } from "./operation.ts";
+import { CSV_FIELDS } from "../audit/entry-sql.ts";
+import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
+import { toFailure } from "../errors/failure.ts";
+import { chooseCoding } from "./content-coding.ts";
+import {
+  errors,
+  json,
+  KEY_ERRORS,
+  KEY_OR_TOKEN,
+  page,
+  query,
+  ref,
+  type Schema,
+  schemaOf,
+} from "./openapi-parts.ts";
+import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
+import { invalid, readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
 
-const DEFAULT_LIMIT = 100;
+const AUDIT_ERRORS: readonly ErrorCode[] = [...KEY_ERRORS, "invalid_request", "invalid_management_token"];
+const LIMITS = { default: 100, max: AUDIT_PAGE_LIMIT };
+const CSV_HEADER = `${CSV_FIELDS.join(",")}\n`;
+const TYPES: Readonly<Record<ExportFormat, string>> = {
+  ndjson: "application/x-ndjson; charset=utf-8",
+  csv: "text/csv; charset=utf-8; header=present",
+};
 
 interface AuditPageInput {
   readonly filter: EntryFilter;
@@ -27,7 +50,7 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
       security: KEY_OR_TOKEN,
       parameters: [
         ...filterParameters(),
-        query("limit", { type: "integer", minimum: 1, maximum: AUDIT_PAGE_LIMIT, default: DEFAULT_LIMIT }),
+        query("limit", { type: "integer", minimum: 1, maximum: LIMITS.max, default: LIMITS.default }),
         query("cursor", { type: "string" }),
       ],
       responses: {
@@ -37,8 +60,7 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
     },
     read: ({ query: sent }) => {
       requireKnown(sent, ["limit", "cursor"]);
-      const limit = readLimit(sent.get("limit"));
-      return { filter: readFilter(sent), cursor: sent.get("cursor"), limit };
+      return { filter: readFilter(sent), cursor: sent.get("cursor"), limit: readLimit(sent, LIMITS) };
     },
     run: async ({ input: { filter, cursor, limit }, accountId }) => {
       const { entries, nextCursor } = await auditLog.list(accountId, filter, cursor, limit);
@@ -52,13 +74,118 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
   };
 }
 
-function readLimit(text: string | null): number {
-  if (text === null) return DEFAULT_LIMIT;
-  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > AUDIT_PAGE_LIMIT) {
-    throw new Failure("invalid_request", `limit: must be a whole number from 1 to ${AUDIT_PAGE_LIMIT}`, {
-      param: "limit",
-    });
-  }
-  return limit;
+interface ExportInput {
+  readonly format: ExportFormat;
+  readonly filter: EntryFilter;
+  /** Where an earlier export ended. */
+  readonly cursor: string | null;
+  /** Whether to add what proves a part of the log. */
+  readonly isProved: boolean;
+  readonly coding: "gzip" | null;
+}
+
+/** `GET /v1/audit/export`: all matching entries of the account, oldest first, streamed. */
+export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInput> {
+  return {
+    kind: "query",
+    method: "GET",
+    path: "/v1/audit/export",
+    auth: "key-or-management-token",
+    openapi: {
+      operationId: "exportAuditEntries",
+      summary: "All matching audit entries, oldest first; resumes after the cursor of the last line received",
+      security: KEY_OR_TOKEN,
+      parameters: [
+        ...filterParameters(),
+        query("format", { type: "string", enum: ["ndjson", "csv"], default: "ndjson" }),
+        query("cursor", { type: "string" }),
+        query("proof", {
+          type: "boolean",
+          default: false,
+          description:
+            "Adds lines with a `proof`, so that an export of a part of the log can be verified by itself. Only for `ndjson`.",
+        }),
+      ],
+      responses: {
+        200: {
+          description: "A line for each entry; gzip for clients that accept it",
+          content: {
+            "application/x-ndjson": { schema: ref("AuditEntry") },
+            "text/csv": { schema: { type: "string" } },
+          },
+        },
+        ...errors(AUDIT_ERRORS),
+      },
+    },
+    read: ({ query: sent, header }) => {
+      requireKnown(sent, ["format", "cursor", "proof"]);
+      const format = readChoice(sent, "format", ["ndjson", "csv"]);
+      const isProved = readChoice(sent, "proof", ["false", "true"]) === "true";
+      if (isProved && format !== "ndjson") {
+        throw invalid(
+          "proof",
+          "only an export with format=ndjson can have a proof. Omit proof, or export NDJSON.",
+        );
+      }
+      const coding = chooseCoding(header("accept-encoding").join(","), ["gzip"]);
+      return { format, filter: readFilter(sent), cursor: sent.get("cursor"), isProved, coding };
+    },
+    run: async ({ input: { format, filter, cursor, isProved, coding }, accountId }) => {
+      const lines = await auditLog.export(accountId, format, filter, cursor, isProved);
+      // An export that continues an earlier one is appended to the same file.
+      const chunks = format === "csv" && cursor === null ? withHeader(lines) : lines;
+      return {
+        kind: "stream",
+        headers: {
+          "content-type": TYPES[format],
+          "content-disposition": `attachment; filename="audit.${format}"`,
+          "cache-control": "no-store",
+          vary: "accept-encoding",
+          ...(coding === null ? {} : { "content-encoding": coding }),
+        },
+        chunks: coding === null ? chunks : gzipped(chunks),
+        last: () => "",
+        signs: null,
+        facts: async () => NO_FACTS,
+        failureOf: toFailure,
+      };
+    },
+  };
+}
+
+async function* withHeader(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  yield CSV_HEADER;
+  yield* lines;
+}
+
+async function* gzipped(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const gzip = createGzip();
+  // Reading `gzip` below reports the failure.
+  pipeline(Readable.from(chunks), gzip).catch(() => {});
+  yield* gzip;
+}
+
+const filters = z.object(filterInput);
+
+/** The filters of a query string. @throws {Failure} `invalid_request` naming the parameter. */
+export function readFilter(query: URLSearchParams): EntryFilter {
+  const given = Object.keys(filterInput).flatMap((name) => {
+    const value = query.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  const parsed = filters.safeParse(Object.fromEntries(given));
+  if (parsed.success) return filterOf(parsed.data);
+  const [issue] = parsed.error.issues;
+  throw invalid(String(issue?.path[0] ?? "query"), issue?.message ?? "is not valid");
+}
+
+/** Requires that a query has only the filters and these parameters. @throws {Failure} as {@link requireKnownParameters}. */
+export function requireKnown(query: URLSearchParams, others: readonly string[]): void {
+  requireKnownParameters(query, [...Object.keys(filterInput), ...others]);
+}
+
+/** The filters as parameters of the OpenAPI document. */
+function filterParameters(): readonly Schema[] {
+  const { properties } = schemaOf(filters) as { properties: Record<string, Schema> };
+  return Object.entries(properties).map(([name, schema]) => query(name, schema));
 }

@@ -1,11 +1,81 @@
+import * as z from "zod";
 import { CHAT_SIGNS } from "../conversation/signs.ts";
 import type { PaidCall } from "../credits/price-request.ts";
+import { isJsonObject, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { chatRequest } from "../wire/chat/chat-request.ts";
-import { type ChatInput, chatBody, MAX_TOKENS_FIELDS, readChat } from "./chat-body.ts";
-import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, RATE_HEADERS, schemaOf } from "./openapi-parts.ts";
-import type { ModelOperation } from "./operation.ts";
+import { bodySchema, modelName } from "./body-schema.ts";
+import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, modelAnswer, schemaOf } from "./openapi-parts.ts";
+import type { ModelOperation, ModelUse } from "./operation.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
+
+/** What the gateway needs to know of a chat request. */
+interface ChatInput extends ModelUse {
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+}
+
+const MAX_MESSAGES = 10_000;
+const MAX_TOOLS = 1_024;
+const MAX_STOPS = 64;
+/** Seeds are 64-bit integers. Their digits are forwarded as they are. */
+const MAX_SEED = 2 ** 63;
+/** The fields that say how long an answer may be. */
+const MAX_TOKENS_FIELDS = ["max_completion_tokens", "max_tokens"];
+
+// For some servers 0 means no limit.
+const maxTokens = z.number().int().min(1).max(1_000_000_000).nullish();
+const penalty = z.number().min(-2).max(2).nullish();
+
+const message = z.looseObject({ role: z.string() });
+const tool = z.looseObject({
+  type: z.string(),
+  function: z
+    .looseObject({ name: z.string().min(1).max(256), parameters: z.looseObject({}).nullish() })
+    .optional(),
+});
+
+/**
+ * The fields that the gateway relies on, within the bounds that OpenAI documents (API reference, "Create chat completion"). The
+ * upstream validates all other fields.
+ */
+const chatBody = bodySchema(
+  {
+    model: modelName,
+    messages: z
+      .array(message, { error: "must be an array of messages" })
+      .min(1, "must hold at least one message")
+      .max(MAX_MESSAGES),
+    stream: z.boolean().nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    n: z.number().int().min(1).max(128).nullish(),
+    max_tokens: maxTokens,
+    max_completion_tokens: maxTokens,
+    temperature: z.number().min(0).max(2).nullish(),
+    top_p: z.number().min(0).max(1).nullish(),
+    presence_penalty: penalty,
+    frequency_penalty: penalty,
+    logprobs: z.boolean().nullish(),
+    top_logprobs: z.number().int().min(0).max(20).nullish(),
+    seed: z.number().multipleOf(1, "must be a whole number").min(-MAX_SEED).max(MAX_SEED).nullish(),
+    stop: z
+      .union([z.string(), z.array(z.string()).max(MAX_STOPS)], "must be a text, or an array of texts")
+      .nullish(),
+    tools: z.array(tool, { error: "must be an array of tools" }).max(MAX_TOOLS).nullish(),
+    tool_choice: z
+      .union([z.string(), z.looseObject({ type: z.string() })], "must be a text, or an object with a type")
+      .nullish(),
+    parallel_tool_calls: z.boolean().nullish(),
+    response_format: z.looseObject({ type: z.string() }).nullish(),
+  },
+  {
+    items: {
+      messages: { schema: message, max: MAX_MESSAGES },
+      tools: { schema: tool, max: MAX_TOOLS },
+      stop: { schema: z.string(), max: MAX_STOPS },
+    },
+  },
+);
 
 /** `POST /v1/chat/completions`. */
 export function chatCompletions(parts: ModelOperationParts): ModelOperation<ChatInput> {
@@ -20,14 +90,7 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
       parameters: [IDEMPOTENCY_KEY],
       requestBody: body(schemaOf(chatBody.schema)),
       responses: {
-        200: {
-          description: "As OpenAI's chat completions; `model` is the catalog's id",
-          headers: RATE_HEADERS,
-          content: {
-            "application/json": { schema: { type: "object" } },
-            "text/event-stream": { schema: { type: "string" } },
-          },
-        },
+        200: modelAnswer("As OpenAI's chat completions; `model` is the catalog's id"),
         ...errors(MODEL_ERRORS),
       },
     },
@@ -35,12 +98,42 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
     outputTokenFields: MAX_TOKENS_FIELDS,
     signs: CHAT_SIGNS,
     read: readChat,
-    modelUse: (input) => input,
-    run: (call) => {
-      const asked = withinCredit(call.body, call.paid);
-      return runAnswer(parts, call, { request: chatRequest(asked, call.input) });
-    },
+    run: (call) => runAnswer(parts, call, chatRequest(withinCredit(call.body, call.paid), call.input)),
   };
+}
+
+function readChat(body: JsonBody): ChatInput {
+  const data = chatBody.read(body);
+  return {
+    model: data.model,
+    stream: data.stream === true,
+    includeUsage: data.stream_options?.include_usage === true,
+    maxTokens: larger(data.max_completion_tokens ?? null, data.max_tokens ?? null),
+    choices: data.n ?? 1,
+    prompts: 1,
+    ...mediaIn(data.messages as readonly JsonObject[]),
+  };
+}
+
+/** Servers differ in which of the two they use. */
+function larger(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
+/** Counts images and files by the members of the parts, because some servers accept parts without a `type`. */
+function mediaIn(messages: readonly JsonObject[]): { readonly images: number; readonly files: number } {
+  let images = 0;
+  let files = 0;
+  for (const { content } of messages) {
+    if (!Array.isArray(content)) continue;
+    for (const part of content) {
+      if (!isJsonObject(part)) continue;
+      // A part may have a text as well.
+      if (part.type === "image_url" || "image_url" in part) images++;
+      else if (typeof part.text !== "string") files++;
+    }
+  }
+  return { images, files };
 }
 
 /** Where credit covers the request only in part, the upstream is asked for no more than can be paid for. */

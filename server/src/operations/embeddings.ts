@@ -1,9 +1,7 @@
 import * as z from "zod";
 import { chargeFor } from "../credits/price-request.ts";
-import { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import { BodySchema } from "./body-schema.ts";
-import { modelName, requirePlainFields } from "./chat-body.ts";
+import { bodySchema, modelName } from "./body-schema.ts";
 import {
   body,
   errors,
@@ -14,6 +12,7 @@ import {
   schemaOf,
 } from "./openapi-parts.ts";
 import { JSON_HEADERS, type ModelCall, type ModelOperation, type ModelUse, type Reply } from "./operation.ts";
+import { invalid } from "./query-parameters.ts";
 import type { ModelOperationParts } from "./run-answer.ts";
 
 /** As OpenAI bounds it: "Create embeddings" of its API reference. */
@@ -28,7 +27,7 @@ const fields = {
 };
 
 /** The schema for the OpenAPI document. It is not used to validate, because it would report each of millions of wrong tokens. */
-export const embeddingsBody = new BodySchema({
+const embeddingsBody = bodySchema({
   ...fields,
   input: z.union([
     text,
@@ -37,8 +36,8 @@ export const embeddingsBody = new BodySchema({
     z.array(tokens).min(1).max(MAX_INPUTS),
   ]),
 });
-/** The fields that a schema validates. {@link isInput} validates the input. */
-const otherFields = new BodySchema(fields);
+/** {@link isInput} validates the input. */
+const checkedBody = bodySchema({ ...fields, input: z.unknown() });
 
 interface EmbeddingsInput extends ModelUse {
   readonly maxTokens: 0;
@@ -69,15 +68,13 @@ export function embeddings(parts: ModelOperationParts): ModelOperation<Embedding
     outputTokenFields: [],
     signs: null,
     read: readEmbeddings,
-    modelUse: (input) => input,
     run: (call) => runEmbeddings(parts, call),
   };
 }
 
 function readEmbeddings(body: JsonBody): EmbeddingsInput {
-  requirePlainFields(body);
-  const { model, input } = otherFields.read(body.value);
-  if (!isInput(input)) throw new Failure("invalid_request", `input: ${INPUT_ERROR}`, { param: "input" });
+  const { model, input } = checkedBody.read(body);
+  if (!isInput(input)) throw invalid("input", INPUT_ERROR);
   // Only the prompt is charged: an embedding has no output tokens.
   return { model, maxTokens: 0, choices: 1, prompts: promptsIn(input), images: 0, files: 0 };
 }

@@ -1,10 +1,9 @@
 import * as z from "zod";
-import { Failure } from "../errors/failure.ts";
 import { THREAD_FIELD } from "../errors/messages-error.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
+import type { Json, JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import { BodySchema } from "./body-schema.ts";
-import { modelName, requirePlainFields } from "./chat-body.ts";
+import { arrayOf, objectOf } from "../wire/members.ts";
+import { bodySchema, modelName } from "./body-schema.ts";
 import type { ModelUse } from "./operation.ts";
 
 /** What the gateway needs to know of a request of the Messages API. */
@@ -73,7 +72,7 @@ const items = {
  * of Anthropic's validates all other fields. Values that Anthropic adds to from time to time are not listed: its clients send the
  * newest ones to every model.
  */
-export const messagesBody = new BodySchema(
+export const messagesBody = bodySchema(
   {
     ...fields,
     max_tokens: z
@@ -89,17 +88,23 @@ export const messagesBody = new BodySchema(
     metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
     service_tier: z.string().nullish(),
   },
-  { ...items, stop_sequences: { schema: z.string(), max: MAX_STOPS } },
+  {
+    items: { ...items, stop_sequences: { schema: z.string(), max: MAX_STOPS } },
+    refused: {
+      // Anthropic would keep the conversation: its bytes would not be in the request, by which it is paid for, and an account could
+      // continue another's.
+      [THREAD_FIELD]:
+        "conversations are not kept by the service. Send the whole conversation without this field.",
+    },
+  },
 );
 
 /** The fields of a count of tokens. */
-export const countTokensBody = new BodySchema(fields, items);
+export const countTokensBody = bodySchema(fields, { items });
 
 /** @throws {Failure} `invalid_request` naming the field. */
 export function readMessages(body: JsonBody): MessagesInput {
-  requirePlainFields(body);
-  requireNoThread(body.value);
-  const data = messagesBody.read(body.value);
+  const data = messagesBody.read(body);
   return {
     model: data.model,
     stream: data.stream === true,
@@ -112,49 +117,28 @@ export function readMessages(body: JsonBody): MessagesInput {
 
 /** @throws {Failure} `invalid_request` naming the field. */
 export function readCountTokens(body: JsonBody): ModelUse {
-  requirePlainFields(body);
-  const { model } = countTokensBody.read(body.value);
+  const { model } = countTokensBody.read(body);
   return { model, maxTokens: 0, choices: 1, prompts: 1, images: 0, files: 0, isFree: true };
-}
-
-/**
- * Refuses a conversation that Anthropic keeps: its bytes would not be in the request, by which it is paid for, and an account could
- * continue another's. @throws {Failure}
- */
-function requireNoThread(body: JsonObject): void {
-  const { [THREAD_FIELD]: thread } = body;
-  if (thread === undefined || thread === null) return;
-  throw new Failure(
-    "invalid_request",
-    "thread: conversations are not kept by the service. Send the whole conversation without this field.",
-    { param: THREAD_FIELD },
-  );
 }
 
 /** Counts images and documents, also those of tool results. */
 function mediaIn({ messages }: JsonObject): { readonly images: number; readonly files: number } {
   const counted = { images: 0, files: 0 };
-  for (const message of Array.isArray(messages) ? messages : []) {
-    if (isJsonObject(message)) countMedia(message.content, counted);
-  }
+  for (const message of arrayOf(messages)) countMedia(objectOf(message).content, counted);
   return counted;
 }
 
 function countMedia(blocks: Json | undefined, counted: { images: number; files: number }): void {
-  if (!Array.isArray(blocks)) return;
-  for (const block of blocks) {
-    if (!isJsonObject(block)) continue;
-    const { type, source, content: inner } = block;
+  for (const block of arrayOf(blocks)) {
+    const { type, source, content } = objectOf(block);
+    const { type: sourceType, content: sourceContent } = objectOf(source);
+    // Text stands in the body, whose length bounds its tokens.
+    const isInlineText = sourceType === "text" || sourceType === "content";
     if (type === "image") counted.images++;
-    else if (type === "document" && !isInlineText(source)) counted.files++;
+    else if (type === "document" && !isInlineText) counted.files++;
     else {
-      countMedia(inner, counted);
-      if (isJsonObject(source)) countMedia(source.content, counted);
+      countMedia(content, counted);
+      countMedia(sourceContent, counted);
     }
   }
-}
-
-/** Text stands in the body, whose length bounds its tokens. */
-function isInlineText(source: Json | undefined): boolean {
-  return isJsonObject(source) && (source.type === "text" || source.type === "content");
 }

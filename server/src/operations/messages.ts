@@ -1,28 +1,40 @@
 import { cannot } from "../conversation/conversation.ts";
-import type { TextSealer } from "../conversation/sealed-signature.ts";
 import { EARLY_MESSAGES_SIGNS } from "../conversation/signs.ts";
 import type { WireRequest } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/price-request.ts";
 import { isJsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
+import type { Sealer } from "../secrets/sealer.ts";
+import { TextTally } from "../tokens/text-tally.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
 import { messagesRequest } from "../wire/messages/messages-request.ts";
-import { MAX_TOKENS_FIELD, type MessagesInput, messagesBody, readMessages } from "./messages-body.ts";
+import { promptTextOf } from "../wire/messages/prompt-text.ts";
+import {
+  countTokensBody,
+  MAX_TOKENS_FIELD,
+  type MessagesInput,
+  messagesBody,
+  readCountTokens,
+  readMessages,
+} from "./messages-body.ts";
 import {
   body,
   IDEMPOTENCY_KEY,
+  json,
   MESSAGES_CREDENTIALS,
   MESSAGES_VERSION,
   MODEL_ERRORS,
   messagesErrors,
-  RATE_HEADERS,
+  modelAnswer,
+  object,
   schemaOf,
 } from "./openapi-parts.ts";
-import type { ModelCall, ModelOperation } from "./operation.ts";
+import { jsonReply, type ModelCall, type ModelOperation, type ModelUse, NO_FACTS } from "./operation.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
 
 export interface MessagesParts extends ModelOperationParts {
   /** Seals what providers want back with thoughts and tool calls. */
-  readonly sealer: TextSealer;
+  readonly sealer: Sealer;
 }
 
 /** Headers of Anthropic's API, which reach no other upstream. */
@@ -45,14 +57,7 @@ export function messages(parts: MessagesParts): ModelOperation<MessagesInput> {
       parameters: [MESSAGES_VERSION, IDEMPOTENCY_KEY],
       requestBody: body(schemaOf(messagesBody.schema)),
       responses: {
-        200: {
-          description: "As Anthropic's messages; `model` is the catalog's id",
-          headers: RATE_HEADERS,
-          content: {
-            "application/json": { schema: { type: "object" } },
-            "text/event-stream": { schema: { type: "string" } },
-          },
-        },
+        200: modelAnswer("As Anthropic's messages; `model` is the catalog's id"),
         ...messagesErrors(MODEL_ERRORS),
       },
     },
@@ -60,23 +65,23 @@ export function messages(parts: MessagesParts): ModelOperation<MessagesInput> {
     outputTokenFields: [MAX_TOKENS_FIELD],
     signs: EARLY_MESSAGES_SIGNS,
     read: readMessages,
-    modelUse: (input) => input,
-    run: (call) => runAnswer(parts, call, { request: requestOf(parts, call) }),
+    run: (call) => runAnswer(parts, call, requestOf(parts, call)),
   };
 }
 
 function requestOf({ sealer, estimator }: MessagesParts, call: ModelCall<MessagesInput>): WireRequest {
+  const { input, accountId, exchange, paid } = call;
   const headers = FORWARDED_HEADERS.flatMap((name) => {
-    const values = call.header(name).filter((value) => value.trim() !== "");
+    const values = exchange.header(name).filter((value) => value.trim() !== "");
     const value = name === "anthropic-version" ? values[0] : values.join(",");
     return value === undefined || value === "" ? [] : [[name, value] as const];
   });
-  return messagesRequest(withinCredit(call.body, call.paid), {
-    stream: call.input.stream,
-    maxOutputTokens: call.paid.model.maxOutputTokens,
+  return messagesRequest(withinCredit(call.body, paid), {
+    stream: input.stream,
+    maxOutputTokens: paid.model.maxOutputTokens,
     headers: Object.fromEntries(headers),
-    query: call.query().get("beta") === "true" ? "?beta=true" : "",
-    sealer: { sealer, context: `thoughts of ${call.accountId}` },
+    query: exchange.query.get("beta") === "true" ? "?beta=true" : "",
+    sealer: { sealer, context: `thoughts of ${accountId}` },
     estimator,
   });
 }
@@ -95,4 +100,42 @@ function withinCredit(asked: JsonBody, { affordableTokens: tokens }: PaidCall): 
   const affordable = Math.max(MIN_THINKING_TOKENS, Math.floor(tokens * THINKING_SHARE));
   const budget = Math.min(thinking.budget_tokens, affordable);
   return asked.with({ max_tokens: tokens, thinking: { ...thinking, budget_tokens: budget } });
+}
+
+/** Nothing was asked of the model, so that nothing counts against the limit on tokens. */
+const NOTHING: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+
+/**
+ * `POST /v1/messages/count_tokens`. The service counts by itself, also for models of Anthropic's: clients ask before each request, and
+ * the answer is the same estimate as at the beginning of a stream, whichever upstream serves the model and whether it works or not.
+ */
+export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): ModelOperation<ModelUse> {
+  return {
+    kind: "model",
+    method: "POST",
+    path: "/v1/messages/count_tokens",
+    auth: "key",
+    openapi: {
+      operationId: "countMessageTokens",
+      summary: "Estimates the tokens of a message's prompt, free of charge",
+      security: MESSAGES_CREDENTIALS,
+      parameters: [MESSAGES_VERSION],
+      requestBody: body(schemaOf(countTokensBody.schema)),
+      responses: {
+        200: {
+          description: "The number of tokens",
+          content: json(object({ input_tokens: { type: "integer" } })),
+        },
+        ...messagesErrors(MODEL_ERRORS),
+      },
+    },
+    maxBodyBytes,
+    outputTokenFields: [],
+    signs: null,
+    read: readCountTokens,
+    run: async ({ body: asked, paid }) => {
+      const { promptTokens } = await estimator.usageOfPrompt(promptTextOf(asked.value), new TextTally());
+      return jsonReply({ input_tokens: promptTokens }, { ...NO_FACTS, model: paid.model.id, usage: NOTHING });
+    },
+  };
 }

@@ -1,15 +1,18 @@
 import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
 import { type ModelPrices, usdOf } from "../catalog/prices.ts";
 import { Failure } from "../errors/failure.ts";
-import {
-  isForMessages,
-  type MessagesModelsPage,
-  messagesModelOf,
-  messagesModelsPage,
-  readMessagesModelsPage,
-} from "./messages-models.ts";
-import { errors, json, KEY_ERRORS, list, MESSAGES_VERSION, ref } from "./openapi-parts.ts";
-import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
+import { errors, json, KEY_ERRORS, list, MESSAGES_VERSION, parameter, ref } from "./openapi-parts.ts";
+import { jsonReply, NO_FACTS, type QueryOperation, type QuerySource } from "./operation.ts";
+import { invalid, readLimit } from "./query-parameters.ts";
+
+const LIMITS = { default: 20, max: 1_000 };
+
+/** A page of the models, as Anthropic's clients ask for it. */
+interface MessagesModelsPage {
+  readonly limit: number;
+  readonly afterId: string | null;
+  readonly beforeId: string | null;
+}
 
 /** How a client wants the models: as OpenAI's clients, as Codex, or a page of Anthropic's. */
 type ListForm =
@@ -67,7 +70,7 @@ export function getModel(catalog: Catalog): QueryOperation<ModelQuery> {
     openapi: {
       operationId: "retrieveModel",
       summary: "One model, by id or alias; ids may contain slashes",
-      parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
+      parameters: [parameter("path", "id", { type: "string" }, true)],
       responses: {
         200: { description: "The model", content: json(ref("Model")) },
         ...errors([...KEY_ERRORS, "model_not_found"]),
@@ -107,19 +110,70 @@ function publicView(model: CatalogModel) {
   };
 }
 
+/** The prices of a model, by the names that clients see. */
+export const PRICE_FIELDS = {
+  input_usd_per_mtok: "inputNanoUsdPerMTok",
+  cached_input_usd_per_mtok: "cachedInputNanoUsdPerMTok",
+  cache_write_usd_per_mtok: "cacheWriteNanoUsdPerMTok",
+  cache_write_1h_usd_per_mtok: "cacheWrite1hNanoUsdPerMTok",
+  audio_input_usd_per_mtok: "audioInputNanoUsdPerMTok",
+  image_input_usd_per_mtok: "imageInputNanoUsdPerMTok",
+  output_usd_per_mtok: "outputNanoUsdPerMTok",
+  reasoning_usd_per_mtok: "reasoningNanoUsdPerMTok",
+  audio_output_usd_per_mtok: "audioOutputNanoUsdPerMTok",
+  image_output_usd_per_mtok: "imageOutputNanoUsdPerMTok",
+  image_usd: "imageNanoUsd",
+} as const satisfies Readonly<Record<string, keyof ModelPrices>>;
+
 /** Decimal strings, as a float could not hold every price. */
-function pricesInUsd(prices: ModelPrices) {
+function pricesInUsd(prices: ModelPrices): Readonly<Record<string, string>> {
+  const fields = Object.entries(PRICE_FIELDS);
+  return Object.fromEntries(fields.map(([name, field]) => [name, usdOf(prices[field])]));
+}
+
+/** Whether a request for models is one of Anthropic's API, whose clients send its version. */
+function isForMessages({ header }: QuerySource): boolean {
+  return header("anthropic-version").length > 0;
+}
+
+/** @throws {Failure} `invalid_request` naming the parameter. */
+function readMessagesModelsPage({ query }: QuerySource): MessagesModelsPage {
+  const limit = readLimit(query, LIMITS);
+  const [afterId, beforeId] = [query.get("after_id"), query.get("before_id")];
+  if (afterId !== null && beforeId !== null) throw invalid("before_id", "cannot be combined with after_id");
+  return { limit, afterId, beforeId };
+}
+
+/**
+ * A page of the models by all their names. Aliases are models of their own here: some clients offer only names that begin with
+ * `claude`, and an alias is how an operator gives a model such a name.
+ *
+ * @throws {Failure} `invalid_request` for a position that is no model's name.
+ */
+function messagesModelsPage(
+  models: readonly CatalogModel[],
+  { limit, afterId, beforeId }: MessagesModelsPage,
+) {
+  const all = models.flatMap((model) => [model.id, ...model.aliases].map((id) => messagesModelOf(model, id)));
+  const placeOf = (param: string, name: string) => {
+    const place = all.findIndex(({ id }) => id === name);
+    if (place === -1) throw invalid(param, "must be the id of a model of the list");
+    return place;
+  };
+  const end = beforeId === null ? all.length : placeOf("before_id", beforeId);
+  const start =
+    beforeId !== null ? Math.max(0, end - limit) : afterId === null ? 0 : placeOf("after_id", afterId) + 1;
+  const data = all.slice(start, Math.min(end, start + limit));
+  const hasMore = beforeId === null ? start + limit < all.length : start > 0;
+  return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+}
+
+/** A model by one of its names. What is shown to people says which model an alias stands for. */
+function messagesModelOf({ id: modelId, created }: CatalogModel, id: string) {
   return {
-    input_usd_per_mtok: usdOf(prices.inputNanoUsdPerMTok),
-    cached_input_usd_per_mtok: usdOf(prices.cachedInputNanoUsdPerMTok),
-    cache_write_usd_per_mtok: usdOf(prices.cacheWriteNanoUsdPerMTok),
-    cache_write_1h_usd_per_mtok: usdOf(prices.cacheWrite1hNanoUsdPerMTok),
-    audio_input_usd_per_mtok: usdOf(prices.audioInputNanoUsdPerMTok),
-    image_input_usd_per_mtok: usdOf(prices.imageInputNanoUsdPerMTok),
-    output_usd_per_mtok: usdOf(prices.outputNanoUsdPerMTok),
-    reasoning_usd_per_mtok: usdOf(prices.reasoningNanoUsdPerMTok),
-    audio_output_usd_per_mtok: usdOf(prices.audioOutputNanoUsdPerMTok),
-    image_output_usd_per_mtok: usdOf(prices.imageOutputNanoUsdPerMTok),
-    image_usd: usdOf(prices.imageNanoUsd),
+    type: "model",
+    id,
+    display_name: modelId,
+    created_at: new Date(created * 1_000).toISOString(),
   };
 }

@@ -2,8 +2,9 @@ import { AUDIT_FIELD_LIST, type AuditFieldKind } from "../../../sdk/src/contract
 import { END_REASONS, USAGE_SOURCES } from "../../../sdk/src/contract/audit-words.ts";
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
 import { MESSAGES_ERROR_TYPES } from "../errors/messages-error.ts";
-import type { Schema } from "./openapi-parts.ts";
-import type { Operation } from "./operation.ts";
+import { PRICE_FIELDS } from "./models.ts";
+import { object, type Schema } from "./openapi-parts.ts";
+import { JSON_HEADERS, NO_FACTS, type Operation, type PublicOperation } from "./operation.ts";
 
 /** The groups of operations, by the first segment of their paths after `/v1/`. */
 const TAGS: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {
@@ -31,10 +32,13 @@ export function openApiDocument(
   service: { readonly name: string; readonly version: string; readonly url: string },
 ): Schema {
   const paths: Record<string, Record<string, unknown>> = {};
+  const schemas = { Error: ERROR, MessagesError: MESSAGES_ERROR, Model: MODEL, AuditEntry: AUDIT_ENTRY };
   for (const { method, path, openapi } of operations) {
     if (openapi === null) continue;
+    const { schemas: own, ...description } = openapi;
+    Object.assign(schemas, own);
     const tags = [TAGS[path.split("/")[2] ?? ""]?.name ?? "Other"];
-    paths[path] = { ...paths[path], [method.toLowerCase()]: { tags, ...openapi } };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: { tags, ...description } };
   }
   return {
     openapi: "3.1.0",
@@ -42,7 +46,7 @@ export function openApiDocument(
       title: service.name,
       version: service.version,
       description:
-        "One API key for every model of the catalog. Any OpenAI client works with this base URL. What answers GET answers HEAD.",
+        "One API key for every model of the catalog. Any OpenAI client works with this base URL. Every path that supports GET supports HEAD.",
     },
     servers: [{ url: service.url }],
     security: [{ key: [] }],
@@ -59,43 +63,50 @@ export function openApiDocument(
         },
         managementToken: { type: "http", scheme: "bearer", description: "A management token, `mt-…`" },
       },
-      schemas: { Error: ERROR, MessagesError: MESSAGES_ERROR, Model: MODEL, AuditEntry: AUDIT_ENTRY },
+      schemas,
     },
   };
 }
 
-const ERROR: Schema = {
-  type: "object",
-  required: ["error"],
-  properties: {
-    error: {
-      type: "object",
-      required: ["message", "type", "param", "code"],
-      properties: {
-        message: { type: "string" },
-        type: { enum: [...new Set(Object.values(ERROR_CODES).map(({ type }) => type))] },
-        param: { type: ["string", "null"], description: "The request field at fault" },
-        code: { enum: Object.keys(ERROR_CODES) },
-      },
+/**
+ * `GET /v1/openapi.json`: the contract, for anyone.
+ *
+ * @param document known once the service knows its own address.
+ */
+export function getOpenApi(document: () => object): PublicOperation {
+  return {
+    kind: "public",
+    method: "GET",
+    path: "/v1/openapi.json",
+    isServed: true,
+    openapi: null,
+    run: async () => {
+      const headers = { ...JSON_HEADERS, "access-control-allow-origin": "*" };
+      return { kind: "whole", headers, body: JSON.stringify(document()), facts: NO_FACTS };
     },
-  },
-};
+  };
+}
 
 const text = { type: "string" };
 
-const MESSAGES_ERROR: Schema = {
-  type: "object",
-  required: ["type", "error", "request_id"],
-  properties: {
-    type: { const: "error" },
-    error: {
-      type: "object",
-      required: ["type", "message"],
-      properties: { type: { enum: MESSAGES_ERROR_TYPES }, message: text, details: { type: "object" } },
-    },
-    request_id: text,
+const ERROR = object({
+  error: object({
+    message: text,
+    type: { enum: [...new Set(Object.values(ERROR_CODES).map(({ type }) => type))] },
+    param: { type: ["string", "null"], description: "The request field at fault" },
+    code: { enum: Object.keys(ERROR_CODES) },
+  }),
+});
+
+const MESSAGES_ERROR = object({
+  type: { const: "error" },
+  error: {
+    type: "object",
+    required: ["type", "message"],
+    properties: { type: { enum: MESSAGES_ERROR_TYPES }, message: text, details: { type: "object" } },
   },
-};
+  request_id: text,
+});
 
 const countOrNull = { type: ["integer", "null"] };
 
@@ -118,19 +129,7 @@ const MODEL: Schema = {
     pricing: {
       type: ["object", "null"],
       description: "Decimal US dollars; null: not charged for",
-      properties: {
-        input_usd_per_mtok: text,
-        cached_input_usd_per_mtok: text,
-        cache_write_usd_per_mtok: text,
-        cache_write_1h_usd_per_mtok: text,
-        audio_input_usd_per_mtok: text,
-        image_input_usd_per_mtok: text,
-        output_usd_per_mtok: text,
-        reasoning_usd_per_mtok: text,
-        audio_output_usd_per_mtok: text,
-        image_output_usd_per_mtok: text,
-        image_usd: text,
-      },
+      properties: Object.fromEntries(Object.keys(PRICE_FIELDS).map((name) => [name, text])),
     },
   },
 };

@@ -14,6 +14,8 @@ export interface OperationDescription {
   readonly requestBody?: Schema;
   /** By status. */
   readonly responses: Readonly<Record<number, unknown>>;
+  /** Schemas that the description refers to, by their names. Operations that use the same name mean the same schema. */
+  readonly schemas?: Readonly<Record<string, Schema>>;
 }
 
 /** The error codes of every request with a key. */
@@ -124,33 +126,36 @@ export function json(schema: Schema): Schema {
   return { "application/json": { schema } };
 }
 
+/** What a model answers: in JSON, or with `stream` as server-sent events. */
+export function modelAnswer(description: string): Schema {
+  const content = { ...json({ type: "object" }), "text/event-stream": { schema: { type: "string" } } };
+  return { description, headers: RATE_HEADERS, content };
+}
+
 export function ref(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
+/** An object that has all of these properties. */
+export function object(properties: Readonly<Record<string, Schema>>): Schema {
+  return { type: "object", required: Object.keys(properties), properties };
+}
+
 export function list(items: Schema): Schema {
-  return {
-    type: "object",
-    required: ["object", "data"],
-    properties: { object: { const: "list" }, data: { type: "array", items } },
-  };
+  return object({ object: { const: "list" }, data: { type: "array", items } });
 }
 
 /** A page of a list. */
 export function page(items: Schema): Schema {
-  return {
-    type: "object",
-    required: ["object", "data", "has_more", "next_cursor"],
-    properties: {
-      object: { const: "list" },
-      data: { type: "array", items },
-      has_more: { type: "boolean", description: "Whether there is a next page" },
-      next_cursor: {
-        type: ["string", "null"],
-        description: "Pass it as `cursor` to read the next page; null on the last one",
-      },
+  return object({
+    object: { const: "list" },
+    data: { type: "array", items },
+    has_more: { type: "boolean", description: "Whether there is a next page" },
+    next_cursor: {
+      type: ["string", "null"],
+      description: "Pass it as `cursor` to read the next page; null on the last one",
     },
-  };
+  });
 }
 
 /** One answer for each status, with the codes that it may have. */

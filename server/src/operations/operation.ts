@@ -59,7 +59,7 @@ export interface ManagementOperation extends Route {
 }
 
 /** An operation that calls a model with a JSON body: it is limited, charged, and repeated by its idempotency key. */
-export interface ModelOperation<Input> extends Route {
+export interface ModelOperation<Input extends ModelUse> extends Route {
   readonly kind: "model";
   readonly auth: "key" | "session-as-key";
   readonly maxBodyBytes: number;
@@ -68,16 +68,14 @@ export interface ModelOperation<Input> extends Route {
   /** How a repeated stream tells that it has failed; `null` for operations without streams. */
   readonly signs: StreamSigns | null;
   /** Checks the body alone. @throws {Failure} `invalid_request` naming the field. */
-  read(body: JsonBody, source: ReadSource): Input;
+  read(body: JsonBody): Input;
   /**
    * Reads what the account has stored and the request refers to. A request that is repeated by its idempotency key does not come here:
-   * what it refers to may have been deleted since. Absent: no request refers to anything.
+   * what it refers to may have been deleted since. The model stays the same. Absent: no request refers to anything.
    *
    * @throws {Failure} `not_found`; `request_too_large`; `invalid_request` naming the field.
    */
-  resolve?(input: Input, source: ReadSource): Promise<Input>;
-  /** What the request asks of a model. The model is the same before and after {@link resolve}. */
-  modelUse(input: Input): ModelUse;
+  resolve?(input: Input, accountId: AccountId): Promise<Input>;
   /**
    * Forwards the request.
    *
@@ -88,21 +86,16 @@ export interface ModelOperation<Input> extends Route {
 }
 
 /** One operation of the API. An input is passed to the operation that has read it, and to no other. */
-// biome-ignore lint/suspicious/noExplicitAny: each operation has its own type of input.
-export type Operation = PublicOperation | QueryOperation<any> | ManagementOperation | ModelOperation<any>;
+export type Operation =
+  | PublicOperation
+  | QueryOperation<unknown>
+  | ManagementOperation
+  | ModelOperation<ModelUse>;
 
 export interface QuerySource {
   readonly query: URLSearchParams;
   /** The path's parameters, decoded. */
   readonly parameters: PathParameters;
-  /** Every value of a header; `name` in lower case. */
-  readonly header: (name: string) => readonly string[];
-}
-
-/** Who sends the body that is read. */
-export interface ReadSource {
-  readonly accountId: AccountId;
-  readonly query: () => URLSearchParams;
   /** Every value of a header; `name` in lower case. */
   readonly header: (name: string) => readonly string[];
 }
@@ -127,8 +120,13 @@ export interface ManagementCall extends QuerySource {
   readonly body: JsonBody | null;
 }
 
-export interface ModelCall<Input> extends Call<Input>, ReadSource {
+export interface ModelCall<Input> extends Call<Input> {
   readonly body: JsonBody;
+  readonly exchange: {
+    readonly query: URLSearchParams;
+    /** Every value of a header; `name` in lower case. */
+    header(name: string): readonly string[];
+  };
   readonly paid: PaidCall;
   /** Aborted when the answer is no longer needed: the client has disconnected, or the service stops. */
   readonly signal: RequestSignal;
@@ -215,20 +213,4 @@ export const HEARTBEAT_MS = 15_000;
 /** A whole answer in JSON. */
 export function jsonReply(value: unknown, facts: EntryFacts = NO_FACTS): WholeReply {
   return { kind: "whole", headers: JSON_HEADERS, body: JSON.stringify(value), facts };
-}
-
-/** An operation that the dashboard's pages call too, at a path of their own, authenticated by a session. */
-export function forSession<Input>(
-  operation: QueryOperation<Input>,
-  path: `/dashboard/${string}`,
-): QueryOperation<Input> {
-  return { ...operation, path, auth: "session", openapi: null };
-}
-
-/** An operation that the dashboard calls with a session and one of the account's keys, at a path of its own. */
-export function forSessionAsKey<Input>(
-  operation: ModelOperation<Input>,
-  path: `/dashboard/${string}`,
-): ModelOperation<Input> {
-  return { ...operation, path, auth: "session-as-key", openapi: null };
 }

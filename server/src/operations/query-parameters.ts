@@ -3,6 +3,11 @@ import { withoutSecrets } from "../secrets/redact.ts";
 
 const MAX_NAME_LENGTH = 64;
 
+/** `invalid_request` for a parameter or field whose value is not valid. */
+export function invalid(param: string, reason: string): Failure {
+  return new Failure("invalid_request", `${param}: ${reason}`, { param });
+}
+
 /**
  * Requires that a query has only these parameters, each at most once: a misspelt filter would match everything, and readers do not
  * agree on which of two values counts.
@@ -18,6 +23,27 @@ export function requireKnownParameters(query: URLSearchParams, known: readonly s
   }
 }
 
+/** How many elements a page may have. @throws {Failure} `invalid_request` unless it is a number from 1 to `max`. */
+export function readLimit(query: URLSearchParams, limits: { default: number; max: number }): number {
+  const text = query.get("limit");
+  if (text === null) return limits.default;
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= limits.max) return limit;
+  throw invalid("limit", `must be a whole number from 1 to ${limits.max}`);
+}
+
+/** One of several values, of which the first is the default. @throws {Failure} `invalid_request` for any other. */
+export function readChoice<Choice extends string>(
+  query: URLSearchParams,
+  name: string,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
+  const text = query.get(name) ?? choices[0];
+  const choice = choices.find((known) => known === text);
+  if (choice === undefined) throw invalid(name, `must be ${choices.join(" or ")}`);
+  return choice;
+}
+
 /** `invalid_request` for the name of a parameter or field that an operation does not take. */
 export function unknownField(name: string, kind: "parameter" | "field", known: readonly string[]): Failure {
   const others = known.length === 0 ? "This operation takes none." : `There are ${known.join(", ")}.`;
@@ -29,5 +55,5 @@ export function unknownField(name: string, kind: "parameter" | "field", known: r
 /** `invalid_request` for a name that occurs twice. */
 export function doubledField(name: string): Failure {
   const param = withoutSecrets(name).slice(0, MAX_NAME_LENGTH);
-  return new Failure("invalid_request", `${param}: must come once`, { param });
+  return invalid(param, "must come once");
 }

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { Failure } from "../errors/failure.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import { BodySchema } from "./body-schema.ts";
-import { modelName, requirePlainFields } from "./chat-body.ts";
+import { objectOf } from "../wire/members.ts";
+import { bodySchema, modelName } from "./body-schema.ts";
+import { invalid } from "./query-parameters.ts";
 
 /** The fields that say how long an answer may be. */
 export const MAX_OUTPUT_TOKENS_FIELDS = ["max_output_tokens"];
@@ -24,13 +24,12 @@ const metadata = z
   .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, `must have at most ${MAX_METADATA} pairs`);
 
 /** The fields that the service relies on, within the bounds that OpenAI documents (API reference, "Create a model response"). */
-export const responsesBody = new BodySchema(
+export const responsesBody = bodySchema(
   {
     model: modelName,
-    input: z.union(
-      [z.string(), z.array(item).min(1, "must hold at least one item").max(MAX_ITEMS)],
-      "must be a text, or an array of items that is not empty",
-    ),
+    input: z
+      .union([z.string(), z.array(item).max(MAX_ITEMS)], "must be a text, or an array of items")
+      .nullish(),
     instructions: z.string().nullish(),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
@@ -68,47 +67,46 @@ export const responsesBody = new BodySchema(
     user: shortText,
   },
   {
-    input: { schema: item, max: MAX_ITEMS },
-    tools: { schema: tool, max: MAX_TOOLS },
-    include: { schema: z.string().max(128), max: MAX_INCLUDES },
+    items: {
+      input: { schema: item, max: MAX_ITEMS },
+      tools: { schema: tool, max: MAX_TOOLS },
+      include: { schema: z.string().max(128), max: MAX_INCLUDES },
+    },
+    // Other ways to keep a conversation.
+    refused: {
+      conversation: "is not supported. Use previous_response_id, or send the history as input",
+      prompt: "is not supported: this service stores no prompts. Send instructions and input",
+    },
   },
 );
-
-const RELIED_ON = new Set([...responsesBody.names, "conversation", "prompt"]);
-
-/** Fields of other ways to keep a conversation. Without them the request would mean something else. */
-const REFUSED: readonly (readonly [string, string])[] = [
-  ["conversation", "is not supported. Use previous_response_id, or send the history as input"],
-  ["prompt", "is not supported: this service stores no prompts. Send instructions and input"],
-];
 
 export type ResponsesBody = ReturnType<typeof responsesBody.read>;
 
 /** Validates a request. @throws {Failure} `invalid_request` naming the field. */
 export function checkResponsesBody(body: JsonBody): ResponsesBody {
-  requirePlainFields(body, RELIED_ON);
-  const data = responsesBody.read(body.value);
-  for (const [name, reason] of REFUSED) {
-    if (body.value[name] !== undefined && body.value[name] !== null) throw invalid(name, reason);
-  }
+  const data = responsesBody.read(body);
   if (data.background === true) {
     throw invalid("background", "is not supported. Leave it out and wait for the answer, or stream it");
   }
-  requireFormat(body.value.text);
-  requireToolChoice(body.value.tool_choice);
-  const { input, tools } = body.value;
+  requireInput(body.value);
+  const { input, tools, text, tool_choice: choice } = body.value;
+  requireFormat(objectOf(text).format);
+  if (isJsonObject(choice) && choice.type === "allowed_tools")
+    requireArray(choice.tools, "tool_choice.tools");
   if (Array.isArray(tools)) requireTools(tools, "tools");
   if (Array.isArray(input)) for (const [index, one] of input.entries()) requireItem(one, `input.${index}`);
   return data;
 }
 
-function requireToolChoice(choice: Json | undefined): void {
-  if (!isJsonObject(choice) || choice.type !== "allowed_tools") return;
-  arrayOf(choice.tools, "tool_choice.tools");
+/** A request that continues a response may add nothing to it. */
+function requireInput({ input, previous_response_id: previous }: JsonObject): void {
+  if (typeof previous === "string" || typeof input === "string") return;
+  if (!Array.isArray(input) || input.length === 0) {
+    throw invalid("input", "must be a text, or an array of items that is not empty");
+  }
 }
 
-function requireFormat(text: Json | undefined): void {
-  const format = isJsonObject(text) ? text.format : null;
+function requireFormat(format: Json | undefined): void {
   if (!isJsonObject(format) || format.type !== "json_schema") return;
   requireText(format.name, "text.format.name");
   if (!isJsonObject(format.schema)) throw invalid("text.format.schema", "must be a JSON Schema");
@@ -116,8 +114,8 @@ function requireFormat(text: Json | undefined): void {
   requireOptional(format, "strict", "boolean", "text.format");
 }
 
-function requireTools(tools: readonly Json[], at: string): void {
-  for (const [index, one] of tools.entries()) {
+function requireTools(tools: Json | undefined, at: string): void {
+  for (const [index, one] of requireArray(tools, at).entries()) {
     const toolAt = `${at}.${index}`;
     if (!isJsonObject(one) || typeof one.type !== "string")
       throw invalid(toolAt, "must be a tool with a type");
@@ -130,22 +128,22 @@ function requireTools(tools: readonly Json[], at: string): void {
     if (parameters !== undefined && parameters !== null && !isJsonObject(parameters)) {
       throw invalid(`${toolAt}.parameters`, "must be a JSON Schema");
     }
-    if (one.type === "namespace") requireTools(arrayOf(one.tools, `${toolAt}.tools`), `${toolAt}.tools`);
+    if (one.type === "namespace") requireTools(one.tools, `${toolAt}.tools`);
   }
 }
 
 /** Checks the members of the items that the service reads. Items that it does not know are left to the upstream. */
 function requireItem(value: Json, at: string): void {
-  const one = isJsonObject(value) ? value : {};
+  const one = objectOf(value);
   switch (one.type ?? typeOf(one)) {
     case "message":
       requireMessage(one, at);
       break;
     case "function_call":
-      requireTexts(one, ["call_id", "name", "arguments"], at);
+      requireCall(one, "arguments", at);
       break;
     case "custom_tool_call":
-      requireTexts(one, ["call_id", "name", "input"], at);
+      requireCall(one, "input", at);
       break;
     case "function_call_output":
     case "custom_tool_call_output":
@@ -156,11 +154,12 @@ function requireItem(value: Json, at: string): void {
       requireText(one.id, `${at}.id`);
       break;
     case "reasoning":
-      requireReasoning(one, at);
+      if ((one.summary ?? null) !== null) requireArray(one.summary, `${at}.summary`);
+      requireOptional(one, "encrypted_content", "string", at);
       break;
     case "additional_tools":
     case "tool_search_output":
-      requireTools(arrayOf(one.tools, `${at}.tools`), `${at}.tools`);
+      requireTools(one.tools, `${at}.tools`);
       break;
     case null:
       throw invalid(`${at}.type`, "is required for an item that is not a message");
@@ -188,19 +187,12 @@ function requireMessage({ role, content }: JsonObject, at: string): void {
   requireContent(content, `${at}.content`);
 }
 
-function requireReasoning({ summary, encrypted_content: encrypted }: JsonObject, at: string): void {
-  if (summary !== undefined && summary !== null) arrayOf(summary, `${at}.summary`);
-  if (encrypted !== undefined && encrypted !== null && typeof encrypted !== "string") {
-    throw invalid(`${at}.encrypted_content`, "must be a text");
-  }
-}
-
 /** The member that a part of a message has to have. */
-const PART_TEXTS: Readonly<Record<string, string>> = {
-  input_text: "text",
-  output_text: "text",
-  refusal: "refusal",
-};
+const PART_TEXTS: ReadonlyMap<Json, string> = new Map([
+  ["input_text", "text"],
+  ["output_text", "text"],
+  ["refusal", "refusal"],
+]);
 
 function requireContent(content: Json | undefined, at: string): void {
   if (typeof content === "string") return;
@@ -209,7 +201,7 @@ function requireContent(content: Json | undefined, at: string): void {
     const partAt = `${at}.${index}`;
     if (!isJsonObject(part) || typeof part.type !== "string")
       throw invalid(partAt, "must be a part with a type");
-    const name = Object.hasOwn(PART_TEXTS, part.type) ? PART_TEXTS[part.type] : undefined;
+    const name = PART_TEXTS.get(part.type);
     if (name !== undefined && typeof part[name] !== "string")
       throw invalid(`${partAt}.${name}`, "must be a text");
     for (const text of ["image_url", "file_url", "file_data", "file_id", "detail", "filename"]) {
@@ -225,11 +217,10 @@ function requireOptional(one: JsonObject, name: string, type: "string" | "boolea
   throw invalid(`${at}.${name}`, type === "string" ? "must be a text" : "must be true or false");
 }
 
-function requireTexts(one: JsonObject, names: readonly string[], at: string): void {
-  for (const name of names) {
-    if (typeof one[name] !== "string") throw invalid(`${at}.${name}`, "must be a text");
-  }
-  for (const name of ["call_id", "name"]) if (names.includes(name)) requireText(one[name], `${at}.${name}`);
+function requireCall(one: JsonObject, inputName: string, at: string): void {
+  requireText(one.call_id, `${at}.call_id`);
+  requireText(one.name, `${at}.name`);
+  if (typeof one[inputName] !== "string") throw invalid(`${at}.${inputName}`, "must be a text");
 }
 
 function requireText(value: Json | undefined, at: string): void {
@@ -238,7 +229,7 @@ function requireText(value: Json | undefined, at: string): void {
   }
 }
 
-function arrayOf(value: Json | undefined, at: string): readonly Json[] {
+function requireArray(value: Json | undefined, at: string): readonly Json[] {
   if (!Array.isArray(value)) throw invalid(at, "must be an array");
   return value;
 }
@@ -251,15 +242,12 @@ export function mediaInItems(items: readonly Json[]): { readonly images: number;
     if (!isJsonObject(one)) continue;
     for (const parts of [one.content, one.output]) {
       for (const part of Array.isArray(parts) ? parts : [parts]) {
-        if (!isJsonObject(part) || typeof part.text === "string") continue;
+        if (!isJsonObject(part)) continue;
+        // A part may have a text as well.
         if (part.type === "input_image" || "image_url" in part) images++;
-        else if (part.type !== "refusal") files++;
+        else if (typeof part.text !== "string" && part.type !== "refusal") files++;
       }
     }
   }
   return { images, files };
-}
-
-function invalid(param: string, reason: string): Failure {
-  return new Failure("invalid_request", `${param}: ${reason}`, { param });
 }

@@ -1,13 +1,12 @@
+import type { AccountId } from "../contract/account.ts";
 import type { Reads } from "../database/reads.ts";
-import { Failure } from "../errors/failure.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { ResponseStore } from "../responses/response-store.ts";
-import { errors, json, KEY_ERRORS, query, type Schema } from "./openapi-parts.ts";
+import { errors, json, KEY_ERRORS, object, parameter, query } from "./openapi-parts.ts";
 import { jsonReply, type QueryOperation, type QuerySource } from "./operation.ts";
-import { requireKnownParameters } from "./query-parameters.ts";
+import { invalid, readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
 
-const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 100;
+const LIMITS = { default: 20, max: 100 };
 /** Clients of OpenAI's API name with it what an answer may contain in addition. Stored responses have all that they can have. */
 const INCLUDE = ["include", "include[]"];
 /** Parameters of a response that is read as a stream. */
@@ -27,7 +26,7 @@ interface ItemPageInput {
 }
 
 /** `GET /v1/responses/{id}`: a stored response. */
-export function getResponse({ responseStore, reads }: StoredResponses): QueryOperation<string> {
+export function getResponse(parts: StoredResponses): QueryOperation<string> {
   return {
     kind: "query",
     method: "GET",
@@ -45,15 +44,14 @@ export function getResponse({ responseStore, reads }: StoredResponses): QueryOpe
       return idOf(source);
     },
     run: async ({ input: id, accountId }) => {
-      const kept = await reads.whole(accountId, ({ run }) => run(() => responseStore.find(accountId, id)));
-      if (kept === null) throw responseStore.unknownResponse(id);
-      return jsonReply(kept.response);
+      const { response } = await find(parts, accountId, id);
+      return jsonReply(response);
     },
   };
 }
 
 /** `GET /v1/responses/{id}/input_items`: a page of the items of the request that a stored response answers. */
-export function listInputItems({ responseStore, reads }: StoredResponses): QueryOperation<ItemPageInput> {
+export function listInputItems(parts: StoredResponses): QueryOperation<ItemPageInput> {
   return {
     kind: "query",
     method: "GET",
@@ -64,7 +62,7 @@ export function listInputItems({ responseStore, reads }: StoredResponses): Query
       summary: "A page of the input items of a stored response",
       parameters: [
         ID_PARAMETER,
-        query("limit", { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }),
+        query("limit", { type: "integer", minimum: 1, maximum: LIMITS.max, default: LIMITS.default }),
         query("order", { type: "string", enum: ["asc", "desc"], default: "desc" }),
         query("after", { type: "string", description: "The `last_id` of the page before" }),
       ],
@@ -73,13 +71,13 @@ export function listInputItems({ responseStore, reads }: StoredResponses): Query
     read: (source) => {
       requireKnown(source, ["limit", "order", "after"]);
       const { query: sent } = source;
-      return { id: idOf(source), limit: readLimit(sent), order: readOrder(sent), after: sent.get("after") };
+      const limit = readLimit(sent, LIMITS);
+      const order = readChoice(sent, "order", ["desc", "asc"]);
+      return { id: idOf(source), limit, order, after: sent.get("after") };
     },
-    run: async ({ input, accountId }) => {
-      const { id } = input;
-      const kept = await reads.whole(accountId, ({ run }) => run(() => responseStore.find(accountId, id)));
-      if (kept === null) throw responseStore.unknownResponse(id);
-      return jsonReply(pageOf(kept.input, input));
+    run: async ({ input: asked, accountId }) => {
+      const { input } = await find(parts, accountId, asked.id);
+      return jsonReply(pageOf(input, asked));
     },
   };
 }
@@ -111,6 +109,12 @@ export function deleteResponse({ responseStore, reads }: StoredResponses): Query
   };
 }
 
+async function find({ responseStore, reads }: StoredResponses, accountId: AccountId, id: string) {
+  const kept = await reads.whole(accountId, ({ run }) => run(() => responseStore.find(accountId, id)));
+  if (kept === null) throw responseStore.unknownResponse(id);
+  return kept;
+}
+
 function idOf({ parameters }: QuerySource): string {
   return parameters.id ?? "";
 }
@@ -125,36 +129,17 @@ function requireKnown({ query: sent }: QuerySource, known: readonly string[]): v
 function requireWhole(sent: URLSearchParams): void {
   const stream = sent.get("stream");
   if (stream !== null && stream !== "false") {
-    const message = "stream: a stored response is returned as a whole. Leave `stream` out.";
-    throw new Failure("invalid_request", message, { param: "stream" });
+    throw invalid("stream", "a stored response is returned as a whole. Leave `stream` out.");
   }
   const param = OF_STREAMS.find((name) => sent.has(name));
-  if (param === undefined) return;
-  throw new Failure("invalid_request", `${param}: applies to streams only. Leave it out.`, { param });
-}
-
-function readLimit(sent: URLSearchParams): number {
-  const text = sent.get("limit");
-  if (text === null) return DEFAULT_LIMIT;
-  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= MAX_LIMIT) return limit;
-  const message = `limit: must be a whole number from 1 to ${MAX_LIMIT}`;
-  throw new Failure("invalid_request", message, { param: "limit" });
-}
-
-function readOrder(sent: URLSearchParams): "asc" | "desc" {
-  const order = sent.get("order") ?? "desc";
-  if (order === "asc" || order === "desc") return order;
-  throw new Failure("invalid_request", "order: must be `asc` or `desc`", { param: "order" });
+  if (param !== undefined) throw invalid(param, "applies to streams only. Leave it out.");
 }
 
 function pageOf(input: readonly JsonObject[], { limit, order, after }: ItemPageInput) {
   const items = order === "asc" ? input : input.toReversed();
   const start = after === null ? 0 : items.findIndex(({ id }) => id === after) + 1;
   if (after !== null && start === 0) {
-    throw new Failure("invalid_request", "after: the response has no input item of this id", {
-      param: "after",
-    });
+    throw invalid("after", "the response has no input item of this id");
   }
   const data = items.slice(start, start + limit);
   return {
@@ -168,37 +153,24 @@ function pageOf(input: readonly JsonObject[], { limit, order, after }: ItemPageI
 
 const READ_ERRORS = [...KEY_ERRORS, "invalid_request", "not_found", "rate_limit_exceeded"] as const;
 
-const ID_PARAMETER: Schema = { name: "id", in: "path", required: true, schema: { type: "string" } };
+const ID_PARAMETER = parameter("path", "id", { type: "string" }, true);
+const RESPONSE = object({
+  id: { type: "string" },
+  object: { const: "response" },
+  output: { type: "array", items: { type: "object" } },
+});
+
 const idOrNull = { type: ["string", "null"] };
+const ITEM_PAGE = object({
+  object: { const: "list" },
+  data: { type: "array", items: { type: "object" } },
+  first_id: idOrNull,
+  last_id: idOrNull,
+  has_more: { type: "boolean" },
+});
 
-const RESPONSE: Schema = {
-  type: "object",
-  required: ["id", "object", "output"],
-  properties: {
-    id: { type: "string" },
-    object: { const: "response" },
-    output: { type: "array", items: { type: "object" } },
-  },
-};
-
-const ITEM_PAGE: Schema = {
-  type: "object",
-  required: ["object", "data", "first_id", "last_id", "has_more"],
-  properties: {
-    object: { const: "list" },
-    data: { type: "array", items: { type: "object" } },
-    first_id: idOrNull,
-    last_id: idOrNull,
-    has_more: { type: "boolean" },
-  },
-};
-
-const DELETED: Schema = {
-  type: "object",
-  required: ["id", "object", "deleted"],
-  properties: {
-    id: { type: "string" },
-    object: { const: "response.deleted" },
-    deleted: { const: true },
-  },
-};
+const DELETED = object({
+  id: { type: "string" },
+  object: { const: "response.deleted" },
+  deleted: { const: true },
+});

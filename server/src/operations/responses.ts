@@ -1,16 +1,16 @@
 import type { AccountId } from "../contract/account.ts";
 import { EARLY_RESPONSE_SIGNS } from "../conversation/response-format.ts";
-import type { TextSealer } from "../conversation/sealed-signature.ts";
 import type { PaidCall } from "../credits/price-request.ts";
-import { Failure } from "../errors/failure.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { ResponseStore } from "../responses/response-store.ts";
+import type { Sealer } from "../secrets/sealer.ts";
 import { newId } from "../wire/responses/output-items.ts";
 import { responsesRequest } from "../wire/responses/responses-request.ts";
-import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, RATE_HEADERS, schemaOf } from "./openapi-parts.ts";
+import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, modelAnswer, schemaOf } from "./openapi-parts.ts";
 import type { ModelCall, ModelOperation, ModelUse } from "./operation.ts";
+import { invalid } from "./query-parameters.ts";
 import {
   checkResponsesBody,
   isReference,
@@ -20,9 +20,9 @@ import {
 } from "./responses-body.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
 
-export interface ResponsesParts {
+export interface ResponsesParts extends ModelOperationParts {
   readonly responseStore: ResponseStore;
-  readonly sealer: TextSealer;
+  readonly sealer: Sealer;
   /** Called when a response could not be stored. */
   readonly onNotStored: (error: unknown) => void;
 }
@@ -42,7 +42,7 @@ export interface ResponsesInput extends ModelUse {
 }
 
 /** `POST /v1/responses`. */
-export function createResponse(parts: ModelOperationParts & ResponsesParts): ModelOperation<ResponsesInput> {
+export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesInput> {
   return {
     kind: "model",
     method: "POST",
@@ -54,14 +54,7 @@ export function createResponse(parts: ModelOperationParts & ResponsesParts): Mod
       parameters: [IDEMPOTENCY_KEY],
       requestBody: body(schemaOf(responsesBody.schema)),
       responses: {
-        200: {
-          description: "As OpenAI's responses; `model` is the catalog's id",
-          headers: RATE_HEADERS,
-          content: {
-            "application/json": { schema: { type: "object" } },
-            "text/event-stream": { schema: { type: "string" } },
-          },
-        },
+        200: modelAnswer("As OpenAI's responses; `model` is the catalog's id"),
         ...errors([...MODEL_ERRORS, "not_found"]),
       },
     },
@@ -69,34 +62,26 @@ export function createResponse(parts: ModelOperationParts & ResponsesParts): Mod
     outputTokenFields: MAX_OUTPUT_TOKENS_FIELDS,
     signs: EARLY_RESPONSE_SIGNS,
     read: (body) => readRequest(parts, body),
-    resolve: (input, { accountId }) => resolveRequest(parts, input, accountId),
-    modelUse: (input) => input,
-    run: (call) => run(parts, call),
+    resolve: (input, accountId) => resolveRequest(parts, input, accountId),
+    run: (call) => {
+      const { input, accountId, paid } = call;
+      const { sealer } = parts;
+      const options = { ...input, sealer, sealContext: `reasoning\n${accountId}` };
+      const complete = (response: JsonObject) => store(parts, call, response);
+      const request = responsesRequest(withinCredit(input.body, paid), options);
+      return runAnswer(parts, call, request, input.isStored ? complete : null);
+    },
   };
-}
-
-function run(parts: ModelOperationParts & ResponsesParts, call: ModelCall<ResponsesInput>) {
-  const { input, accountId } = call;
-  const { stream, isStored, previousResponseId, firstOwn } = input;
-  const request = responsesRequest(withinCredit(input.body, call.paid), {
-    stream,
-    isStored,
-    previousResponseId,
-    firstOwn,
-    sealer: parts.sealer,
-    sealContext: `reasoning\n${accountId}`,
-  });
-  if (!isStored) return runAnswer(parts, call, { request });
-  return runAnswer(parts, call, {
-    request,
-    complete: (response) => store(parts, call, response),
-  });
 }
 
 function readRequest({ responseStore }: ResponsesParts, body: JsonBody): ResponsesInput {
   const data = checkResponsesBody(body);
   const { input } = body.value;
-  const own: readonly Json[] = Array.isArray(input) ? input : [messageOf(input ?? "")];
+  const own: readonly Json[] = Array.isArray(input)
+    ? input
+    : typeof input === "string"
+      ? [{ type: "message", role: "user", content: input }]
+      : [];
   return {
     model: data.model,
     maxTokens: data.max_output_tokens ?? null,
@@ -129,7 +114,7 @@ async function resolveRequest(
       ? { items: [], bytes: 0 }
       : await responseStore.history(accountId, previousResponseId, parser);
   const found = await responseStore.items(accountId, references, parser);
-  const own = input.own.map((item) => resolvedItem(item, found));
+  const own = input.own.map((item) => (isReference(item) ? (found.get(item.id) ?? item) : item));
   const items = [...history.items, ...own];
   return {
     ...input,
@@ -146,23 +131,12 @@ function referencesIn(items: readonly Json[]): readonly string[] {
   const ids = new Set<string>();
   for (const [index, item] of items.entries()) {
     if (!isReference(item)) continue;
-    const param = `input.${index}.id`;
     if (ids.has(item.id)) {
-      throw new Failure("invalid_request", `${param}: the item is referred to twice. Send it once.`, {
-        param,
-      });
+      throw invalid(`input.${index}.id`, "the item is referred to twice. Send it once.");
     }
     ids.add(item.id);
   }
   return [...ids];
-}
-
-function messageOf(text: Json): JsonObject {
-  return { type: "message", role: "user", content: text };
-}
-
-function resolvedItem(item: Json, found: ReadonlyMap<string, JsonObject>): Json {
-  return isReference(item) ? (found.get(item.id) ?? item) : item;
 }
 
 function sizeOf(items: ReadonlyMap<string, JsonObject>): number {
@@ -199,18 +173,17 @@ async function store(
 }
 
 /** What the ids of items begin with, by the item's type. */
-const ID_PREFIXES: Readonly<Record<string, string>> = {
-  message: "msg",
-  reasoning: "rs",
-  function_call: "fc",
-  custom_tool_call: "ctc",
-};
+const ID_PREFIXES: ReadonlyMap<string, string> = new Map([
+  ["message", "msg"],
+  ["reasoning", "rs"],
+  ["function_call", "fc"],
+  ["custom_tool_call", "ctc"],
+]);
 
 /** An item of a request as it is stored: with a type and an id, by which it can be listed and referred to. */
 function storedItem(item: JsonObject): JsonObject {
   const type = typeof item.type === "string" ? item.type : "message";
-  const prefix = (Object.hasOwn(ID_PREFIXES, type) ? ID_PREFIXES[type] : undefined) ?? "item";
-  const id = typeof item.id === "string" && item.id !== "" ? item.id : newId(prefix);
+  const id = typeof item.id === "string" && item.id !== "" ? item.id : newId(ID_PREFIXES.get(type) ?? "item");
   const { content } = item;
   const partType = item.role === "assistant" ? "output_text" : "input_text";
   const parts = typeof content === "string" ? { content: [{ type: partType, text: content }] } : {};

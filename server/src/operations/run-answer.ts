@@ -2,14 +2,14 @@ import { HEARTBEAT } from "../conversation/signs.ts";
 import type { StreamSigns, WireRequest } from "../conversation/wire.ts";
 import { chargeFor, paidTokens } from "../credits/price-request.ts";
 import { resultWithin } from "../errors/deadline.ts";
-import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
+import { type Gateway, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonObject } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { TokenEstimator, Usage } from "../tokens/token-estimate.ts";
-import type { StreamedAnswer, WireAnswer } from "../upstream/dialect.ts";
+import type { StreamedAnswer, WholeAnswer } from "../upstream/dialect.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
@@ -20,6 +20,7 @@ import {
   type Reply,
   type ResponseHeaders,
   type StreamReply,
+  type WholeReply,
 } from "./operation.ts";
 
 export interface ModelOperationParts {
@@ -31,17 +32,14 @@ export interface ModelOperationParts {
   readonly monotonicMs: () => number;
 }
 
-export interface AnswerOptions {
-  readonly request: WireRequest;
-  /**
-   * Called with the answer as it is to be stored, before its last byte is sent. Resolves with the members of the answer that
-   * change thereby. The answer fails if it throws.
-   */
-  readonly complete?: (answer: JsonObject) => Promise<JsonObject>;
-}
+/**
+ * Called with the answer as it is to be stored, before its last byte is sent. Resolves with the members of the answer that change
+ * thereby. The answer fails if it throws.
+ */
+export type Complete = (answer: JsonObject) => Promise<JsonObject>;
 
-type AnswerCall = Pick<ModelCall<unknown>, "paid" | "signal" | "startedMs">;
-type ReportedUsage = Pick<EntryFacts, "usage" | "usageSource">;
+/** The facts of an answer. `reported`: the usage of its upstream; `null`: it is estimated. */
+type FactsOf = (reported: Usage | null) => Promise<EntryFacts & { readonly usage: Usage }>;
 
 /**
  * Has a request of any wire answered by its model.
@@ -50,161 +48,114 @@ type ReportedUsage = Pick<EntryFacts, "usage" | "usageSource">;
  * @throws {RoutesFailed} when no upstream answered.
  */
 export async function runAnswer(
-  parts: ModelOperationParts,
-  call: AnswerCall,
-  options: AnswerOptions,
-): Promise<Reply> {
-  const { paid, signal } = call;
-  const { request } = options;
-  const answering = parts.gateway.answer({
-    model: paid.model,
-    request,
-    maxTokens: paidTokens(paid),
-    signal,
-    estimate: (produced) => estimateOf(parts, request, produced),
-  });
-  const answer = new Answering(parts, call, options);
-  if (!request.stream) return await answer.replyOf(await answering);
-  // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
-  const routed = await resultWithin(HEARTBEAT_MS, answering);
-  return routed === null
-    ? lateReply(paid.model.id, request.early, answer, answering)
-    : await answer.replyOf(routed);
-}
-
-/** One request whose answer is awaited. */
-class Answering {
-  readonly #parts: ModelOperationParts;
-  readonly #call: AnswerCall;
-  readonly #options: AnswerOptions;
-
-  constructor(parts: ModelOperationParts, call: AnswerCall, options: AnswerOptions) {
-    this.#parts = parts;
-    this.#call = call;
-    this.#options = options;
-  }
-
-  async replyOf({ answer, upstream }: Routed<WireAnswer>): Promise<Reply> {
-    const timeToFirstTokenMs = Math.round(this.#parts.monotonicMs() - this.#call.startedMs);
-    const { model, priced } = this.#call.paid;
-    const factsOf = ({ usage, usageSource }: ReportedUsage): EntryFacts => ({
-      model: model.id,
-      upstream,
-      usage,
-      usageSource,
-      ...chargeFor(priced, usage),
-      timeToFirstTokenMs,
-    });
-    if (answer.kind === "stream") return this.#streamReply(answer, factsOf);
-    const facts = factsOf(reported(answer.usage) ?? (await this.#estimated(answer)));
-    const headers = withIgnored(JSON_HEADERS, answer.ignored);
-    const { complete } = this.#options;
-    const isCounted = answer.usage === null && facts.usage !== null;
-    const counted = isCounted ? (answer.estimated?.(facts.usage) ?? {}) : {};
-    const stored = () => ({ ...JSON.parse(answer.stored?.() ?? answer.body), ...counted });
-    const changes = complete === undefined ? {} : await complete(stored());
-    return { kind: "whole", headers, body: withChanges(answer.body, { ...counted, ...changes }), facts };
-  }
-
-  #streamReply(answer: StreamedAnswer, factsOf: (usage: ReportedUsage) => EntryFacts): StreamReply {
-    const { complete } = this.#options;
-    let counted: Promise<ReportedUsage> | null = null;
-    const usageOf = () => {
-      const known = reported(answer.usage());
-      counted ??= known === null ? this.#estimated(answer) : Promise.resolve(known);
-      return counted;
-    };
-    let changes: JsonObject = {};
-    const noteChanges = (found: JsonObject) => {
-      changes = found;
-    };
-    let last = (): string => answer.last(NO_USAGE, changes);
-    return {
-      kind: "stream",
-      headers: withIgnored(EVENT_STREAM_HEADERS, answer.ignored()),
-      chunks:
-        complete === undefined
-          ? answer.events
-          : completed(answer, usageOf, async (stored) => noteChanges(await complete(stored))),
-      facts: async () => {
-        const found = await usageOf();
-        last = () => answer.last(found.usage ?? NO_USAGE, changes);
-        return factsOf(found);
-      },
-      last: () => last(),
-      signs: answer.signs,
-      failureOf: upstreamFailure,
-    };
-  }
-
-  /** What the upstream has reported of the prompt is believed even if it has not reported the rest. */
-  async #estimated(answer: WireAnswer): Promise<ReportedUsage> {
-    const estimate = await estimateOf(this.#parts, this.#options.request, answer.produced());
-    const prompt = answer.kind === "stream" ? answer.promptUsage?.() : null;
-    const usage = { ...estimate, ...prompt, completionTokens: estimate.completionTokens };
-    return { usage, usageSource: "estimated" };
-  }
-}
-
-function estimateOf(
-  { estimator }: ModelOperationParts,
+  { gateway, estimator, monotonicMs }: ModelOperationParts,
+  { paid, signal, startedMs }: Pick<ModelCall<unknown>, "paid" | "signal" | "startedMs">,
   request: WireRequest,
-  produced: TextTally,
-): Promise<Usage> {
-  const prompt = request.promptText?.();
-  return prompt === undefined
-    ? estimator.usageOf(request.body.value, produced)
-    : estimator.usageOfPrompt(prompt, produced);
+  complete: Complete | null = null,
+): Promise<Reply> {
+  const { model, priced } = paid;
+  const estimate = (produced: TextTally) => {
+    const prompt = request.promptText?.();
+    return prompt === undefined
+      ? estimator.usageOf(request.body.value, produced)
+      : estimator.usageOfPrompt(prompt, produced);
+  };
+  const replying = gateway
+    .answer({ model, request, maxTokens: paidTokens(paid), signal, estimate })
+    .then(({ answer, upstream }): Reply | Promise<Reply> => {
+      const timeToFirstTokenMs = Math.round(monotonicMs() - startedMs);
+      const estimated = async (): Promise<Usage> => {
+        const usage = await estimate(answer.produced());
+        // What the upstream has reported of the prompt is believed even if it has not reported the rest.
+        const prompt = answer.kind === "stream" ? answer.promptUsage?.() : null;
+        return { ...usage, ...prompt, completionTokens: usage.completionTokens };
+      };
+      const factsOf: FactsOf = async (reported) => {
+        const usage = reported ?? (await estimated());
+        return {
+          model: model.id,
+          upstream,
+          usage,
+          usageSource: reported === null ? "estimated" : "upstream",
+          ...chargeFor(priced, usage),
+          timeToFirstTokenMs,
+        };
+      };
+      return answer.kind === "stream"
+        ? streamReply(answer, factsOf, complete)
+        : wholeReply(answer, factsOf, complete);
+    });
+  if (!request.stream) return await replying;
+  // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
+  return (await resultWithin(HEARTBEAT_MS, replying)) ?? lateReply(model.id, request.early, replying);
+}
+
+async function wholeReply(
+  answer: WholeAnswer,
+  factsOf: FactsOf,
+  complete: Complete | null,
+): Promise<WholeReply> {
+  const facts = await factsOf(answer.usage);
+  const counted = answer.usage === null ? (answer.estimated?.(facts.usage) ?? {}) : {};
+  const stored = () => ({ ...JSON.parse(answer.stored?.() ?? answer.body), ...counted });
+  const changes = { ...counted, ...(complete === null ? {} : await complete(stored())) };
+  const isChanged = Object.keys(changes).length > 0;
+  const body = (isChanged ? JsonBody.parse(answer.body)?.textWith(changes) : null) ?? answer.body;
+  return { kind: "whole", headers: withIgnored(JSON_HEADERS, answer.ignored), body, facts };
+}
+
+function streamReply(answer: StreamedAnswer, factsOf: FactsOf, complete: Complete | null): StreamReply {
+  let found: ReturnType<FactsOf> | null = null;
+  const facts = () => {
+    found ??= factsOf(answer.usage());
+    return found;
+  };
+  let usage = NO_USAGE;
+  let changes: JsonObject = {};
+  /** When all events are sent, the answer is handed over to be stored before its last one. */
+  const completed = async function* (handOver: Complete) {
+    yield* answer.events;
+    const stored = answer.stored?.((await facts()).usage);
+    if (stored !== undefined) changes = await handOver(JSON.parse(stored));
+  };
+  return {
+    kind: "stream",
+    headers: withIgnored(EVENT_STREAM_HEADERS, answer.ignored()),
+    chunks: complete === null ? answer.events : completed(complete),
+    facts: async () => {
+      const known = await facts();
+      usage = known.usage;
+      return known;
+    },
+    last: () => answer.last(usage, changes),
+    signs: answer.signs,
+    failureOf: upstreamFailure,
+  };
 }
 
 const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
-function withChanges(body: string, changes: JsonObject): string {
-  if (Object.keys(changes).length === 0) return body;
-  return JsonBody.parse(body)?.textWith(changes) ?? body;
-}
-
-/** The events of a stream. When all are sent, the answer is handed over to be stored before its last event. */
-async function* completed(
-  answer: StreamedAnswer,
-  usageOf: () => Promise<ReportedUsage>,
-  complete: (answer: JsonObject) => Promise<void>,
-): AsyncGenerator<string> {
-  yield* answer.events;
-  const { usage } = await usageOf();
-  const stored = answer.stored?.(usage ?? NO_USAGE);
-  if (stored !== undefined) await complete(JSON.parse(stored));
-}
-
 /** A stream that begins before the upstream has answered: a failure after that is an event in it. */
-function lateReply(
-  model: string,
-  early: StreamSigns,
-  answer: Answering,
-  answering: Promise<Routed<WireAnswer>>,
-): StreamReply {
+function lateReply(model: string, early: StreamSigns, replying: Promise<Reply>): StreamReply {
   let reply: StreamReply | null = null;
-  let facts = async (): Promise<EntryFacts> => ({ ...NO_FACTS, model });
-  const noteUpstream = (thrown: unknown): never => {
-    const upstream = thrown instanceof RoutesFailed ? thrown.upstream : null;
-    facts = async () => ({ ...NO_FACTS, model, upstream });
-    throw thrown;
-  };
+  let upstream: string | null = null;
   // The stream reports it, if the client is still connected.
-  answering.catch(() => {});
+  replying.catch(() => {});
   const chunks = async function* () {
     yield HEARTBEAT;
-    const late = await answer.replyOf(await answering.catch(noteUpstream));
+    const late = await replying.catch((thrown: unknown): never => {
+      if (thrown instanceof RoutesFailed) ({ upstream } = thrown);
+      throw thrown;
+    });
     if (late.kind !== "stream") throw new Error("a stream was asked for");
     reply = late;
-    facts = late.facts;
     yield* late.chunks;
   };
   return {
     kind: "stream",
     headers: EVENT_STREAM_HEADERS,
     chunks: chunks(),
-    facts: () => facts(),
+    facts: async () => reply?.facts() ?? { ...NO_FACTS, model, upstream },
     last: () => reply?.last() ?? "",
     signs: {
       heartbeat: () => reply?.signs?.heartbeat() ?? HEARTBEAT,
@@ -212,10 +163,6 @@ function lateReply(
     },
     failureOf: upstreamFailure,
   };
-}
-
-function reported(usage: Usage | null): ReportedUsage | null {
-  return usage === null ? null : { usage, usageSource: "upstream" };
 }
 
 const MAX_IGNORED_NAMES = 32;

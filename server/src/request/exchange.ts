@@ -1,8 +1,6 @@
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 
-export type { IncomingBody, ResponseHeaders };
-
 /**
  * One request and its answer, as the request lifecycle sees them: implemented on `node:http` and on web-standard
  * `Request`/`Response`. Exactly one of `respond` and `stream` is called, once.

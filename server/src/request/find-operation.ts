@@ -9,12 +9,15 @@ const MAX_NAME_LENGTH = 256;
 
 /** The operations that are served, by path. */
 export class OperationTable {
-  readonly all: readonly Operation[];
+  /** The names of the operations in audit entries. */
+  readonly names: readonly string[];
   readonly #byPath = new Map<string, readonly Operation[]>();
   readonly #withParameter: readonly Operation[];
 
   constructor(operations: readonly Operation[]) {
-    this.all = operations;
+    this.names = operations.flatMap((operation) =>
+      methodsOf(operation).map((method) => `${method} ${operation.path}`),
+    );
     for (const operation of operations) {
       this.#byPath.set(operation.path, [...(this.#byPath.get(operation.path) ?? []), operation]);
     }
@@ -37,13 +40,6 @@ export class OperationTable {
       if (methodsOf(operation).includes(method)) return operation.kind === "management";
     }
     return false;
-  }
-
-  /** The names of the operations in audit entries. */
-  get names(): readonly string[] {
-    return this.all.flatMap((operation) =>
-      methodsOf(operation).map((method) => `${method} ${operation.path}`),
-    );
   }
 }
 

@@ -10,8 +10,9 @@ import { runManagement } from "./run-management.ts";
 import type { Services } from "./services.ts";
 
 /**
- * The lifecycle of a request under `/v1` and `/dashboard` that the process has the capacity to serve. Each step throws a `Failure` to end the request; the comment names the
- * statuses. Whatever happens the request is answered and, if its key is known, recorded. Never rejects.
+ * The lifecycle of a request under `/v1` and `/dashboard` that the process has the capacity to serve. Each step throws a `Failure` to
+ * end the request; the comment names the statuses. Whatever happens the request is answered and, if its key is known, recorded. Never
+ * rejects.
  */
 export async function handleRequest(request: RequestContext, services: Services): Promise<void> {
   const { exchange } = request;
@@ -38,19 +39,17 @@ export async function handleRequest(request: RequestContext, services: Services)
     const received = await receiveBody(request, operation, services); // 401 and 403 of keys revoked by now, 408, 429
     const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429: before a wrong body's 4xx
     const body = received.parse(); // 400, 413, 415
-    const header = (name: string) => exchange.header(name);
-    const query = () => exchange.query;
-    const sent = operation.read(body, { accountId, query, header }); // 400
-    const model = findModel(request, operation.modelUse(sent), services); // 404
+    const sent = operation.read(body); // 400
+    const model = findModel(request, sent.model, services); // 404
     const answered = await beginOnce(request, operation, accountId, received.bytes, services); // 409, 422
     if (answered !== null) return await respond(request, answered, services);
-    const input = (await operation.resolve?.(sent, { accountId, query, header })) ?? sent; // 400, 404, 413, 503
-    const priced = priceRequest(model, operation.modelUse(input), received.bytes);
+    const input = (await operation.resolve?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
+    const priced = priceRequest(model, input, received.bytes);
     const paid = await holdCredit(request, accountId, priced, services); // 402, 503
     request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
     services.overload.served(); // from here on the request waits for a model
     const { startedMs, abort: signal } = request;
-    const reply = await operation.run({ input, accountId, query, header, body, paid, signal, startedMs }); // 400, 502, 504
+    const reply = await operation.run({ input, accountId, exchange, body, paid, signal, startedMs }); // 400, 502, 504
     await respond(request, keepAnswer(request, reply), services); // records and settles before the last byte is sent
   } catch (thrown) {
     await respondFailure(request, thrown, services);

@@ -8,11 +8,7 @@ import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
 /** Finds the model that a request names. @throws {Failure} `model_not_found` */
-export function findModel(
-  request: RequestContext,
-  { model: name }: ModelUse,
-  { catalog }: Services,
-): CatalogModel {
+export function findModel(request: RequestContext, name: string, { catalog }: Services): CatalogModel {
   const model = catalog.find(name);
   if (model === null) {
     // The entry contains the requested name; usage sums up all unknown names (`usage_model` in the database). A client may send

@@ -2,13 +2,14 @@ import type { AccountId } from "../contract/account.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
 import { HEARTBEAT } from "../conversation/signs.ts";
 import type { StreamSigns } from "../conversation/wire.ts";
-import { Failure } from "../errors/failure.ts";
+import { Failure, toFailure } from "../errors/failure.ts";
 import { idempotentRequest, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
   JSON_HEADERS,
   type ModelOperation,
+  type ModelUse,
   NO_FACTS,
   type Reply,
   type StreamReply,
@@ -40,7 +41,7 @@ export function readIdempotencyKey(values: readonly string[]): string | null {
  */
 export async function beginOnce(
   request: RequestContext,
-  { signs }: Pick<ModelOperation<unknown>, "signs">,
+  { signs }: Pick<ModelOperation<ModelUse>, "signs">,
   accountId: AccountId,
   body: Uint8Array,
   { idempotency }: Services,
@@ -70,8 +71,7 @@ function collected(reply: StreamReply): Reply {
   return {
     ...reply,
     // Heartbeats are not stored, and events that have numbers would leave gaps.
-    signs:
-      signs === null ? null : { heartbeat: () => HEARTBEAT, failure: (failure) => signs.failure(failure) },
+    signs: signs && { heartbeat: () => HEARTBEAT, failure: (failure) => signs.failure(failure) },
     chunks: (async function* () {
       for await (const chunk of reply.chunks) {
         length += chunk.length;
@@ -84,11 +84,9 @@ function collected(reply: StreamReply): Reply {
     facts: async () => {
       const facts = await reply.facts();
       if (!isWhole) return facts;
-      const isKept = length <= MAX_ANSWER_CHARACTERS;
-      const kept = isKept
-        ? { isStream: true, model: facts.model ?? "", text: parts.join("") + reply.last() }
-        : null;
-      return { ...facts, kept };
+      if (length > MAX_ANSWER_CHARACTERS) return { ...facts, kept: null };
+      const text = parts.join("") + reply.last();
+      return { ...facts, kept: { isStream: true, model: facts.model ?? "", text } };
     },
   };
 }
@@ -111,7 +109,6 @@ function repeated({ isStream, model, text }: KeptAnswer, signs: StreamSigns | nu
     last: () => "",
     signs,
     facts: async () => facts,
-    failureOf: (thrown) =>
-      thrown instanceof Failure ? thrown : new Failure("internal_error", "", { cause: thrown }),
+    failureOf: toFailure,
   };
 }

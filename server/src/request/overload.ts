@@ -1,11 +1,12 @@
 import type { Logger } from "pino";
+import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 
 const TICK_MS = 20;
 /** The average delay of the event loop above which every new request is refused, whatever has caused it. */
 const MAX_AVERAGE_DELAY_MS = 1_000;
 /** The weight of earlier measurements in the average: about that of the last 300 ms. */
-const MEMORY = 0.93;
+const AVERAGE_WEIGHT = 0.93;
 /** A process is overloaded when for this time each turn of its event loop took so long and brought so many requests. */
 const LONG_TURNS_MS = 150;
 const LONG_TURN_MS = 50;
@@ -14,11 +15,11 @@ const MIN_REQUESTS_IN_TURN = 200;
 /** Over which time the rate is measured at which requests are served. */
 const MEASURED_MS = 500;
 /** How fast the highest rate is forgotten: by how much with each lower measurement without overload. */
-const FORGOTTEN = 0.02;
+const BEST_RATE_DECAY = 0.02;
 /** After a long turn the rate of admission is multiplied by this. */
-const LESS = 0.85;
+const DECREASE_FACTOR = 0.85;
 /** After a short turn the rate of admission rises by this share of the highest rate at which the process has served. */
-const MORE = 0.01;
+const INCREASE_SHARE = 0.01;
 /**
  * The minimum of the rate of admission, as a share of that rate. Refusals take time too: where clients send several times what can
  * be served, a higher minimum leaves too little time to refuse the others soon, and everybody waits.
@@ -26,12 +27,14 @@ const MORE = 0.01;
 const MIN_SHARE = 0.45;
 /** What is not used of the admissible requests of this time is lost. */
 const BURST_MS = 50;
+/** Over which time the accounts' requests are counted, and how much of what is admissible then their shares may take in advance. */
+const SHARED_MS = 100;
 /** An overloaded process has recovered when it had to refuse nothing for this time. */
 const RECOVERY_MS = 1_000;
 
 const FAILURE = new Failure(
   "server_is_overloaded",
-  "The service has more to do than it can. Try again shortly.",
+  "The service receives more requests than it can serve. Try again shortly.",
   { retryAfterMs: 1_000 },
 );
 
@@ -58,6 +61,11 @@ export class Overload {
   #admittedPerMs = 0;
   #admissible = 0;
   #countedMs = 0;
+  /** Under overload: the requests of the present time by account, `null` for all without a known key, and its beginning. */
+  readonly #arrived = new Map<AccountId | null, number>();
+  #sharedMs = 0;
+  /** How many requests of the present time are each account's share. */
+  #share = 1;
   #shed = 0;
   #shedBefore = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -82,7 +90,7 @@ export class Overload {
   tick(): void {
     const nowMs = this.#monotonicMs();
     const lateMs = Math.max(0, nowMs - this.#dueMs);
-    this.#averageMs = this.#averageMs * MEMORY + lateMs * (1 - MEMORY);
+    this.#averageMs = this.#averageMs * AVERAGE_WEIGHT + lateMs * (1 - AVERAGE_WEIGHT);
     const isLong = lateMs > LONG_TURN_MS && this.#requestsInTurn >= MIN_REQUESTS_IN_TURN;
     this.#longSinceMs = isLong ? (this.#longSinceMs ?? this.#dueMs) : null;
     this.#measure(nowMs);
@@ -112,8 +120,12 @@ export class Overload {
     return this.#shed;
   }
 
-  /** Counts a request that has arrived. Returns the failure to refuse it with, unless it must be served; `null` to serve it. */
-  arrived(): Failure | null {
+  /**
+   * Counts a request that has arrived. Returns the failure to refuse it with, unless it must be served; `null` to serve it.
+   * `accountOf` finds the account of its key if that is known without a wait, and is called under overload only: requests of accounts
+   * that send less than their share of what can be served are served first, however many the others send.
+   */
+  arrived(accountOf: () => AccountId | null): Failure | null {
     this.#requestsInTurn++;
     if (this.#averageMs > MAX_AVERAGE_DELAY_MS) return FAILURE;
     if (this.#overloadedUntilMs === null) return null;
@@ -121,12 +133,32 @@ export class Overload {
     const more = (nowMs - this.#countedMs) * this.#admittedPerMs;
     this.#admissible = Math.min(this.#admissible + more, 1 + BURST_MS * this.#admittedPerMs);
     this.#countedMs = nowMs;
-    if (this.#admissible >= 1) {
+    const inAdvance = SHARED_MS * this.#admittedPerMs * this.#unusedShare(accountOf(), nowMs);
+    if (this.#admissible + inAdvance >= 1) {
       this.#admissible--;
       return null;
     }
     this.#overloadedUntilMs = nowMs + RECOVERY_MS;
     return FAILURE;
+  }
+
+  /**
+   * Counts the request of an account. Returns how much of its share the account has left: 0 to 1. Requests without a known key have
+   * no share, because a stranger can send any number of keys.
+   */
+  #unusedShare(account: AccountId | null, nowMs: number): number {
+    const passedMs = nowMs - this.#sharedMs;
+    if (passedMs > SHARED_MS) {
+      // As many accounts as before are expected to share the time that begins, and one more that has sent nothing. After a long turn
+      // the requests of its whole time arrive together.
+      const admissible = Math.min(passedMs, RECOVERY_MS) * this.#admittedPerMs;
+      this.#share = Math.max(1, admissible / (1 + this.#arrived.size));
+      this.#arrived.clear();
+      this.#sharedMs = nowMs;
+    }
+    const before = this.#arrived.get(account) ?? 0;
+    this.#arrived.set(account, before + 1);
+    return account === null ? 0 : Math.max(0, 1 - before / this.#share);
   }
 
   /** Counts a request that was refused with the failure of {@link arrived}. */
@@ -144,7 +176,7 @@ export class Overload {
     if (passedMs < MEASURED_MS) return;
     const perMs = this.#served / passedMs;
     if (perMs > this.#bestPerMs) this.#bestPerMs = perMs;
-    else if (this.#overloadedUntilMs === null) this.#bestPerMs -= (this.#bestPerMs - perMs) * FORGOTTEN;
+    else if (this.#overloadedUntilMs === null) this.#bestPerMs -= (this.#bestPerMs - perMs) * BEST_RATE_DECAY;
     this.#served = 0;
     this.#measuredMs = nowMs;
   }
@@ -154,8 +186,8 @@ export class Overload {
     if (this.#overloadedUntilMs === null) return;
     this.#admittedPerMs =
       lateMs > LONG_TURN_MS
-        ? Math.max(this.#admittedPerMs * LESS, this.#bestPerMs * MIN_SHARE)
-        : this.#admittedPerMs + this.#bestPerMs * MORE;
+        ? Math.max(this.#admittedPerMs * DECREASE_FACTOR, this.#bestPerMs * MIN_SHARE)
+        : this.#admittedPerMs + this.#bestPerMs * INCREASE_SHARE;
   }
 
   #begin(nowMs: number): void {

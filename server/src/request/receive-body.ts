@@ -1,11 +1,10 @@
-import type { Caller } from "../access/access.ts";
-import { RefusedCaller } from "../access/access.ts";
+import { type Caller, RefusedCaller } from "../access/access.ts";
 import { IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
 import { BODY_LIMITS } from "../json/bounded-parser.ts";
 import { JsonBody } from "../json/json-body.ts";
 import { type ScannedObject, scanObject } from "../json/json-text.ts";
-import type { ModelOperation } from "../operations/operation.ts";
+import type { ModelOperation, ModelUse } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -38,7 +37,7 @@ export interface ReceivedBody {
  */
 export async function receiveBody(
   request: RequestContext,
-  { maxBodyBytes, outputTokenFields }: Pick<ModelOperation<unknown>, "maxBodyBytes" | "outputTokenFields">,
+  { maxBodyBytes, outputTokenFields }: Pick<ModelOperation<ModelUse>, "maxBodyBytes" | "outputTokenFields">,
   services: Services,
 ): Promise<ReceivedBody> {
   const { caller } = request;
@@ -59,7 +58,10 @@ export async function receiveBody(
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown;
     const tokens = bytes === null ? null : tokensOfBytes(bytes.length);
-    return { bytes: bytes ?? NO_BYTES, tokens, parse: () => fail(thrown) };
+    const parse = () => {
+      throw thrown;
+    };
+    return { bytes: bytes ?? NO_BYTES, tokens, parse };
   }
 }
 
@@ -111,10 +113,6 @@ function parse(text: string, scanned: ScannedObject): JsonBody {
   const body = JsonBody.of(text, scanned);
   if (body === null) throw notJson("not valid JSON");
   return body;
-}
-
-function fail(failure: Failure): never {
-  throw failure;
 }
 
 const NO_BYTES = new Uint8Array(0);

@@ -1,11 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { InFlight } from "../admission/in-flight.ts";
+import type { AccountId } from "../contract/account.ts";
 import { requestIdOf } from "../contract/entry.ts";
-import type { Failure } from "../errors/failure.ts";
+import { Failure } from "../errors/failure.ts";
 import { clientAddress } from "../networks/client-address.ts";
 import type { Exchange } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
-import { errorAnswerOf } from "./messages-client.ts";
+import { authorizationOf, errorAnswerOf } from "./messages-client.ts";
 import { checkBody } from "./receive-body.ts";
 import { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -39,7 +40,7 @@ export class RequestHandler {
   /** Answers one request. Never rejects. */
   async handle(exchange: Exchange): Promise<void> {
     const { newId, monotonicMs, trustedProxies, overload, operations } = this.#services;
-    const overloaded = overload.arrived();
+    const overloaded = overload.arrived(() => this.#accountIfKnown(exchange));
     if (overload.isTurnLong) await setImmediate();
     // A key can be revoked whatever the load.
     if (overloaded !== null && !operations.isManagement(exchange))
@@ -52,6 +53,16 @@ export class RequestHandler {
     if (request.isWithoutKnownKey) this.#withoutKnownKey++;
     this.#requests.delete(request);
     if (this.#requests.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+
+  /** The account of the request's key, if it was read lately. Whether the key may be used is not decided. */
+  #accountIfKnown(exchange: Exchange): AccountId | null {
+    try {
+      return this.#services.access.accountIfKnown(authorizationOf(exchange));
+    } catch (error) {
+      if (error instanceof Failure) return null;
+      throw error;
+    }
   }
 
   /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */

@@ -17,7 +17,7 @@ import { errorAnswerOf, isMessagesClient, statusFor } from "./messages-client.ts
 import { type Ending, record } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
-import { primeStream, StreamWriter } from "./stream-writer.ts";
+import { primeStream, streamWriter } from "./stream-writer.ts";
 
 /** The status in the entry of a request whose client disconnected before it was answered: nginx's code for it. */
 const CLIENT_CLOSED_REQUEST = 499;
@@ -54,10 +54,7 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   const chunks = await openStream(request, reply);
   request.status = 200;
   const sink = exchange.stream(200, withRequestHeaders(request, reply.headers));
-  const stream = new StreamWriter(sink, {
-    heartbeat: signs === null ? null : () => signs.heartbeat(),
-    monotonicMs: services.monotonicMs,
-  });
+  const stream = streamWriter(sink, signs, services.monotonicMs);
   request.stream = stream;
   let failure: Failure | null = null;
   let ending = ANSWERED;

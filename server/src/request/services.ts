@@ -9,9 +9,9 @@ import type { AuditEntry, EntryId } from "../contract/entry.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import type { Credits } from "../credits/credits.ts";
 import type { Idempotency } from "../idempotency/idempotency.ts";
+import type { DashboardSessions } from "../management/dashboard-sessions.ts";
 import type { Networks } from "../networks/networks.ts";
 import type { Compress } from "../operations/compressed-body.ts";
-import type { Exchange } from "./exchange.ts";
 import type { OperationTable } from "./find-operation.ts";
 import type { Overload } from "./overload.ts";
 
@@ -21,7 +21,8 @@ export interface Services {
   readonly access: Access;
   /** The account that a management token may act for. @throws {Failure} when there is none. */
   readonly accountOfToken: (token: string, clientInfo: ClientInfo) => Promise<AccountId>;
-  readonly sessions: Sessions;
+  /** The sessions of people at the dashboard, which their browser's cookie names. */
+  readonly sessions: DashboardSessions;
   readonly bodies: BodyBudget;
   readonly overload: Overload;
   readonly catalog: Catalog;
@@ -59,11 +60,3 @@ export type AccessLog = (line: {
   /** Whether the client disconnected before the answer was complete. */
   readonly clientGone?: boolean;
 }) => void;
-
-/** The sessions of people at the dashboard, which their browser's cookie names. */
-export interface Sessions {
-  /** @throws {Failure} `not_signed_in`; `permission_denied` for an operator, who has no account. */
-  accountOf(exchange: Pick<Exchange, "header">): Promise<AccountId>;
-  /** @throws {Failure} `permission_denied` when another site's page has made the browser send the request. */
-  requireSameOrigin(exchange: Pick<Exchange, "header">): void;
-}

@@ -1,54 +1,47 @@
+import type { StreamSigns } from "../conversation/wire.ts";
 import { PrimedStream } from "../gateway/primed-stream.ts";
 import { HEARTBEAT_MS } from "../operations/operation.ts";
 import type { BodySink } from "./exchange.ts";
 
 type Chunk = string | Uint8Array;
 
-export interface StreamWriterOptions {
-  /** What may stand between two chunks, to keep the connection open; `null`: nothing may. */
-  readonly heartbeat: (() => string) | null;
-  /** Milliseconds of a clock that never jumps. */
-  readonly monotonicMs: () => number;
-}
+export type StreamWriter = ReturnType<typeof streamWriter>;
 
-/** Sends one streamed answer: its chunks as they come, and heartbeats while none do. */
-export class StreamWriter {
-  readonly #sink: BodySink;
-  readonly #options: StreamWriterOptions;
-  #writtenMs: number;
+/**
+ * Creates what sends one streamed answer: its chunks as they come, and heartbeats while none do.
+ *
+ * @param signs `null`: nothing may stand between two chunks.
+ * @param monotonicMs Milliseconds of a clock that never jumps.
+ */
+export function streamWriter(sink: BodySink, signs: StreamSigns | null, monotonicMs: () => number) {
+  let writtenMs = monotonicMs();
   /** Whether the stream waits for its next chunk. */
-  #isSilent = false;
+  let isSilent = false;
+  return {
+    /** Sends a heartbeat on a silent stream, so that proxies do not close it. Call it every few seconds. */
+    sendHeartbeat(): void {
+      // A client that is slow to read needs none.
+      if (signs === null || !isSilent || monotonicMs() - writtenMs < HEARTBEAT_MS) return;
+      writtenMs = monotonicMs();
+      void sink.write(signs.heartbeat());
+    },
 
-  constructor(sink: BodySink, options: StreamWriterOptions) {
-    this.#sink = sink;
-    this.#options = options;
-    this.#writtenMs = options.monotonicMs();
-  }
-
-  /** Sends a heartbeat on a silent stream, so that proxies do not close it. Call it every few seconds. */
-  sendHeartbeat(): void {
-    const { heartbeat, monotonicMs } = this.#options;
-    // A client that is slow to read needs none.
-    if (heartbeat === null || !this.#isSilent || monotonicMs() - this.#writtenMs < HEARTBEAT_MS) return;
-    this.#writtenMs = monotonicMs();
-    void this.#sink.write(heartbeat());
-  }
-
-  /** Sends all chunks, or those until `isDone` says so. Throws what they throw. */
-  async send(chunks: AsyncIterable<Chunk>, isDone: () => boolean): Promise<void> {
-    this.#isSilent = true;
-    try {
-      for await (const chunk of chunks) {
-        this.#isSilent = false;
-        await this.#sink.write(chunk);
-        this.#writtenMs = this.#options.monotonicMs();
-        this.#isSilent = true;
-        if (isDone()) return;
+    /** Sends all chunks, or those until `isDone` says so. Throws what they throw. */
+    async send(chunks: AsyncIterable<Chunk>, isDone: () => boolean): Promise<void> {
+      isSilent = true;
+      try {
+        for await (const chunk of chunks) {
+          isSilent = false;
+          await sink.write(chunk);
+          writtenMs = monotonicMs();
+          isSilent = true;
+          if (isDone()) return;
+        }
+      } finally {
+        isSilent = false;
       }
-    } finally {
-      this.#isSilent = false;
-    }
-  }
+    },
+  };
 }
 
 /**

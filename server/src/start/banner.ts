@@ -35,6 +35,7 @@ export function banner(facts: BannerFacts): string {
     "",
     `  dashboard   ${facts.url}/`,
     `  API         ${facts.url}/v1`,
+    `  docs        ${facts.url}/docs`,
     `  listens on  ${facts.listensOn}`,
     `  database    ${facts.database}`,
     `  models      ${models}`,
@@ -44,23 +45,20 @@ export function banner(facts: BannerFacts): string {
   return `${lines.join("\n")}\n`;
 }
 
-function demoLines(url: string, model: string, demo: DemoAccount): string[] {
-  return [
-    "The database was empty, so a demo account was created (OSTIARY_DEMO=0 turns this off).",
-    `Sign in to the dashboard as ${demo.email} with password ${demo.password}`,
-    ...(demo.operator === null
-      ? []
-      : [
-          `Sign in to the operator's console as ${demo.operator.email} with password ${demo.operator.password}`,
-        ]),
-    ...keyLines(url, model, demo.key),
+function demoLines(url: string, model: string, { email, password, operator, key }: DemoAccount): string[] {
+  const lines = [
+    "A demo account was created, because the database was empty (OSTIARY_DEMO=0 turns this off).",
+    "",
+    `Sign in to the dashboard as ${email} with password ${password}`,
   ];
-}
-
-function keyLines(url: string, model: string, key: string): string[] {
+  if (operator !== null) {
+    lines.push(`Sign in to the operator's console as ${operator.email} with password ${operator.password}`);
+  }
   const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }] });
   return [
-    "This is its API key, which is not shown again. Try it:",
+    ...lines,
+    "",
+    "The command below contains the account's API key, which is not shown again. Try it:",
     "",
     `curl ${url}/v1/chat/completions \\`,
     `  -H "Authorization: Bearer ${key}" \\`,

@@ -39,20 +39,13 @@ export interface MembershipParts {
   readonly onReplaced: (reason: string) => void;
 }
 
-/** A node's membership among those that use its database. */
-export interface Membership {
-  /** Renews the membership. Call it about every second. */
-  renew(): Promise<void>;
-  leave(): Promise<void>;
-}
-
 /**
  * Registers the node in the configured database. Nodes must receive each other's changes: either all share one Redis, or
  * there is one node. (The embedded database has one node because its folder is locked.)
  *
  * @throws {StartupFailure} if there are nodes that would not receive this one's changes.
  */
-export async function joinNodes(config: Config, parts: MembershipParts): Promise<Membership> {
+export async function joinNodes(config: Config, parts: MembershipParts) {
   const { id, registry, redis, fence, onReplaced } = parts;
   if (config.databaseUrl === null) return { renew: async () => {}, leave: async () => {} };
   if (config.takeOver) await registry.removeOthers(id);
@@ -67,7 +60,11 @@ export async function joinNodes(config: Config, parts: MembershipParts): Promise
   };
   const renew =
     redis === null ? await standAlone(parts, replaced) : await shareRedis(parts, redis, life, replaced);
-  return { renew, leave: () => registry.remove(id) };
+  return {
+    /** Renews the membership. Call it about every second. */
+    renew,
+    leave: () => registry.remove(id),
+  };
 }
 
 const TAKEN_OVER = "another node has taken over the database";

@@ -13,13 +13,11 @@ import { firstUnavailable } from "./readiness.ts";
 import { serveMetrics } from "./serve.ts";
 import type { Startup } from "./startup.ts";
 
-export interface ManagementDependencies extends Omit<RequestDependencies, "publicUrl"> {
+export interface ManagementDependencies extends RequestDependencies {
   readonly requests: OpenRequests;
   readonly dashboard: Promise<Dashboard>;
   /** Whether the start is complete: the first operator and the demo account exist. */
   readonly isStarted: () => boolean;
-  /** As {@link Serving}. */
-  readonly certificateExpiresAt: () => Date | null;
 }
 
 /** Opens what answers everything else: procedures, the dashboard, metrics, `/healthz` and `/readyz`. */

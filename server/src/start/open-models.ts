@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import process from "node:process";
 import { SANDBOX_UPSTREAM, sandboxModels } from "../catalog/built-in.ts";
 import { type Catalog, catalogOf } from "../catalog/catalog.ts";
 import { CatalogWatch, LiveCatalog } from "../catalog/live-catalog.ts";
@@ -11,7 +10,7 @@ import { DIALECTS, openDialects } from "../upstream/dialects.ts";
 import { UndiciTransport } from "../upstream/http/undici-transport.ts";
 import { discoverLocalModels, LOCAL_SERVERS } from "../upstream/local-servers.ts";
 import type { Transport } from "../upstream/transport.ts";
-import { SECOND_MS, type Startup } from "./startup.ts";
+import { type Startup, watchFile } from "./startup.ts";
 
 /** How long a local model server has to answer, so that the start is not delayed. */
 const LOCAL_SERVER_TIMEOUT_MS = 300;
@@ -40,17 +39,14 @@ export async function readCatalogFile(
 }
 
 /** The catalog, and the connections to upstreams. */
-export interface OpenModels {
-  readonly catalog: LiveCatalog;
-  readonly transport: Transport;
-}
+export type OpenModels = Awaited<ReturnType<typeof openModels>>;
 
 /**
  * Opens the connections to upstreams, and the catalog of the file, which is read again when the file changes or on SIGHUP. Without
  * a file the catalog has the sandbox models and those of local model servers.
  */
-export async function openModels(startup: Startup): Promise<OpenModels> {
-  const { settings, log, jobs, teardown, now } = startup;
+export async function openModels(startup: Startup) {
+  const { settings, log, teardown, now } = startup;
   const { config, catalogFile } = settings;
   const transport = new UndiciTransport();
   teardown.add("transport", () => transport.close());
@@ -67,12 +63,7 @@ export async function openModels(startup: Startup): Promise<OpenModels> {
       log.error({ problems }, "the catalog file has errors: the previous catalog stays in use"),
   });
   await watch.reload();
-  const reload = () => {
-    watch.reload().catch((error: unknown) => log.error({ err: error }, "the catalog can't be read"));
-  };
-  process.on("SIGHUP", reload);
-  teardown.add("catalog", async () => void process.off("SIGHUP", reload));
-  jobs.add({ name: "check the catalog file", everyMs: 2 * SECOND_MS, run: () => watch.reload() });
+  watchFile(startup, "catalog file", () => watch.reload());
   return { catalog, transport };
 }
 

@@ -6,12 +6,12 @@ import { lockDataDir } from "../database/data-dir-lock.ts";
 import { type Database, readDatabaseClock } from "../database/database.ts";
 import { keyMacSecret } from "../database/installation-store.ts";
 import { migrate, schemaVersion, untilMigrated } from "../database/migrate.ts";
-import { Clocks } from "./clocks.ts";
+import { openClocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
 import { joinNodes, nodeId } from "./node-membership.ts";
 import { openAdmissionStore, openConfiguredDatabase } from "./open-stores.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
-import { StoreProbe } from "./store-probe.ts";
+import { probeOf } from "./store-probe.ts";
 
 const PROBE_MS = 5 * SECOND_MS;
 /** How long a service that must not migrate waits for another process that does. */
@@ -35,7 +35,7 @@ export async function openNode(startup: Startup) {
   const { database, longReads } = stores;
   teardown.add("database", close);
   const schema = await openSchema(startup, database);
-  const clocks = new Clocks({ databaseNow: () => readDatabaseClock(database), now, log });
+  const clocks = openClocks(() => readDatabaseClock(database), now, log);
   await makeAuditPartitions(database, await clocks.compare());
 
   // This creates the installation's row, which joining the nodes reads.
@@ -68,15 +68,12 @@ export async function openNode(startup: Startup) {
     },
   );
   const probes = {
-    database: new StoreProbe(() => stores.ping(), monotonicMs),
-    redis: redis === null ? null : new StoreProbe(() => redis.ping(), monotonicMs),
+    database: probeOf(() => stores.ping(), monotonicMs),
+    redis: redis === null ? null : probeOf(() => redis.ping(), monotonicMs),
   };
-  jobs.add({
-    name: "measure the stores",
-    everyMs: PROBE_MS,
-    run: () => Promise.all([probes.database.measure(), probes.redis?.measure()]),
-  });
-  await Promise.all([probes.database.measure(), probes.redis?.measure()]);
+  const measure = () => Promise.all([probes.database.measure(), probes.redis?.measure()]);
+  jobs.add({ name: "measure the stores", everyMs: PROBE_MS, run: measure });
+  await measure();
   return { id, macSecret, ...stores, schema, clocks, admissions, redis, redisMemory, probes };
 }
 

@@ -4,12 +4,13 @@ import { PostgresLedger } from "../credits/ledger.ts";
 import { inTransaction } from "../database/database.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { CallLimits } from "../management/call-limits.ts";
+import type { NodeStatus } from "../management/node-status.ts";
 import { createAppRouter } from "../management/router.ts";
 import type { Transport } from "../upstream/transport.ts";
-import { statusOfNode } from "./node-status.ts";
 import type { OpenAccess } from "./open-access.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenRecords } from "./open-records.ts";
+import { RUNTIME } from "./runtime.ts";
 import type { Startup } from "./startup.ts";
 
 export type OpenProcedures = ReturnType<typeof openProcedures>;
@@ -53,4 +54,48 @@ export function openProcedures(startup: Startup, dependencies: ProcedureDependen
     status: statusOfNode(startup, dependencies),
   });
   return { router, callLimits: new CallLimits(monotonicMs) };
+}
+
+/** Returns the function that describes the node to operators. */
+function statusOfNode({ version, now }: Startup, parts: ProcedureDependencies): () => NodeStatus {
+  const { node, records, access, gateway, certificateExpiresAt } = parts;
+  const startedAt = now();
+  return () => {
+    const { entries, oldestMs, failures, segments } = records.recorder.backlog();
+    return {
+      version,
+      runtime: RUNTIME,
+      nodeId: node.id,
+      startedAt,
+      schema: node.schema,
+      database: databaseOf(node),
+      redis: redisOf(node),
+      isFenced: node.admissions.isFenced,
+      recorder: { waitingEntries: entries, lagMs: oldestMs, failures },
+      journal: { segments, rejectedLines: records.journal.rejectedLines() },
+      unpublishedChanges: access.publisher.waiting,
+      clockSkewMs: node.clocks.skewMs,
+      certificateExpiresAt: certificateExpiresAt(),
+      breakers: gateway.health().map(({ name, breaker }) => ({ upstream: name, state: breaker })),
+    };
+  };
+}
+
+function databaseOf({ label, probes, poolUses }: OpenNode): NodeStatus["database"] {
+  const uses = [...poolUses().values()];
+  const sum = (of: (use: (typeof uses)[number]) => number) => uses.reduce((total, use) => total + of(use), 0);
+  return {
+    label,
+    isUp: probes.database.last?.isUp ?? false,
+    pingMs: probes.database.last?.ms ?? null,
+    busyConnections: sum(({ busy }) => busy),
+    maxConnections: sum(({ max }) => max),
+    waitingStatements: sum(({ waiting }) => waiting),
+  };
+}
+
+function redisOf({ probes, redisMemory }: OpenNode): NodeStatus["redis"] {
+  if (probes.redis === null) return null;
+  const { last } = probes.redis;
+  return { isUp: last?.isUp ?? false, pingMs: last?.ms ?? null, mayEvict: redisMemory?.mayEvict() ?? null };
 }

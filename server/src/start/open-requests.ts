@@ -1,7 +1,7 @@
 import { BodyBudget, shareOut } from "../admission/body-budget.ts";
 import { EntryIds } from "../audit/entry-ids.ts";
 import { accountOfToken } from "../management/caller.ts";
-import { DashboardSessions } from "../management/dashboard-sessions.ts";
+import { dashboardSessions } from "../management/dashboard-sessions.ts";
 import { restOperations } from "../management/rest/rest-operations.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { allOperations } from "../operations/all-operations.ts";
@@ -57,7 +57,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     operations,
     access: access.access,
     accountOfToken: (token, clientInfo) => accountOfToken(access, token, clientInfo),
-    sessions: new DashboardSessions(access.signIn, { origin: config.publicUrl, isHttps: config.isHttps }),
+    sessions: dashboardSessions(access.signIn, { origin: config.publicUrl, isHttps: config.isHttps }),
     bodies,
     overload,
     catalog,

@@ -17,7 +17,7 @@ export const CONNECTIONS = {
   /** For access and management: statements that end soon. */
   access: 5,
   /** For long reads and background jobs. Reads leave one connection to the jobs: see {@link Reads}. */
-  longReads: 4,
+  reads: 4,
   /** For the recorder, which inserts one batch at a time, and operators who repair what it left. */
   recording: 2,
   /** For stored responses, which may be as large as request bodies. */
@@ -74,21 +74,14 @@ export async function openConfiguredDatabase(config: Config, log: Logger) {
   return { ...openPools(address), label };
 }
 
-/** What metrics call the pools. */
-const POOL_NAMES = {
-  database: "access",
-  longReads: "reads",
-  recording: "recording",
-  responses: "responses",
-} as const;
-
 /** Connections by purpose. `ping` has its own, so that busy connections do not count as a failure. */
 function openPools(address: DatabaseAddress) {
   const open = (maxConnections: number) =>
     openDatabase(address, { maxConnections, connectTimeoutS: CONNECT_TIMEOUT_S });
+  /** By the names that metrics have for them. */
   const pools = {
-    database: open(CONNECTIONS.access),
-    longReads: open(CONNECTIONS.longReads),
+    access: open(CONNECTIONS.access),
+    reads: open(CONNECTIONS.reads),
     recording: open(CONNECTIONS.recording),
     responses: open(CONNECTIONS.responses),
   };
@@ -98,13 +91,14 @@ function openPools(address: DatabaseAddress) {
     statementTimeoutMs: PING_TIMEOUT_MS,
   });
   return {
-    ...pools,
+    database: pools.access,
+    longReads: pools.reads,
+    recording: pools.recording,
+    responses: pools.responses,
     ping: () => probe`select 1`,
     /** The use of the connections, by what they are for. */
     poolUses: (): ReadonlyMap<string, PoolUse> =>
-      new Map(
-        Object.entries(POOL_NAMES).map(([pool, name]) => [name, pools[pool as keyof typeof pools].poolUse()]),
-      ),
+      new Map(Object.entries(pools).map(([name, pool]) => [name, pool.poolUse()])),
     close: async () => {
       await Promise.all([...Object.values(pools), probe].map((pool) => pool.end({ timeout: END_TIMEOUT_S })));
     },

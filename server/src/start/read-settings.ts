@@ -1,4 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import process from "node:process";
 import { type Config, ConfigError, readConfig, unknownSettings } from "../config/config.ts";
 import type { Plans } from "../contract/plans.ts";
 import { maxOpenFiles, OTHER_FILES } from "../http/open-files.ts";
@@ -20,11 +22,13 @@ export interface Settings {
 }
 
 /**
- * Reads the environment, and the certificate, the plans and the catalog file that it names.
+ * Reads the environment, and the certificate, the plans and the catalog file that it names. Except in production, adds the settings
+ * of a file `.env` in the working folder to the environment of the process.
  *
  * @throws {ConfigError} with all problems of them, and with unknown settings, which are probably misspelt.
  */
 export async function readSettings(environment: Environment): Promise<Settings> {
+  if (environment.NODE_ENV !== "production") readEnvironmentFile();
   const problems: string[] = [];
   const attempt = async <Result>(read: () => Result | Promise<Result>): Promise<Result | null> => {
     try {
@@ -48,6 +52,14 @@ export async function readSettings(environment: Environment): Promise<Settings> 
   throw new ConfigError([...problems, ...unknownSettings(environment)]);
 }
 
+function readEnvironmentFile(): void {
+  try {
+    process.loadEnvFile(".env");
+  } catch {
+    // Most folders have none.
+  }
+}
+
 /** On Deno the number of connections has no limit of its own. */
 function tooFewFiles({ maxConnections }: Config): string[] {
   const files = maxOpenFiles();
@@ -63,4 +75,10 @@ function settingOf(environment: Environment, name: string): string | null {
 
 function hasProblems(error: unknown): error is Error & { readonly problems: readonly string[] } {
   return error instanceof Error && "problems" in error && Array.isArray(error.problems);
+}
+
+/** Returns the version of the service. @param manifest its `package.json`. */
+export async function readVersion(manifest: URL): Promise<string> {
+  const { version }: { version: string } = JSON.parse(await readFile(manifest, "utf8"));
+  return version;
 }

@@ -13,13 +13,12 @@ export type NeededParts = Readonly<Record<string, () => PromiseLike<unknown>>>;
 export function firstUnavailable(parts: NeededParts): () => Promise<string | null> {
   let asking: Promise<string | null> | null = null;
   const ask = async () => {
-    const answers = Object.entries(parts).map(async ([part, question]) => {
-      const reason = `the ${part} does not answer`;
-      return withTimeout(ANSWER_MS, async () => question()).then(
+    const answers = Object.entries(parts).map(([part, question]) =>
+      withTimeout(ANSWER_MS, async () => question()).then(
         () => null,
-        () => reason,
-      );
-    });
+        () => `the ${part} does not answer`,
+      ),
+    );
     return (await Promise.all(answers)).find((reason) => reason !== null) ?? null;
   };
   return () => {

@@ -1,48 +1,34 @@
-import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { AuditTail } from "../audit/audit-tail.ts";
 import { requestIdOf } from "../contract/entry.ts";
-import { hostForUrl, type Listener, type Served } from "../http/listener.ts";
+import { hostForUrl, type Listener, type ListenerOptions, type Served } from "../http/listener.ts";
 import { TlsWatch } from "../http/tls-pair.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
-import { SECOND_MS, type Startup } from "./startup.ts";
+import { SECOND_MS, type Startup, watchFile } from "./startup.ts";
 
 /** Requests that are aborted at the end of the drain time have this long to be answered and recorded. */
 const ABORTED_MS = 2_000;
 /** How long background jobs have to end. The next start repeats their work. */
 const JOBS_TIMEOUT_MS = 500;
 
-export interface Serving {
-  /** Scheme, host and port. */
-  readonly listensOn: string;
-  readonly serveWeb: (web: Served["web"]) => void;
-  /** When the certificate in use expires; `null` without TLS. */
-  readonly certificateExpiresAt: () => Date | null;
-}
+export type Serving = Awaited<ReturnType<typeof serve>>;
 
 /**
  * Listens on the configured address. Requests under `/v1` are answered at once, all others with 503 until `serveWeb` is called.
  *
  * @throws {StartupFailure} when the address can't be listened on.
  */
-export async function serve(
-  startup: Startup,
-  { requests, newId }: OpenRequests,
-  auditTail: AuditTail,
-): Promise<Serving> {
+export async function serve(startup: Startup, opened: OpenRequests, auditTail: AuditTail) {
   const { settings, jobs, teardown, shutdown } = startup;
+  const { requests } = opened;
   const { config } = settings;
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
-  const listener = await listen(
-    { requests, web: (request, peer) => web(request, peer), newRequestId: () => requestIdOf(newId()) },
-    {
-      host: config.host,
-      port: config.port,
-      maxConnections: config.maxConnections,
-      tls: settings.tls,
-      sharesPort: startup.worker !== null,
-    },
+  const listener = await openListener(
+    startup,
+    opened,
+    { requests, web: (request, peer) => web(request, peer) },
+    { port: config.port, tls: settings.tls },
   );
   const certificate = renewCertificates(startup, listener);
   // Jobs keep what is held and claimed for requests until the last has ended.
@@ -68,16 +54,19 @@ export async function serve(
   };
   teardown.add("requests", drain, () => shutdown.prestopMs + drainMs + ABORTED_MS + SECOND_MS);
   return {
+    /** Scheme, host and port. */
     listensOn: `${settings.tls === null ? "http" : "https"}://${hostForUrl(config.host)}:${listener.port}`,
-    serveWeb: (opened) => {
-      web = opened;
+    serveWeb: (next: Served["web"]) => {
+      web = next;
     },
+    /** When the certificate in use expires; `null` without TLS. */
     certificateExpiresAt: () => certificate?.expiresAt ?? null,
   };
 }
 
 /** Uses the certificate of the files when they change or on SIGHUP. A pair that can't be used leaves the former in use. */
-function renewCertificates({ settings, log, jobs, teardown }: Startup, listener: Listener): TlsWatch | null {
+function renewCertificates(startup: Startup, listener: Listener): TlsWatch | null {
+  const { settings, log } = startup;
   const { config, tls } = settings;
   if (config.tls === null || tls === null) return null;
   const watch = new TlsWatch({
@@ -90,12 +79,7 @@ function renewCertificates({ settings, log, jobs, teardown }: Startup, listener:
     onBroken: (problem) =>
       log.error({ problem }, "the TLS certificate can't be used: the previous one stays in use"),
   });
-  const reload = () => {
-    watch.check().catch((error: unknown) => log.error({ err: error }, "the TLS certificate can't be read"));
-  };
-  process.on("SIGHUP", reload);
-  teardown.add("certificate", async () => void process.off("SIGHUP", reload));
-  jobs.add({ name: "check the TLS certificate", everyMs: 2 * SECOND_MS, run: () => watch.check() });
+  watchFile(startup, "TLS certificate", () => watch.check());
   return watch;
 }
 
@@ -105,19 +89,25 @@ function renewCertificates({ settings, log, jobs, teardown }: Startup, listener:
  * @throws {StartupFailure} when the address can't be listened on.
  */
 export async function serveMetrics(
-  { settings: { config }, teardown, worker }: Startup,
-  { newId }: OpenRequests,
+  startup: Startup,
+  opened: OpenRequests,
   web: Served["web"],
 ): Promise<void> {
-  if (config.metricsPort === null) return;
-  const served = { requests: null, web, newRequestId: () => requestIdOf(newId()) };
-  const { host, metricsPort: port, maxConnections } = config;
-  const listener = await listen(served, {
-    host,
-    port,
-    maxConnections,
-    tls: null,
-    sharesPort: worker !== null,
-  });
-  teardown.add("metrics", () => listener.close(0));
+  const { metricsPort: port } = startup.settings.config;
+  if (port === null) return;
+  const listener = await openListener(startup, opened, { requests: null, web }, { port, tls: null });
+  startup.teardown.add("metrics", () => listener.close(0));
+}
+
+function openListener(
+  { settings, worker }: Startup,
+  { newId }: OpenRequests,
+  served: Pick<Served, "requests" | "web">,
+  socket: Pick<ListenerOptions, "port" | "tls">,
+): Promise<Listener> {
+  const { host, maxConnections } = settings.config;
+  return listen(
+    { ...served, newRequestId: () => requestIdOf(newId()) },
+    { ...socket, host, maxConnections, sharesPort: worker !== null },
+  );
 }

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import type { Teardown } from "./teardown.ts";
@@ -87,17 +88,8 @@ export class Shutdown {
   }
 
   /** Resolves after this time, or at a second signal. */
-  pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      if (ms <= 0 || this.hurry.aborted) return resolve();
-      const done = () => {
-        clearTimeout(timer);
-        this.hurry.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      this.hurry.addEventListener("abort", done);
-    });
+  async pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.hurry }).catch(() => {});
   }
 }
 

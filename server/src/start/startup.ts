@@ -1,3 +1,4 @@
+import process from "node:process";
 import type { Logger } from "pino";
 import type { BackgroundJobs } from "./background-jobs.ts";
 import type { Settings } from "./read-settings.ts";
@@ -39,4 +40,18 @@ export interface Startup {
   readonly now: () => Date;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
+}
+
+/** Calls `check`, which reads a file again if it has changed, every two seconds and on SIGHUP. */
+export function watchFile(
+  { log, jobs, teardown }: Startup,
+  name: string,
+  check: () => Promise<unknown>,
+): void {
+  const checkNow = () => {
+    check().catch((error: unknown) => log.error({ err: error }, `the ${name} can't be read`));
+  };
+  process.on("SIGHUP", checkNow);
+  teardown.add(name, async () => void process.off("SIGHUP", checkNow));
+  jobs.add({ name: `check the ${name}`, everyMs: 2 * SECOND_MS, run: check });
 }

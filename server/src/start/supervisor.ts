@@ -3,13 +3,15 @@ import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
-import type { BannerFacts } from "./banner.ts";
+import { announce, type BannerFacts } from "./banner.ts";
 import { STOP_MS } from "./shutdown.ts";
+import { sharedPort, spawnWorker } from "./spawn-worker.ts";
+import type { Startup } from "./startup.ts";
 import { leftoverFolders, removeDrained, workerFolder } from "./worker-folders.ts";
-import type { FromWorker, ToWorker } from "./worker-messages.ts";
 import { WorkerMetrics } from "./worker-metrics.ts";
-import { DRAINS, WORKER_VARIABLE } from "./worker-process.ts";
+import { DRAINS, type FromWorker, type ToWorker, WORKER_VARIABLE } from "./worker-process.ts";
 
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 const MIN_RESTART_DELAY_MS = 500;
 const MAX_RESTART_DELAY_MS = 30_000;
 /** A worker that has run for this long is started again after the shortest delay. */
@@ -19,7 +21,7 @@ const KILL_AFTER_MS = 2_000;
 /** `OSTIARY_MAX_CONNECTIONS` is at least this. */
 const MIN_CONNECTIONS = 10;
 
-export interface SupervisorParts {
+interface SupervisorParts {
   readonly config: Config;
   readonly log: Logger;
   /** Starts a process of the service with variables added to the environment. */
@@ -74,10 +76,10 @@ class WorkerChild {
 }
 
 /** Runs the workers of a service of several processes, so that they behave as one service. */
-export class Supervisor {
+class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #children = new Set<WorkerChild>();
-  readonly #metrics = new WorkerMetrics<WorkerChild>();
+  readonly #metrics = new WorkerMetrics();
   readonly #stopped = new AbortController();
   #exitCode = 0;
 
@@ -120,7 +122,7 @@ export class Supervisor {
   }
 
   /** Passes a signal on to all workers. SIGTERM and SIGINT stop the service. */
-  signal(signal: "SIGTERM" | "SIGINT" | "SIGHUP"): void {
+  signal(signal: (typeof SIGNALS)[number]): void {
     if (signal !== "SIGHUP") this.#stopped.abort();
     for (const child of this.#children) child.signal(signal);
   }
@@ -203,4 +205,35 @@ export class Supervisor {
       delayMs = Math.min(2 * delayMs, MAX_RESTART_DELAY_MS);
     }
   }
+}
+
+/**
+ * Runs the service as several workers if `OSTIARY_WORKERS` says so, until it is stopped. Before that, records what nodes left in
+ * folders that this start does not continue: there may be some after the number of workers was changed.
+ *
+ * @returns the exit code; `null` when this process is to be the service itself.
+ */
+export async function supervise(
+  config: Config,
+  { log, hasBanner }: Pick<Startup, "log" | "hasBanner">,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<number | null> {
+  // The bundled database has one node.
+  if (config.databaseUrl === null) return null;
+  const port = config.workers === 1 ? config.port : await sharedPort(config.host, config.port);
+  const spawn = (added: Readonly<Record<string, string>>) => spawnWorker({ ...environment, ...added });
+  const supervisor = new Supervisor({ config, log, spawn, port });
+  const handlers = SIGNALS.map((signal) => [signal, () => supervisor.signal(signal)] as const);
+  for (const [signal, handler] of handlers) process.on(signal, handler);
+  const isDrained = await supervisor.drainLeftovers();
+  if (isDrained && config.workers === 1) {
+    for (const [signal, handler] of handlers) process.off(signal, handler);
+    return null;
+  }
+  const facts = isDrained ? await supervisor.start() : null;
+  if (facts !== null) {
+    announce({ log, hasBanner }, facts);
+    await supervisor.untilStopped();
+  }
+  return supervisor.stop();
 }

@@ -45,13 +45,11 @@ export class Teardown {
       this.#current = name;
       const limitMs = Math.max(MIN_STEP_MS, timeoutMs?.() ?? leftMs() / 2);
       // A part that fails or hangs must not prevent the others from stopping.
-      const ended = undo().then(
-        () => true,
-        (error: unknown) => {
-          log.error({ part: name, err: error }, "a part of the service did not stop cleanly");
-          return true;
-        },
-      );
+      const ended = undo()
+        .catch((error: unknown) =>
+          log.error({ part: name, err: error }, "a part of the service did not stop cleanly"),
+        )
+        .then(() => true);
       const isInTime = await resultWithin(limitMs, ended);
       if (isInTime === null) log.error({ part: name, limitMs }, "a part of the service did not stop in time");
     }

@@ -1,3 +1,4 @@
+import { resultWithin } from "../errors/deadline.ts";
 import { addedUp, type MetricsJson } from "../metrics/metrics.ts";
 
 /** A worker that does not answer in this time counts with its last answer. */
@@ -15,15 +16,15 @@ export interface MeasuredWorker {
  * Collects the metrics of all workers. What a worker had counted when it was last asked is kept when it ends, because a sum that
  * becomes smaller would look like a restart of the service.
  */
-export class WorkerMetrics<Worker extends MeasuredWorker> {
-  readonly #last = new Map<Worker, MetricsJson>();
+export class WorkerMetrics {
+  readonly #last = new Map<MeasuredWorker, MetricsJson>();
   readonly #waiting = new Map<number, (metrics: MetricsJson) => void>();
   /** The counts of workers that have ended. */
   #ended: MetricsJson = [];
   #count = 0;
 
   /** Returns the metrics of these workers, and what earlier ones counted. */
-  async collect(workers: readonly Worker[]): Promise<readonly MetricsJson[]> {
+  async collect(workers: readonly MeasuredWorker[]): Promise<readonly MetricsJson[]> {
     await Promise.all(workers.map((worker) => this.#ask(worker)));
     return [...this.#last.values(), this.#ended];
   }
@@ -34,7 +35,7 @@ export class WorkerMetrics<Worker extends MeasuredWorker> {
   }
 
   /** A worker has ended: its counts stay, and what it was doing is over. */
-  async ended(worker: Worker): Promise<void> {
+  async ended(worker: MeasuredWorker): Promise<void> {
     const last = this.#last.get(worker);
     if (last === undefined) return;
     this.#last.delete(worker);
@@ -43,20 +44,12 @@ export class WorkerMetrics<Worker extends MeasuredWorker> {
     this.#ended = await addedUp([this.#ended, counts]).getMetricsAsJSON();
   }
 
-  #ask(worker: Worker): Promise<void> {
+  async #ask(worker: MeasuredWorker): Promise<void> {
     const id = ++this.#count;
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(id);
-        resolve();
-      };
-      const timer = setTimeout(end, ANSWER_TIMEOUT_MS);
-      this.#waiting.set(id, (metrics) => {
-        this.#last.set(worker, metrics);
-        end();
-      });
-      worker.collect(id);
-    });
+    const answer = new Promise<MetricsJson>((resolve) => this.#waiting.set(id, resolve));
+    worker.collect(id);
+    const metrics = await resultWithin(ANSWER_TIMEOUT_MS, answer);
+    this.#waiting.delete(id);
+    if (metrics !== null) this.#last.set(worker, metrics);
   }
 }

@@ -4,7 +4,6 @@ import { withTimeout } from "../errors/deadline.ts";
 import type { Metrics, MetricsJson } from "../metrics/metrics.ts";
 import type { BannerFacts } from "./banner.ts";
 import type { Shutdown } from "./shutdown.ts";
-import type { FromWorker, ToWorker } from "./worker-messages.ts";
 
 /** Set by the supervisor for its workers: the number of the worker, or {@link DRAINS}. Nobody else sets it. */
 export const WORKER_VARIABLE = "_OSTIARY_WORKER";
@@ -14,31 +13,38 @@ export const DRAINS = "drain";
 /** Longer than the supervisor waits for each worker. */
 const METRICS_TIMEOUT_MS = 3_000;
 
+/** What a worker sends to the supervisor. */
+export type FromWorker =
+  /** It serves requests. A worker that drains a folder sends this when it is done. */
+  | { readonly kind: "ready"; readonly facts: BannerFacts | null }
+  /** It was asked for the metrics of the service. */
+  | { readonly kind: "read metrics"; readonly id: number }
+  /** Its own metrics. */
+  | { readonly kind: "metrics"; readonly id: number; readonly metrics: MetricsJson };
+
+/** What the supervisor sends to a worker. */
+export type ToWorker =
+  | { readonly kind: "collect metrics"; readonly id: number }
+  /** The metrics of all workers, each as it sent them. */
+  | { readonly kind: "all metrics"; readonly id: number; readonly all: readonly MetricsJson[] };
+
 /** The process is a worker of a service of several. */
-export interface WorkerProcess {
-  /** From 1. The first worker does what is done once for the service. */
-  readonly number: number;
-  readonly drains: boolean;
-  /** Tells the supervisor that the worker serves requests. */
-  ready(facts: BannerFacts | null): void;
-  /** Makes `metrics` those of all workers, and lets the supervisor read this worker's. */
-  shareMetrics(metrics: Metrics): void;
-  /** Stops when the supervisor is gone. */
-  stopWithSupervisor(shutdown: Shutdown): void;
-}
+export type WorkerProcess = NonNullable<ReturnType<typeof workerProcess>>;
 
 /** @returns `null` when the service is this one process, or this is the supervisor. */
-export function workerProcess(
-  environment: Readonly<Record<string, string | undefined>>,
-): WorkerProcess | null {
+export function workerProcess(environment: Readonly<Record<string, string | undefined>>) {
   const name = environment[WORKER_VARIABLE];
   if (name === undefined || process.send === undefined) return null;
+  const drains = name === DRAINS;
   return {
-    number: name === DRAINS ? 0 : Number(name),
-    drains: name === DRAINS,
-    ready: (facts) => send({ kind: "ready", facts }),
+    /** From 1. The first worker does what is done once for the service. */
+    number: drains ? 0 : Number(name),
+    drains,
+    /** Tells the supervisor that the worker serves requests. */
+    ready: (facts: BannerFacts | null) => send({ kind: "ready", facts }),
     shareMetrics,
-    stopWithSupervisor: (shutdown) => {
+    /** Stops when the supervisor is gone. */
+    stopWithSupervisor: (shutdown: Shutdown) => {
       // Otherwise node:cluster ends the process at once when the supervisor is gone, and its requests with it.
       if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
       process.on("disconnect", () => shutdown.begin("SIGTERM"));
@@ -46,6 +52,7 @@ export function workerProcess(
   };
 }
 
+/** Makes `metrics` those of all workers, and lets the supervisor read this worker's. */
 function shareMetrics(metrics: Metrics): void {
   const waiting = new Map<number, (all: readonly MetricsJson[]) => void>();
   let count = 0;

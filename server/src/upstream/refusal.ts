@@ -6,6 +6,11 @@ import { UpstreamRefused } from "./dialect.ts";
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 const MAX_RETRY_AFTER_MS = 60_000;
 const MESSAGE_LENGTH = 1_000;
+/** Words by which servers without OpenAI's code tell that a prompt is too long. Clients shorten the conversation then. */
+const TOO_LONG =
+  /prompt is too long|maximum (?:context|prompt|model) length|context (?:window|size)|maximum number of tokens allowed/i;
+/** The answer that is asked for may be too long as well, which a shorter conversation does not help. */
+const ABOUT_ANSWER = /max_\w*tokens/i;
 export const PROVIDER_FAILED = "The model's provider failed. Try again, or choose another model.";
 
 /**
@@ -25,7 +30,7 @@ export function refusalOf(
 
 function failureOf(status: number, body: string, headers: Readonly<Record<string, string>>): Failure {
   const error = readError(body);
-  if (error.code === "context_length_exceeded") {
+  if (error.code === "context_length_exceeded" || isTooLong(status, error.message ?? "")) {
     const message = error.message ?? "The messages exceed the model's context.";
     return new Failure("context_length_exceeded", message);
   }
@@ -54,6 +59,11 @@ function failureOf(status: number, body: string, headers: Readonly<Record<string
     default:
       return new Failure("upstream_error", PROVIDER_FAILED, { cause });
   }
+}
+
+function isTooLong(status: number, message: string): boolean {
+  if (status !== 400 && status !== 413 && status !== 422) return false;
+  return TOO_LONG.test(message) && !ABOUT_ANSWER.test(message);
 }
 
 /** The effective status of an error: Google answers an unknown key with 400, and Anthropic an operator's empty balance. */

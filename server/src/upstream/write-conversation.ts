@@ -5,6 +5,7 @@ import {
   type ImagePart,
   nameOf,
   type ToolCallPart,
+  type Turn,
 } from "../conversation/conversation.ts";
 import type { Failure } from "../errors/failure.ts";
 import { type JsonObject, parseJsonObject } from "../json/json.ts";
@@ -61,9 +62,19 @@ export function unsupported(name: string): Failure {
   return cannot(name, UNSUPPORTED);
 }
 
-/** Optional fields that the provider has no equivalent of, by the client's names. They are left out. */
+/** Optional fields that the provider has no equivalent of, by the client's names, and details of images. They are left out. */
 export function leftOutOf(conversation: Conversation, limits: ConversationLimits): readonly string[] {
-  return withoutEquivalent(conversation, limits).map((field) => nameOf(conversation, field));
+  const fields = withoutEquivalent(conversation, limits).map((field) => nameOf(conversation, field));
+  return [...fields, ...conversation.turns.flatMap(optionalDetails)];
+}
+
+function optionalDetails(turn: Turn): readonly string[] {
+  if (turn.role !== "user") return [];
+  return turn.parts.flatMap((part) =>
+    part.kind === "image" && part.detail !== null && part.isDetailOptional === true
+      ? [`${part.at}.detail`]
+      : [],
+  );
 }
 
 function withoutEquivalent(
@@ -77,9 +88,14 @@ function withoutEquivalent(
   return fields;
 }
 
-/** For providers whose models choose the detail of an image. @throws {Failure} `invalid_request` if the client asks for one. */
-export function requireNoDetail({ detail, at }: ImagePart): void {
-  if (detail !== null) throw cannot(`${at}.detail`, "is not supported by this model's provider; remove it");
+/**
+ * For providers whose models choose the detail of an image.
+ *
+ * @throws {Failure} `invalid_request` if the client asks for one that may not be left out.
+ */
+export function requireNoDetail({ detail, isDetailOptional, at }: ImagePart): void {
+  if (detail === null || isDetailOptional === true) return;
+  throw cannot(`${at}.detail`, "is not supported by this model's provider; remove it");
 }
 
 /** The input of a call, for providers that take no text. @throws {Failure} `invalid_request` unless it is an object. */

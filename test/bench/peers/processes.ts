@@ -6,7 +6,7 @@ export interface CpuTime {
   readonly stores: number;
 }
 
-interface Process {
+export interface Process {
   readonly pid: number;
   readonly parent: number;
   readonly name: string;
@@ -22,23 +22,22 @@ const STORES = new Set(["postgres", "redis-server"]);
  * parents. A process of PostgreSQL or Redis is a store, whoever started it.
  */
 export function cpuOf(roots: readonly number[]): CpuTime {
-  const processes = runningProcesses();
-  const children = new Map<number, Process[]>();
-  for (const process of processes) {
-    children.set(process.parent, [...(children.get(process.parent) ?? []), process]);
-  }
   let own = 0;
   let stores = 0;
-  const seen = new Set<number>();
-  const count = (process: Process) => {
-    if (seen.has(process.pid)) return;
-    seen.add(process.pid);
-    if (STORES.has(process.name)) stores += process.cpuUs;
-    else own += process.cpuUs;
-    for (const child of children.get(process.pid) ?? []) count(child);
-  };
-  for (const process of processes) if (roots.includes(process.pid)) count(process);
+  for (const { name, cpuUs } of processesBelow(...roots)) {
+    if (STORES.has(name)) stores += cpuUs;
+    else own += cpuUs;
+  }
   return { own, stores };
+}
+
+/** Processes, and all their descendants. */
+export function processesBelow(...roots: readonly number[]): readonly Process[] {
+  const processes = runningProcesses();
+  const found = new Set(processes.filter(({ pid }) => roots.includes(pid)));
+  // What is added while a set is iterated over is visited, too.
+  for (const { pid } of found) for (const each of processes) if (each.parent === pid) found.add(each);
+  return [...found];
 }
 
 /** The resident memory of a process, in bytes. */

@@ -22,8 +22,8 @@ export function Plan({ account }: { readonly account: AccountView }) {
       <dl className={listsStyles.figures}>
         <Fact name="State">
           {suspension === null
-            ? account.state
-            : `suspended since ${formatDateTime(suspension.at)}: ${suspension.reason}`}
+            ? "Active"
+            : `Suspended since ${formatDateTime(suspension.at)}: ${suspension.reason}`}
         </Fact>
         <Fact name="Credit">
           <Link to="/settings/credits">
@@ -32,12 +32,12 @@ export function Plan({ account }: { readonly account: AccountView }) {
         </Fact>
         <Fact name="Log retention">
           {account.auditRetentionDays === null
-            ? "unlimited"
+            ? "Unlimited"
             : `${formatCount(account.auditRetentionDays)} days`}
         </Fact>
         <Fact name="Stored responses">
           {account.responsesTtlDays === 0
-            ? "none"
+            ? "None"
             : `${formatCount(account.responsesTtlDays)} days, encrypted`}
         </Fact>
         <Fact name="Created">{formatDate(account.createdAt)}</Fact>

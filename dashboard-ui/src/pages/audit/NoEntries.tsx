@@ -30,11 +30,9 @@ export function NoEntries({ filters, chosenKey, remove, clear }: NoEntriesProps)
   }
   return (
     <Empty title="No entry matches" art="search">
-      <p>{parts.length === 1 ? "No request has" : "No request has all of"} these filters:</p>
+      <p>No request matches {parts.length === 1 ? "this filter" : "all of these filters"}:</p>
       <Removals filters={filters} parts={parts} remove={remove} />
-      <p>
-        <Button onClick={clear}>Clear filters</Button>
-      </p>
+      {parts.length === 1 ? null : <Button onClick={clear}>Clear filters</Button>}
     </Empty>
   );
 }

@@ -24,7 +24,7 @@ const WIDTHS: Readonly<Record<Column, string>> = {
   cost: "6.9rem",
   latency: "4.2rem",
   firstToken: "5rem",
-  source: "8.2rem",
+  source: "8.9rem",
 };
 const KEPT_AS = "audit-columns";
 const DEFAULT: readonly Column[] = ["key", "tokens", "cost", "latency", "source"];

@@ -13,7 +13,7 @@ import { ProviderMark } from "../../components/ProviderMark.tsx";
 import { specialPrices } from "../../components/special-prices.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./ModelTable.module.css";
-import { chats, embeds, isFree, mediaOf, usesOf } from "./model.ts";
+import { chats, embeds, isFree, mediaOf, ownerOf, usesOf } from "./model.ts";
 
 const embeddingExample = lazyCode(async () => (await import("./EmbeddingExample.tsx")).EmbeddingExample);
 
@@ -145,21 +145,23 @@ function Action({ model, showExample }: ActionProps) {
 }
 
 function ModelName({ model }: { readonly model: ListedModel }) {
+  const owner = ownerOf(model);
+  const facts = model.sandbox ? ["sandbox"] : [];
+  if (owner !== null && owner !== "sandbox") facts.unshift(`by ${owner}`);
   return (
     <span className={textStyles.pair}>
       <span className={styles.modelId}>
-        <ProviderMark name={model.ownedBy} />
+        <ProviderMark name={owner ?? model.id} />
         <Link to="/models/$model" params={{ model: model.id }} search={{ range: "7d", by: "none" }}>
           <code>{model.id}</code>
         </Link>
         <CopyButton short text={model.id} what={model.id} />
       </span>
       <span className={textStyles.small}>
-        by {model.ownedBy}
-        {model.sandbox ? " · sandbox" : null}
+        {facts.join(" · ")}
         {model.aliases.length === 0 ? null : (
           <>
-            {" · also "}
+            {facts.length === 0 ? "also " : " · also "}
             {model.aliases.map((alias, index) => (
               <span key={alias}>
                 {index === 0 ? null : ", "}

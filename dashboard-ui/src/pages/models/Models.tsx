@@ -31,8 +31,8 @@ export function Models() {
         title="Models"
         lead={
           <>
-            Every API key opens every model over Chat Completions, the Responses API and the Messages API:{" "}
-            <Link to="/connect">connect a client</Link>. Prices in US dollars.
+            Every API key works with every model, over Chat Completions, the Responses API and the Messages
+            API. <Link to="/connect">Connect a client</Link>. Prices are in US dollars.
           </>
         }
       />

@@ -10,6 +10,12 @@ export function embeds({ modalities }: ListedModel): boolean {
   return modalities.output.includes("embedding");
 }
 
+/** Who offers a model: its owner, or the first part of its id where the catalog names none. `null` if neither is known. */
+export function ownerOf({ id, ownedBy }: ListedModel): string | null {
+  if (ownedBy !== "unknown") return ownedBy;
+  return id.includes("/") ? (id.split("/", 1)[0] ?? null) : null;
+}
+
 /** The uses of a model: "chat", "embeddings". */
 export function usesOf(model: ListedModel): readonly string[] {
   return [...(chats(model) ? ["chat"] : []), ...(embeds(model) ? ["embeddings"] : [])];

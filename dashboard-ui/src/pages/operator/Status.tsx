@@ -7,10 +7,12 @@ import { Answer } from "../../components/Answer.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { formatCount, formatDateTime, formatDuration } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
+import { Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import consoleStyles from "./console.module.css";
 import { problemsOf } from "./status/problems.ts";
+import { HEALTH } from "./upstreams/health.ts";
 
 /** The refresh interval of the visible page. */
 const LIVE_MS = 3_000;
@@ -24,7 +26,7 @@ export function Status() {
       <Answer query={status} what="the status">
         {(node) => (
           <>
-            <p role="status">{problemsOf(node).join(" ") || "Everything works."}</p>
+            <Problems problems={problemsOf(node)} />
             <div className={consoleStyles.consoleColumns}>
               <Stores node={node} />
               <Process node={node} />
@@ -35,6 +37,25 @@ export function Status() {
         )}
       </Answer>
     </>
+  );
+}
+
+function Problems({ problems }: { readonly problems: readonly string[] }) {
+  if (problems.length === 0) {
+    return (
+      <Notice tone="good">
+        <p>Everything works.</p>
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="warning">
+      <ul className={listsStyles.lines}>
+        {problems.map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </Notice>
   );
 }
 
@@ -77,18 +98,12 @@ function Records({ node: { recorder, journal } }: PartProps) {
   );
 }
 
-const BREAKERS = {
-  closed: { tone: "good", label: "Healthy" },
-  "half-open": { tone: "warning", label: "Recovering" },
-  open: { tone: "bad", label: "Down" },
-} as const;
-
 function Upstreams({ node: { breakers } }: PartProps) {
   return (
     <Part id="upstreams" title="Upstreams" more={<Link to="/operator/upstreams">Details</Link>}>
       {breakers.map(({ upstream, state }) => (
         <Fact key={upstream} label={upstream}>
-          <Badge tone={BREAKERS[state].tone}>{BREAKERS[state].label}</Badge>
+          <Badge tone={HEALTH[state].tone}>{HEALTH[state].label}</Badge>
         </Fact>
       ))}
     </Part>
@@ -120,7 +135,7 @@ function Process({ node }: PartProps) {
   );
 }
 
-/** Only whole seconds are told, because comparing takes a part of one. */
+/** The difference in whole seconds, because comparing the clocks takes a part of one. */
 function skewText(ms: number): string {
   const seconds = Math.round(Math.abs(ms) / 1_000);
   if (seconds === 0) return "Agrees with the database";

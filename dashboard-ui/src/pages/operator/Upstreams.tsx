@@ -52,7 +52,6 @@ export function Upstreams() {
                 </Notice>
               ),
             )}
-            <p role="status">{summaryOf(upstreams)}</p>
             {upstreams.length === 0 ? (
               <Empty title="No upstreams">
                 <p>
@@ -61,6 +60,9 @@ export function Upstreams() {
               </Empty>
             ) : (
               <>
+                <Notice tone={upstreams.every(({ breaker }) => breaker === "closed") ? "good" : "warning"}>
+                  <p>{summaryOf(upstreams)}</p>
+                </Notice>
                 <UpstreamTable upstreams={upstreams} described={described} />
                 <div className={usageStyles.usageHead}>
                   <h2>Latency and errors</h2>
@@ -81,10 +83,11 @@ function summaryOf(upstreams: readonly UpstreamHealth[]): string {
   const named = (state: UpstreamHealth["breaker"]) =>
     upstreams.filter(({ breaker }) => breaker === state).map(({ name }) => name);
   const [open, halfOpen] = [named("open"), named("half-open")];
-  if (upstreams.length === 0) return "";
   if (open.length === 0 && halfOpen.length === 0) return "All upstreams are healthy.";
   return [
-    open.length === 0 ? "" : `Down: ${open.join(", ")}. Requests use other routes.`,
+    open.length === 0
+      ? ""
+      : `Down: ${open.join(", ")}. Requests use other routes, or are refused where there are none.`,
     halfOpen.length === 0 ? "" : recoveringText(halfOpen),
   ]
     .join(" ")

@@ -9,6 +9,10 @@ export const PLANS: readonly { readonly value: Plan; readonly label: string }[] 
   { value: "enterprise", label: "Enterprise" },
 ];
 
+export function planLabel(plan: Plan): string {
+  return PLANS.find(({ value }) => value === plan)?.label ?? plan;
+}
+
 export function isPlan(value: string): value is Plan {
   return PLANS.some((plan) => plan.value === value);
 }

@@ -43,7 +43,7 @@ export function ToolDialog({ tool: before, isNew, others, save, onClose }: ToolD
       />
       <Field
         label="Description"
-        hint="The model decides by it when to call the tool."
+        hint="The model uses it to decide when to call the tool."
         value={tool.description}
         autoComplete="off"
         onChange={({ target }) => setTool({ ...tool, description: target.value })}
@@ -52,7 +52,7 @@ export function ToolDialog({ tool: before, isNew, others, save, onClose }: ToolD
         label="Arguments (JSON schema)"
         value={tool.parameters}
         problem={wrongSchema}
-        hint="Nothing is called: you type the result."
+        hint="The playground calls nothing. When the model calls the tool, you enter the result."
         onChange={(parameters) => setTool({ ...tool, parameters })}
       />
     </FormDialog>

@@ -57,7 +57,7 @@ export function Performance({ source, period }: PerformanceProps) {
               rowKey={({ upstream }) => upstream}
             />
             <p className={textStyles.small}>
-              Times are of successful requests: half of them took no longer than p50, 95% no longer than p95.
+              Times of successful requests. Half of them took at most p50, 95% took at most p95.
               {answer.measuredSince === null
                 ? ""
                 : ` Measured since ${formatDateTime(answer.measuredSince)}: the latest ${formatCount(20_000)} requests.`}

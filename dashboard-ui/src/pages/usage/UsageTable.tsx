@@ -100,9 +100,10 @@ function Errors({ total }: { readonly total: UsageTotals }) {
   return (
     <span>
       {formatCount(total.errors)}
-      {total.errors === 0 ? null : (
-        <span className={usageStyles.usageRate}> {formatShare(total.errors / total.requests)}</span>
-      )}
+      {total.errors === 0 ? null : " "}
+      <span className={classes(usageStyles.usageRate, usageStyles.usageRateCell)}>
+        {total.errors === 0 ? null : formatShare(total.errors / total.requests)}
+      </span>
     </span>
   );
 }

@@ -3,19 +3,16 @@ import type { AccountAdmin } from "../../accounts/account-admin.ts";
 import type { ActionLines } from "../../accounts/action-chain.ts";
 import type { Reads, StreamedRead } from "../../database/reads.ts";
 import { toFailure } from "../../errors/failure.ts";
-import { errors, KEY_ERRORS, MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
+import { MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
 import { type ManagementOperation, NO_FACTS } from "../../operations/operation.ts";
 import { afterPosition, MAX_LINES } from "../action-chain.ts";
-import type { CallLimits } from "../call-limits.ts";
-import type { CallerParts } from "../caller.ts";
-import { failureOfInput, keyRefused, ownerOf, readerOf } from "../trpc.ts";
-import { callerOf } from "./rest-call.ts";
+import { callingOwner, failureOfInput, readerOf } from "../trpc.ts";
+import { callerOf, type RestCallParts, restErrors } from "./rest-call.ts";
 import { inRestTerms, readRestInput, restFieldsOf, restParameters } from "./rest-input.ts";
 
 const PATH = "/v1/account/actions/export";
 
-export interface ActionsExportParts extends CallerParts {
-  readonly callLimits: CallLimits;
+export interface ActionsExportParts extends RestCallParts {
   readonly accountAdmin: Pick<AccountAdmin, "actionChain">;
   readonly reads: Reads;
 }
@@ -40,20 +37,12 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
           description: "A line for each action",
           content: { "application/x-ndjson": { schema: { type: "string" } } },
         },
-        ...errors([
-          ...KEY_ERRORS,
-          "invalid_management_token",
-          "permission_denied",
-          "invalid_request",
-          "rate_limit_exceeded",
-        ]),
+        ...restErrors("GET", []),
       },
     },
     run: async (request) => {
-      const caller = await callerOf(request, parts);
-      parts.callLimits.count(caller, request.clientInfo.sourceIp, 1);
-      if (caller.kind === "key") throw keyRefused();
-      const { id } = ownerOf(caller).account;
+      const caller = await callerOf(request, parts, false);
+      const { id } = callingOwner(caller).account;
       const { data, error } = input.safeParse(readRestInput(fields, request));
       if (error !== undefined) throw inRestTerms(failureOfInput(error), fields);
       const stream = parts.reads.stream(readerOf(caller, id));

@@ -1,11 +1,22 @@
 import { usdOf } from "../../catalog/prices.ts";
 import { page, type Schema } from "../../operations/openapi-parts.ts";
-import { isAmount, restNameOf } from "./rest-names.ts";
 
 /*
  * The rule by which REST writes the answers of procedures, for values and for their schemas: names in snake case, times in RFC 3339,
  * amounts as exact decimal numbers of US dollars in text, and a page of a list in the form of OpenAI's API.
  */
+
+const NANO_USD = "NanoUsd";
+
+/** A name of an input or an answer: an amount in nano-USD, such as `balanceNanoUsd`, is `balance_usd`. */
+export function restNameOf(name: string): string {
+  const named = isAmount(name) ? `${name.slice(0, -NANO_USD.length)}Usd` : name;
+  return named.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function isAmount(name: string): boolean {
+  return name.endsWith(NANO_USD);
+}
 
 /** Writes the answer of a procedure. */
 export function restAnswerOf(answer: unknown): unknown {
@@ -21,7 +32,7 @@ export function restAnswerOf(answer: unknown): unknown {
   };
 }
 
-/** Converts the JSON Schema of a procedure's answer. There, a time has the format `date-time`, and a bigint the format `bigint`. */
+/** Converts the JSON Schema of a procedure's answer, of those that `npm run procedures` writes. */
 export function restSchemaOf(schema: Schema): Schema {
   const { properties } = schema;
   if (!isRecord(properties)) return restNode(schema);
@@ -75,12 +86,18 @@ function restTextOf(description: string): string {
 
 function restNode(schema: Schema): Schema {
   return Object.fromEntries(
-    Object.entries(schema).map(([keyword, value]) => {
-      if (keyword === "properties" && isRecord(value)) return [keyword, restProperties(value)];
-      if (keyword === "required") return [keyword, namesOf(value)];
-      if (keyword === "description") return [keyword, restTextOf(String(value))];
-      if (keyword === "format" && value === "bigint") return ["pattern", "^-?\\d+$"];
-      return [keyword, Array.isArray(value) ? value.map(restPart) : restPart(value)];
+    Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
+      if (keyword === "properties") {
+        const properties = restProperties(value as Readonly<Record<string, Schema>>);
+        // An answer has every field that its schema names.
+        return [
+          ["required", Object.keys(properties)],
+          ["properties", properties],
+        ];
+      }
+      if (keyword === "description") return [[keyword, restTextOf(String(value))]];
+      if (keyword === "format" && value === "bigint") return [["pattern", "^-?\\d+$"]];
+      return [[keyword, Array.isArray(value) ? value.map(restPart) : restPart(value)]];
     }),
   );
 }
@@ -89,15 +106,11 @@ function restPart(part: unknown): unknown {
   return isRecord(part) ? restNode(part) : part;
 }
 
-function namesOf(required: unknown): unknown {
-  return Array.isArray(required) ? required.map((name) => restNameOf(String(name))) : required;
-}
-
-function restProperties(properties: Readonly<Record<string, unknown>>): Schema {
+function restProperties(properties: Readonly<Record<string, Schema>>): Schema {
   return Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [
       restNameOf(name),
-      isAmount(name) ? amountSchemaOf(schema as Schema) : restNode(schema as Schema),
+      isAmount(name) ? amountSchemaOf(schema) : restNode(schema),
     ]),
   );
 }

@@ -1,14 +1,25 @@
-import type { ManagementCall } from "../../operations/operation.ts";
+import type { ErrorCode } from "../../../../sdk/src/contract/error-codes.ts";
+import { errors, KEY_ERRORS, type Schema } from "../../operations/openapi-parts.ts";
+import type { ManagementCall, ManagementOperation } from "../../operations/operation.ts";
+import type { CallLimits } from "../call-limits.ts";
 import { type CallerParts, callerOfToken, type RpcCaller } from "../caller.ts";
-import type { AppRouter } from "../router.ts";
-import { createCallerFactory, type RpcContext } from "../trpc.ts";
+import { keyRefused, type RpcContext } from "../trpc.ts";
 
-/** Who calls a REST operation. @throws {Failure} for a management token that is not valid. */
+export interface RestCallParts extends CallerParts {
+  readonly callLimits: CallLimits;
+}
+
+/** Authenticates the caller of a REST operation, and counts the call. @throws {Failure} for a caller that may not call it. */
 export async function callerOf(
   { credential, clientInfo }: ManagementCall,
-  parts: CallerParts,
+  parts: RestCallParts,
+  takesKeys: boolean,
 ): Promise<RpcCaller> {
-  return credential.kind === "key" ? credential : await callerOfToken(parts, credential.token, clientInfo);
+  const caller =
+    credential.kind === "key" ? credential : await callerOfToken(parts, credential.token, clientInfo);
+  parts.callLimits.count(caller, clientInfo.sourceIp, 1);
+  if (caller.kind === "key" && !takesKeys) throw keyRefused();
+  return caller;
 }
 
 /** REST requests have no session, and no subscriptions. */
@@ -22,19 +33,22 @@ export function contextOf({ requestId, clientInfo }: ManagementCall, caller: Rpc
   };
 }
 
-/** Calls a procedure with an input that it checks. */
-export type ProcedureCall = (context: RpcContext, input: unknown) => Promise<unknown>;
+const BODY_ERRORS: readonly ErrorCode[] = [
+  "invalid_json",
+  "request_timeout",
+  "request_too_large",
+  "unsupported_media_type",
+];
 
-/** Calls a procedure by its full name. */
-export function callerOfProcedure(router: AppRouter, procedure: string): ProcedureCall {
-  const createCaller = createCallerFactory(router);
-  return (context, input) => {
-    const found = procedure
-      .split(".")
-      .reduce<unknown>(
-        (part, name) => (part as Readonly<Record<string, unknown>>)[name],
-        createCaller(context),
-      );
-    return (found as (input: unknown) => Promise<unknown>)(input);
-  };
+/** The failures of a REST operation in the OpenAPI document. @param own error codes beside those of every operation. */
+export function restErrors(method: ManagementOperation["method"], own: readonly ErrorCode[]): Schema {
+  return errors([
+    ...KEY_ERRORS,
+    "invalid_management_token",
+    "permission_denied",
+    "invalid_request",
+    "rate_limit_exceeded",
+    ...(method === "GET" ? [] : BODY_ERRORS),
+    ...own,
+  ]);
 }

@@ -4,7 +4,7 @@ import type { JsonBody } from "../../json/json-body.ts";
 import { parameter, type Schema, schemaOf } from "../../operations/openapi-parts.ts";
 import type { ManagementCall } from "../../operations/operation.ts";
 import { doubledField, requireKnownParameters, unknownField } from "../../operations/query-parameters.ts";
-import { restNameOf } from "./rest-names.ts";
+import { restNameOf } from "./rest-answer.ts";
 
 const IDEMPOTENCY_KEY = "Idempotency-Key";
 /** Fields that only clients of tRPC send. */

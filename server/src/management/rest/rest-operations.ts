@@ -1,31 +1,22 @@
-import { type AnyTRPCProcedure, TRPCError } from "@trpc/server";
+import { callTRPCProcedure, TRPCError } from "@trpc/server";
 import type * as z from "zod";
 import type { ErrorCode } from "../../../../sdk/src/contract/error-codes.ts";
-import { errors, json, KEY_ERRORS, KEY_OR_TOKEN, MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
+import { json, KEY_OR_TOKEN, MANAGEMENT_TOKEN, type Schema } from "../../operations/openapi-parts.ts";
 import { JSON_HEADERS, type ManagementOperation, NO_FACTS } from "../../operations/operation.ts";
-import { ANSWER_SCHEMAS } from "../answer-schemas.ts";
-import { maxBodyBytes, procedureOf } from "../calls.ts";
+import { ANSWER_SCHEMAS, SHARED_SCHEMAS } from "../answer-schemas.ts";
+import { maxBodyBytes, type ProcedureDefinition, procedureOf } from "../calls.ts";
 import type { AppRouter } from "../router.ts";
-import { failureOf, keyRefused } from "../trpc.ts";
+import { failureOf } from "../trpc.ts";
 import { type ActionsExportParts, exportActions } from "./actions-export.ts";
 import { restAnswerOf, restSchemaOf } from "./rest-answer.ts";
-import { callerOf, callerOfProcedure, contextOf } from "./rest-call.ts";
+import { callerOf, contextOf, restErrors } from "./rest-call.ts";
 import { inRestTerms, readRestInput, restBody, restFieldsOf, restParameters } from "./rest-input.ts";
-
-type NamesIn<Procedures, Prefix extends string = ""> = {
-  [Name in keyof Procedures & string]: Procedures[Name] extends AnyTRPCProcedure
-    ? `${Prefix}${Name}`
-    : NamesIn<Procedures[Name], `${Prefix}${Name}.`>;
-}[keyof Procedures & string];
-
-/** A procedure that has an answer schema, and so can be offered as a REST operation. */
-export type RestProcedure = NamesIn<AppRouter["_def"]["record"]> & keyof typeof ANSWER_SCHEMAS;
 
 interface RestDefinition {
   readonly method: ManagementOperation["method"];
   /** A parameter in braces is the input of the same name. */
   readonly path: `/v1/${string}`;
-  readonly procedure: RestProcedure;
+  readonly procedure: keyof typeof ANSWER_SCHEMAS;
   readonly operationId: string;
   readonly summary: string;
   /** Error codes beside those of every operation. */
@@ -35,7 +26,7 @@ interface RestDefinition {
 const CREATION_ERRORS: readonly ErrorCode[] = ["conflict", "key_limit_reached", "idempotency_key_reused"];
 
 /** The procedures that are REST operations. Inputs, checks, authorization and answers are the procedures' own. */
-const DEFINITIONS: readonly RestDefinition[] = [
+const DEFINITIONS = [
   {
     method: "GET",
     path: "/v1/keys",
@@ -158,7 +149,10 @@ const DEFINITIONS: readonly RestDefinition[] = [
     summary:
       "A page of the account's statement, newest first: a line per grant, adjustment and day of requests",
   },
-];
+] as const satisfies readonly RestDefinition[];
+
+/** The procedures in the table. `npm run procedures` writes the schemas of their answers. */
+export type RestProcedure = (typeof DEFINITIONS)[number]["procedure"];
 
 export interface RestParts extends ActionsExportParts {
   readonly router: AppRouter;
@@ -166,45 +160,55 @@ export interface RestParts extends ActionsExportParts {
 
 /** The procedures' REST operations under `/v1`. */
 export function restOperations(parts: RestParts): readonly ManagementOperation[] {
-  return [...DEFINITIONS.map((definition) => restOperation(definition, parts)), exportActions(parts)];
+  const shared = Object.entries(SHARED_SCHEMAS).map(([name, schema]) => [name, restSchemaOf(schema)]);
+  const schemas = Object.fromEntries(shared);
+  return [
+    ...DEFINITIONS.map((definition) => restOperation(definition, schemas, parts)),
+    exportActions(parts),
+  ];
 }
 
-function restOperation(definition: RestDefinition, parts: RestParts): ManagementOperation {
-  const { method, path, procedure } = definition;
-  const { inputs = [], meta } = procedureOf(parts.router, procedure) ?? {};
+/** @param schemas those that the schemas of answers refer to. */
+function restOperation(
+  definition: RestDefinition,
+  schemas: Readonly<Record<string, Schema>>,
+  parts: RestParts,
+): ManagementOperation {
+  const { router } = parts;
+  const { method, path, procedure, operationId, summary } = definition;
+  // It exists: its answer schema was generated from the router.
+  const { type, inputs, meta } = procedureOf(router, procedure) as ProcedureDefinition;
   // Inputs are checked by zod: every schema of a procedure is one of its.
   const fields = restFieldsOf(method, path, inputs[0] as z.ZodType | undefined);
   const body = restBody(fields);
-  const call = callerOfProcedure(parts.router, procedure);
   const takesKeys = meta?.takesKeys === true;
   return {
     kind: "management",
     method,
     path,
     auth: "key-or-management-token",
-    maxBodyBytes: maxBodyBytes(parts.router, [procedure]),
+    maxBodyBytes: maxBodyBytes(router, [procedure]),
     openapi: {
-      operationId: definition.operationId,
-      summary: definition.summary,
+      operationId,
+      summary,
       security: takesKeys ? KEY_OR_TOKEN : MANAGEMENT_TOKEN,
       parameters: restParameters(fields),
       ...(body === null ? {} : { requestBody: body }),
       responses: {
         200: { description: "The answer", content: json(restSchemaOf(ANSWER_SCHEMAS[procedure])) },
-        ...errors(errorsOf(definition)),
+        ...restErrors(method, definition.errors ?? []),
       },
+      schemas,
     },
     run: async (request) => {
-      const caller = await callerOf(request, parts);
-      parts.callLimits.count(caller, request.clientInfo.sourceIp, 1);
-      if (caller.kind === "key" && !takesKeys) throw keyRefused();
+      const ctx = contextOf(request, await callerOf(request, parts, takesKeys));
       const input = readRestInput(fields, request);
+      const call = { router, path: procedure, type, ctx, signal: undefined, batchIndex: 0 };
       try {
-        const answer = await call(contextOf(request, caller), input);
-        const headers = { ...JSON_HEADERS, "cache-control": "no-store" };
+        const answer = await callTRPCProcedure({ ...call, getRawInput: async () => input });
         return {
           kind: "whole",
-          headers,
+          headers: { ...JSON_HEADERS, "cache-control": "no-store" },
           body: JSON.stringify(restAnswerOf(answer)),
           facts: NO_FACTS,
         };
@@ -213,20 +217,4 @@ function restOperation(definition: RestDefinition, parts: RestParts): Management
       }
     },
   };
-}
-
-function errorsOf({ method, errors: own = [] }: RestDefinition): readonly ErrorCode[] {
-  const ofBodies: readonly ErrorCode[] =
-    method === "GET"
-      ? []
-      : ["invalid_json", "request_timeout", "request_too_large", "unsupported_media_type"];
-  return [
-    ...KEY_ERRORS,
-    "invalid_management_token",
-    "permission_denied",
-    "invalid_request",
-    "rate_limit_exceeded",
-    ...ofBodies,
-    ...own,
-  ];
 }

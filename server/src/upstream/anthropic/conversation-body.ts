@@ -12,7 +12,7 @@ import {
 import { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type ModelTraits, traitsOf } from "./models.ts";
 import { isOutputSchema, outputSchema } from "./output-schema.ts";
-import { promptOf } from "./prompt.ts";
+import { isWritten, promptOf } from "./prompt.ts";
 import { isThinking, type Thinking, thinkingOf, thinkingWithin } from "./thinking.ts";
 import { answerToolFields, type ToolOptions, toolFields } from "./tools.ts";
 
@@ -34,11 +34,13 @@ export interface MessagesBody extends WrittenConversation {
 
 /** A conversation as a request of Anthropic's Messages API. @throws {Failure} `invalid_request` naming what can't be expressed. */
 export function messagesBodyOf(call: ConversationCall): MessagesBody {
-  const { conversation, upstreamModel, stream } = call;
-  requireExpressible(conversation, LIMITS);
-  requireCompatible(conversation);
+  const { upstreamModel, stream } = call;
+  requireExpressible(call.conversation, LIMITS);
+  requireCompatible(call.conversation);
   const traits = traitsOf(upstreamModel);
-  const { thinking, maxTokens } = tokensOf(call, traits);
+  const hasLostThoughts = losesThoughts(call.conversation, traits);
+  const conversation = hasLostThoughts ? { ...call.conversation, reasoning: null } : call.conversation;
+  const { thinking, maxTokens } = tokensOf({ ...call, conversation }, traits);
   const breakpoints = new CacheBreakpoints();
   const prompt = promptOf(conversation.turns, breakpoints);
   const sampling = samplingOf(conversation, thinking, traits);
@@ -61,7 +63,7 @@ export function messagesBodyOf(call: ConversationCall): MessagesBody {
   const ignored = [
     ...leftOutOf(conversation, LIMITS),
     ...sampling.ignored,
-    ...(thinking.isBudgetIgnored ? [nameOf(conversation, "reasoning")] : []),
+    ...(thinking.isBudgetIgnored || hasLostThoughts ? [nameOf(conversation, "reasoning")] : []),
     ...output.ignored,
     ...(breakpoints.isExceeded ? ["cache_control"] : []),
   ];
@@ -90,6 +92,18 @@ function requireCompatible(conversation: Conversation): void {
 /** All of the probability is what the model uses anyway. */
 function topPOf({ topP }: Conversation): number | null {
   return topP === 1 ? null : topP;
+}
+
+/**
+ * Whether the results of tools follow calls whose thoughts the client has not sent back, which chat completions have no place for. A
+ * model with a budget then refuses to think; it does again when the user says something.
+ */
+function losesThoughts({ turns, reasoning }: Conversation, traits: ModelTraits): boolean {
+  if (turns.at(-1)?.role !== "tool" || thinkingOf(reasoning, traits).field?.type !== "enabled") return false;
+  const start = turns.findLastIndex(({ role }) => role === "user" || role === "system");
+  return !turns
+    .slice(start + 1)
+    .some(({ parts }) => parts.some((part) => part.kind === "reasoning" && isWritten(part)));
 }
 
 /** The thinking and the maximum of the request, which contains both thinking and answer. It is never more than is paid for. */

@@ -195,7 +195,8 @@ class PromptWriter implements Prompt {
   }
 }
 
-function isWritten(part: AssistantPart): boolean {
+/** Whether a part of a model is sent back: thoughts of other models are not. */
+export function isWritten(part: AssistantPart): boolean {
   if (part.kind === "reasoning") return part.signature?.provider === ANTHROPIC_SIGNATURE;
   return part.kind === "call" || part.text !== "";
 }

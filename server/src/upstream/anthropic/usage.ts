@@ -12,6 +12,9 @@ import { checkedUsage, isPlausible } from "../usage-counts.ts";
 export function readMessagesUsage(value: unknown): Usage | null {
   if (!isJsonObject(value)) return null;
   const details = isJsonObject(value.cache_creation) ? value.cache_creation : {};
+  const { thinking_tokens: reasoningTokens } = isJsonObject(value.output_tokens_details)
+    ? value.output_tokens_details
+    : {};
   const input = count(value.input_tokens);
   const cached = count(value.cache_read_input_tokens ?? 0);
   const for5m = count(details.ephemeral_5m_input_tokens ?? 0);
@@ -26,6 +29,7 @@ export function readMessagesUsage(value: unknown): Usage | null {
     cachedTokens: cached,
     cacheWriteTokens: written - for1h,
     cacheWrite1hTokens: for1h,
+    reasoningTokens,
   });
 }
 
@@ -52,12 +56,13 @@ export class MessageUsage {
     this.#isFinal ||= isJsonObject(usage) && typeof usage.output_tokens === "number";
   }
 
+  /** Without parts of the answer, whose tokens are estimated where this is asked for. */
   get prompt(): Usage | null {
-    return readMessagesUsage(this.#told);
+    return readMessagesUsage({ ...this.#told, output_tokens_details: null });
   }
 
   /** `null`: the end did not tell it. */
   get whole(): Usage | null {
-    return this.#isFinal ? this.prompt : null;
+    return this.#isFinal ? readMessagesUsage(this.#told) : null;
   }
 }

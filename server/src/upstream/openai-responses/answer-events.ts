@@ -7,20 +7,24 @@ import { malformedResponse } from "../refusal.ts";
 import { RESPONSES_SIGNATURE } from "./conversation-body.ts";
 import { refusedResponse } from "./failed-response.ts";
 
+/** The states of a whole response that has ended with an answer. Some servers tell none. */
+export const ENDED = new Set<Json | undefined>(["completed", "incomplete", undefined]);
+
 /** Reads a response, item by item. */
 export class ResponseReader extends AnswerReader {
   /** The numbers of calls, by the position of their item. */
   readonly #calls = new Map<number, number>();
   /** The positions of items of which pieces were read. */
   readonly #begun = new Set<number>();
+  /** Whether an item was read to its end. */
+  #hasEnded = false;
   #hasRefused = false;
 
   readWhole(text: string): void {
     const response = parseJsonObject(text);
     if (response === null) throw malformedResponse();
     if (response.status === "failed" || isJsonObject(response.error)) throw refusedResponse(response);
-    if (!Array.isArray(response.output)) throw malformedResponse();
-    for (const [index, item] of response.output.entries()) if (isJsonObject(item)) this.#endItem(item, index);
+    if (!Array.isArray(response.output) || !ENDED.has(response.status)) throw malformedResponse();
     this.#finish(response);
   }
 
@@ -77,6 +81,7 @@ export class ResponseReader extends AnswerReader {
 
   /** Completes an item. What no piece has brought is read from the item itself. */
   #endItem(item: JsonObject, index: number): void {
+    this.#hasEnded = true;
     const isWhole = !this.#begun.has(index);
     switch (item.type) {
       case "message":
@@ -98,7 +103,11 @@ export class ResponseReader extends AnswerReader {
     }
   }
 
-  #finish({ status, incomplete_details: details, usage }: JsonObject): void {
+  /** @param response The whole response, of which some servers send the items only at the end. */
+  #finish({ status, incomplete_details: details, usage, output }: JsonObject): void {
+    const isStreamed = this.#begun.size > 0 || this.#calls.size > 0 || this.#hasEnded;
+    const items = !isStreamed && Array.isArray(output) ? output : [];
+    for (const [index, item] of items.entries()) if (isJsonObject(item)) this.#endItem(item, index);
     const cause = isJsonObject(details) ? details.reason : null;
     const cutOff: FinishReason = cause === "content_filter" ? "filter" : "length";
     const complete: FinishReason = this.#calls.size > 0 && !this.#hasRefused ? "calls" : "stop";

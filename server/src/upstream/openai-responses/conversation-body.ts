@@ -103,7 +103,8 @@ function resultItem({ callId, parts, isError }: ToolResultPart): JsonObject {
   const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
   const isText = texts.length === parts.length;
   const text = texts.join("\n");
-  const output = isText ? (isError ? `Error: ${text}` : text) : parts.map(inputPart);
+  const failed = isError ? [{ type: "input_text", text: "Error:" }] : [];
+  const output = isText ? (isError ? `Error: ${text}` : text) : [...failed, ...parts.map(inputPart)];
   return { type: "function_call_output", call_id: callId, output };
 }
 

@@ -10,6 +10,11 @@ const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
   ["server_is_overloaded", 503],
   ["slow_down", 503],
 ]);
+/**
+ * Refusals of pictures, such as image_too_large and invalid_image_url, and of what is asked, such as cyber_policy and
+ * content_policy_violation. Sent again, the request is refused again.
+ */
+const CLIENTS = /image|policy/;
 
 /** The failure of an `error` event, or of a response that has failed. */
 export function refusedResponse(event: JsonObject): UpstreamRefused {
@@ -19,8 +24,7 @@ export function refusedResponse(event: JsonObject): UpstreamRefused {
     message = null,
     param = null,
   } = isJsonObject(response.error) ? response.error : response;
-  // Refusals of pictures: image_too_large, invalid_image_url and others.
-  const isPicture = typeof code === "string" && code.includes("image");
-  const status = isPicture ? 400 : (STATUSES.get(code) ?? 500);
+  const isClients = typeof code === "string" && CLIENTS.test(code);
+  const status = isClients ? 400 : (STATUSES.get(code) ?? 500);
   return refusalOf(status, jsonText({ error: { code, message, param } }));
 }

@@ -1,6 +1,7 @@
-import { ENCRYPTED_REASONING, SEALED_PREFIX } from "../../conversation/response-format.ts";
+import { ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Changes } from "../../json/json-body.ts";
+import { SEALED_TEXT_PREFIX as SEALED_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { responseUsageOf } from "../../conversation/response-format.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Dialect, DialectDefinition, ForwardCall, WholeAnswer } from "../dialect.ts";
 import { parsedBody } from "../forward-events.ts";
@@ -10,7 +10,7 @@ import { answerText, postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import type { Transport } from "../transport.ts";
-import { ResponseReader } from "./answer-events.ts";
+import { ENDED, ResponseReader } from "./answer-events.ts";
 import { responsesBodyOf } from "./conversation-body.ts";
 import { ResponseEditor } from "./edited-response.ts";
 import { EncryptedReasoning } from "./encrypted-reasoning.ts";
@@ -26,8 +26,6 @@ export const openaiResponses: DialectDefinition = {
 };
 
 const PATH = "/responses";
-/** The states of a response that has ended. Some servers tell none. */
-const ENDED = new Set<Json | undefined>(["completed", "incomplete", undefined]);
 
 /**
  * Of a request only what the service decides changes: the model's name, where responses are stored, and encrypted reasoning.

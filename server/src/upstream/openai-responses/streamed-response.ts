@@ -45,6 +45,8 @@ const LIFECYCLE = new Set(["response.created", "response.queued", "response.in_p
 const FINAL = new Set(["response.completed", "response.incomplete"]);
 const FAILED = new Set(["response.failed", "response.cancelled", "error"]);
 const ITEMS = new Set(["response.output_item.added", "response.output_item.done"]);
+/** Tells nothing. It may come at any time. */
+const KEEPALIVE = "keepalive";
 /** An event's type stands on a line of its own. */
 const TYPE = /^[\w.-]{1,100}$/;
 
@@ -115,7 +117,8 @@ class ResponseForwarder implements EventForwarder, StreamSigns {
     const type = typeof event.type === "string" ? event.type : "";
     if (FAILED.has(type) || isJsonObject(event.error)) throw refusedResponse(event);
     if (!TYPE.test(type)) throw malformedResponse();
-    // Clients take nothing before the response has begun.
+    // Clients take nothing before the response has begun, and have heartbeats of the service.
+    if (this.#response === null && type === KEEPALIVE) return "";
     if (this.#response === null && !LIFECYCLE.has(type)) throw malformedResponse();
     if (FINAL.has(type)) return this.#hold(type, data);
     this.#note(type, event);

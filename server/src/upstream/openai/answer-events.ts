@@ -8,13 +8,6 @@ import { EXTRA_CONTENT } from "./conversation-body.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
-/** The reasons for an answer's end that are not `stop`. */
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
-  ["length", "length"],
-  ["content_filter", "filter"],
-  ["tool_calls", "calls"],
-  ["function_call", "calls"],
-]);
 
 /** A tool call while it is received. */
 interface Call {
@@ -56,12 +49,13 @@ export class CompletionReader extends AnswerReader {
   /** Without `[DONE]` a stream is complete only if the choice has finished. */
   end(): void {
     if (this.#reason === null) throw incompleteAnswer("a finish");
+    const reason = finishOf(this.#reason, this.#all.length > 0);
     this.endThought();
-    for (const { number, extra } of this.#all) {
+    // The input of the last call of an answer that was cut off may be incomplete.
+    const ended = reason === "length" || reason === "filter" ? this.#all.slice(0, -1) : this.#all;
+    for (const { number, extra } of ended) {
       this.found({ kind: "call-end", call: number, signature: signatureOf(extra) });
     }
-    const told = FINISH_REASONS.get(this.#reason) ?? "stop";
-    const reason = this.#all.length > 0 && this.#reason === "stop" ? "calls" : told;
     this.finish(reason, reason === "stop" ? this.#stopSequence : null, this.#usage);
   }
 
@@ -129,4 +123,20 @@ function textOf(content: Json | undefined): string {
 
 function signatureOf(extra: Json): Signature | null {
   return isJsonObject(extra) ? { provider: EXTRA_CONTENT, fields: { extra_content: jsonText(extra) } } : null;
+}
+
+/** Some servers tell of calls that they have not made, or not of those that they have. */
+function finishOf(reason: string, hasCalls: boolean): FinishReason {
+  switch (reason) {
+    case "length":
+      return "length";
+    case "content_filter":
+      return "filter";
+    case "stop":
+    case "tool_calls":
+    case "function_call":
+      return hasCalls ? "calls" : "stop";
+    default:
+      return "stop";
+  }
 }

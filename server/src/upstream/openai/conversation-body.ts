@@ -100,7 +100,8 @@ function messagesOf(turn: Turn): readonly JsonObject[] {
     case "user":
       return [{ role: "user", content: userContent(turn.parts) }];
     case "assistant":
-      return [assistantMessage(turn.parts)];
+      // A message with neither text nor calls is refused. A model may have had nothing but thoughts, which are not sent back.
+      return turn.parts.some(({ kind }) => kind !== "reasoning") ? [assistantMessage(turn.parts)] : [];
     case "tool":
       return toolMessages(turn.parts);
   }
@@ -126,12 +127,12 @@ function callOf({ id, name, input, signature }: ToolCallPart): JsonObject {
 function toolMessages(results: readonly ToolResultPart[]): readonly JsonObject[] {
   const media = results.flatMap(({ parts }) => parts.filter((part) => part.kind !== "text"));
   return [
-    ...results.map(({ callId, parts }) => ({
+    ...results.map(({ callId, parts, isError }) => ({
       role: "tool",
       tool_call_id: callId,
-      content: parts
-        .flatMap((part) => (part.kind === "text" ? [part.text] : [`[${part.kind} below]`]))
-        .join("\n"),
+      content:
+        (isError ? "Error: " : "") +
+        parts.map((part) => (part.kind === "text" ? part.text : `[${part.kind} below]`)).join("\n"),
     })),
     ...(media.length === 0 ? [] : [{ role: "user", content: userContent(media) }]),
   ];
@@ -147,8 +148,11 @@ function userPart(part: UserPart): JsonObject {
   switch (part.kind) {
     case "text":
       return { type: "text", text: part.text };
-    case "image":
-      return { type: "image_url", image_url: { url: urlOf(part.source), detail: given(part.detail) } };
+    case "image": {
+      // Chat completions have no more than `high`.
+      const detail = part.detail === "original" ? "high" : given(part.detail);
+      return { type: "image_url", image_url: { url: urlOf(part.source), detail } };
+    }
     case "audio":
       return { type: "input_audio", input_audio: { data: part.data, format: part.format } };
     case "file":

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isJsonObject } from "../../json/json.ts";
 import { type ChatRequest, invalidField, SandboxRefusal, type SandboxTool } from "./chat-request.ts";
 import { instanceOf } from "./schema-instance.ts";
 import { echo, lorem, type TextPieces, untilStop, upTo } from "./text.ts";
@@ -126,10 +127,12 @@ function callsOf(request: ChatRequest): readonly ToolCall[] {
       .update(JSON.stringify([tool, at]))
       .digest("hex");
     const schema = Object.keys(tool.parameters).length === 0 ? { type: "object" } : tool.parameters;
+    const input = instanceOf(schema, said, MAX_INPUT_CHARACTERS / called.length);
     return {
       id: `call_${digest.slice(0, 24)}`,
       name: tool.name,
-      arguments: JSON.stringify(instanceOf(schema, said, MAX_INPUT_CHARACTERS / called.length)),
+      // Arguments are an object, whatever the schema says.
+      arguments: JSON.stringify(isJsonObject(input) ? input : {}),
     };
   });
 }

@@ -40,7 +40,7 @@ const chat = z.looseObject({
   max_tokens: tokenLimit,
   max_completion_tokens: tokenLimit,
   stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
-  seed: z.number().int().nullish(),
+  seed: z.number().multipleOf(1).nullish(),
   reasoning_effort: z.string().nullish(),
   tools: z.array(tool).max(128).nullish(),
   tool_choice: z

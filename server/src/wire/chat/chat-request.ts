@@ -1,8 +1,84 @@
+import {
+  type AssistantPart,
+  type Conversation,
+  cannot,
+  EMPTY_CONVERSATION,
+  type Signature,
+  type TextPart,
+  type Tool,
+  type ToolCallPart,
+  type ToolChoice,
+  type Turn,
+  type UserPart,
+} from "../../conversation/conversation.ts";
+import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
 import { CHAT_SIGNS } from "../../conversation/signs.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import { arrayOf, numberOf, objectOf, textOf, textsOf } from "../members.ts";
+import {
+  audioPart,
+  COMMON_NAMES,
+  commonFieldsOf,
+  effortOf,
+  formatOf,
+  functionOf,
+  imagePart,
+  otherFieldsOf,
+  partsOf,
+  textPart,
+} from "../openai-fields.ts";
 import { ChatWriter } from "./chat-writer.ts";
-import { readChatConversation } from "./read-chat.ts";
+
+/** What chat completions call the fields of a conversation, where the names differ. */
+const NAMES: Conversation["names"] = {
+  ...COMMON_NAMES,
+  turns: "messages",
+  maxTokens: "max_tokens",
+  presencePenalty: "presence_penalty",
+  frequencyPenalty: "frequency_penalty",
+  format: "response_format",
+  reasoning: "reasoning_effort",
+};
+
+/** Fields that a conversation has, or that say nothing about the answer. */
+const READ = new Set([
+  "model",
+  "messages",
+  "stream",
+  "stream_options",
+  "max_tokens",
+  "max_completion_tokens",
+  "temperature",
+  "top_p",
+  "stop",
+  "seed",
+  "presence_penalty",
+  "frequency_penalty",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "reasoning_effort",
+  "verbosity",
+  "service_tier",
+  "user",
+  "metadata",
+  "store",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+]);
+
+/** Values of other fields that ask for nothing special. */
+const NEUTRAL = new Map<string, (value: Json) => boolean>([
+  ["n", (value) => value === 1],
+  ["logprobs", (value) => value === false],
+  ["top_logprobs", (value) => value === 0],
+  ["logit_bias", (value) => isJsonObject(value) && Object.keys(value).length === 0],
+  ["modalities", (value) => Array.isArray(value) && value.length === 1 && value[0] === "text"],
+]);
 
 /** A chat completion request, as `operations/chat-body.ts` has checked it. */
 export function chatRequest(
@@ -19,4 +95,169 @@ export function chatRequest(
     conversation: () => readChatConversation(body.value),
     writer: (head) => new ChatWriter(head, options.includeUsage),
   };
+}
+
+/**
+ * Reads a valid chat request.
+ *
+ * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
+ */
+function readChatConversation(body: JsonObject): Conversation {
+  const tools = toolsOf(body.tools);
+  const { reasoning_effort: asked, response_format: format } = body;
+  const effort = effortOf(asked, "reasoning_effort");
+  return {
+    ...EMPTY_CONVERSATION,
+    ...commonFieldsOf(body),
+    turns: turnsOf(arrayOf(body.messages)),
+    tools,
+    toolChoice: toolChoiceOf(body.tool_choice, tools.length > 0),
+    maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
+    presencePenalty: numberOf(body.presence_penalty),
+    frequencyPenalty: numberOf(body.frequency_penalty),
+    seed: numberOf(body.seed),
+    stop: typeof body.stop === "string" ? [body.stop] : textsOf(body.stop),
+    format: formatOf(format, objectOf(format).json_schema, "response_format"),
+    reasoning: effort === null ? null : { effort, budgetTokens: null, summary: null },
+    verbosity: textOf(body.verbosity),
+    names: NAMES,
+    others: new Map(otherFieldsOf(body, READ, NEUTRAL)),
+  };
+}
+
+/** What messages may have beside role and content. What is not known might change the answer. */
+const MEMBERS: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
+  ["system", []],
+  ["developer", []],
+  ["user", []],
+  // Clients send back what models have said with more than is needed: their thoughts, and members that are null.
+  ["assistant", ["tool_calls", "refusal", "reasoning_content", "reasoning", "annotations"]],
+  // Some clients repeat the name of the tool.
+  ["tool", ["tool_call_id", "name"]],
+]);
+
+function turnsOf(messages: readonly Json[]): Turn[] {
+  const turns: Turn[] = [];
+  const called = new Set<string>();
+  for (const [index, message] of messages.entries()) {
+    const at = `messages.${index}`;
+    if (!isJsonObject(message)) throw cannot(at, "must be a message");
+    requireKnown(message, at);
+    turns.push(turnOf(message, at, called));
+  }
+  return turns;
+}
+
+function requireKnown(message: JsonObject, at: string): void {
+  const known = MEMBERS.get(message.role);
+  if (known === undefined) return;
+  for (const [name, value] of Object.entries(message)) {
+    if (name === "role" || name === "content" || value === null || value === undefined) continue;
+    if (!known.includes(name)) {
+      throw cannot(`${at}.${name}`, "is not supported by this model's provider; remove it");
+    }
+  }
+}
+
+function turnOf(message: JsonObject, at: string, called: Set<string>): Turn {
+  const { role, content } = message;
+  switch (role) {
+    case "system":
+    case "developer":
+      return { role: "system", parts: textParts(content, `${at}.content`) };
+    case "user":
+      return { role: "user", parts: partsOf(content, `${at}.content`, userPart) };
+    case "assistant": {
+      const calls = callsOf(message.tool_calls, `${at}.tool_calls`);
+      for (const { id } of calls) called.add(id);
+      return { role: "assistant", parts: [...saidParts(message, at), ...calls] };
+    }
+    case "tool": {
+      const { tool_call_id: id } = message;
+      const idAt = `${at}.tool_call_id`;
+      if (typeof id !== "string" || !called.has(id)) {
+        throw cannot(idAt, "must be the id of a call that an earlier message has made");
+      }
+      const parts = textParts(content, `${at}.content`);
+      return {
+        role: "tool",
+        parts: [{ kind: "result", callId: id, parts, isError: false, cache: null, at: idAt }],
+      };
+    }
+    default:
+      throw cannot(`${at}.role`, "must be system, developer, user, assistant or tool");
+  }
+}
+
+function saidParts({ content, refusal }: JsonObject, at: string): AssistantPart[] {
+  const said = content === null || content === undefined ? [] : textParts(content, `${at}.content`);
+  const parts = said.filter(({ text }) => text !== "");
+  if (parts.length > 0 || typeof refusal !== "string") return parts;
+  return [{ kind: "refusal", text: refusal, cache: null, at: `${at}.refusal` }];
+}
+
+function textParts(content: Json | undefined, contentAt: string): TextPart[] {
+  return partsOf(content, contentAt, (part, at) => {
+    const { type, text, refusal } = objectOf(part);
+    const said = type === "text" ? text : type === "refusal" ? refusal : null;
+    if (typeof said !== "string") throw cannot(at, "must be a text part for this model");
+    return textPart(said, at);
+  });
+}
+
+function userPart(part: Json, at: string): UserPart {
+  if (!isJsonObject(part)) throw cannot(at, "must be a part of a message");
+  const { type, text, image_url: image, file } = part;
+  if (type === "text" && typeof text === "string") return textPart(text, at);
+  if (type === "image_url" && isJsonObject(image)) {
+    return imagePart(mediaSourceOf(image.url, `${at}.image_url.url`), image.detail, `${at}.image_url`);
+  }
+  if (type === "input_audio") return audioPart(part.input_audio, `${at}.input_audio`);
+  if (type === "file" && isJsonObject(file)) {
+    const source = typeof file.file_data === "string" ? dataSourceOf(file.file_data) : null;
+    if (source === null) throw cannot(`${at}.file.file_data`, "must be a data URL with base64");
+    return { kind: "file", source, filename: textOf(file.filename), cache: null, at: `${at}.file` };
+  }
+  throw cannot(at, "is not supported by this model");
+}
+
+function callsOf(calls: Json | undefined, at: string): ToolCallPart[] {
+  if (calls === undefined || calls === null) return [];
+  if (!Array.isArray(calls)) throw cannot(at, "must be an array of calls");
+  return calls.map((call: Json, index) => {
+    const { id, function: called, extra_content: extra } = objectOf(call);
+    const { name, arguments: input } = objectOf(called);
+    if (typeof id !== "string" || typeof name !== "string" || typeof input !== "string") {
+      throw cannot(`${at}.${index}`, "must be a call of a function, with an id, a name and arguments");
+    }
+    const inputAt = `${at}.${index}.function.arguments`;
+    return { kind: "call", id, name, input, signature: signatureOf(extra), cache: null, at: inputAt };
+  });
+}
+
+/** What Google wants back with its call, and nothing else that a client may have put there. */
+function signatureOf(extra: Json | undefined): Signature | null {
+  const { thoughtSignature } = objectOf(objectOf(extra).google);
+  return typeof thoughtSignature === "string" ? { provider: "google", fields: { thoughtSignature } } : null;
+}
+
+function toolsOf(value: Json | undefined): Tool[] {
+  return arrayOf(value).map((tool, index) => {
+    const { type, function: called } = objectOf(tool);
+    if (type !== "function" || !isJsonObject(called) || typeof called.name !== "string") {
+      throw cannot(`tools.${index}`, "must be a function for this model");
+    }
+    return { name: called.name, ...functionOf(called) };
+  });
+}
+
+function toolChoiceOf(value: Json | undefined, hasTools: boolean): ToolChoice | null {
+  if (value === undefined || value === null) return null;
+  if (!hasTools && (value === "auto" || value === "none")) return null;
+  if (!hasTools) throw cannot("tool_choice", "requires tools");
+  if (value === "auto" || value === "none" || value === "required") return { kind: value };
+  const { type, function: called } = objectOf(value);
+  const { name } = objectOf(called);
+  if (type === "function" && typeof name === "string") return { kind: "tool", name };
+  throw cannot("tool_choice", "must be auto, none, required or one function for this model");
 }

@@ -3,7 +3,8 @@ import { type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
 
 /** A block of an answer: `content` as its `content_block_start` has it, without the pieces that follow. */
-interface Block {
+export interface Block {
+  readonly index: number;
   readonly content: JsonObject;
   /** Pieces that wait for an earlier block to end. */
   readonly waiting: JsonObject[];
@@ -21,50 +22,49 @@ export class Blocks {
   /** The position of the block whose events are written. Those before it are complete. */
   #open = 0;
 
-  /** Begins a block. @returns its number, and the events that can be written now. */
-  begin(content: JsonObject): { readonly block: number; readonly events: string } {
+  /** Begins a block. @returns it, and the events that can be written now. */
+  begin(content: JsonObject): { readonly block: Block; readonly events: string } {
     // Providers that send one call after the other do not always tell where one ends.
     const before = this.#all[this.#open];
-    const closed = before !== undefined && isWholeCall(before) ? this.end(this.#open) : "";
-    const block = this.#all.length;
-    this.#all.push({ content, waiting: [], text: "", signature: "", isEnded: false });
-    return { block, events: closed + (block === this.#open ? this.#startOf(block) : "") };
+    const closed = before !== undefined && isWholeCall(before) ? this.end(before) : "";
+    const index = this.#all.length;
+    const block: Block = { index, content, waiting: [], text: "", signature: "", isEnded: false };
+    this.#all.push(block);
+    return { block, events: closed + (index === this.#open ? startOf(block) : "") };
   }
 
   /** Adds a piece of a block's text, or of a tool call's input. @returns the events that can be written now. */
-  add(number: number, kind: "text" | "thinking" | "partial_json", text: string): string {
-    const block = this.#all[number];
-    if (block === undefined || block.isEnded || text === "") return "";
+  add(block: Block, kind: "text" | "thinking" | "partial_json", text: string): string {
+    if (block.isEnded || text === "") return "";
     block.text += text;
     const type = kind === "partial_json" ? "input_json_delta" : `${kind}_delta`;
-    return this.#write(number, block, { type, [kind]: text });
+    return this.#write(block, { type, [kind]: text });
   }
 
   /** Adds the signature of a thought. */
-  sign(number: number, signature: string): string {
-    const block = this.#all[number];
-    if (block === undefined || block.isEnded) return "";
+  sign(block: Block, signature: string): string {
+    if (block.isEnded) return "";
     block.signature = signature;
-    return this.#write(number, block, { type: "signature_delta", signature });
+    return this.#write(block, { type: "signature_delta", signature });
   }
 
   /** Ends a block. @returns the events that can be written now: also those of blocks that have waited for it. */
-  end(number: number): string {
-    const block = this.#all[number];
-    if (block === undefined || block.isEnded) return "";
+  end(block: Block): string {
+    if (block.isEnded) return "";
     block.isEnded = true;
     let events = "";
-    while (this.#all[this.#open]?.isEnded === true) {
-      events += eventOf("content_block_stop", { index: this.#open });
-      this.#open++;
-      events += this.#startOf(this.#open);
+    let open = this.#all[this.#open];
+    while (open?.isEnded === true) {
+      events += eventOf("content_block_stop", { index: open.index });
+      open = this.#all[++this.#open];
+      if (open !== undefined) events += startOf(open);
     }
     return events;
   }
 
   /** Ends every block. */
   endAll(): string {
-    return this.#all.map((_, number) => this.end(number)).join("");
+    return this.#all.map((block) => this.end(block)).join("");
   }
 
   /**
@@ -82,18 +82,18 @@ export class Blocks {
     });
   }
 
-  #startOf(index: number): string {
-    const block = this.#all[index];
-    if (block === undefined) return "";
-    const deltas = block.waiting.splice(0).map((delta) => eventOf("content_block_delta", { index, delta }));
-    return eventOf("content_block_start", { index, content_block: block.content }) + deltas.join("");
-  }
-
-  #write(index: number, block: Block, delta: JsonObject): string {
+  #write(block: Block, delta: JsonObject): string {
+    const { index, waiting } = block;
     if (index === this.#open) return eventOf("content_block_delta", { index, delta });
-    block.waiting.push(delta);
+    waiting.push(delta);
     return "";
   }
+}
+
+/** The start of a block, with the pieces that have waited for it. */
+function startOf({ index, content, waiting }: Block): string {
+  const deltas = waiting.splice(0).map((delta) => eventOf("content_block_delta", { index, delta }));
+  return eventOf("content_block_start", { index, content_block: content }) + deltas.join("");
 }
 
 /** The Messages API has inputs as objects. */

@@ -1,12 +1,78 @@
+import {
+  type Conversation,
+  cannot,
+  EFFORTS,
+  EMPTY_CONVERSATION,
+  type OutputFormat,
+  type Reasoning,
+  type Tool,
+  type ToolChoice,
+  type ToolResultPart,
+  type Turn,
+  type UserPart,
+} from "../../conversation/conversation.ts";
+import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
 import { EARLY_MESSAGES_SIGNS } from "../../conversation/signs.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
-import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import type { Sealer } from "../../secrets/sealer.ts";
 import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
-import type { ThoughtSealer } from "./call-signature.ts";
-import { MessagesWriter } from "./messages-writer.ts";
+import { arrayOf, booleanOf, numberOf, objectOf, textOf, textsOf } from "../members.ts";
+import { MessagesWriter, type ShownThoughts } from "./messages-writer.ts";
 import { promptTextOf } from "./prompt-text.ts";
-import { readMessagesConversation } from "./read-messages.ts";
+import {
+  type BlockReading,
+  blocksOf,
+  cacheOf,
+  mediaParts,
+  resultPart,
+  saidParts,
+  textPart,
+} from "./read-blocks.ts";
+
+/** What the Messages API calls the fields of a conversation, where the names differ. */
+const NAMES: Conversation["names"] = {
+  turns: "messages",
+  maxTokens: "max_tokens",
+  topP: "top_p",
+  topK: "top_k",
+  stop: "stop_sequences",
+  toolChoice: "tool_choice",
+  parallelToolCalls: "tool_choice.disable_parallel_tool_use",
+  format: "output_config.format",
+  reasoning: "thinking",
+  serviceTier: "service_tier",
+  user: "metadata.user_id",
+};
+
+/** Fields that a conversation has. All others are Anthropic's alone, and are left out: they do not change what is asked. */
+const READ = new Set([
+  "model",
+  "messages",
+  "system",
+  "stream",
+  "max_tokens",
+  "temperature",
+  "top_p",
+  "top_k",
+  "stop_sequences",
+  "tools",
+  "tool_choice",
+  "thinking",
+  "output_config",
+  "output_format",
+  "metadata",
+  "service_tier",
+  // Blocks say for themselves what is to be cached.
+  "cache_control",
+]);
+
+/** Anthropic's service tiers, as other providers call them. Others say nothing to other providers. */
+const SERVICE_TIERS: ReadonlyMap<Json, string> = new Map([
+  ["auto", "auto"],
+  ["standard_only", "default"],
+]);
 
 export interface MessagesRequestOptions {
   readonly stream: boolean;
@@ -15,7 +81,8 @@ export interface MessagesRequestOptions {
   /** For an upstream of the same wire. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: string;
-  readonly sealer: ThoughtSealer;
+  /** Seals what clients carry in thinking blocks, for one account. */
+  readonly sealer: { readonly sealer: Sealer; readonly context: string };
   readonly estimator: TokenEstimator;
 }
 
@@ -25,6 +92,7 @@ export function messagesRequest(
   { stream, maxOutputTokens, headers, query, sealer, estimator }: MessagesRequestOptions,
 ): WireRequest {
   const { value } = body;
+  const signatures = signatureSealer(sealer.sealer, sealer.context);
   return {
     wire: "messages",
     body,
@@ -34,7 +102,7 @@ export function messagesRequest(
     includeUsage: true,
     early: EARLY_MESSAGES_SIGNS,
     conversation: () => {
-      const conversation = readMessagesConversation(value, sealer);
+      const conversation = readMessagesConversation(value, signatures);
       const { maxTokens } = conversation;
       if (maxTokens === null || maxOutputTokens === null) return conversation;
       return { ...conversation, maxTokens: Math.min(maxTokens, maxOutputTokens) };
@@ -44,13 +112,170 @@ export function messagesRequest(
       // Clients decide by the count at the beginning of a stream when to shorten a conversation.
       const promptTokens = stream ? await estimator.quickCountOf(promptTextOf(value)) : 0;
       const estimate: Usage = { promptTokens, completionTokens: 0, cachedTokens: 0 };
-      return new MessagesWriter(head, { estimate, thoughts: thoughtsOf(value), sealer });
+      return new MessagesWriter(head, { estimate, thoughts: thoughtsOf(value), signatures });
     },
   };
 }
 
 /** Thoughts are shown only to clients that have asked for them, as Anthropic does. */
-function thoughtsOf({ thinking }: JsonObject): "shown" | "omitted" | "hidden" {
+function thoughtsOf({ thinking }: JsonObject): ShownThoughts {
   if (!isJsonObject(thinking) || thinking.type === "disabled") return "hidden";
   return thinking.display === "omitted" ? "omitted" : "shown";
+}
+
+/**
+ * Reads a valid request of the Messages API. What only Anthropic has, such as tools that it runs itself, is left out and named in
+ * `ignored`, because clients send it to every model.
+ *
+ * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
+ */
+function readMessagesConversation(body: JsonObject, signatures: SignatureSealer): Conversation {
+  const ignored: string[] = [];
+  const reading: BlockReading = { signatures, ignored, called: new Set(), added: [] };
+  const { system: instructions, tool_choice: choice } = body;
+  const system =
+    instructions === undefined || instructions === null ? [] : systemTurns(instructions, "system", reading);
+  const turns = arrayOf(body.messages).flatMap((message, index) =>
+    turnsOf(message, `messages.${index}`, reading),
+  );
+  // Instructions within the conversation may add tools.
+  const named = [...toolsOf(body.tools, ignored), ...reading.added].map((tool) => [tool.name, tool] as const);
+  const tools = [...new Map(named).values()];
+  const others = Object.entries(body).filter(([name, value]) => !READ.has(name) && value !== null);
+  ignored.push(...others.map(([name]) => name));
+  return {
+    ...EMPTY_CONVERSATION,
+    turns: [...system, ...turns],
+    tools,
+    toolChoice: toolChoiceOf(choice, tools, ignored),
+    parallelToolCalls: objectOf(choice).disable_parallel_tool_use === true ? false : null,
+    maxTokens: numberOf(body.max_tokens),
+    temperature: numberOf(body.temperature),
+    topP: numberOf(body.top_p),
+    topK: numberOf(body.top_k),
+    stop: textsOf(body.stop_sequences),
+    format: formatOf(body),
+    reasoning: reasoningOf(body),
+    serviceTier: SERVICE_TIERS.get(body.service_tier ?? null) ?? null,
+    user: textOf(objectOf(body.metadata).user_id),
+    names: NAMES,
+    ignored,
+  };
+}
+
+/**
+ * The turn of instructions. Within a conversation they may also add tools, with their definitions. Tools that are named only, or are
+ * removed, stay as they are.
+ */
+function systemTurns(content: Json | undefined, at: string, { added, ignored }: BlockReading): Turn[] {
+  const parts = blocksOf(content, at).flatMap(({ block, at: blockAt }) => {
+    if (block.type === "text") return [textPart(block, blockAt)];
+    if (block.type !== "tool_addition" && block.type !== "tool_removal") {
+      throw cannot(blockAt, "must be a text block");
+    }
+    const { type, definition } = objectOf(block.tool);
+    if (type === "tool_definition") added.push(...toolOf(definition, `${blockAt}.tool.definition`, ignored));
+    else ignored.push(blockAt);
+    return [];
+  });
+  const said = parts.filter(({ text }) => text !== "");
+  return said.length === 0 ? [] : [{ role: "system", parts: said }];
+}
+
+function turnsOf(message: Json, at: string, reading: BlockReading): Turn[] {
+  const { role, content } = objectOf(message);
+  switch (role) {
+    case "system":
+      return systemTurns(content, `${at}.content`, reading);
+    case "user":
+      return userTurns(content, `${at}.content`, reading);
+    case "assistant": {
+      const parts = saidParts(content, `${at}.content`, reading);
+      return parts.length === 0 ? [] : [{ role, parts }];
+    }
+    default:
+      throw cannot(`${at}.role`, "must be user, assistant or system");
+  }
+}
+
+/** A user's message has the results of tool calls, which come first for other providers, and what the user says. */
+function userTurns(content: Json | undefined, at: string, reading: BlockReading): Turn[] {
+  const results: ToolResultPart[] = [];
+  const said: UserPart[] = [];
+  for (const { block, at: blockAt } of blocksOf(content, at)) {
+    if (block.type === "tool_result") results.push(resultPart(block, blockAt, reading));
+    else said.push(...mediaParts(block, blockAt));
+  }
+  return [
+    ...(results.length === 0 ? [] : [{ role: "tool", parts: results } as const]),
+    ...(said.length === 0 ? [] : [{ role: "user", parts: said } as const]),
+  ];
+}
+
+/** Tools with a type of Anthropic's are run by Anthropic, or have a schema that only its models know. */
+function toolsOf(value: Json | undefined, ignored: string[]): Tool[] {
+  return arrayOf(value).flatMap((tool, index) => toolOf(tool, `tools.${index}`, ignored));
+}
+
+function toolOf(tool: Json | undefined, at: string, ignored: string[]): Tool[] {
+  if (!isJsonObject(tool)) throw cannot(at, "must be a tool");
+  const { type, name, description, input_schema: schema, strict } = tool;
+  if (type !== undefined && type !== null && type !== "custom") {
+    ignored.push(at);
+    return [];
+  }
+  if (typeof name !== "string") throw cannot(`${at}.name`, "must be the name of the tool");
+  return [
+    {
+      name,
+      description: textOf(description),
+      parameters: isJsonObject(schema) ? schema : null,
+      strict: booleanOf(strict),
+      cache: cacheOf(tool),
+    },
+  ];
+}
+
+function toolChoiceOf(value: Json | undefined, tools: readonly Tool[], ignored: string[]): ToolChoice | null {
+  if (!isJsonObject(value) || tools.length === 0) return null;
+  switch (value.type) {
+    case "auto":
+    case "none":
+      return { kind: value.type };
+    case "any":
+      return { kind: "required" };
+    case "tool": {
+      if (typeof value.name !== "string") throw cannot("tool_choice.name", "must be the name of a tool");
+      if (tools.some(({ name }) => name === value.name)) return { kind: "tool", name: value.name };
+      ignored.push("tool_choice");
+      return null;
+    }
+    default:
+      throw cannot("tool_choice.type", "must be auto, any, tool or none");
+  }
+}
+
+/** `output_format` is the name that the field had first. */
+function formatOf({ output_config: config, output_format: former }: JsonObject): OutputFormat | null {
+  const { format: present } = objectOf(config);
+  const [format, at] = isJsonObject(present) ? [present, "output_config.format"] : [former, "output_format"];
+  if (!isJsonObject(format)) return null;
+  const { type, schema } = format;
+  if (type !== "json_schema" || !isJsonObject(schema)) {
+    throw cannot(at, "must be of type json_schema, with a schema");
+  }
+  return { kind: "schema", name: null, description: null, schema, strict: null };
+}
+
+function reasoningOf({ thinking, output_config: config }: JsonObject): Reasoning | null {
+  const { type = "disabled", budget_tokens: budget } = objectOf(thinking);
+  const asked = objectOf(config).effort;
+  const effort = EFFORTS.find((known) => known === asked) ?? null;
+  if (type === "disabled" && effort === null) return null;
+  return {
+    effort,
+    budgetTokens: type === "enabled" ? numberOf(budget) : null,
+    summary: type === "disabled" ? null : "auto",
+    isOptional: true,
+  };
 }

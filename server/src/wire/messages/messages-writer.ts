@@ -1,13 +1,12 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
+import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { MESSAGES_SIGNS } from "../../conversation/signs.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
-import { Blocks, eventOf } from "./blocks.ts";
-import { sealCarried, type ThoughtSealer } from "./call-signature.ts";
-import { messagesUsageOf } from "./messages-usage.ts";
+import { type Block, Blocks, eventOf } from "./blocks.ts";
 
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "end_turn",
@@ -18,16 +17,18 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 /** What Anthropic accepts in the id of a call. Other providers use more. */
 const NOT_OF_ID = /[^a-zA-Z0-9_-]/g;
 
+/** What the client asked to see of thoughts: their text, only that there were some, or nothing. */
+export type ShownThoughts = "shown" | "omitted" | "hidden";
+
 export interface MessagesWriterOptions {
   /** The usage that a stream begins with: an estimate of the prompt's tokens. */
   readonly estimate: Usage;
-  /** What the client asked to see of thoughts: their text, only that there were some, or nothing. */
-  readonly thoughts: "shown" | "omitted" | "hidden";
-  readonly sealer: ThoughtSealer;
+  readonly thoughts: ShownThoughts;
+  readonly signatures: SignatureSealer;
 }
 
 interface Call {
-  readonly block: number;
+  readonly block: Block;
   readonly id: string;
   isSigned: boolean;
 }
@@ -42,7 +43,7 @@ export class MessagesWriter implements AnswerWriter {
   readonly #blocks = new Blocks();
   readonly #calls: Call[] = [];
   /** The block of text or thoughts that is being written. */
-  #current: { readonly kind: "text" | "thinking"; readonly block: number } | null = null;
+  #current: Block | null = null;
   #hasRefused = false;
   #stop: { readonly stop_reason: Json; readonly stop_sequence: Json } = {
     stop_reason: null,
@@ -58,7 +59,7 @@ export class MessagesWriter implements AnswerWriter {
   }
 
   begin(): string {
-    const usage = messagesUsageOf(this.#options.estimate);
+    const usage = usageOf(this.#options.estimate);
     return eventOf("message_start", { message: { ...this.#head, content: [], ...this.#stop, usage } });
   }
 
@@ -91,39 +92,40 @@ export class MessagesWriter implements AnswerWriter {
   }
 
   whole(usage: Usage | null): string {
-    const told = messagesUsageOf(usage ?? this.#options.estimate);
+    const told = usageOf(usage ?? this.#options.estimate);
     const content = this.#blocks.content(this.#isCut);
     return JSON.stringify({ ...this.#head, content, ...this.#stop, usage: told });
   }
 
   #said(kind: "text" | "thinking", text: string): string {
     if (text === "") return "";
-    const begun = this.#current?.kind === kind ? "" : this.#beginSaid(kind);
-    const isShown = kind === "text" || this.#options.thoughts === "shown";
-    return begun + (isShown ? this.#blocks.add(this.#current?.block ?? 0, kind, text) : "");
-  }
-
-  #beginSaid(kind: "text" | "thinking"): string {
+    const current = this.#current;
+    if (current?.content.type === kind) return this.#add(current, kind, text);
     const ended = this.#endSaid();
     const content = kind === "text" ? { type: kind, text: "" } : { type: kind, thinking: "", signature: "" };
     const { block, events } = this.#blocks.begin(content);
-    this.#current = { kind, block };
-    return ended + events;
+    this.#current = block;
+    return ended + events + this.#add(block, kind, text);
+  }
+
+  #add(block: Block, kind: "text" | "thinking", text: string): string {
+    const isShown = kind === "text" || this.#options.thoughts === "shown";
+    return isShown ? this.#blocks.add(block, kind, text) : "";
   }
 
   /** Ends the block of text or thoughts, if there is one. */
   #endSaid(): string {
     const current = this.#current;
     this.#current = null;
-    return current === null ? "" : this.#blocks.end(current.block);
+    return current === null ? "" : this.#blocks.end(current);
   }
 
   #endThought(signature: Signature | null): string {
-    if (this.#current?.kind !== "thinking") {
+    const current = this.#current;
+    if (current?.content.type !== "thinking") {
       return signature === null || this.#options.thoughts === "hidden" ? "" : this.#carry(signature, null);
     }
-    const { block } = this.#current;
-    const signed = signature === null ? "" : this.#blocks.sign(block, this.#sealed(signature, null));
+    const signed = signature === null ? "" : this.#blocks.sign(current, this.#sealed(signature, null));
     return signed + this.#endSaid();
   }
 
@@ -158,7 +160,7 @@ export class MessagesWriter implements AnswerWriter {
   }
 
   #sealed(signature: Signature, callId: string | null): string {
-    return sealCarried({ signature, callId }, this.#options.sealer);
+    return this.#options.signatures.seal({ signature, callId });
   }
 
   #finish({ reason, stopSequence, usage }: Extract<AnswerEvent, { kind: "finish" }>): string {
@@ -176,6 +178,23 @@ export class MessagesWriter implements AnswerWriter {
 
   #delta(usage: Usage): string {
     this.#isDeltaWritten = true;
-    return eventOf("message_delta", { delta: this.#stop, usage: messagesUsageOf(usage) });
+    return eventOf("message_delta", { delta: this.#stop, usage: usageOf(usage) });
   }
+}
+
+/** The `usage` of the Messages API. Its `input_tokens` are neither read from the cache nor written to it. */
+function usageOf(usage: Usage): JsonObject {
+  const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage;
+  const for5m = usage.cacheWriteTokens ?? 0;
+  const for1h = usage.cacheWrite1hTokens ?? 0;
+  return {
+    input_tokens: Math.max(0, promptTokens - cachedTokens - for5m - for1h),
+    cache_creation_input_tokens: for5m + for1h,
+    cache_read_input_tokens: cachedTokens,
+    cache_creation: { ephemeral_5m_input_tokens: for5m, ephemeral_1h_input_tokens: for1h },
+    output_tokens: completionTokens,
+    ...(reasoningTokens === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoningTokens } }),
+    server_tool_use: null,
+    service_tier: null,
+  };
 }

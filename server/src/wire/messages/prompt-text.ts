@@ -1,6 +1,7 @@
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { PromptText } from "../../tokens/token-estimate.ts";
+import { arrayOf, objectOf } from "../members.ts";
 
 /**
  * What a model reads of a request of the Messages API: instructions, tools with their schemas, texts, thoughts, tool calls with their
@@ -9,23 +10,21 @@ import type { PromptText } from "../../tokens/token-estimate.ts";
 export function promptTextOf({ system, messages, tools }: JsonObject): PromptText {
   const text = new TextTally();
   addContent(system, text);
-  const list = Array.isArray(messages) ? messages : [];
-  for (const message of list) if (isJsonObject(message)) addContent(message.content, text);
-  for (const tool of Array.isArray(tools) ? tools : []) addTool(tool, text);
+  const list = arrayOf(messages);
+  for (const message of list) addContent(objectOf(message).content, text);
+  for (const tool of arrayOf(tools)) addTool(tool, text);
   return { text, messages: list.length };
 }
 
 function addTool(tool: Json | undefined, text: TextTally): void {
-  if (!isJsonObject(tool)) return;
-  const { name, description, input_schema: schema } = tool;
+  const { name, description, input_schema: schema } = objectOf(tool);
   addStrings(text, name, description);
   if (schema !== undefined) text.add(JSON.stringify(schema));
 }
 
 function addContent(content: Json | undefined, text: TextTally): void {
   if (typeof content === "string") text.add(content);
-  if (!Array.isArray(content)) return;
-  for (const block of content) if (isJsonObject(block)) addBlock(block, text);
+  for (const block of arrayOf(content)) addBlock(objectOf(block), text);
 }
 
 function addBlock(block: JsonObject, text: TextTally): void {
@@ -34,14 +33,14 @@ function addBlock(block: JsonObject, text: TextTally): void {
     addStrings(text, name);
     text.add(JSON.stringify(block.input ?? {}));
   } else if (type === "document") {
-    const { type: kind, data, content: inner } = isJsonObject(source) ? source : {};
+    const { type: kind, data, content: inner } = objectOf(source);
     addStrings(text, title, block.context, kind === "text" ? data : undefined);
     addContent(inner, text);
   } else {
     // The results of tools, and blocks that are not known, have their blocks in `content`.
     addStrings(text, block.text, block.thinking, type === "search_result" ? title : undefined);
     addContent(content, text);
-    if (isJsonObject(block.tool)) addTool(block.tool.definition, text);
+    addTool(objectOf(block.tool).definition, text);
   }
 }
 

@@ -11,14 +11,15 @@ import {
   type ToolResultPart,
 } from "../../conversation/conversation.ts";
 import { mediaSourceOf } from "../../conversation/media.ts";
+import type { CarriedSignature, SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { openCarried, type ThoughtSealer } from "./call-signature.ts";
+import { objectOf, textOf } from "../members.ts";
 
 type MediaPart = TextPart | ImagePart | FilePart;
 
 /** What is read of the blocks of a request. */
 export interface BlockReading {
-  readonly sealer: ThoughtSealer;
+  readonly signatures: SignatureSealer;
   /** The places of blocks that are left out. */
   readonly ignored: string[];
   /** The ids of the calls that were read. */
@@ -84,7 +85,7 @@ export function mediaParts(block: JsonObject, at: string): MediaPart[] {
 function documentParts(block: JsonObject, at: string): MediaPart[] {
   const { source, title } = block;
   const cache = cacheOf(block);
-  const { type, data, content } = isJsonObject(source) ? source : {};
+  const { type, data, content } = objectOf(source);
   if (type === "text" && typeof data === "string") {
     return [{ kind: "text", text: titled(title, data), cache, at }];
   }
@@ -92,8 +93,8 @@ function documentParts(block: JsonObject, at: string): MediaPart[] {
     const parts = mediaPartsOf(content, `${at}.source.content`);
     return parts.map((part, index) => (index === parts.length - 1 ? { ...part, cache } : part));
   }
-  const filename = typeof title === "string" ? title : null;
-  return [{ kind: "file", source: sourceOf(source, `${at}.source`), filename, cache, at }];
+  const file = sourceOf(source, `${at}.source`);
+  return [{ kind: "file", source: file, filename: textOf(title), cache, at }];
 }
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
@@ -137,31 +138,24 @@ export function resultPart(block: JsonObject, at: string, { called }: BlockReadi
 /** What a model has said. Blocks of tools that only Anthropic runs are left out. */
 export function saidParts(content: Json | undefined, at: string, reading: BlockReading): AssistantPart[] {
   const blocks = blocksOf(content, at);
-  const signatures = callSignaturesOf(
-    blocks.map(({ block }) => block),
-    reading,
-  );
+  // Those of tool calls, by the ids of the calls. They stand in thinking blocks before or after them.
+  const signatures = new Map<string, Signature>();
+  for (const { block } of blocks) {
+    const carried = block.type === "redacted_thinking" ? carriedBy(block.data, reading) : null;
+    if (carried !== null && carried.callId !== null) signatures.set(carried.callId, carried.signature);
+  }
   return blocks.flatMap(({ block, at: blockAt }) => saidPart(block, blockAt, reading, signatures));
 }
 
-/** The signatures of tool calls, by the ids of the calls. They stand in thinking blocks before or after them. */
-function callSignaturesOf(
-  blocks: readonly JsonObject[],
-  { sealer }: BlockReading,
-): ReadonlyMap<string, Signature> {
-  const signatures = new Map<string, Signature>();
-  for (const { type, data } of blocks) {
-    if (type !== "redacted_thinking" || typeof data !== "string") continue;
-    const carried = openCarried(data, sealer);
-    if (carried !== null && carried.callId !== null) signatures.set(carried.callId, carried.signature);
-  }
-  return signatures;
+/** The signature that a client has sent back. Others are of another provider, which alone can read them. */
+function carriedBy(sealed: Json | undefined, { signatures }: BlockReading): CarriedSignature | null {
+  return typeof sealed === "string" ? signatures.open(sealed) : null;
 }
 
 function saidPart(
   block: JsonObject,
   at: string,
-  { sealer, ignored, called }: BlockReading,
+  reading: BlockReading,
   signatures: ReadonlyMap<string, Signature>,
 ): AssistantPart[] {
   const cache = cacheOf(block);
@@ -176,11 +170,9 @@ function saidPart(
     case "thinking":
     case "redacted_thinking": {
       const { thinking, signature, data } = block;
-      const sealed = block.type === "thinking" ? signature : data;
-      const carried = typeof sealed === "string" ? openCarried(sealed, sealer) : null;
-      // Other signatures are of another provider, which alone can read them.
+      const carried = carriedBy(block.type === "thinking" ? signature : data, reading);
       if (carried === null || carried.callId !== null) return [];
-      const text = typeof thinking === "string" ? thinking : "";
+      const text = textOf(thinking) ?? "";
       return [{ kind: "reasoning", text, signature: carried.signature, cache, at }];
     }
     case "tool_use": {
@@ -188,13 +180,13 @@ function saidPart(
       if (typeof id !== "string") throw cannot(`${at}.id`, "must be the id of the call");
       if (typeof name !== "string") throw cannot(`${at}.name`, "must be the name of a tool");
       if (!isJsonObject(input)) throw cannot(`${at}.input`, "must be an object");
-      called.add(id);
+      reading.called.add(id);
       const signed = signatures.get(id) ?? null;
       const text = JSON.stringify(input);
       return [{ kind: "call", id, name, input: text, signature: signed, cache, at: `${at}.input` }];
     }
     default:
-      ignored.push(at);
+      reading.ignored.push(at);
       return [];
   }
 }

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Tool, ToolChoice } from "../../conversation/conversation.ts";
-import { cannot } from "../../conversation/conversation.ts";
+import { cannot, type Tool, type ToolChoice } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { arrayOf, objectOf, textOf } from "../members.ts";
+import { functionOf } from "../openai-fields.ts";
 
 /** A tool as its client knows it. */
 export interface ClientTool {
@@ -11,8 +12,8 @@ export interface ClientTool {
   readonly name: string;
 }
 
-/** The name of the tool that finds more tools. */
-export const TOOL_SEARCH = "tool_search";
+/** The tool that finds more tools. */
+export const SEARCH: ClientTool = { kind: "search", namespace: null, name: "tool_search" };
 /** Tools of this namespace are called by their own name. */
 const IMPLICIT_NAMESPACE = "functions";
 /** The longest name that all providers accept. */
@@ -94,57 +95,45 @@ function hashedName(plain: string, source: string): string {
  *
  * @returns the positions of tools that only the provider could run, such as web search.
  */
-export function addTools(tools: ClientTools, list: readonly Json[], at: string): readonly string[] {
+export function addTools(
+  tools: ClientTools,
+  list: readonly Json[],
+  at: string,
+  namespace: string | null = null,
+): readonly string[] {
   return list.flatMap((tool, index) =>
-    isJsonObject(tool) ? addTool(tools, tool, null, `${at}.${index}`) : [],
+    isJsonObject(tool) ? addTool(tools, tool, `${at}.${index}`, namespace) : [],
   );
 }
 
 function addTool(
   tools: ClientTools,
   tool: JsonObject,
-  namespace: string | null,
   at: string,
+  namespace: string | null,
 ): readonly string[] {
   const { type, name } = tool;
   if (type === "namespace" && namespace === null && Array.isArray(tool.tools)) {
-    const own = typeof name === "string" ? name : null;
-    return tool.tools.flatMap((inner: Json, index) =>
-      isJsonObject(inner) ? addTool(tools, inner, own, `${at}.tools.${index}`) : [],
-    );
+    return addTools(tools, tool.tools, `${at}.tools`, textOf(name));
   }
   if (type === "function" && typeof name === "string") {
     tools.add({ kind: "function", namespace, name }, functionOf(tool));
-    return [];
-  }
-  if (type === "custom" && typeof name === "string") {
+  } else if (type === "custom" && typeof name === "string") {
     const description = customDescription(tool);
     const definition = { description, parameters: CUSTOM_PARAMETERS, strict: null, cache: null };
     tools.add({ kind: "custom", namespace, name }, definition);
-    return [];
-  }
-  if (type === "tool_search" && tool.execution === "client") {
-    tools.add({ kind: "search", namespace: null, name: TOOL_SEARCH }, functionOf(tool));
-    return [];
-  }
-  return [at];
-}
-
-function functionOf({ description, parameters, strict }: JsonObject): Omit<Tool, "name"> {
-  return {
-    description: typeof description === "string" ? description : null,
-    parameters: isJsonObject(parameters) ? parameters : null,
-    strict: typeof strict === "boolean" ? strict : null,
-    cache: null,
-  };
+  } else if (type === "tool_search" && tool.execution === "client") {
+    tools.add(SEARCH, functionOf(tool));
+  } else return [at];
+  return [];
 }
 
 /** A function can't bind its input to a grammar, so the model is told of it. */
 function customDescription({ description, format }: JsonObject): string {
-  const text = typeof description === "string" ? description : "";
-  if (!isJsonObject(format) || typeof format.definition !== "string") return text;
-  const syntax = typeof format.syntax === "string" ? format.syntax : "lark";
-  const grammar = `The input must match this ${syntax} grammar:\n\n${format.definition}`;
+  const text = textOf(description) ?? "";
+  const { definition, syntax } = objectOf(format);
+  if (typeof definition !== "string") return text;
+  const grammar = `The input must match this ${textOf(syntax) ?? "lark"} grammar:\n\n${definition}`;
   return text === "" ? grammar : `${text}\n\n${grammar}`;
 }
 
@@ -155,10 +144,10 @@ export function readToolChoice(
   hasDropped: boolean,
 ): ToolChoice | null {
   if (value === undefined || value === null) return null;
-  if (isJsonObject(value) && value.type === "allowed_tools") {
-    const allowed = Array.isArray(value.tools) ? value.tools : [];
-    tools.keepOnly(allowed.flatMap((tool: Json) => chosenTool(tool, tools) ?? []));
-    return readToolChoice(value.mode, tools, hasDropped);
+  const { type, tools: allowed, mode } = objectOf(value);
+  if (type === "allowed_tools") {
+    tools.keepOnly(arrayOf(allowed).flatMap((tool) => chosenTool(tool, tools) ?? []));
+    return readToolChoice(mode, tools, hasDropped);
   }
   const isEmpty = tools.definitions.length === 0;
   if (value === "auto" || value === "none") return isEmpty ? null : { kind: value };
@@ -168,20 +157,17 @@ export function readToolChoice(
   }
   const chosen = chosenTool(value, tools);
   if (chosen !== null) return { kind: "tool", name: tools.nameOf(chosen) };
-  const isOwn = isJsonObject(value) && (value.type === "function" || value.type === "custom");
+  const isOwn = type === "function" || type === "custom";
   throw cannot("tool_choice", isOwn ? "must name one of the tools" : "is not supported by this model");
 }
 
 /** The tool that a choice names; `null` if the request does not have it. */
 function chosenTool(value: Json, tools: ClientTools): ClientTool | null {
-  if (!isJsonObject(value)) return null;
-  const { type, name } = value;
-  const namespace = typeof value.namespace === "string" ? value.namespace : null;
-  if (type === "tool_search") return known({ kind: "search", namespace: null, name: TOOL_SEARCH }, tools);
-  if ((type !== "function" && type !== "custom") || typeof name !== "string") return null;
-  return known({ kind: type, namespace, name }, tools);
-}
-
-function known(tool: ClientTool, tools: ClientTools): ClientTool | null {
+  const { type, name, namespace } = objectOf(value);
+  let tool = SEARCH;
+  if (type !== "tool_search") {
+    if ((type !== "function" && type !== "custom") || typeof name !== "string") return null;
+    tool = { kind: type, namespace: textOf(namespace), name };
+  }
   return tools.has(tool) ? tool : null;
 }

@@ -1,28 +1,63 @@
-import type { Json, JsonObject } from "../../json/json.ts";
-import { parseJsonObject } from "../../json/json.ts";
+import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { ClientTool } from "./client-tools.ts";
 import { CustomInput } from "./custom-input.ts";
 
-/** Writes an event of the stream. */
-export type Emit = (type: string, fields: JsonObject) => string;
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-/** An item of a response while it is written. */
-export interface OutputItem {
-  /** The item as it is now. `withEncrypted`: with what only this service can read. */
-  value(withEncrypted: boolean): JsonObject;
-  /** The events that complete it; empty if it is complete. */
-  close(status: ItemStatus): string;
-}
-
-/** What all items have in common. */
+/** What all items of a response have in common. */
 export interface ItemPlace {
   readonly index: number;
-  readonly emit: Emit;
+  /** Writes an event of the stream. */
+  readonly emit: (type: string, fields: JsonObject) => string;
+  /** Whether the events contain encrypted reasoning. */
+  readonly showsEncrypted: boolean;
 }
 
 export function newId(prefix: string): string {
   return `${prefix}_${crypto.randomUUID().replaceAll("-", "")}`;
+}
+
+/** An item of a response while it is written. */
+export abstract class OutputItem {
+  protected readonly id: string;
+  protected status: ItemStatus = "in_progress";
+  /** The members of an event by which clients find what it changes. */
+  protected position: JsonObject;
+  readonly #place: ItemPlace;
+
+  constructor(place: ItemPlace, idPrefix: string) {
+    this.id = newId(idPrefix);
+    this.#place = place;
+    this.position = { item_id: this.id, output_index: place.index };
+  }
+
+  open(): string {
+    return this.#emitItem("response.output_item.added");
+  }
+
+  /** The events that complete it; empty if it is complete. */
+  close(status: ItemStatus): string {
+    if (this.status !== "in_progress") return "";
+    const ended = this.endContent(status);
+    this.status = status;
+    return ended + this.#emitItem("response.output_item.done");
+  }
+
+  /** The item as it is now. `withEncrypted`: with what only this service can read. */
+  abstract value(withEncrypted: boolean): JsonObject;
+
+  /** Writes the events that complete its content. `status`: that of the item from then on. */
+  protected abstract endContent(status: ItemStatus): string;
+
+  /** Writes an event of the item's content. */
+  protected emit(type: string, fields: JsonObject): string {
+    return this.#place.emit(type, { ...this.position, ...fields });
+  }
+
+  #emitItem(type: string): string {
+    const { index, emit, showsEncrypted } = this.#place;
+    return emit(type, { output_index: index, item: this.value(showsEncrypted) });
+  }
 }
 
 interface MessagePart {
@@ -31,66 +66,44 @@ interface MessagePart {
 }
 
 /** A message of the model. Its parts follow each other. */
-export class MessageItem implements OutputItem {
-  readonly #id = newId("msg");
-  readonly #place: ItemPlace;
+export class MessageItem extends OutputItem {
   readonly #parts: MessagePart[] = [];
-  #status: ItemStatus = "in_progress";
 
   constructor(place: ItemPlace) {
-    this.#place = place;
-  }
-
-  open(): string {
-    const { index, emit } = this.#place;
-    return emit("response.output_item.added", { output_index: index, item: this.value() });
+    super(place, "msg");
   }
 
   add(kind: MessagePart["kind"], text: string): string {
     const last = this.#parts.at(-1);
     if (last?.kind === kind) return this.#delta(last, text);
-    const closed = this.#closePart();
+    const closed = this.endContent();
     const part: MessagePart = { kind, text: "" };
+    this.position = { ...this.position, content_index: this.#parts.length };
     this.#parts.push(part);
-    const added = this.#emit("response.content_part.added", { part: partValue(part) });
+    const added = this.emit("response.content_part.added", { part: partValue(part) });
     return closed + added + this.#delta(part, text);
-  }
-
-  close(status: ItemStatus): string {
-    if (this.#status !== "in_progress") return "";
-    const closed = this.#closePart();
-    this.#status = status;
-    const { index, emit } = this.#place;
-    return closed + emit("response.output_item.done", { output_index: index, item: this.value() });
   }
 
   value(): JsonObject {
     const content = this.#parts.map(partValue);
-    return { id: this.#id, type: "message", role: "assistant", status: this.#status, content };
+    return { id: this.id, type: "message", role: "assistant", status: this.status, content };
   }
 
-  #delta(part: MessagePart, text: string): string {
-    part.text += text;
-    if (text === "") return "";
-    return part.kind === "text"
-      ? this.#emit("response.output_text.delta", { delta: text, logprobs: [] })
-      : this.#emit("response.refusal.delta", { delta: text });
-  }
-
-  #closePart(): string {
+  protected endContent(): string {
     const part = this.#parts.at(-1);
     if (part === undefined) return "";
     const done =
       part.kind === "text"
-        ? this.#emit("response.output_text.done", { text: part.text, logprobs: [] })
-        : this.#emit("response.refusal.done", { refusal: part.text });
-    return done + this.#emit("response.content_part.done", { part: partValue(part) });
+        ? this.emit("response.output_text.done", { text: part.text, logprobs: [] })
+        : this.emit("response.refusal.done", { refusal: part.text });
+    return done + this.emit("response.content_part.done", { part: partValue(part) });
   }
 
-  #emit(type: string, fields: JsonObject): string {
-    const { index, emit } = this.#place;
-    const content_index = this.#parts.length - 1;
-    return emit(type, { item_id: this.#id, output_index: index, content_index, ...fields });
+  #delta(part: MessagePart, text: string): string {
+    part.text += text;
+    return part.kind === "text"
+      ? this.emit("response.output_text.delta", { delta: text, logprobs: [] })
+      : this.emit("response.refusal.delta", { delta: text });
   }
 }
 
@@ -101,31 +114,23 @@ function partValue({ kind, text }: MessagePart): JsonObject {
 }
 
 /** A thought. Its text is written as one part of a summary. */
-export class ReasoningItem implements OutputItem {
-  readonly #id = newId("rs");
-  readonly #place: ItemPlace;
-  readonly #showsEncrypted: boolean;
+export class ReasoningItem extends OutputItem {
   #text = "";
   #encrypted: string | null = null;
-  #status: ItemStatus = "in_progress";
 
-  constructor(place: ItemPlace, showsEncrypted: boolean) {
-    this.#place = place;
-    this.#showsEncrypted = showsEncrypted;
-  }
-
-  open(): string {
-    const { index, emit } = this.#place;
-    const item = this.value(this.#showsEncrypted);
-    return emit("response.output_item.added", { output_index: index, item });
+  constructor(place: ItemPlace) {
+    super(place, "rs");
+    this.position = { ...this.position, summary_index: 0 };
   }
 
   add(text: string): string {
     if (text === "") return "";
-    const added =
-      this.#text === "" ? this.#emit("response.reasoning_summary_part.added", { part: summaryPart("") }) : "";
+    const isFirst = this.#text === "";
+    const added = isFirst
+      ? this.emit("response.reasoning_summary_part.added", { part: summaryPart("") })
+      : "";
     this.#text += text;
-    return added + this.#emit("response.reasoning_summary_text.delta", { delta: text });
+    return added + this.emit("response.reasoning_summary_text.delta", { delta: text });
   }
 
   /** `encrypted`: what the client sends back with the thought. */
@@ -134,29 +139,19 @@ export class ReasoningItem implements OutputItem {
     return this.close("completed");
   }
 
-  close(status: ItemStatus): string {
-    if (this.#status !== "in_progress") return "";
-    this.#status = status;
-    const { index, emit } = this.#place;
-    const part = summaryPart(this.#text);
-    const summary =
-      this.#text === ""
-        ? ""
-        : this.#emit("response.reasoning_summary_text.done", { text: this.#text }) +
-          this.#emit("response.reasoning_summary_part.done", { part });
-    const item = this.value(this.#showsEncrypted);
-    return summary + emit("response.output_item.done", { output_index: index, item });
-  }
-
   value(withEncrypted: boolean): JsonObject {
     const summary = this.#text === "" ? [] : [summaryPart(this.#text)];
-    const item = { id: this.#id, type: "reasoning", status: this.#status, summary };
+    const item = { id: this.id, type: "reasoning", status: this.status, summary };
     return withEncrypted ? { ...item, encrypted_content: this.#encrypted } : item;
   }
 
-  #emit(type: string, fields: JsonObject): string {
-    const { index, emit } = this.#place;
-    return emit(type, { item_id: this.#id, output_index: index, summary_index: 0, ...fields });
+  protected endContent(): string {
+    const text = this.#text;
+    if (text === "") return "";
+    return (
+      this.emit("response.reasoning_summary_text.done", { text }) +
+      this.emit("response.reasoning_summary_part.done", { part: summaryPart(text) })
+    );
   }
 }
 
@@ -165,50 +160,28 @@ function summaryPart(text: string): JsonObject {
 }
 
 /** A call of a tool, in the form of the tool's kind. */
-export abstract class CallItem implements OutputItem {
+export abstract class CallItem extends OutputItem {
   readonly callId: string;
-  protected readonly place: ItemPlace;
   protected readonly tool: ClientTool;
-  protected status: ItemStatus = "in_progress";
-  protected abstract readonly id: string;
 
-  constructor(place: ItemPlace, tool: ClientTool, callId: string) {
-    this.place = place;
+  constructor(place: ItemPlace, idPrefix: string, tool: ClientTool, callId: string) {
+    super(place, idPrefix);
     this.tool = tool;
     this.callId = callId;
   }
 
-  open(): string {
-    const { index, emit } = this.place;
-    return emit("response.output_item.added", { output_index: index, item: this.value() });
-  }
-
+  /** Adds a piece of the call's input. */
   abstract add(piece: string): string;
-  abstract value(): JsonObject;
 
-  close(status: ItemStatus): string {
-    if (this.status !== "in_progress") return "";
-    const inputDone = this.endInput();
-    this.status = status;
-    const { index, emit } = this.place;
-    return inputDone + emit("response.output_item.done", { output_index: index, item: this.value() });
-  }
-
-  protected abstract endInput(): string;
-
-  protected emit(type: string, fields: JsonObject): string {
-    const { index, emit } = this.place;
-    return emit(type, { item_id: this.id, output_index: index, ...fields });
-  }
-
-  protected get named(): JsonObject {
-    const { namespace, name } = this.tool;
-    return namespace === null ? { name } : { namespace, name };
+  /** The members of every call of a tool with a name. */
+  protected named(type: string): JsonObject {
+    const { id, status, callId: call_id, tool } = this;
+    const namespace = tool.namespace === null ? {} : { namespace: tool.namespace };
+    return { id, type, status, call_id, ...namespace, name: tool.name };
   }
 }
 
 class FunctionCallItem extends CallItem {
-  protected readonly id = newId("fc");
   #input = "";
 
   add(piece: string): string {
@@ -217,20 +190,18 @@ class FunctionCallItem extends CallItem {
   }
 
   value(): JsonObject {
-    const { id, callId: call_id, status } = this;
-    return { id, type: "function_call", status, call_id, ...this.named, arguments: this.#input };
+    return { ...this.named("function_call"), arguments: this.#input };
   }
 
-  protected endInput(): string {
-    // A tool without parameters may be called without input. Clients parse it.
-    const filled = this.#input === "" ? this.add("{}") : "";
+  protected endContent(status: ItemStatus): string {
+    // A tool without parameters may be called without input. Clients parse it. A call that was cut off must not become a whole one.
+    const filled = this.#input === "" && status === "completed" ? this.add("{}") : "";
     const { name } = this.tool;
     return filled + this.emit("response.function_call_arguments.done", { name, arguments: this.#input });
   }
 }
 
 class CustomCallItem extends CallItem {
-  protected readonly id = newId("ctc");
   readonly #input = new CustomInput();
 
   add(piece: string): string {
@@ -238,11 +209,10 @@ class CustomCallItem extends CallItem {
   }
 
   value(): JsonObject {
-    const { id, callId: call_id, status } = this;
-    return { id, type: "custom_tool_call", status, call_id, ...this.named, input: this.#input.text };
+    return { ...this.named("custom_tool_call"), input: this.#input.text };
   }
 
-  protected endInput(): string {
+  protected endContent(): string {
     const rest = this.#delta(this.#input.end());
     return rest + this.emit("response.custom_tool_call_input.done", { input: this.#input.text });
   }
@@ -254,7 +224,6 @@ class CustomCallItem extends CallItem {
 
 /** A search for tools. Its input is an object, and has no events of its own. */
 class SearchCallItem extends CallItem {
-  protected readonly id = newId("tsc");
   #input = "";
 
   add(piece: string): string {
@@ -268,7 +237,7 @@ class SearchCallItem extends CallItem {
     return { id, type: "tool_search_call", status, call_id, execution: "client", arguments: input };
   }
 
-  protected endInput(): string {
+  protected endContent(): string {
     return "";
   }
 }
@@ -276,10 +245,10 @@ class SearchCallItem extends CallItem {
 export function callItem(place: ItemPlace, tool: ClientTool, callId: string): CallItem {
   switch (tool.kind) {
     case "function":
-      return new FunctionCallItem(place, tool, callId);
+      return new FunctionCallItem(place, "fc", tool, callId);
     case "custom":
-      return new CustomCallItem(place, tool, callId);
+      return new CustomCallItem(place, "ctc", tool, callId);
     case "search":
-      return new SearchCallItem(place, tool, callId);
+      return new SearchCallItem(place, "tsc", tool, callId);
   }
 }

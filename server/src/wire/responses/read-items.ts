@@ -1,8 +1,7 @@
 import {
   type AssistantPart,
   cannot,
-  type FilePart,
-  type ImagePart,
+  type MediaSource,
   type Signature,
   type TextPart,
   type ToolCallPart,
@@ -11,55 +10,47 @@ import {
   type UserPart,
 } from "../../conversation/conversation.ts";
 import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
+import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { addTools, type ClientTool, type ClientTools, TOOL_SEARCH } from "./client-tools.ts";
-
-/** A signature that a reasoning item has carried. */
-export interface OpenedSignature {
-  readonly signature: Signature;
-  /** The call that it belongs to; `null`: the thought itself. */
-  readonly callId: string | null;
-}
+import { arrayOf, objectOf, textOf } from "../members.ts";
+import { audioPart, imagePart, partsOf, textPart } from "../openai-fields.ts";
+import { addTools, type ClientTool, type ClientTools, SEARCH } from "./client-tools.ts";
 
 export interface ItemContext {
   /** Tools that items bring along are added. */
   readonly tools: ClientTools;
-  /** Opens what this service has sealed; `null` for anything else. */
-  readonly open: (sealed: string) => OpenedSignature | null;
+  readonly signatures: SignatureSealer;
   /** The position of the first item that the request itself has. Those before are of earlier responses. */
   readonly firstOwn: number;
-}
-
-export interface ReadItems {
-  readonly turns: readonly Turn[];
-  /** The items without equivalent elsewhere. */
-  readonly ignored: readonly string[];
 }
 
 /**
  * Reads the items of an input. What a model has put out in one go becomes one turn, because most providers want the calls that were
  * made together in one message, and all of their results after it.
  *
+ * @returns the turns, and the places of the items without equivalent elsewhere.
  * @throws {Failure} `invalid_request` naming the item that can't be expressed.
  */
-export function readItems(items: readonly Json[], context: ItemContext): ReadItems {
+export function readItems(items: readonly Json[], context: ItemContext) {
   const reader = new ItemReader(context);
   for (const [index, item] of items.entries()) {
     const { firstOwn } = context;
     const at = index < firstOwn ? "previous_response_id" : `input.${index - firstOwn}`;
     if (isJsonObject(item)) reader.read(item, at);
   }
-  return reader.end();
+  const { turns, ignored } = reader;
+  return { turns, ignored };
 }
 
 class ItemReader {
   readonly #context: ItemContext;
-  readonly #turns: Turn[] = [];
-  readonly #ignored: string[] = [];
+  readonly turns: Turn[] = [];
+  readonly ignored: string[] = [];
   /** Where the calls made so far stand, to which a signature may belong. */
   readonly #calls = new Map<string, { readonly parts: AssistantPart[]; readonly index: number }>();
+  /** The results of the calls of a turn, which follow it: most providers refuse anything in between. */
+  readonly #results = new Map<readonly AssistantPart[], ToolResultPart[]>();
   #said: AssistantPart[] | null = null;
-  #results: ToolResultPart[] | null = null;
 
   constructor(context: ItemContext) {
     this.#context = context;
@@ -89,12 +80,8 @@ class ItemReader {
         this.#addTools(item, at);
         break;
       default:
-        this.#ignored.push(at);
+        this.ignored.push(at);
     }
-  }
-
-  end(): ReadItems {
-    return { turns: this.#turns, ignored: this.#ignored };
   }
 
   #readMessage({ role, content }: JsonObject, at: string): void {
@@ -104,15 +91,14 @@ class ItemReader {
       return;
     }
     this.#said = null;
-    this.#results = null;
-    const parts = userParts(content, contentAt);
-    if (role === "user") this.#turns.push({ role: "user", parts });
-    else this.#turns.push({ role: "system", parts: parts.map(textOnly) });
+    const parts = partsOf(content, contentAt, userPart);
+    if (role === "user") this.turns.push({ role: "user", parts });
+    else this.turns.push({ role: "system", parts: parts.map(textOnly) });
   }
 
   #readReasoning(item: JsonObject, at: string): void {
     const { encrypted_content: sealed } = item;
-    const opened = typeof sealed === "string" ? this.#context.open(sealed) : null;
+    const opened = typeof sealed === "string" ? this.#context.signatures.open(sealed) : null;
     if (opened !== null && opened.callId !== null) {
       this.#sign(opened.callId, opened.signature);
       return;
@@ -127,14 +113,13 @@ class ItemReader {
     const tool = toolOf(item);
     if (typeof id !== "string" || tool === null) {
       // A search that the provider has made, and not the client.
-      this.#ignored.push(at);
+      this.ignored.push(at);
       return;
     }
-    const name = this.#context.tools.nameOf(tool);
     const call: ToolCallPart = {
       kind: "call",
       id,
-      name,
+      name: this.#context.tools.nameOf(tool),
       input: inputOf(item),
       signature: null,
       cache: null,
@@ -145,41 +130,39 @@ class ItemReader {
   }
 
   #readFoundTools(item: JsonObject, at: string): void {
-    const found = Array.isArray(item.tools) ? item.tools : [];
     this.#addTools(item, at);
     if (typeof item.call_id !== "string") return;
-    const names = found.flatMap((tool: Json) =>
-      isJsonObject(tool) && typeof tool.name === "string" ? [tool.name] : [],
-    );
+    const names = arrayOf(item.tools).flatMap((tool) => textOf(objectOf(tool).name) ?? []);
     const text = names.length === 0 ? "No tools found." : `Found tools: ${names.join(", ")}`;
-    const part: TextPart = { kind: "text", text, cache: null, at: `${at}.tools` };
-    this.#addResult(item.call_id, [part], `${at}.call_id`);
+    this.#addResult(item.call_id, [textPart(text, `${at}.tools`)], `${at}.call_id`);
   }
 
   #addTools({ tools }: JsonObject, at: string): void {
-    const list = Array.isArray(tools) ? tools : [];
-    this.#ignored.push(...addTools(this.#context.tools, list, `${at}.tools`));
+    this.ignored.push(...addTools(this.#context.tools, arrayOf(tools), `${at}.tools`));
   }
 
   #addResult(callId: Json | undefined, parts: ToolResultPart["parts"], at: string): void {
-    if (typeof callId !== "string" || !this.#calls.has(callId)) {
+    const call = typeof callId === "string" ? this.#calls.get(callId) : undefined;
+    if (typeof callId !== "string" || call === undefined) {
       throw cannot(at, "must be the id of a call that an earlier item has made");
     }
-    this.#said = null;
-    if (this.#results === null) {
-      this.#results = [];
-      this.#turns.push({ role: "tool", parts: this.#results });
+    if (this.#said === call.parts) this.#said = null;
+    let results = this.#results.get(call.parts);
+    if (results === undefined) {
+      results = [];
+      this.#results.set(call.parts, results);
+      const turn = this.turns.findLastIndex((one) => one.parts === call.parts);
+      this.turns.splice(turn + 1, 0, { role: "tool", parts: results });
     }
-    this.#results.push({ kind: "result", callId, parts, isError: false, cache: null, at });
+    results.push({ kind: "result", callId, parts, isError: false, cache: null, at });
   }
 
   /** @returns the parts of the assistant's turn. */
   #say(...parts: readonly AssistantPart[]): AssistantPart[] {
-    this.#results = null;
     if (this.#said === null) {
       if (parts.length === 0) return [];
       this.#said = [];
-      this.#turns.push({ role: "assistant", parts: this.#said });
+      this.turns.push({ role: "assistant", parts: this.#said });
     }
     this.#said.push(...parts);
     return this.#said;
@@ -193,97 +176,83 @@ class ItemReader {
 }
 
 function toolOf({ type, name, namespace }: JsonObject): ClientTool | null {
-  if (type === "tool_search_call") return { kind: "search", namespace: null, name: TOOL_SEARCH };
+  if (type === "tool_search_call") return SEARCH;
   if (typeof name !== "string") return null;
   return {
     kind: type === "custom_tool_call" ? "custom" : "function",
-    namespace: typeof namespace === "string" ? namespace : null,
+    namespace: textOf(namespace),
     name,
   };
 }
 
 function inputOf({ type, arguments: input, input: text }: JsonObject): string {
-  if (type === "custom_tool_call") return JSON.stringify({ input: typeof text === "string" ? text : "" });
+  if (type === "custom_tool_call") return JSON.stringify({ input: textOf(text) ?? "" });
   return typeof input === "string" ? input : JSON.stringify(input ?? {});
 }
 
 /** The texts of a summary, or of a thought. */
 function textsOf(parts: Json | undefined): string {
-  if (!Array.isArray(parts)) return "";
-  return parts
-    .flatMap((part: Json) => (isJsonObject(part) && typeof part.text === "string" ? [part.text] : []))
+  return arrayOf(parts)
+    .flatMap((part) => textOf(objectOf(part).text) ?? [])
     .join("\n\n");
 }
 
-function saidParts(content: Json | undefined, at: string): AssistantPart[] {
-  if (typeof content === "string") return content === "" ? [] : [textPart(content, at)];
-  if (!Array.isArray(content)) throw cannot(at, "must be a text, or an array of parts");
-  return content.flatMap((part: Json, index): AssistantPart[] => {
-    const partAt = `${at}.${index}`;
-    const { type, text, refusal } = isJsonObject(part) ? part : {};
+function saidParts(content: Json | undefined, contentAt: string): AssistantPart[] {
+  const parts = partsOf(content, contentAt, (part, at): AssistantPart => {
+    const { type, text, refusal } = objectOf(part);
     if (type === "refusal" && typeof refusal === "string") {
-      return [{ kind: "refusal", text: refusal, cache: null, at: partAt }];
+      return { kind: "refusal", text: refusal, cache: null, at };
     }
-    if (typeof text !== "string") throw cannot(partAt, "must be a text or a refusal");
-    return text === "" ? [] : [textPart(text, partAt)];
+    if (typeof text !== "string") throw cannot(at, "must be a text or a refusal");
+    return textPart(text, at);
   });
-}
-
-function userParts(content: Json | undefined, at: string): UserPart[] {
-  if (typeof content === "string") return [textPart(content, at)];
-  if (!Array.isArray(content)) throw cannot(at, "must be a text, or an array of parts");
-  return content.map((part: Json, index) => userPart(part, `${at}.${index}`));
+  return parts.filter((part) => part.kind !== "text" || part.text !== "");
 }
 
 function userPart(part: Json, at: string): UserPart {
   if (!isJsonObject(part)) throw cannot(at, "must be a part of a message");
-  const { type } = part;
-  if ((type === "input_text" || type === "output_text" || type === "text") && typeof part.text === "string") {
-    return textPart(part.text, at);
-  }
-  if (type === "input_image") return imagePart(part, at);
-  if (type === "input_file") return filePart(part, at);
-  if (type === "input_audio" && isJsonObject(part.input_audio)) {
-    const { data, format } = part.input_audio;
-    if (typeof data === "string" && (format === "wav" || format === "mp3")) {
-      return { kind: "audio", data, format, cache: null, at: `${at}.input_audio` };
+  const { type, text, image_url: image } = part;
+  switch (type) {
+    case "input_text":
+    case "output_text":
+    case "text":
+      if (typeof text === "string") return textPart(text, at);
+      break;
+    case "input_image": {
+      if (typeof image !== "string")
+        throw cannot(`${at}.image_url`, "is required: this service stores no files");
+      const media = mediaSourceOf(image, `${at}.image_url`);
+      return { ...imagePart(media, part.detail, at), isDetailOptional: true };
     }
+    case "input_file":
+      return {
+        kind: "file",
+        source: fileSourceOf(part, at),
+        filename: textOf(part.filename),
+        cache: null,
+        at,
+      };
+    case "input_audio":
+      return audioPart(part.input_audio, `${at}.input_audio`);
   }
   throw cannot(at, "is not supported by this model");
 }
 
+function fileSourceOf({ file_data: data, file_url: url }: JsonObject, at: string): MediaSource {
+  if (typeof url === "string") return mediaSourceOf(url, `${at}.file_url`);
+  const source = typeof data === "string" ? dataSourceOf(data) : null;
+  if (source !== null) return source;
+  throw cannot(`${at}.file_data`, "must be a data URL with base64: this service stores no files");
+}
+
 function outputParts(output: Json | undefined, at: string): ToolResultPart["parts"] {
-  return userParts(output, at).map((part) => {
+  return partsOf(output, at, userPart).map((part) => {
     if (part.kind === "audio") throw cannot(part.at, "must not be a part of a tool's result");
     return part;
   });
 }
 
-function textPart(text: string, at: string): TextPart {
-  return { kind: "text", text, cache: null, at };
-}
-
 function textOnly(part: UserPart): TextPart {
   if (part.kind !== "text") throw cannot(part.at, "must be a text: instructions contain nothing else");
   return part;
-}
-
-function imagePart({ image_url: url, detail }: JsonObject, at: string): ImagePart {
-  if (typeof url !== "string") throw cannot(`${at}.image_url`, "is required: this service stores no files");
-  const source = mediaSourceOf(url, `${at}.image_url`);
-  const asked = typeof detail === "string" && detail !== "auto" ? detail : null;
-  return { kind: "image", source, detail: asked, cache: null, at };
-}
-
-function filePart({ file_data: data, file_url: url, filename }: JsonObject, at: string): FilePart {
-  const name = typeof filename === "string" ? filename : null;
-  if (typeof url === "string") {
-    const source = mediaSourceOf(url, `${at}.file_url`);
-    return { kind: "file", source, filename: name, cache: null, at };
-  }
-  const source = typeof data === "string" ? dataSourceOf(data) : null;
-  if (source === null) {
-    throw cannot(`${at}.file_data`, "must be a data URL with base64: this service stores no files");
-  }
-  return { kind: "file", source, filename: name, cache: null, at };
 }

@@ -1,13 +1,72 @@
-import type { Signature } from "../../conversation/conversation.ts";
-import { asksForEncrypted, EARLY_RESPONSE_SIGNS } from "../../conversation/response-format.ts";
-import { openSignature, sealSignature, type TextSealer } from "../../conversation/sealed-signature.ts";
-import type { AnswerHead, WireRequest } from "../../conversation/wire.ts";
+import { type Conversation, EMPTY_CONVERSATION, type Turn } from "../../conversation/conversation.ts";
+import { EARLY_RESPONSE_SIGNS, ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
+import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
+import type { WireRequest } from "../../conversation/wire.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import type { Sealer } from "../../secrets/sealer.ts";
+import { arrayOf, numberOf, objectOf, textOf } from "../members.ts";
+import {
+  COMMON_NAMES,
+  commonFieldsOf,
+  effortOf,
+  formatOf,
+  otherFieldsOf,
+  textPart,
+} from "../openai-fields.ts";
+import { addTools, ClientTools, readToolChoice } from "./client-tools.ts";
 import { newId } from "./output-items.ts";
-import type { OpenedSignature } from "./read-items.ts";
-import { type ReadResponses, readResponses } from "./read-responses.ts";
-import { repeatedFields } from "./response-fields.ts";
+import { readItems } from "./read-items.ts";
 import { ResponsesWriter } from "./responses-writer.ts";
+
+/** What the Responses API calls the fields of a conversation, where the names differ. */
+const NAMES: Conversation["names"] = {
+  ...COMMON_NAMES,
+  turns: "input",
+  maxTokens: "max_output_tokens",
+  format: "text.format",
+  verbosity: "text.verbosity",
+};
+
+/** Codex sends these to every model that it does not know. */
+const OPTIONAL: Conversation["optional"] = ["parallelToolCalls", "verbosity", "serviceTier"];
+
+/** Fields that a conversation has, that the service decides about, or that say nothing about the answer. */
+const READ = new Set([
+  "background",
+  "client_metadata",
+  "conversation",
+  "include",
+  "input",
+  "instructions",
+  "max_output_tokens",
+  "metadata",
+  "model",
+  "parallel_tool_calls",
+  "previous_response_id",
+  "prompt",
+  "prompt_cache_key",
+  "prompt_cache_options",
+  "prompt_cache_retention",
+  "reasoning",
+  "safety_identifier",
+  "service_tier",
+  "store",
+  "stream",
+  "stream_options",
+  "temperature",
+  "text",
+  "tool_choice",
+  "tools",
+  "top_p",
+  "user",
+]);
+
+/** Values of other fields that ask for nothing special. */
+const NEUTRAL = new Map<string, (value: Json) => boolean>([
+  ["truncation", (value) => value === "disabled"],
+  ["top_logprobs", (value) => value === 0],
+]);
 
 export interface ResponsesOptions {
   readonly stream: boolean;
@@ -17,61 +76,93 @@ export interface ResponsesOptions {
   /** The number of items of earlier responses that the input begins with. */
   readonly firstOwn: number;
   /** Seals what providers want back. */
-  readonly sealer: TextSealer;
+  readonly sealer: Sealer;
   /** What sealed texts are bound to: the account. */
   readonly sealContext: string;
 }
 
-/** The field of a signature that names the call which it belongs to. No provider has it. */
-const CALL_ID = "ostiary_call_id";
-
 /** A request of the Responses API, as `operations/responses-body.ts` has checked it. References to what is stored are resolved. */
 export function responsesRequest(body: JsonBody, options: ResponsesOptions): WireRequest {
-  const { isStored, previousResponseId, firstOwn, sealer, sealContext } = options;
+  const { stream, isStored, previousResponseId, firstOwn, sealer, sealContext } = options;
+  const signatures = signatureSealer(sealer, sealContext);
   const owned = {
     // Responses are stored by their ids, and some upstreams give each response the same one.
     ...(isStored ? { id: newId("resp") } : {}),
     store: isStored,
     previous_response_id: previousResponseId,
   };
-  const open = (sealed: string) => opened(openSignature(sealed, sealer, sealContext));
-  let found: ReadResponses | null = null;
+  let found: ReturnType<typeof readRequest> | null = null;
   const read = () => {
-    found ??= readResponses(body.value, { open, firstOwn });
+    found ??= readRequest(body.value, signatures, firstOwn);
     return found;
-  };
-  const writer = (head: AnswerHead) => {
-    const showsEncrypted = asksForEncrypted(body.value.include);
-    return new ResponsesWriter({
-      head,
-      tools: read().tools,
-      repeated: repeatedFields(body.value),
-      owned,
-      isStreamed: options.stream,
-      showsEncrypted,
-      isSealing: showsEncrypted || isStored,
-      seal: (signature, callId) => sealSignature(withCall(signature, callId), sealer, sealContext),
-    });
   };
   return {
     wire: "responses",
     body,
     owned,
     headers: {},
-    stream: options.stream,
+    stream,
     includeUsage: true,
     early: EARLY_RESPONSE_SIGNS,
     conversation: () => read().conversation,
-    writer,
+    writer: (head) =>
+      new ResponsesWriter({
+        head,
+        tools: read().tools,
+        body: body.value,
+        owned,
+        isStreamed: stream,
+        signatures,
+      }),
   };
 }
 
-function withCall({ provider, fields }: Signature, callId: string | null): Signature {
-  return { provider, fields: callId === null ? fields : { ...fields, [CALL_ID]: callId } };
+/**
+ * Reads a valid request of the Responses API. What only its own upstreams can do is left out and noted, because clients such as Codex
+ * always offer hosted tools.
+ *
+ * @param firstOwn The position of the first item that the request itself has. Those before are of earlier responses.
+ * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
+ */
+function readRequest(body: JsonObject, signatures: SignatureSealer, firstOwn: number) {
+  const tools = new ClientTools();
+  const dropped = addTools(tools, arrayOf(body.tools), "tools");
+  const items = readItems(arrayOf(body.input), { tools, signatures, firstOwn });
+  const toolChoice = readToolChoice(body.tool_choice, tools, dropped.length > 0);
+  const { input, instructions } = body;
+  const text = objectOf(body.text);
+  const { effort: asked, summary } = objectOf(body.reasoning);
+  const effort = effortOf(asked, "reasoning.effort");
+  const conversation: Conversation = {
+    ...EMPTY_CONVERSATION,
+    ...commonFieldsOf(body),
+    turns: [
+      ...turnOf("system", instructions === "" ? null : instructions, "instructions"),
+      ...turnOf("user", input, "input"),
+      ...items.turns,
+    ],
+    tools: tools.definitions,
+    toolChoice,
+    maxTokens: numberOf(body.max_output_tokens),
+    format: formatOf(text.format, text.format, "text.format.type"),
+    // A summary alone does not ask for reasoning.
+    reasoning:
+      effort === null ? null : { effort, budgetTokens: null, summary: textOf(summary), isOptional: true },
+    verbosity: textOf(text.verbosity),
+    names: NAMES,
+    optional: OPTIONAL,
+    ignored: [...ignoredFields(body), ...dropped, ...items.ignored],
+  };
+  return { conversation, tools };
 }
 
-function opened(signature: Signature | null): OpenedSignature | null {
-  if (signature === null) return null;
-  const { [CALL_ID]: callId, ...fields } = signature.fields;
-  return { signature: { provider: signature.provider, fields }, callId: callId ?? null };
+function turnOf(role: "system" | "user", text: Json | undefined, at: string): Turn[] {
+  return typeof text === "string" ? [{ role, parts: [textPart(text, at)] }] : [];
+}
+
+/** Fields without equivalent elsewhere. None of them changes what the model is asked. */
+function ignoredFields(body: JsonObject): readonly string[] {
+  const names = otherFieldsOf(body, READ, NEUTRAL).map(([name]) => name);
+  const hasOther = arrayOf(body.include).some((value) => value !== ENCRYPTED_REASONING);
+  return hasOther ? [...names, "include"] : names;
 }

@@ -1,16 +1,19 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import {
+  asksForEncrypted,
   EARLY_RESPONSE_SIGNS,
   keepaliveEvent,
   responseErrorOf,
   responseEventText,
   responseUsageOf,
 } from "../../conversation/response-format.ts";
+import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Failure } from "../../errors/failure.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { objectOf } from "../members.ts";
 import type { ClientTools } from "./client-tools.ts";
 import {
   type CallItem,
@@ -26,21 +29,14 @@ import {
 export interface ResponsesWriterParts {
   readonly head: AnswerHead;
   readonly tools: ClientTools;
-  /** The members that repeat the request. */
-  readonly repeated: JsonObject;
+  /** The request. */
+  readonly body: JsonObject;
   /** `store`, `previous_response_id`, and the id of a response that is to be stored. */
   readonly owned: JsonObject;
   /** Whether the client gets events, or only the whole response. */
   readonly isStreamed: boolean;
-  /** Whether the client asked for encrypted reasoning. */
-  readonly showsEncrypted: boolean;
-  /** Whether anybody gets what is sealed: the client, or the service itself with a stored response. */
-  readonly isSealing: boolean;
-  /** Seals what a provider wants back. `callId`: with which call; `null`: with the thought. */
-  readonly seal: (signature: Signature, callId: string | null) => string;
+  readonly signatures: SignatureSealer;
 }
-
-type Ending = "completed" | "incomplete" | "failed";
 
 const INCOMPLETE: Readonly<Partial<Record<FinishReason, string>>> = {
   length: "max_output_tokens",
@@ -56,17 +52,20 @@ export class ResponsesWriter implements AnswerWriter {
   readonly #parts: ResponsesWriterParts;
   /** The members that repeat the request as JSON, which three events have. */
   readonly #repeatedText: string;
+  /** Whether the client asked for encrypted reasoning. */
+  readonly #showsEncrypted: boolean;
   readonly #items: OutputItem[] = [];
   readonly #calls = new Map<number, CallItem>();
   readonly #callIds = new Set<string>();
-  #message: MessageItem | null = null;
-  #reasoning: ReasoningItem | null = null;
+  /** The message or thought that is being written. */
+  #said: MessageItem | ReasoningItem | null = null;
   #sequence = 0;
   #reason: FinishReason = "stop";
 
   constructor(parts: ResponsesWriterParts) {
     this.#parts = parts;
-    this.#repeatedText = JSON.stringify(parts.repeated).slice(1, -1);
+    this.#repeatedText = JSON.stringify(repeatedFields(parts.body)).slice(1, -1);
+    this.#showsEncrypted = asksForEncrypted(parts.body.include);
   }
 
   begin(): string {
@@ -82,7 +81,7 @@ export class ResponsesWriter implements AnswerWriter {
       case "refusal":
         return this.#writeMessage(event.kind, event.text);
       case "reasoning":
-        return this.#openReasoning() + (this.#reasoning?.add(event.text) ?? "");
+        return this.#writeReasoning(event.text);
       case "reasoning-end":
         return this.#endReasoning(event.signature);
       case "call":
@@ -93,7 +92,7 @@ export class ResponsesWriter implements AnswerWriter {
         return this.#endCall(event.call, event.signature);
       case "finish":
         this.#reason = event.reason;
-        return this.#closeAll(event.reason in INCOMPLETE ? "incomplete" : "completed");
+        return this.#closeAll(this.#ending);
     }
   }
 
@@ -122,38 +121,50 @@ export class ResponsesWriter implements AnswerWriter {
     return this.#lifecycle("response.failed", state, this.#sequence);
   }
 
-  get #ending(): Ending {
+  get #ending(): "completed" | "incomplete" {
     return this.#reason in INCOMPLETE ? "incomplete" : "completed";
   }
 
   #writeMessage(kind: "text" | "refusal", text: string): string {
     if (text === "") return "";
-    const closed = this.#closeReasoning();
-    if (this.#message !== null) return closed + this.#message.add(kind, text);
-    const message = this.#add((place) => new MessageItem(place));
-    this.#message = message;
-    return closed + message.open() + message.add(kind, text);
+    if (this.#said instanceof MessageItem) return this.#said.add(kind, text);
+    const { item, events } = this.#begin((place) => new MessageItem(place));
+    return events + item.add(kind, text);
   }
 
-  #openReasoning(): string {
-    if (this.#reasoning !== null) return "";
-    const closed = this.#closeMessage();
-    this.#reasoning = this.#add((place) => new ReasoningItem(place, this.#parts.showsEncrypted));
-    return closed + this.#reasoning.open();
+  #writeReasoning(text: string): string {
+    if (this.#said instanceof ReasoningItem) return this.#said.add(text);
+    const { item, events } = this.#begin((place) => new ReasoningItem(place));
+    return events + item.add(text);
   }
 
   #endReasoning(signature: Signature | null): string {
     const encrypted = this.#sealed(signature, null);
+    const thought = this.#said;
+    if (thought instanceof ReasoningItem) {
+      this.#said = null;
+      return thought.end(encrypted);
+    }
     // A thought that the provider does not show, and that nobody sends back, is none.
-    if (this.#reasoning === null && encrypted === null) return "";
-    const opened = this.#openReasoning();
-    const ended = this.#reasoning?.end(encrypted) ?? "";
-    this.#reasoning = null;
-    return opened + ended;
+    return encrypted === null ? "" : this.#closeSaid() + this.#carry(encrypted);
+  }
+
+  /** A thought without text. */
+  #carry(encrypted: string): string {
+    const carrier = this.#add((place) => new ReasoningItem(place));
+    return carrier.open() + carrier.end(encrypted);
+  }
+
+  /** Begins a message or a thought, which ends the one before. */
+  #begin<Item extends MessageItem | ReasoningItem>(create: (place: ItemPlace) => Item) {
+    const closed = this.#closeSaid();
+    const item = this.#add(create);
+    this.#said = item;
+    return { item, events: closed + item.open() };
   }
 
   #beginCall(call: number, id: string, name: string): string {
-    const closed = this.#closeReasoning() + this.#closeMessage();
+    const closed = this.#closeSaid();
     // Clients match results to calls by their ids, and some upstreams give each call the same one.
     const callId = id === "" || this.#callIds.has(id) ? newId("call") : id;
     this.#callIds.add(callId);
@@ -169,38 +180,33 @@ export class ResponsesWriter implements AnswerWriter {
     this.#calls.delete(call);
     const closed = item.close("completed");
     const encrypted = this.#sealed(signature, item.callId);
-    if (encrypted === null) return closed;
-    // A call has no place for what its provider wants back. A thought without text carries it.
-    const carrier = this.#add((place) => new ReasoningItem(place, this.#parts.showsEncrypted));
-    return closed + carrier.open() + carrier.end(encrypted);
+    // A call has no place for what its provider wants back.
+    return encrypted === null ? closed : closed + this.#carry(encrypted);
   }
 
+  /** `null` if nobody gets it: neither the client, nor the service itself with a stored response. */
   #sealed(signature: Signature | null, callId: string | null): string | null {
-    const { isSealing, seal } = this.#parts;
-    return signature === null || !isSealing ? null : seal(signature, callId);
+    const { owned, signatures } = this.#parts;
+    if (signature === null || !(this.#showsEncrypted || owned.store === true)) return null;
+    return signatures.seal({ signature, callId });
   }
 
-  #closeMessage(status: ItemStatus = "completed"): string {
-    const closed = this.#message?.close(status) ?? "";
-    this.#message = null;
-    return closed;
-  }
-
-  #closeReasoning(): string {
-    const closed = this.#reasoning?.close("completed") ?? "";
-    this.#reasoning = null;
-    return closed;
+  #closeSaid(messageStatus: ItemStatus = "completed"): string {
+    const said = this.#said;
+    this.#said = null;
+    return said?.close(said instanceof MessageItem ? messageStatus : "completed") ?? "";
   }
 
   #closeAll(status: ItemStatus): string {
-    let closed = this.#closeReasoning() + this.#closeMessage(status);
+    let closed = this.#closeSaid(status);
     for (const call of this.#calls.values()) closed += call.close(status);
     this.#calls.clear();
     return closed;
   }
 
   #add<Item extends OutputItem>(open: (place: ItemPlace) => Item): Item {
-    const item = open({ index: this.#items.length, emit: (type, fields) => this.#emit(type, fields) });
+    const emit = (type: string, fields: JsonObject) => this.#emit(type, fields);
+    const item = open({ index: this.#items.length, emit, showsEncrypted: this.#showsEncrypted });
     this.#items.push(item);
     return item;
   }
@@ -211,27 +217,26 @@ export class ResponsesWriter implements AnswerWriter {
 
   #ended(usage: Usage | null): JsonObject {
     const reason = INCOMPLETE[this.#reason];
-    const incomplete = reason === undefined ? null : { reason };
-    return this.#state(this.#ending, incomplete, usage === null ? null : responseUsageOf(usage));
+    return {
+      ...this.#state(this.#ending),
+      incomplete_details: reason === undefined ? null : { reason },
+      usage: usage === null ? null : responseUsageOf(usage),
+    };
   }
 
   /** The members of the response that do not repeat the request. */
-  #state(
-    status: "in_progress" | Ending,
-    incomplete: JsonObject | null = null,
-    usage: JsonObject | null = null,
-  ): JsonObject {
-    const { head, owned, showsEncrypted } = this.#parts;
+  #state(status: ItemStatus | "failed"): JsonObject {
+    const { head, owned } = this.#parts;
     return {
       id: `resp_${head.id}`,
       object: "response",
       created_at: head.created,
       status,
       error: null,
-      incomplete_details: incomplete,
+      incomplete_details: null,
       model: head.model,
-      output: status === "in_progress" ? [] : this.#output(showsEncrypted),
-      usage,
+      output: status === "in_progress" ? [] : this.#output(this.#showsEncrypted),
+      usage: null,
       ...owned,
     };
   }
@@ -252,4 +257,29 @@ export class ResponsesWriter implements AnswerWriter {
     const head = `{"type":"${type}","sequence_number":${this.#sequence++}`;
     return responseEventText(type, `${head},${JSON.stringify(fields).slice(1)}`);
   }
+}
+
+/** The members of a response that repeat its request, or the default of what was not asked for. */
+function repeatedFields(body: JsonObject): JsonObject {
+  const text = objectOf(body.text);
+  return {
+    background: false,
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    max_tool_calls: body.max_tool_calls ?? null,
+    metadata: body.metadata ?? {},
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    prompt_cache_key: body.prompt_cache_key ?? null,
+    reasoning: { effort: null, summary: null, ...objectOf(body.reasoning) },
+    safety_identifier: body.safety_identifier ?? null,
+    service_tier: body.service_tier ?? "default",
+    temperature: body.temperature ?? 1,
+    text: { ...text, format: text.format ?? { type: "text" }, verbosity: text.verbosity ?? "medium" },
+    tool_choice: body.tool_choice ?? "auto",
+    tools: body.tools ?? [],
+    top_logprobs: body.top_logprobs ?? 0,
+    top_p: body.top_p ?? 1,
+    truncation: body.truncation ?? "disabled",
+    user: body.user ?? null,
+  };
 }

@@ -3,6 +3,7 @@ import type { AccountDetails } from "../../../api/types.ts";
 import buttonStyles from "../../../components/Button.module.css";
 import { Menu, type MenuAction } from "../../../components/Menu.tsx";
 import { toast } from "../../../components/toast.ts";
+import { ChevronDown } from "../../../icons/icons.ts";
 import { GrantCredit } from "./GrantCredit.tsx";
 import { PlanDialog } from "./PlanDialog.tsx";
 import { Reinstate } from "./Reinstate.tsx";
@@ -48,6 +49,7 @@ export function AccountActions({ account }: { readonly account: AccountDetails }
         trigger={(trigger) => (
           <button type="button" className={buttonStyles.button} {...trigger}>
             Actions
+            <ChevronDown size={16} aria-hidden="true" />
           </button>
         )}
       />

@@ -15,7 +15,7 @@ export function CreditHistory({ account: { id } }: { readonly account: AccountDe
     <Paged query={query} what="changes">
       {query.isSuccess && actions.length === 0 ? (
         <p className={textStyles.quiet}>
-          No operator has granted or deducted credit. The usage tab has what requests cost.
+          No operator has granted or deducted credit. The Usage tab shows what requests cost.
         </p>
       ) : null}
       {actions.length > 0 ? <ActionTable actions={actions} of="account" /> : null}

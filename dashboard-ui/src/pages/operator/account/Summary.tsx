@@ -8,6 +8,7 @@ import listsStyles from "../../../components/lists.module.css";
 import panelStyles from "../../../components/Panel.module.css";
 import textStyles from "../../../components/text.module.css";
 import { LastRequest } from "../LastRequest.tsx";
+import { planLabel } from "../plans.ts";
 import { StateBadge } from "../StateBadge.tsx";
 import styles from "./Summary.module.css";
 
@@ -27,7 +28,7 @@ export function Summary({ account }: { readonly account: AccountDetails }) {
         <Fact name="State">
           <StateBadge state={account.state} />
         </Fact>
-        <Fact name="Plan">{account.plan}</Fact>
+        <Fact name="Plan">{planLabel(account.plan)}</Fact>
         <Fact name="Requests, 30 days">{formatCount(account.recentRequests)}</Fact>
         <Fact name="Cost, 30 days">{formatUsdRoughly(account.recentCostNanoUsd)}</Fact>
         <Fact name="Active keys">{formatCount(account.activeKeys)}</Fact>
@@ -42,7 +43,7 @@ export function Summary({ account }: { readonly account: AccountDetails }) {
         <span>
           <span className={textStyles.quiet}>ID</span> <code>{id}</code>
         </span>
-        <CopyButton text={id} what="ID" />
+        <CopyButton short text={id} what="ID" />
         <Link to="/operator/security" search={{ accountId: id }}>
           Security events
         </Link>

@@ -4,6 +4,7 @@ import { type Column, DataTable } from "../../../components/DataTable.tsx";
 import { formatCount, formatDate, formatUsdRoughly } from "../../../components/format.ts";
 import textStyles from "../../../components/text.module.css";
 import { LastRequest } from "../LastRequest.tsx";
+import { planLabel } from "../plans.ts";
 import { StateBadge } from "../StateBadge.tsx";
 import type { AccountsSearch } from "../search.ts";
 import styles from "./AccountTable.module.css";
@@ -24,7 +25,7 @@ const columnsFor = (
       </span>
     ),
   },
-  { label: "Plan", cell: ({ plan }) => plan },
+  { label: "Plan", cell: ({ plan }) => planLabel(plan) },
   { label: "State", cell: ({ state }) => <StateBadge state={state} /> },
   { label: "Active keys", kind: "number", cell: ({ activeKeys }) => formatCount(activeKeys) },
   { label: "Balance", kind: "number", cell: ({ balanceNanoUsd }) => formatUsdRoughly(balanceNanoUsd) },

@@ -80,7 +80,8 @@ function ModelName({ model }: { readonly model: CatalogModel }) {
     <span className={textStyles.pair}>
       <code className={catalogStyles.modelName}>{id}</code>
       <span className={textStyles.small}>
-        by {ownedBy} · {modalities.input.join(", ")} to {modalities.output.join(", ")}
+        {ownedBy === "unknown" ? "" : `by ${ownedBy} · `}
+        {modalities.input.join(", ")} to {modalities.output.join(", ")}
         {aliases.length === 0 ? "" : ` · also ${aliases.join(", ")}`}
       </span>
     </span>

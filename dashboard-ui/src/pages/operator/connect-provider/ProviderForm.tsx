@@ -3,6 +3,7 @@ import { type SubmitEvent, useState } from "react";
 import { client } from "../../../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
 import { Button } from "../../../components/Button.tsx";
+import { classes } from "../../../components/classes.ts";
 import { Field } from "../../../components/Field.tsx";
 import formStyles from "../../../components/form.module.css";
 import { Notice } from "../../../components/Notice.tsx";
@@ -41,7 +42,7 @@ export function ProviderForm({ provider }: { readonly provider: Provider }) {
     <>
       <section className={panelStyles.panel} aria-labelledby="check">
         <h2 id="check">1. Check the credential</h2>
-        <form onSubmit={submit} className={formStyles.form}>
+        <form onSubmit={submit} className={classes(formStyles.form, formStyles.medium)}>
           <Field
             label="Base URL"
             required

@@ -33,7 +33,7 @@ export function UpstreamCharts({ period }: { readonly period: Period }) {
               <UpstreamPanel key={history.upstream} history={history} period={period} />
             ))}
             <p className={textStyles.small}>
-              Latency is of successful requests: half of them took no longer than p50, 95% no longer than p95.
+              Latency of successful requests. Half of them took at most p50, 95% took at most p95.
               {measuredSince === null
                 ? ""
                 : ` Measured since ${formatDateTime(measuredSince)}: the latest ${formatCount(20_000)} requests.`}
@@ -97,7 +97,6 @@ function RateChart({ upstream, figures, period }: FigureProps) {
           kind="line"
           {...timesOf(period)}
           series={[{ label: "Error rate", values: figures.errorRates }]}
-          isNamed
           format={formatShare}
           onPick={(part) => pick(part, { status: "error" })}
         />
@@ -111,17 +110,21 @@ function LatencyChart({ upstream, figures, period }: FigureProps) {
   return (
     <div>
       <h4>Latency</h4>
-      <Chart
-        label={`Latency of ${upstream}, ${period.words}`}
-        kind="line"
-        {...timesOf(period)}
-        series={[
-          { label: "p50", values: figures.p50 },
-          { label: "p95", values: figures.p95 },
-        ]}
-        format={(value) => formatDuration(Math.round(value))}
-        onPick={(part) => pick(part, {})}
-      />
+      {figures.p50.every((value) => value === null) ? (
+        <p className={textStyles.quiet}>No successful requests.</p>
+      ) : (
+        <Chart
+          label={`Latency of ${upstream}, ${period.words}`}
+          kind="line"
+          {...timesOf(period)}
+          series={[
+            { label: "p50", values: figures.p50 },
+            { label: "p95", values: figures.p95 },
+          ]}
+          format={(value) => formatDuration(Math.round(value))}
+          onPick={(part) => pick(part, {})}
+        />
+      )}
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { formatCount, formatExactTime } from "../../../components/format.ts";
 import { Pair } from "../../../components/Pair.tsx";
 import textStyles from "../../../components/text.module.css";
 import { Dialect } from "../Dialect.tsx";
+import { HEALTH } from "./health.ts";
 import { TestUpstream } from "./TestUpstream.tsx";
 import styles from "./UpstreamTable.module.css";
 
@@ -13,17 +14,6 @@ interface UpstreamTableProps {
   /** The catalog's upstreams by name. */
   readonly described: ReadonlyMap<string, CatalogUpstream>;
 }
-
-const BREAKERS: Readonly<
-  Record<
-    UpstreamHealth["breaker"],
-    { readonly tone: "good" | "bad" | "warning"; readonly label: string; readonly note: string }
-  >
-> = {
-  closed: { tone: "good", label: "Healthy", note: "accepts requests" },
-  open: { tone: "bad", label: "Down", note: "paused after failures" },
-  "half-open": { tone: "warning", label: "Recovering", note: "testing" },
-};
 
 /** Upstreams with their health. */
 export function UpstreamTable({ upstreams, described }: UpstreamTableProps) {
@@ -48,7 +38,7 @@ function columnsFor(described: UpstreamTableProps["described"]): readonly Column
         return <Pair first={name}>{upstream === undefined ? null : <Dialect upstream={upstream} />}</Pair>;
       },
     },
-    { label: "Health", cell: ({ breaker }) => <Health {...BREAKERS[breaker]} /> },
+    { label: "Health", cell: ({ breaker }) => <Health breaker={breaker} /> },
     {
       label: "In flight",
       kind: "number",
@@ -73,7 +63,8 @@ function columnsFor(described: UpstreamTableProps["described"]): readonly Column
   ];
 }
 
-function Health({ tone, label, note }: (typeof BREAKERS)["open"]) {
+function Health({ breaker }: Pick<UpstreamHealth, "breaker">) {
+  const { tone, label, note } = HEALTH[breaker];
   return <Pair first={<Badge tone={tone}>{label}</Badge>}>{note}</Pair>;
 }
 

@@ -1,0 +1,112 @@
+import {
+  type AudioPart,
+  type Conversation,
+  cannot,
+  EFFORTS,
+  type Effort,
+  type ImagePart,
+  type MediaSource,
+  type OutputFormat,
+  type TextPart,
+  type Tool,
+} from "../conversation/conversation.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
+import { booleanOf, numberOf, objectOf, textOf } from "./members.ts";
+
+/** What Chat Completions and the Responses API call the fields of {@link commonFieldsOf}, where the names differ. */
+export const COMMON_NAMES: Conversation["names"] = {
+  topP: "top_p",
+  toolChoice: "tool_choice",
+  parallelToolCalls: "parallel_tool_calls",
+  serviceTier: "service_tier",
+  promptCacheKey: "prompt_cache_key",
+};
+
+/** The fields that Chat Completions and the Responses API have alike. */
+export function commonFieldsOf(body: JsonObject) {
+  return {
+    parallelToolCalls: booleanOf(body.parallel_tool_calls),
+    temperature: numberOf(body.temperature),
+    topP: numberOf(body.top_p),
+    serviceTier: textOf(body.service_tier),
+    promptCacheKey: textOf(body.prompt_cache_key),
+    user: textOf(body.safety_identifier) ?? textOf(body.user),
+    metadata: isJsonObject(body.metadata) ? body.metadata : null,
+  };
+}
+
+/** The fields that are not among those that are read, and ask for something. `neutral`: values that ask for nothing special. */
+export function otherFieldsOf(
+  body: JsonObject,
+  read: ReadonlySet<string>,
+  neutral: ReadonlyMap<string, (value: Json) => boolean>,
+): [string, Json][] {
+  return Object.entries(body).filter((field): field is [string, Json] => {
+    const [name, value] = field;
+    return value !== undefined && value !== null && !read.has(name) && neutral.get(name)?.(value) !== true;
+  });
+}
+
+export function functionOf({ description, parameters, strict }: JsonObject): Omit<Tool, "name"> {
+  return {
+    description: textOf(description),
+    parameters: isJsonObject(parameters) ? parameters : null,
+    strict: booleanOf(strict),
+    cache: null,
+  };
+}
+
+/** `schema`: what a format of type `json_schema` says of its schema. */
+export function formatOf(
+  format: Json | undefined,
+  schema: Json | undefined,
+  at: string,
+): OutputFormat | null {
+  if (!isJsonObject(format)) return null;
+  if (format.type === "text") return { kind: "text" };
+  if (format.type === "json_object") return { kind: "json" };
+  if (format.type !== "json_schema" || !isJsonObject(schema)) {
+    throw cannot(at, "must be text, json_object or json_schema");
+  }
+  return {
+    kind: "schema",
+    name: textOf(schema.name),
+    description: textOf(schema.description),
+    schema: isJsonObject(schema.schema) ? schema.schema : null,
+    strict: booleanOf(schema.strict),
+  };
+}
+
+export function effortOf(value: Json | undefined, at: string): Effort | null {
+  if (value === undefined || value === null) return null;
+  const effort = EFFORTS.find((known) => known === value);
+  if (effort === undefined) throw cannot(at, `must be one of ${EFFORTS.join(", ")} for this model`);
+  return effort;
+}
+
+/** The parts of a message. A text is one part; `read` reads the elements of an array. */
+export function partsOf<Part>(
+  content: Json | undefined,
+  at: string,
+  read: (part: Json, at: string) => Part,
+): (Part | TextPart)[] {
+  if (typeof content === "string") return [textPart(content, at)];
+  if (!Array.isArray(content)) throw cannot(at, "must be a text, or an array of parts");
+  return content.map((part: Json, index) => read(part, `${at}.${index}`));
+}
+
+export function textPart(text: string, at: string): TextPart {
+  return { kind: "text", text, cache: null, at };
+}
+
+export function imagePart(source: MediaSource, detail: Json | undefined, at: string): ImagePart {
+  return { kind: "image", source, detail: detail === "auto" ? null : textOf(detail), cache: null, at };
+}
+
+export function audioPart(audio: Json | undefined, at: string): AudioPart {
+  const { data, format } = objectOf(audio);
+  if (typeof data !== "string" || (format !== "wav" && format !== "mp3")) {
+    throw cannot(at, "must have base64 data, and wav or mp3 as its format");
+  }
+  return { kind: "audio", data, format, cache: null, at };
+}

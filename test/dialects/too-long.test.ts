@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { messagesErrorOf } from "../../server/src/errors/messages-error.ts";
+import { UpstreamRefused } from "../../server/src/upstream/dialect.ts";
+import { chat, messages, replayVendor, respond, upstreamOf } from "./dialect.ts";
+
+const vendor = replayVendor(/https:\/\/models\.example\/v1\//);
+const baseUrl = "https://models.example/v1";
+const MESSAGES = [{ role: "user", content: "hi" }];
+
+describe("a prompt that is too long for its model", () => {
+  it.each([
+    [
+      "google",
+      400,
+      "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).",
+    ],
+    [
+      "openai",
+      400,
+      "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
+    ],
+    ["openai", 400, "The decoder prompt (length 9) is longer than the maximum model length of 8."],
+    ["openai", 400, "the request exceeds the available context size, try increasing it"],
+    ["openai", 400, "This model's maximum prompt length is 131072 but the request contains 140000 tokens."],
+    ["openai", 422, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"],
+    ["anthropic", 400, "prompt is too long: 210000 tokens > 200000 maximum"],
+  ])("is told as such by %s with %i: %s", async (dialect, status, message) => {
+    const upstream = upstreamOf(dialect, { baseUrl });
+    vendor.answers(status, { error: { type: "invalid_request_error", message, code: status } });
+    const failure = { code: "context_length_exceeded", message };
+    await expect(chat(upstream, "m", { messages: MESSAGES })).rejects.toMatchObject({ status, failure });
+    await expect(respond(upstream, "m", { input: "hi" })).rejects.toMatchObject({ failure });
+    const refused: unknown = await messages(upstream, "m", { messages: MESSAGES, max_tokens: 9 }).catch(
+      (thrown) => thrown,
+    );
+    if (!(refused instanceof UpstreamRefused)) throw new Error("it was not refused");
+    // Claude Code looks for these words.
+    expect(messagesErrorOf(refused.failure).error.message).toMatch(/^prompt is too long: /);
+  });
+
+  it.each([
+    [400, "messages: at least one message is required"],
+    [400, "'max_tokens' is too large: 9000. This model's maximum context length is 8192 tokens."],
+    // Claude Code asks for a shorter answer then.
+    [400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"],
+    [429, "You exceeded the maximum number of tokens allowed per minute."],
+    [500, "The context window could not be loaded."],
+  ])("is not what another refusal is taken for: %i %s", async (status, message) => {
+    vendor.answers(status, { error: { message } });
+    const refused: unknown = await chat(upstreamOf("openai", { baseUrl }), "m", { messages: MESSAGES }).catch(
+      (thrown) => thrown,
+    );
+    expect(refused).toMatchObject({ failure: { code: expect.not.stringContaining("context") } });
+  });
+});
