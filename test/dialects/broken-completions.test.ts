@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { messages, replayVendor, respond, streamText, upstreamOf, whole } from "./dialect.ts";
+import { chat, chunks, messages, replayVendor, respond, streamText, upstreamOf, whole } from "./dialect.ts";
 
 // Chat completions that servers should not give, and what a client of the Messages API is told then.
 const other = replayVendor("https://models.example/v1/chat/completions");
@@ -46,6 +46,13 @@ describe("a chat completion for a client of Anthropic", () => {
     expect(new Set(content.map(({ id }: { id: string }) => id)).size).toBe(2);
   });
 
+  it("is a failure if what its provider wants back is nested too deeply to be written", async () => {
+    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    const call = { ...called("{}"), extra_content: { google: "DEEP" } };
+    other.streams(JSON.stringify(completion([call])).replace('"DEEP"', deep));
+    await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(MALFORMED);
+  });
+
   it("ends its turn if the server tells of calls that it has not made", async () => {
     other.answers(200, completion([], "no call"));
     expect(await whole(messages(openai, "m", MESSAGE))).toMatchObject({
@@ -57,6 +64,29 @@ describe("a chat completion for a client of Anthropic", () => {
   it("is a failure if a call has no name", async () => {
     other.answers(200, completion([{ id: "a", type: "function", function: { name: "", arguments: "{}" } }]));
     await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(MALFORMED);
+  });
+});
+
+describe("a stream of chat completion chunks", () => {
+  it("is malformed if a text is nested too deeply, after the chunks before it", async () => {
+    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    const chunkOf = (content: string) =>
+      `data: {"model":"m","choices":[{"index":0,"delta":{"content":${content}}}]}\n\n`;
+    other.streams(chunkOf('"first"') + chunkOf('"second"') + chunkOf(deep));
+    const answer = await chat(openai, "m", { ...MESSAGE, stream: true });
+    if (answer.kind !== "stream") throw new Error("not a stream");
+    let text = "";
+    await expect(
+      (async () => {
+        for await (const piece of answer.events) text += piece;
+      })(),
+    ).rejects.toMatchObject(MALFORMED);
+    expect(text).toContain("second");
+  });
+
+  it("is a failure if it tells an error", async () => {
+    other.streams('data: {"error":{"message":"no"}}\n\n');
+    await expect(chunks(chat(openai, "m", { ...MESSAGE, stream: true }))).rejects.toMatchObject(MALFORMED);
   });
 });
 

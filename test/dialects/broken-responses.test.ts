@@ -4,10 +4,11 @@ import { Failure } from "../../server/src/errors/failure.ts";
 import { Gateway } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
+import type { WireAnswer } from "../../server/src/upstream/dialect.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { responsesRequest } from "../../server/src/wire/responses/responses-request.ts";
 import { FetchTransport } from "../fixtures/fetch-transport.ts";
-import { CREDENTIAL, chat, replayVendor, respond, streamText, upstreamOf, whole } from "./dialect.ts";
+import { CREDENTIAL, chat, chunks, replayVendor, respond, streamText, upstreamOf, whole } from "./dialect.ts";
 
 // Responses that upstreams should not give, and what a client is told then.
 const vendor = replayVendor("https://models.example/v1/responses");
@@ -65,6 +66,11 @@ async function textOf(request: object): Promise<string> {
     return text + answer.signs.failure(new Failure("upstream_error", "broken"));
   }
   return text + answer.last(answer.usage() ?? { promptTokens: 7, completionTokens: 3, cachedTokens: 0 }, {});
+}
+
+async function drained(answer: WireAnswer): Promise<void> {
+  if (answer.kind !== "stream") throw new Error("not a stream");
+  for await (const _ of answer.events);
 }
 
 const lastOf = (text: string) => JSON.parse(/data: (.*)\n\n$/.exec(text)?.[1] ?? "null");
@@ -183,6 +189,31 @@ describe("a response of an upstream", () => {
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
     vendor.streams(JSON.stringify(response({ extra: "DEEP" })).replace('"DEEP"', deep));
     await expect(respond(upstream, "inner", { input: "x" })).rejects.toMatchObject(MALFORMED);
+  });
+});
+
+describe("an upstream's response that is nested too deeply to be written again", () => {
+  const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+  const deepened = (text: string) => text.replace('"DEEP"', deep);
+  const chatStream = () => chunks(chat(upstream, "inner", { messages: [], stream: true }));
+
+  it("is malformed if that is its error, forwarded and translated", async () => {
+    const failure = { type: "error", code: "x", message: "DEEP" };
+    vendor.streams(deepened(events(CREATED, failure)));
+    const answer = await respond(upstream, "inner", { input: "x", stream: true });
+    await expect(drained(answer)).rejects.toMatchObject(MALFORMED);
+    vendor.streams(deepened(events(failure)));
+    await expect(chatStream()).rejects.toMatchObject(MALFORMED);
+    vendor.streams(deepened(JSON.stringify(response({ status: "failed", error: failure }))));
+    await expect(chat(upstream, "inner", { messages: [] })).rejects.toMatchObject(MALFORMED);
+  });
+
+  it("is malformed if that is an item, and its stream tells so", async () => {
+    vendor.streams(deepened(events(CREATED, { ...DONE, item: { ...ITEM, content: "DEEP" } })));
+    const answer = await respond(upstream, "inner", { input: "x", stream: true });
+    await expect(drained(answer)).rejects.toMatchObject(MALFORMED);
+    if (answer.kind !== "stream") throw new Error("not a stream");
+    expect(answer.signs.failure(new Failure("upstream_error", "broken"))).toContain("response.failed");
   });
 });
 

@@ -7,7 +7,7 @@ import {
   EMPTY_CONVERSATION,
   type Turn,
 } from "../../server/src/conversation/conversation.ts";
-import { googleDialect } from "../../server/src/upstream/google/google-dialect.ts";
+import { googleDialect } from "../../server/src/upstream/google/index.ts";
 import type { TransportRequest } from "../../server/src/upstream/transport.ts";
 import { upstreamOf } from "./dialect.ts";
 import { answered, optionsOf, writtenByPackage } from "./google-package.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readMessagesUsage } from "../../server/src/upstream/anthropic/usage.ts";
-import { readUsage } from "../../server/src/upstream/openai/usage.ts";
-import { readResponsesUsage } from "../../server/src/upstream/openai-responses/usage.ts";
+import { readResponsesUsage, readUsage } from "../../server/src/upstream/openai/usage.ts";
 
 const IMPLAUSIBLE = [-1, 1.5, "7", Number.NaN, 1e10, {}, true];
 

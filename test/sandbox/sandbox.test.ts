@@ -224,6 +224,50 @@ describe("the sandbox's JSON by a schema", () => {
     expect(verdict.error?.issues, JSON.stringify(value)).toBeUndefined();
   });
 
+  it("takes a format that it does not know, and required properties that are not described", async () => {
+    const schema = {
+      type: "object",
+      properties: {
+        a: { type: "string", format: "constructor" },
+        b: { type: "string", format: "__proto__" },
+      },
+      required: ["a", "b", "constructor"],
+    };
+    const answer = await whole({
+      response_format: { type: "json_schema", json_schema: { name: "x", schema } },
+    });
+    expect(JSON.parse(answer.choices[0].message.content)).toEqual({
+      a: "one two three",
+      b: "one two three",
+      constructor: "one two three",
+    });
+    const root = { type: "string", format: "constructor" };
+    const text = await whole({
+      response_format: { type: "json_schema", json_schema: { name: "x", schema: root } },
+    });
+    expect(text.choices[0].message.content).toBe('"one two three"');
+  });
+
+  it.each([
+    ["arrays of arrays", { type: "array", minItems: 1_000, items: { type: "array", minItems: 1_000 } }],
+    ["long texts", { type: "array", minItems: 1_000, items: { type: "string", minLength: 100_000 } }],
+    ["long constants", { type: "array", minItems: 1_000, items: { const: "x".repeat(10_000) } }],
+    [
+      "properties that contain themselves",
+      {
+        type: "object",
+        properties: { a: { $ref: "#" }, b: { $ref: "#" }, c: { $ref: "#" } },
+        required: ["a", "b", "c"],
+      },
+    ],
+  ])("is bounded where a schema asks for %s", async (_, parameters) => {
+    const tools = [{ type: "function", function: { name: "f", parameters } }];
+    const { choices } = await whole({ tools, tool_choice: "required" });
+    const input: string = choices[0].message.tool_calls[0].function.arguments;
+    expect(JSON.parse(input)).toBeTypeOf("object");
+    expect(input.length).toBeLessThan(2_000_000);
+  });
+
   it("is an object when any object is allowed", async () => {
     const answer = await whole({ response_format: { type: "json_object" } });
     expect(JSON.parse(answer.choices[0].message.content)).toBeTypeOf("object");
@@ -241,6 +285,11 @@ describe("a special request to the sandbox", () => {
     const response = await send(fields);
     expect(response.status).toBe(status);
     expect(JSON.parse(await text(fields)).error.param).toBe(param);
+  });
+
+  it("is refused if a stop sequence is too long to be compared with each piece of a text", async () => {
+    expect((await send({ stop: "x".repeat(1_000) })).status).toBe(200);
+    expect(JSON.parse(await text({ stop: ["x".repeat(1_001)] })).error.param).toBe("stop");
   });
 
   it("simulates statuses, delays, cuts and missing usage", async () => {

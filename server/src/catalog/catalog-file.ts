@@ -4,7 +4,6 @@ import {
   DEFAULT_MAX_CONCURRENCY,
   DEFAULT_TIMEOUTS,
   MODALITIES,
-  TEXT_ONLY,
   type Upstream,
 } from "./catalog.ts";
 import { nanoUsdOf } from "./prices.ts";
@@ -24,23 +23,12 @@ const usd = z.union([z.string(), z.number()]).transform((value, context) => {
 
 const baseUrl = z.string().transform((value, context) => {
   const url = URL.canParse(value) ? new URL(value) : null;
-  if (
-    url !== null &&
-    (url.protocol === "https:" || url.protocol === "http:") &&
-    url.search === "" &&
-    url.hash === ""
-  ) {
-    if (url.username === "" && url.password === "") return value.replace(/\/+$/, "");
-    context.addIssue({
-      code: "custom",
-      message: "must not contain a user name or password: use credentialEnv",
-    });
-    return z.NEVER;
-  }
-  context.addIssue({
-    code: "custom",
-    message: "must be an http(s) URL without query, such as https://api.example.com/v1",
-  });
+  const isHttp = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "";
+  if (isHttp && url.username === "" && url.password === "") return value.replace(/\/+$/, "");
+  const message = isHttp
+    ? "must not contain a user name or password: use credentialEnv"
+    : "must be an http(s) URL without query, such as https://api.example.com/v1";
+  context.addIssue({ code: "custom", message });
   return z.NEVER;
 });
 
@@ -59,16 +47,14 @@ const breaker = z
   })
   .default(DEFAULT_BREAKER);
 
-/** Settings that dialects share. */
+/** The settings of upstreams that are reached over HTTP. */
 export const UPSTREAM_SETTINGS = {
   baseUrl,
+  credentialEnv: z.string().min(1).optional(),
+  credentialFile: z.string().min(1).optional(),
   timeouts,
-  credential: {
-    credentialEnv: z.string().min(1).optional(),
-    credentialFile: z.string().min(1).optional(),
-  },
-  /** Timeouts, maximum concurrency and circuit breaker. */
-  limits: { timeouts, maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY), breaker },
+  maxConcurrency: positive.default(DEFAULT_MAX_CONCURRENCY),
+  breaker,
 };
 
 /** The part of a dialect that the catalog uses. */
@@ -91,6 +77,7 @@ export interface UpstreamEntry
   readonly credentialFile?: string;
   readonly [own: string]: unknown;
 }
+
 const modelName = z
   .string()
   .min(1)
@@ -120,10 +107,9 @@ const model = z.strictObject({
   ownedBy: z.string().min(1).default("unknown"),
   contextTokens: positive.optional(),
   maxOutputTokens: positive.optional(),
-  modalities: z.strictObject({ input: modalities, output: modalities }).default({
-    input: [...TEXT_ONLY.input],
-    output: [...TEXT_ONLY.output],
-  }),
+  modalities: z
+    .strictObject({ input: modalities, output: modalities })
+    .default({ input: ["text"], output: ["text"] }),
   prices: prices.optional(),
   routes: z
     .array(

@@ -91,7 +91,6 @@ export interface BreakerSettings {
 }
 
 export const DEFAULT_BREAKER: BreakerSettings = { failures: 5, openMs: 2_000 };
-
 export const DEFAULT_TIMEOUTS: TransportTimeouts = {
   connectMs: 5_000,
   firstByteMs: 120_000,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Catalog, CatalogModel, Upstream } from "./catalog.ts";
+import { type Catalog, type CatalogModel, catalogOf, type Upstream } from "./catalog.ts";
 import { CatalogError, type CatalogSource, loadCatalog } from "./load.ts";
 
 /** A catalog that can be replaced at run time. Running requests keep the models that they have found. */
@@ -31,12 +31,7 @@ export class LiveCatalog implements Catalog {
       ...model,
       created: this.#created.get(model.id) ?? model.created,
     }));
-    const byId = new Map(models.map((model) => [model.id, model]));
-    this.#current = {
-      models,
-      upstreams: next.upstreams,
-      find: (name) => byId.get(next.find(name)?.id ?? "") ?? null,
-    };
+    this.#current = catalogOf(models, [...next.upstreams.values()]);
   }
 
   #remember({ models }: Catalog): void {

@@ -54,15 +54,14 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
     const dialect = source.dialects.find((one) => one.name === entry.dialect);
     if (dialect === undefined) continue;
     const credential = await readCredential(entry, source);
-    const isWrong = typeof credential === "string";
-    const upstream = upstreamOf(name, entry, dialect, isWrong ? null : credential);
-    if (isWrong) problems.push(`upstreams.${name}.${credential}`);
-    upstreams.push(upstream);
+    if (typeof credential === "string") problems.push(`upstreams.${name}.${credential}`);
+    else upstreams.push(upstreamOf(name, entry, dialect, credential));
   }
   if (problems.length > 0) throw new CatalogError(problems.map((problem) => `${source.path}: ${problem}`));
   const created = Math.floor(source.now().getTime() / 1000);
+  const simulated = new Set(upstreams.filter(({ isSandbox }) => isSandbox).map(({ name }) => name));
   return catalogOf(
-    file.models.map((model) => modelOf(model, upstreams, created)),
+    file.models.map((model) => modelOf(model, simulated, created)),
     upstreams,
   );
 }
@@ -136,15 +135,13 @@ async function readCredential(
       ? `credentialEnv: the variable ${credentialEnv} is not set`
       : checked(value, "credentialEnv");
   }
-  if (credentialFile !== undefined) {
-    try {
-      const value = (await source.readFile(credentialFile)).trim();
-      return value === "" ? `credentialFile: ${credentialFile} is empty` : checked(value, "credentialFile");
-    } catch {
-      return `credentialFile: ${credentialFile} cannot be read`;
-    }
+  if (credentialFile === undefined) return null;
+  try {
+    const value = (await source.readFile(credentialFile)).trim();
+    return value === "" ? `credentialFile: ${credentialFile} is empty` : checked(value, "credentialFile");
+  } catch {
+    return `credentialFile: ${credentialFile} cannot be read`;
   }
-  return null;
 }
 
 /** A value that is not valid in a header would fail every request, with a message that might quote it. */
@@ -170,41 +167,24 @@ function upstreamOf(
     credentialFile: __,
     ...settings
   } = entry;
-  return {
-    name,
-    dialect,
-    settings,
-    isSandbox,
-    baseUrl,
-    credential,
-    timeouts,
-    maxConcurrency,
-    breaker,
-    ...fixed,
-  };
+  const limits = { timeouts, maxConcurrency, breaker };
+  return { name, dialect, settings, isSandbox, baseUrl, credential, ...limits, ...fixed };
 }
 
+/** @param simulated The names of the sandbox's upstreams. */
 function modelOf(
-  model: CatalogFile["models"][number],
-  upstreams: readonly Upstream[],
+  { contextTokens, maxOutputTokens, prices, routes, ...model }: CatalogFile["models"][number],
+  simulated: ReadonlySet<string>,
   created: number,
 ): CatalogModel {
-  const simulated = new Set(upstreams.filter(({ isSandbox }) => isSandbox).map(({ name }) => name));
   return {
-    id: model.id,
-    aliases: model.aliases,
-    ownedBy: model.ownedBy,
+    ...model,
     created,
-    sandbox: model.routes.every((route) => simulated.has(route.upstream)),
-    contextTokens: model.contextTokens ?? null,
-    maxOutputTokens: model.maxOutputTokens ?? null,
-    modalities: model.modalities,
-    prices: model.prices === undefined ? null : pricesOf(model.prices),
-    routes: model.routes.map((route) => ({
-      upstream: route.upstream,
-      model: route.model ?? model.id,
-      weight: route.weight,
-    })),
+    sandbox: routes.every((route) => simulated.has(route.upstream)),
+    contextTokens: contextTokens ?? null,
+    maxOutputTokens: maxOutputTokens ?? null,
+    prices: prices === undefined ? null : pricesOf(prices),
+    routes: routes.map((route) => ({ ...route, model: route.model ?? model.id })),
   };
 }
 

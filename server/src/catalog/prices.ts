@@ -55,6 +55,21 @@ export function withDefaultPrices(given: GivenPrices): ModelPrices {
   };
 }
 
+/** The parts of a total that have a price of their own, in the order in which they are charged. */
+type Parts = readonly (readonly [part: keyof Usage, price: keyof ModelPrices])[];
+const PROMPT_PARTS: Parts = [
+  ["cachedTokens", "cachedInputNanoUsdPerMTok"],
+  ["cacheWrite1hTokens", "cacheWrite1hNanoUsdPerMTok"],
+  ["cacheWriteTokens", "cacheWriteNanoUsdPerMTok"],
+  ["audioPromptTokens", "audioInputNanoUsdPerMTok"],
+  ["imagePromptTokens", "imageInputNanoUsdPerMTok"],
+];
+const COMPLETION_PARTS: Parts = [
+  ["reasoningTokens", "reasoningNanoUsdPerMTok"],
+  ["audioCompletionTokens", "audioOutputNanoUsdPerMTok"],
+  ["imageCompletionTokens", "imageOutputNanoUsdPerMTok"],
+];
+
 /**
  * What tokens cost, in nano-USD, rounded up to a whole one.
  *
@@ -65,42 +80,20 @@ export function withDefaultPrices(given: GivenPrices): ModelPrices {
  * @param images The number of images in the prompt.
  */
 export function costOf(tokens: Usage, images: number, prices: ModelPrices): bigint {
-  const cost = costOfPrompt(tokens, prices) + costOfCompletion(tokens, prices);
-  return perMTok(cost) + times(images, prices.imageNanoUsd);
-}
-
-/** In millionths of a nano-USD. */
-function costOfPrompt(tokens: Usage, prices: ModelPrices): bigint {
-  let rest = tokens.promptTokens;
-  const charge = (part: number | undefined, price: bigint) => {
-    const charged = Math.min(part ?? 0, rest);
-    rest -= charged;
-    return times(charged, price);
+  /** In millionths of a nano-USD. */
+  const charged = (total: number, parts: Parts, price: bigint) => {
+    let rest = total;
+    let cost = 0n;
+    for (const [part, partPrice] of parts) {
+      const count = Math.min(tokens[part] ?? 0, rest);
+      rest -= count;
+      cost += times(count, prices[partPrice]);
+    }
+    return cost + times(rest, price);
   };
-  return (
-    charge(tokens.cachedTokens, prices.cachedInputNanoUsdPerMTok) +
-    charge(tokens.cacheWrite1hTokens, prices.cacheWrite1hNanoUsdPerMTok) +
-    charge(tokens.cacheWriteTokens, prices.cacheWriteNanoUsdPerMTok) +
-    charge(tokens.audioPromptTokens, prices.audioInputNanoUsdPerMTok) +
-    charge(tokens.imagePromptTokens, prices.imageInputNanoUsdPerMTok) +
-    times(rest, prices.inputNanoUsdPerMTok)
-  );
-}
-
-/** In millionths of a nano-USD. */
-function costOfCompletion(tokens: Usage, prices: ModelPrices): bigint {
-  let rest = tokens.completionTokens;
-  const charge = (part: number | undefined, price: bigint) => {
-    const charged = Math.min(part ?? 0, rest);
-    rest -= charged;
-    return times(charged, price);
-  };
-  return (
-    charge(tokens.reasoningTokens, prices.reasoningNanoUsdPerMTok) +
-    charge(tokens.audioCompletionTokens, prices.audioOutputNanoUsdPerMTok) +
-    charge(tokens.imageCompletionTokens, prices.imageOutputNanoUsdPerMTok) +
-    times(rest, prices.outputNanoUsdPerMTok)
-  );
+  const prompt = charged(tokens.promptTokens, PROMPT_PARTS, prices.inputNanoUsdPerMTok);
+  const completion = charged(tokens.completionTokens, COMPLETION_PARTS, prices.outputNanoUsdPerMTok);
+  return perMTok(prompt + completion) + times(images, prices.imageNanoUsd);
 }
 
 /** The maximum cost of tokens, whatever parts they turn out to have, in nano-USD. */
@@ -108,35 +101,20 @@ export function maxCostOf(
   tokens: { readonly promptTokens: number; readonly completionTokens: number; readonly images: number },
   prices: ModelPrices,
 ): bigint {
-  const prompt = times(tokens.promptTokens, maxInputPrice(prices));
+  const inputPrice = maxPrice(prices.inputNanoUsdPerMTok, PROMPT_PARTS, prices);
+  const prompt = times(tokens.promptTokens, inputPrice);
   const completion = times(tokens.completionTokens, maxOutputPrice(prices));
   return perMTok(prompt + completion) + times(tokens.images, prices.imageNanoUsd);
 }
 
-function maxInputPrice(prices: ModelPrices): bigint {
-  return maxOf([
-    prices.inputNanoUsdPerMTok,
-    prices.cachedInputNanoUsdPerMTok,
-    prices.cacheWriteNanoUsdPerMTok,
-    prices.cacheWrite1hNanoUsdPerMTok,
-    prices.audioInputNanoUsdPerMTok,
-    prices.imageInputNanoUsdPerMTok,
-  ]);
-}
-
 /** The highest price that a token of an answer may have, in nano-USD per million tokens. */
 export function maxOutputPrice(prices: ModelPrices): bigint {
-  return maxOf([
-    prices.outputNanoUsdPerMTok,
-    prices.reasoningNanoUsdPerMTok,
-    prices.audioOutputNanoUsdPerMTok,
-    prices.imageOutputNanoUsdPerMTok,
-  ]);
+  return maxPrice(prices.outputNanoUsdPerMTok, COMPLETION_PARTS, prices);
 }
 
-function maxOf(prices: readonly bigint[]): bigint {
-  let max = 0n;
-  for (const price of prices) if (price > max) max = price;
+function maxPrice(price: bigint, parts: Parts, prices: ModelPrices): bigint {
+  let max = price;
+  for (const [, part] of parts) if (prices[part] > max) max = prices[part];
   return max;
 }
 

@@ -11,7 +11,7 @@ import { TransportError } from "../upstream/transport.ts";
 import { primedStream } from "./primed-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
-import { translated } from "./translate.ts";
+import { translated, withOptionalReasoning } from "./translate.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 import { cutCredential, errorWithoutCredential } from "./without-credential.ts";
@@ -106,6 +106,7 @@ export class Gateway {
         if (answer.kind === "whole") return wholeAnswer(answer, upstream, ended);
         const change = cutCredential(upstream);
         const changeError = (reason: unknown) => errorWithoutCredential(reason, upstream);
+        const { stored } = answer;
         return primedStream(answer.events, { change, changeError, ended }).then((events) => ({
           ...answer,
           events,
@@ -115,7 +116,7 @@ export class Gateway {
             heartbeat: () => answer.signs.heartbeat(),
             failure: (failure: Failure) => change(answer.signs.failure(failure)),
           },
-          ...(answer.stored === undefined ? {} : { stored: changed(answer.stored, change) }),
+          ...(stored && { stored: (usage: Usage) => change(stored(usage)) }),
         }));
       },
     });
@@ -216,7 +217,7 @@ export class Gateway {
       isEnded = true;
       signal.removeEventListener("abort", left);
       release();
-      attempt.ended(reason === null ? this.#succeeded(state) : this.#failed(state, reason));
+      attempt.ended(this.#outcomeOf(state, reason));
     };
     // An answer that is never read has to release its slot too.
     const left = () => ended(new TransportError("aborted", "the request was left"));
@@ -239,12 +240,12 @@ export class Gateway {
     return found;
   }
 
-  #succeeded(state: UpstreamState): "success" {
-    state.succeeded();
-    return "success";
-  }
-
-  #failed(state: UpstreamState, reason: unknown): Verdict["outcome"] {
+  /** What an attempt tells about its upstream, which is counted. `reason`: why it failed; `null`: it succeeded. */
+  #outcomeOf(state: UpstreamState, reason: unknown): Verdict["outcome"] {
+    if (reason === null) {
+      state.succeeded();
+      return "success";
+    }
     // Faults that one account simulates must not close the sandbox to others.
     if (state.isSimulated) return "unknown";
     const { outcome, isCredential } = verdictOf(reason);
@@ -287,36 +288,19 @@ export async function answerThrough(
   }
   const conversation = request.conversation();
   const { stream } = request;
-  const answer = await dialect.converse({
-    upstream,
-    upstreamModel,
-    publicModel,
-    signal,
-    conversation,
-    stream,
-    maxTokens,
-  });
-  const ignored = () => [...conversation.ignored, ...answer.ignored()];
-  return await translated({ ...answer, ignored }, { request, head: head(), estimate });
+  const asked = { upstream, upstreamModel, publicModel, signal, conversation, stream, maxTokens };
+  const { events, ignored } = await withOptionalReasoning(dialect, asked);
+  const answer = { events, ignored: [...conversation.ignored, ...ignored] };
+  return await translated(answer, { request, head: head(), estimate });
 }
 
 function wholeAnswer(answer: WholeAnswer, upstream: Upstream, ended: (reason: unknown) => void): WholeAnswer {
   ended(null);
   const change = cutCredential(upstream);
   const body = change(answer.body);
-  if (body === answer.body && answer.stored === undefined) return answer;
-  return {
-    ...answer,
-    body,
-    ...(answer.stored === undefined ? {} : { stored: changed(answer.stored, change) }),
-  };
-}
-
-function changed<Parameters extends readonly unknown[]>(
-  text: (...parameters: Parameters) => string,
-  change: (text: string) => string,
-): (...parameters: Parameters) => string {
-  return (...parameters) => change(text(...parameters));
+  const { stored } = answer;
+  if (body === answer.body && stored === undefined) return answer;
+  return { ...answer, body, ...(stored && { stored: () => change(stored()) }) };
 }
 
 function atCapacity(): Failure {

@@ -1,9 +1,35 @@
 import type { AnswerEvent } from "../conversation/answer.ts";
+import { nameOf } from "../conversation/conversation.ts";
 import type { AnswerHead, AnswerWriter, WireRequest } from "../conversation/wire.ts";
 import { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
-import type { ConversationAnswer, StreamedAnswer, WireAnswer } from "../upstream/dialect.ts";
+import type { ConversationAnswer, ConversationCall, Dialect, WireAnswer } from "../upstream/dialect.ts";
+import { isRefusalAbout } from "../upstream/refusal.ts";
 import { TransportError } from "../upstream/transport.ts";
+
+/** Words by which upstreams refuse reasoning that a model does not have. */
+const ABOUT_REASONING = /reasoning|thinking|effort/i;
+
+/**
+ * Sends a conversation, and once more without its reasoning if that is optional and the upstream refuses it: some clients ask every
+ * model to think, and only the upstream knows which can.
+ *
+ * @throws as {@link Dialect.converse}.
+ */
+export async function withOptionalReasoning(
+  dialect: Dialect,
+  call: ConversationCall,
+): Promise<ConversationAnswer> {
+  const { conversation } = call;
+  try {
+    return await dialect.converse(call);
+  } catch (thrown) {
+    const isOptional = conversation.reasoning?.isOptional === true;
+    if (!isOptional || !isRefusalAbout(ABOUT_REASONING, thrown)) throw thrown;
+    const answer = await dialect.converse({ ...call, conversation: { ...conversation, reasoning: null } });
+    return { ...answer, ignored: [...answer.ignored, nameOf(conversation, "reasoning")] };
+  }
+}
 
 export interface Translation {
   readonly request: WireRequest;
@@ -19,6 +45,7 @@ export async function translated(
 ): Promise<WireAnswer> {
   const writer = await request.writer(head);
   const tracker = new AnswerTracker(writer);
+  const stored = writer.stored?.bind(writer);
   if (request.stream) {
     return {
       kind: "stream",
@@ -27,8 +54,8 @@ export async function translated(
       signs: writer,
       usage: () => tracker.usage,
       produced: () => tracker.produced,
-      ignored: answer.ignored,
-      ...storedBy(writer),
+      ignored: () => answer.ignored,
+      ...(stored && { stored }),
     };
   }
   for await (const events of answer.events) tracker.write(events);
@@ -40,17 +67,9 @@ export async function translated(
     body: writer.whole(told),
     usage,
     produced: () => produced,
-    ignored: answer.ignored(),
-    ...(writer.stored === undefined || told === null ? {} : { stored: () => storedText(writer, told) }),
+    ignored: answer.ignored,
+    ...(stored && told !== null && { stored: () => stored(told) }),
   };
-}
-
-function storedBy(writer: AnswerWriter): Pick<StreamedAnswer, "stored"> {
-  return writer.stored === undefined ? {} : { stored: (usage) => storedText(writer, usage) };
-}
-
-function storedText(writer: AnswerWriter, usage: Usage): string {
-  return writer.stored?.(usage) ?? writer.whole(usage);
 }
 
 /** Writes the events of an answer, and notes what they say of usage and text. */
@@ -79,20 +98,18 @@ class AnswerTracker {
 
   write(events: readonly AnswerEvent[]): string {
     let text = "";
-    for (const event of events) text += this.#write(event);
-    return text;
-  }
-
-  #write(event: AnswerEvent): string {
-    if (event.kind === "finish") {
-      this.usage = event.usage;
-      this.#isFinished = true;
-    } else if (event.kind === "call") {
-      this.produced.add(event.name);
-    } else if ("text" in event) {
-      this.produced.add(event.text);
+    for (const event of events) {
+      if (event.kind === "finish") {
+        this.usage = event.usage;
+        this.#isFinished = true;
+      } else if (event.kind === "call") {
+        this.produced.add(event.name);
+      } else if ("text" in event) {
+        this.produced.add(event.text);
+      }
+      text += this.#writer.write(event);
     }
-    return this.#writer.write(event);
+    return text;
   }
 
   requireFinish(): void {

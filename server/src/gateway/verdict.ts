@@ -11,13 +11,11 @@ export interface Verdict {
   readonly isCredential: boolean;
 }
 
+const FAILED: Verdict = { outcome: "failure", retryable: true, isCredential: false };
+
 /** Classifies a failure: one row for each kind. */
 export function verdictOf(reason: unknown): Verdict {
-  if (reason instanceof TransportError) {
-    return reason.fault === "aborted"
-      ? { outcome: "unknown", retryable: false, isCredential: false }
-      : { outcome: "failure", retryable: true, isCredential: false };
-  }
+  if (reason instanceof TransportError && reason.fault !== "aborted") return FAILED;
   if (!(reason instanceof UpstreamRefused)) {
     return { outcome: "unknown", retryable: false, isCredential: false };
   }
@@ -34,6 +32,6 @@ export function verdictOf(reason: unknown): Verdict {
     case 429:
       return { outcome: "unknown", retryable: true, isCredential: false };
     default:
-      return { outcome: "failure", retryable: true, isCredential: false };
+      return FAILED;
   }
 }

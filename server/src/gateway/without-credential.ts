@@ -8,7 +8,7 @@ import { UpstreamRefused } from "../upstream/dialect.ts";
  * request that they received.
  */
 export function cutCredential({ credential }: Upstream): (text: string) => string {
-  return credential === null ? unchanged : (text) => credential.cutFromAnswer(text);
+  return (text) => credential?.cutFromAnswer(text) ?? text;
 }
 
 /** Removes the upstream's credential from an error that its dialect threw. */
@@ -29,8 +29,4 @@ function failureWithout(failure: Failure, credential: Credential): Failure {
     headers,
     cause,
   });
-}
-
-function unchanged(text: string): string {
-  return text;
 }

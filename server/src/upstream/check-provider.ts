@@ -1,5 +1,7 @@
 import * as z from "zod";
 import type { Credential } from "../catalog/credential.ts";
+import { parseJsonObject } from "../json/json.ts";
+import { readText } from "./post-json.ts";
 import { type Transport, TransportError } from "./transport.ts";
 
 /** The dialects of providers that list their models. */
@@ -38,23 +40,23 @@ const modelLists = z.union([
 export async function checkProvider(
   address: ProviderAddress,
   transport: Pick<Transport, "send">,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<ProviderCheck> {
   try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await transport.send({
       method: "GET",
       url: `${address.baseUrl}/models${queryOf(address)}`,
       headers: { accept: "application/json", ...credentialHeaders(address) },
       body: null,
-      signal,
-      timeouts: { connectMs: TIMEOUT_MS, firstByteMs: TIMEOUT_MS, idleMs: TIMEOUT_MS },
+      signal: AbortSignal.timeout(timeoutMs),
+      timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs },
     });
-    const text = await textOf(response.body);
+    const text = await readText(response.body, MAX_BYTES);
     const problem = problemOfStatus(response.status);
     return problem === null ? modelsIn(text) : { models: [], problem };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
-    return { models: [], problem: problemOfFault(error, address) };
+    return { models: [], problem: problemOfFault(error, address, timeoutMs) };
   }
 }
 
@@ -64,28 +66,11 @@ function queryOf({ dialect }: ProviderAddress): string {
 }
 
 function credentialHeaders({ dialect, credential }: ProviderAddress): Record<string, string> {
-  if (dialect === "anthropic") {
-    return {
-      "anthropic-version": "2023-06-01",
-      ...(credential === null ? {} : { "x-api-key": credential.reveal() }),
-    };
-  }
-  if (credential === null) return {};
-  return dialect === "google"
-    ? { "x-goog-api-key": credential.reveal() }
-    : { authorization: `Bearer ${credential.reveal()}` };
-}
-
-/** @returns `null` for a body that is too long to be a list of models. */
-async function textOf(body: AsyncIterable<Uint8Array>): Promise<string | null> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  const version = dialect === "anthropic" ? { "anthropic-version": "2023-06-01" } : {};
+  const value = credential?.reveal();
+  if (value === undefined) return version;
+  if (dialect === "anthropic") return { ...version, "x-api-key": value };
+  return dialect === "google" ? { "x-goog-api-key": value } : { authorization: `Bearer ${value}` };
 }
 
 function problemOfStatus(status: number): string | null {
@@ -98,7 +83,7 @@ function problemOfStatus(status: number): string | null {
 }
 
 function modelsIn(text: string | null): ProviderCheck {
-  const parsed = modelLists.safeParse(jsonOf(text ?? ""));
+  const parsed = modelLists.safeParse(parseJsonObject(text ?? ""));
   if (parsed.success) return { models: parsed.data.slice(0, MAX_MODELS), problem: null };
   return {
     models: [],
@@ -106,19 +91,10 @@ function modelsIn(text: string | null): ProviderCheck {
   };
 }
 
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // A page of a website, for example. The schema refuses it.
-    return null;
-  }
-}
-
-function problemOfFault({ fault }: TransportError, { baseUrl }: ProviderAddress): string {
+function problemOfFault({ fault }: TransportError, { baseUrl }: ProviderAddress, timeoutMs: number): string {
   const { host } = new URL(baseUrl);
   if (fault === "connect")
     return `Could not connect to ${host}. Check the base URL and the service's network.`;
   if (fault === "cut") return `${host} closed the connection before it had answered. Try again.`;
-  return `${host} did not answer within ${TIMEOUT_MS / 1_000} seconds. Check the base URL and the service's network.`;
+  return `${host} did not answer within ${timeoutMs / 1_000} seconds. Check the base URL and the service's network.`;
 }

@@ -98,8 +98,8 @@ export interface ConversationAnswer {
    * when the upstream stops without a finish.
    */
   readonly events: AsyncIterable<readonly AnswerEvent[]> | Iterable<readonly AnswerEvent[]>;
-  /** Fields of the request that were ignored, which was known too late to refuse them. Known once the first event is there. */
-  readonly ignored: () => readonly string[];
+  /** Fields of the request that were ignored, which was known too late to refuse them. */
+  readonly ignored: readonly string[];
 }
 
 export interface WholeAnswer {

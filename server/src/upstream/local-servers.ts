@@ -1,6 +1,6 @@
-import * as z from "zod";
 import { type CatalogModel, DEFAULT_UPSTREAM, type Upstream, uncatalogued } from "../catalog/catalog.ts";
-import { type Transport, TransportError } from "./transport.ts";
+import { checkProvider } from "./check-provider.ts";
+import type { Transport } from "./transport.ts";
 
 /** A model server that people run on their own machine, at its usual address. */
 export interface LocalServer {
@@ -29,10 +29,7 @@ export interface Discovered {
   readonly models: readonly CatalogModel[];
 }
 
-const MAX_LIST_BYTES = 1024 * 1024;
 const MAX_MODELS = 200;
-
-const modelList = z.object({ data: z.array(z.object({ id: z.string().min(1).max(200) })) });
 
 /** Asks local model servers at their default ports for their models. */
 export async function discoverLocalModels(options: DiscoveryOptions): Promise<Discovered> {
@@ -41,38 +38,20 @@ export async function discoverLocalModels(options: DiscoveryOptions): Promise<Di
   return { upstreams: found.flatMap((one) => one.upstreams), models: found.flatMap((one) => one.models) };
 }
 
-async function askForModels(server: LocalServer, options: DiscoveryOptions): Promise<Discovered> {
-  const baseUrl = `http://127.0.0.1:${server.port}/v1`;
-  const names = await listModels(baseUrl, options);
-  if (names.length === 0) return { upstreams: [], models: [] };
-  const upstream: Upstream = { ...DEFAULT_UPSTREAM, name: server.name, dialect: "openai", baseUrl };
-  const models = names.slice(0, MAX_MODELS).map((name) => uncatalogued(server.name, name, options.now));
-  return { upstreams: [upstream], models };
-}
-
-async function listModels(baseUrl: string, { transport, timeoutMs }: DiscoveryOptions): Promise<string[]> {
-  try {
-    const response = await transport.send({
-      method: "GET",
-      url: `${baseUrl}/models`,
-      headers: { accept: "application/json" },
-      body: null,
-      signal: AbortSignal.timeout(timeoutMs),
-      timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs },
-    });
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const chunk of response.body) {
-      bytes += chunk.length;
-      if (bytes > MAX_LIST_BYTES) return [];
-      chunks.push(chunk);
-    }
-    if (response.status !== 200) return [];
-    const parsed = modelList.safeParse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
-    return parsed.success ? parsed.data.data.map((model) => model.id) : [];
-  } catch (error) {
-    // No server listens there, or it is not a model server.
-    if (error instanceof TransportError || error instanceof SyntaxError) return [];
-    throw error;
-  }
+/** None if no server listens there, or it is not a model server. */
+async function askForModels(
+  { name, port }: LocalServer,
+  { transport, timeoutMs, now }: DiscoveryOptions,
+): Promise<Discovered> {
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const { models } = await checkProvider(
+    { dialect: "openai", baseUrl, credential: null },
+    transport,
+    timeoutMs,
+  );
+  if (models.length === 0) return { upstreams: [], models: [] };
+  return {
+    upstreams: [{ ...DEFAULT_UPSTREAM, name, dialect: "openai", baseUrl }],
+    models: models.slice(0, MAX_MODELS).map((model) => uncatalogued(name, model, now)),
+  };
 }

@@ -1,30 +1,23 @@
 import { EventReader, EventTooLarge } from "../../../sdk/src/contract/event-reader.ts";
-import { type UpstreamCall, UpstreamRefused } from "./dialect.ts";
+import type { UpstreamCall, UpstreamRefused } from "./dialect.ts";
 import { malformedResponse, refusalOf, refusedStatus } from "./refusal.ts";
 import type { ResponseBody, Transport, TransportResponse } from "./transport.ts";
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 /** An event larger than this is not a model's answer. */
-const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export interface JsonPost {
-  /** The path after the upstream's base URL, with its query. */
-  readonly path: string;
-  /** Besides the type and the credential's header. Names in lower case. */
+  readonly url: string;
+  /** Besides the type. Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** JSON. */
   readonly body: string;
-  /** What an answer with another status than 200 means; absent: as {@link refusalOf} has it. */
-  readonly refused?: (response: RefusedResponse) => UpstreamRefused;
-}
-
-export interface RefusedResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
+  /** What an error means where {@link refusalOf} does not know; `null`: it does. */
+  readonly refused?: (status: number, text: string) => UpstreamRefused | null;
 }
 
 /**
@@ -37,11 +30,11 @@ export interface RefusedResponse {
 export async function postJson(
   transport: Transport,
   { upstream, signal }: UpstreamCall,
-  { path, headers, body, refused = asRefused }: JsonPost,
+  { url, headers, body, refused }: JsonPost,
 ): Promise<TransportResponse> {
   const response = await transport.send({
     method: "POST",
-    url: `${upstream.baseUrl}${path}`,
+    url,
     headers: {
       "content-type": "application/json",
       accept: "application/json, text/event-stream",
@@ -54,24 +47,31 @@ export async function postJson(
   if (response.status === 200) return response;
   // A redirect or another 2xx can't be passed on either.
   const text = await readText(response.body, MAX_ERROR_BYTES);
-  throw refused({ status: refusedStatus(response.status, text), headers: response.headers, text });
+  if (text === null) throw malformedResponse();
+  const status = refusedStatus(response.status, text);
+  throw refused?.(status, text) ?? refusalOf(status, text, response.headers);
 }
 
-export function asRefused({ status, headers, text }: RefusedResponse): UpstreamRefused {
-  return new UpstreamRefused(status, refusalOf(status, headers, text));
-}
-
-/** The header by which most upstreams take their credential; none for an upstream without one. */
-export function bearerOf({ upstream: { credential } }: UpstreamCall): Record<string, string> {
-  return credential === null ? {} : { authorization: `Bearer ${credential.reveal()}` };
+/** Sends JSON with the credential as most upstreams take it: as a bearer token. @throws as {@link postJson}. */
+export function postWithBearer(
+  transport: Transport,
+  call: UpstreamCall,
+  path: string,
+  body: string,
+): Promise<TransportResponse> {
+  const { baseUrl, credential } = call.upstream;
+  const headers: Record<string, string> =
+    credential === null ? {} : { authorization: `Bearer ${credential.reveal()}` };
+  return postJson(transport, call, { url: `${baseUrl}${path}`, headers, body });
 }
 
 /** The text of an answer. @throws {UpstreamRefused} when it is longer than a model's answer can be. */
 export async function answerText({ body }: TransportResponse): Promise<string> {
   const bytes = body.takeWhole?.() ?? null;
-  if (bytes === null) return await readText(body, MAX_ANSWER_BYTES);
-  if (bytes.length > MAX_ANSWER_BYTES) throw malformedResponse();
-  return decoder.decode(bytes);
+  if (bytes !== null && bytes.length <= MAX_ANSWER_BYTES) return decoder.decode(bytes);
+  const text = bytes === null ? await readText(body, MAX_ANSWER_BYTES) : null;
+  if (text === null) throw malformedResponse();
+  return text;
 }
 
 /** The data of a stream's server-sent events: all that a piece from the upstream contains, together. */
@@ -89,12 +89,13 @@ export async function* eventDataOf(body: AsyncIterable<Uint8Array>): AsyncGenera
   }
 }
 
-async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
+/** The text of a body; `null` if it is longer. */
+export async function readText(body: ResponseBody, maxBytes: number): Promise<string | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw malformedResponse();
+    if (bytes > maxBytes) return null;
     chunks.push(chunk);
   }
   const [first] = chunks;

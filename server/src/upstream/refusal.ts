@@ -1,6 +1,6 @@
 import { Failure } from "../errors/failure.ts";
 import { OVERLOADED } from "../errors/messages-error.ts";
-import { isJsonObject } from "../json/json.ts";
+import { isJsonObject, type Json } from "../json/json.ts";
 import { UpstreamRefused } from "./dialect.ts";
 
 const DEFAULT_RETRY_AFTER_MS = 1_000;
@@ -14,11 +14,21 @@ const ABOUT_ANSWER = /max_\w*tokens/i;
 export const PROVIDER_FAILED = "The model's provider failed. Try again, or choose another model.";
 
 /**
- * Turns an upstream's error into the failure for the client. The upstream's message is passed on only for errors that the client
+ * An upstream's error, with the failure for the client. The upstream's message is passed on only for errors that the client
  * can correct (400, 413, 422): clients of the Messages API shorten a conversation when they read certain words. A 401 or 403 concerns
  * the operator and the upstream.
+ *
+ * @param body In JSON, its `error` tells what is wrong.
  */
-export function refusalOf(status: number, headers: Readonly<Record<string, string>>, body: string): Failure {
+export function refusalOf(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): UpstreamRefused {
+  return new UpstreamRefused(status, failureOf(status, body, headers));
+}
+
+function failureOf(status: number, body: string, headers: Readonly<Record<string, string>>): Failure {
   const error = readError(body);
   if (error.code === "context_length_exceeded" || isTooLong(status, error.message ?? "")) {
     const message = error.message ?? "The messages exceed the model's context.";
@@ -85,8 +95,24 @@ function retryAfterMs(headers: Readonly<Record<string, string>>): number {
   return Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS);
 }
 
+/** Whether an upstream has refused a request with words that match, in its message or the name of a field. */
+export function isRefusalAbout(words: RegExp, thrown: unknown): boolean {
+  if (!(thrown instanceof UpstreamRefused) || (thrown.status !== 400 && thrown.status !== 422)) return false;
+  const { message, param } = thrown.failure;
+  return words.test(`${param ?? ""} ${message}`);
+}
+
 /** The failure of a malformed response. */
-export function malformedResponse(cause?: Error): UpstreamRefused {
+export function malformedResponse(): UpstreamRefused {
   const message = "The model's provider returned a malformed response. Try again, or choose another model.";
-  return new UpstreamRefused(200, new Failure("upstream_error", message, { cause }));
+  return new UpstreamRefused(200, new Failure("upstream_error", message));
+}
+
+/** The JSON of a part of an upstream's answer. @throws {UpstreamRefused} when it is nested too deeply to be written. */
+export function jsonText(value: Json): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw error instanceof RangeError ? malformedResponse() : error;
+  }
 }

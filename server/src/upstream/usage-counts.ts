@@ -16,32 +16,25 @@ export function checkedUsage(reported: ReportedCounts): Usage | null {
   if (reported.promptTokens === undefined || reported.promptTokens === null) return null;
   if (!Object.values(reported).every(isPlausible)) return null;
   // Checked above.
-  const count = (name: keyof Usage) => (reported[name] ?? 0) as number;
+  const count = (name: keyof Usage, max = MAX_TOKENS) => Math.min((reported[name] ?? 0) as number, max);
   const promptTokens = count("promptTokens");
   const completionTokens = count("completionTokens");
-  const cachedTokens = Math.min(count("cachedTokens"), promptTokens);
-  const cacheWrite1hTokens = Math.min(count("cacheWrite1hTokens"), promptTokens - cachedTokens);
-  const maxCacheWrite = promptTokens - cachedTokens - cacheWrite1hTokens;
-  const audioPromptTokens = Math.min(count("audioPromptTokens"), promptTokens);
-  const audioCompletionTokens = Math.min(count("audioCompletionTokens"), completionTokens);
-  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = {
-    promptTokens,
-    completionTokens,
-    cachedTokens,
+  const cachedTokens = count("cachedTokens", promptTokens);
+  const cacheWrite1hTokens = count("cacheWrite1hTokens", promptTokens - cachedTokens);
+  const audioPromptTokens = count("audioPromptTokens", promptTokens);
+  const audioCompletionTokens = count("audioCompletionTokens", completionTokens);
+  const parts = {
+    cacheWriteTokens: count("cacheWriteTokens", promptTokens - cachedTokens - cacheWrite1hTokens),
+    cacheWrite1hTokens,
+    audioPromptTokens,
+    imagePromptTokens: count("imagePromptTokens", promptTokens - audioPromptTokens),
+    reasoningTokens: count("reasoningTokens", completionTokens),
+    audioCompletionTokens,
+    imageCompletionTokens: count("imageCompletionTokens", completionTokens - audioCompletionTokens),
   };
   // Parts that are 0 are left out.
-  const add = (name: keyof Usage, tokens: number) => {
-    if (tokens > 0) usage[name] = tokens;
-  };
-  add("cacheWriteTokens", Math.min(count("cacheWriteTokens"), maxCacheWrite));
-  add("cacheWrite1hTokens", cacheWrite1hTokens);
-  add("audioPromptTokens", audioPromptTokens);
-  add("imagePromptTokens", Math.min(count("imagePromptTokens"), promptTokens - audioPromptTokens));
-  add("reasoningTokens", Math.min(count("reasoningTokens"), completionTokens));
-  add("audioCompletionTokens", audioCompletionTokens);
-  const maxImages = completionTokens - audioCompletionTokens;
-  add("imageCompletionTokens", Math.min(count("imageCompletionTokens"), maxImages));
-  return usage;
+  const told = Object.entries(parts).filter(([, tokens]) => tokens > 0);
+  return { promptTokens, completionTokens, cachedTokens, ...Object.fromEntries(told) };
 }
 
 /** Whether a count is absent or a whole number that an answer can have. */

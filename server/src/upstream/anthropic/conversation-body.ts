@@ -1,16 +1,23 @@
 import { type Conversation, cannot, nameOf, type Tool } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
-import { type ConversationLimits, leftOutOf, requireExpressible } from "../expressible.ts";
+import {
+  type ConversationLimits,
+  given,
+  givenList,
+  leftOutOf,
+  requireExpressible,
+  type WrittenConversation,
+} from "../write-conversation.ts";
 import { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type ModelTraits, traitsOf } from "./models.ts";
 import { isOutputSchema, outputSchema } from "./output-schema.ts";
 import { isWritten, promptOf } from "./prompt.ts";
 import { isThinking, type Thinking, thinkingOf, thinkingWithin } from "./thinking.ts";
-import { answerToolFields, type ToolFields, type ToolOptions, toolFields } from "./tools.ts";
+import { answerToolFields, type ToolOptions, toolFields } from "./tools.ts";
 
 const LIMITS: ConversationLimits = {
-  unsupported: new Set(["seed", "presencePenalty", "frequencyPenalty"]),
+  unsupported: ["seed", "presencePenalty", "frequencyPenalty"],
   maxTemperature: 1,
   hasOneCallAtATime: true,
 };
@@ -18,14 +25,11 @@ const STRICT_TOOLS = "structured-outputs-2025-11-13";
 /** The longest id of a user that Anthropic takes. */
 const MAX_USER_LENGTH = 256;
 
-export interface MessagesBody {
-  readonly body: JsonObject;
+export interface MessagesBody extends WrittenConversation {
   /** The features that the request needs. */
   readonly betas: readonly string[];
   /** The tool whose input is the answer; `null`: there is none. */
   readonly answerTool: string | null;
-  /** What the model has no equivalent of, by the client's names. */
-  readonly ignored: readonly string[];
 }
 
 /** A conversation as a request of Anthropic's Messages API. @throws {Failure} `invalid_request` naming what can't be expressed. */
@@ -42,22 +46,19 @@ export function messagesBodyOf(call: ConversationCall): MessagesBody {
   const sampling = samplingOf(conversation, thinking, traits);
   const output = outputOf({ conversation, traits, thinking, breakpoints, stream });
   const { effort, field } = thinking;
-  const config = {
-    ...(effort === null ? {} : { effort }),
-    ...(output.format === null ? {} : { format: output.format }),
-  };
+  const hasConfig = effort !== null || output.format !== null;
   const body: JsonObject = {
     model: upstreamModel,
     max_tokens: maxTokens,
     ...sampling.fields,
-    ...(conversation.stop.length === 0 ? {} : { stop_sequences: conversation.stop }),
-    ...(field === null ? {} : { thinking: field }),
-    ...(Object.keys(config).length === 0 ? {} : { output_config: config }),
-    ...metadataOf(conversation),
-    ...(prompt.system === null ? {} : { system: prompt.system }),
+    stop_sequences: givenList(conversation.stop),
+    thinking: given(field),
+    output_config: hasConfig ? { effort: given(effort), format: given(output.format) } : undefined,
+    metadata: metadataOf(conversation),
+    system: given(prompt.system),
     messages: prompt.messages,
     ...output.tools,
-    ...(stream ? { stream: true } : {}),
+    stream: stream || undefined,
   };
   const ignored = [
     ...leftOutOf(conversation, LIMITS),
@@ -73,23 +74,18 @@ export function messagesBodyOf(call: ConversationCall): MessagesBody {
 function requireCompatible(conversation: Conversation): void {
   const { temperature, toolChoice, reasoning } = conversation;
   const topP = topPOf(conversation);
-  const names = {
-    temperature: nameOf(conversation, "temperature"),
-    topP: nameOf(conversation, "topP"),
-    reasoning: nameOf(conversation, "reasoning"),
-  };
+  const name = (field: keyof Conversation) => nameOf(conversation, field);
   if (temperature !== null && topP !== null) {
-    throw cannot(names.topP, `cannot be combined with ${names.temperature} for this model`);
+    throw cannot(name("topP"), `cannot be combined with ${name("temperature")} for this model`);
   }
   const effort = reasoning?.effort ?? null;
   if (effort === null || effort === "none") return;
-  const together = `cannot be combined with ${names.reasoning} for this model`;
+  const together = `cannot be combined with ${name("reasoning")} for this model`;
   // With thinking, 1 is the only possible temperature.
-  if (temperature !== null && temperature !== 1) throw cannot(names.temperature, together);
-  if (topP !== null) throw cannot(names.topP, together);
+  if (temperature !== null && temperature !== 1) throw cannot(name("temperature"), together);
+  if (topP !== null) throw cannot(name("topP"), together);
   if (toolChoice?.kind === "required" || toolChoice?.kind === "tool") {
-    const reason = `must be auto or none with ${names.reasoning} for this model`;
-    throw cannot(nameOf(conversation, "toolChoice"), reason);
+    throw cannot(name("toolChoice"), `must be auto or none with ${name("reasoning")} for this model`);
   }
 }
 
@@ -129,28 +125,25 @@ interface Sampling {
   readonly ignored: readonly string[];
 }
 
+/** The sampling parameters, which are ignored by models without them, and while a model thinks. */
 function samplingOf(conversation: Conversation, thinking: Thinking, { hasSampling }: ModelTraits): Sampling {
   const { reasoning, temperature, topK } = conversation;
   const effort = reasoning?.effort ?? null;
   // A temperature that is left as it was says nothing.
   const isUsual = effort !== null && effort !== "none";
-  const topP = topPOf(conversation);
-  const fields = {
-    ...(temperature === null || isUsual ? {} : { temperature }),
-    ...(topK === null ? {} : { top_k: topK }),
-    ...(topP === null ? {} : { top_p: topP }),
-  };
-  if (hasSampling && !isThinking(thinking)) return { fields, ignored: [] };
-  const ignored = [
-    ...("temperature" in fields ? [nameOf(conversation, "temperature")] : []),
-    ...("top_k" in fields ? [nameOf(conversation, "topK")] : []),
-    ...("top_p" in fields ? [nameOf(conversation, "topP")] : []),
-  ];
-  return { fields: {}, ignored };
+  const asked = [
+    ["temperature", "temperature", isUsual ? null : temperature],
+    ["topK", "top_k", topK],
+    ["topP", "top_p", topPOf(conversation)],
+  ] as const;
+  const wanted = asked.filter(([, , value]) => value !== null);
+  return hasSampling && !isThinking(thinking)
+    ? { fields: Object.fromEntries(wanted.map(([, name, value]) => [name, value])), ignored: [] }
+    : { fields: {}, ignored: wanted.map(([field]) => nameOf(conversation, field)) };
 }
 
 interface Output {
-  readonly tools: ToolFields["fields"];
+  readonly tools: JsonObject;
   readonly betas: readonly string[];
   /** The format of the answer in `output_config`. */
   readonly format: JsonObject | null;
@@ -161,8 +154,12 @@ interface Output {
 /** What the model is to produce: text, calls of tools, or JSON by a schema. */
 function outputOf(options: ToolOptions): Output {
   const { conversation, traits } = options;
-  const { tools } = conversation;
-  const schema = schemaOf(conversation);
+  const { tools, format } = conversation;
+  if (format?.kind === "json") {
+    // Anthropic has no JSON without a schema.
+    throw cannot(nameOf(conversation, "format"), "must be text or json_schema for this model");
+  }
+  const schema = format?.kind === "schema" ? format.schema : null;
   const isStrictIgnored = !traits.hasOutputSchemas && tools.some(({ strict }) => strict === true);
   const ignored: string[] = isStrictIgnored ? ["strict"] : [];
   if (schema !== null && !(traits.hasOutputSchemas && isOutputSchema(schema))) {
@@ -172,7 +169,7 @@ function outputOf(options: ToolOptions): Output {
   }
   const { fields, isChoiceIgnored } = toolFields(options);
   if (isChoiceIgnored) ignored.push(nameOf(conversation, "toolChoice"));
-  if (schema === null && conversation.format?.kind === "schema") ignored.push(nameOf(conversation, "format"));
+  if (schema === null && format?.kind === "schema") ignored.push(nameOf(conversation, "format"));
   return {
     tools: fields,
     betas: tools.length > 0 && traits.hasOutputSchemas ? [STRICT_TOOLS] : [],
@@ -182,21 +179,12 @@ function outputOf(options: ToolOptions): Output {
   };
 }
 
-/** @throws {Failure} for JSON without a schema, which Anthropic does not have. */
-function schemaOf(conversation: Conversation): JsonObject | null {
-  const { format } = conversation;
-  if (format?.kind === "json") {
-    throw cannot(nameOf(conversation, "format"), "must be text or json_schema for this model");
-  }
-  return format?.kind === "schema" ? format.schema : null;
-}
-
 /** A name that no tool of the client has. */
 function freeName(name: string, tools: readonly Tool[]): string {
   return tools.some((tool) => tool.name === name) ? freeName(`${name}_`, tools) : name;
 }
 
 /** A longer id would be refused. */
-function metadataOf({ user }: Conversation): JsonObject {
-  return user === null || user.length > MAX_USER_LENGTH ? {} : { metadata: { user_id: user } };
+function metadataOf({ user }: Conversation): JsonObject | undefined {
+  return user === null || user.length > MAX_USER_LENGTH ? undefined : { user_id: user };
 }

@@ -30,14 +30,10 @@ function withoutForeignThoughts(message: Json): JsonObject[] {
 function isForeignThought(block: Json): boolean {
   if (!isJsonObject(block)) return false;
   const { type, signature, data } = block;
-  if (type === "thinking") return !isText(signature) || signature === "" || isSealed(signature);
-  return type === "redacted_thinking" && isText(data) && isSealed(data);
+  if (type === "thinking") return typeof signature !== "string" || signature === "" || isSealed(signature);
+  return type === "redacted_thinking" && isSealed(data);
 }
 
-function isSealed(text: string): boolean {
-  return text.startsWith(SEALED_TEXT_PREFIX);
-}
-
-function isText(value: Json | undefined): value is string {
-  return typeof value === "string";
+function isSealed(value: Json | undefined): boolean {
+  return typeof value === "string" && value.startsWith(SEALED_TEXT_PREFIX);
 }

@@ -1,14 +1,137 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
-import type { DialectDefinition } from "../dialect.ts";
-import { anthropicDialect } from "./anthropic-dialect.ts";
+import { cannot } from "../../conversation/conversation.ts";
+import { Failure } from "../../errors/failure.ts";
+import { isJsonObject, type Json, parseJsonObject } from "../../json/json.ts";
+import { TextTally } from "../../tokens/text-tally.ts";
+import {
+  type Dialect,
+  type DialectDefinition,
+  type ForwardCall,
+  type UpstreamCall,
+  UpstreamRefused,
+  type WholeAnswer,
+} from "../dialect.ts";
+import { parsedBody } from "../forward-events.ts";
+import { answerText, type JsonPost, postJson } from "../post-json.ts";
+import { readAnswer } from "../read-answer.ts";
+import { jsonText, malformedResponse } from "../refusal.ts";
+import type { Transport, TransportResponse } from "../transport.ts";
+import { written } from "../write-conversation.ts";
+import { MessageReader } from "./answer-events.ts";
+import { messagesBodyOf } from "./conversation-body.ts";
+import { forwardedBody } from "./forwarded-body.ts";
+import { streamedMessage } from "./messages-stream.ts";
+import { readMessagesUsage } from "./usage.ts";
 
 /** Anthropic's Messages API. */
 export const anthropic: DialectDefinition = {
   name: "anthropic",
-  settings: {
-    baseUrl: UPSTREAM_SETTINGS.baseUrl.optional(),
-    ...UPSTREAM_SETTINGS.credential,
-    ...UPSTREAM_SETTINGS.limits,
-  },
+  settings: { ...UPSTREAM_SETTINGS, baseUrl: UPSTREAM_SETTINGS.baseUrl.optional() },
   open: ({ transport }) => anthropicDialect(transport),
 };
+
+const DEFAULT_BASE_URL = "https://api.anthropic.com/v1";
+/** The version of a request that names none. */
+const VERSION = "2023-06-01";
+const BETA = "anthropic-beta";
+const MAX_MESSAGE_LENGTH = 1_000;
+
+/** Requests of the Messages API go through as they are, except for the model's name. All others are translated. */
+function anthropicDialect(transport: Transport): Dialect {
+  return {
+    own: {
+      wire: "messages",
+      forward: async (call) => {
+        const { query = "", headers, stream } = call.request;
+        const refused = (status: number, text: string) => refusedForward(status, text, call);
+        const body = forwardedBody(call);
+        const response = await postMessage(transport, call, { query, headers, body, refused });
+        return stream ? streamedMessage(call, response.body) : wholeMessage(call, await answerText(response));
+      },
+    },
+    converse: async (call) => {
+      const { betas, answerTool, ignored, text } = written(() => messagesBodyOf(call));
+      const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
+      const response = await postMessage(transport, call, { query: "", headers, body: text });
+      return readAnswer(response, { stream: call.stream, reader: new MessageReader(answerTool), ignored });
+    },
+    embed: async () => {
+      throw cannot("model", "does not support embeddings");
+    },
+  };
+}
+
+/** Sends a request of the Messages API, with the operator's credential. @throws as {@link postJson}. */
+function postMessage(
+  transport: Transport,
+  call: UpstreamCall,
+  { query, headers, ...post }: Omit<JsonPost, "url"> & { readonly query: string },
+): Promise<TransportResponse> {
+  const { baseUrl, credential } = call.upstream;
+  return postJson(transport, call, {
+    ...post,
+    url: `${baseUrl || DEFAULT_BASE_URL}/messages${query}`,
+    headers: {
+      "anthropic-version": VERSION,
+      ...headers,
+      ...(credential === null ? {} : { "x-api-key": credential.reveal() }),
+    },
+  });
+}
+
+function refusedForward(
+  status: number,
+  text: string,
+  { request, publicModel }: ForwardCall,
+): UpstreamRefused | null {
+  if (status === 403 && request.headers[BETA] !== undefined) return refusedBeta();
+  return status === 404 ? notFound(text, publicModel) : null;
+}
+
+/**
+ * A client's beta features may be refused with 403, like the operator's credential. They must not count as its fault, which would
+ * keep other accounts from the upstream.
+ */
+function refusedBeta(): UpstreamRefused {
+  const message = `${BETA}: the model's provider refuses the request with these features. Remove the header.`;
+  return new UpstreamRefused(400, new Failure("invalid_request", message, { param: BETA }));
+}
+
+/**
+ * The provider lacks the model, or a file or container that the request names. Clients try again after an `api_error`, and let their
+ * user choose another model after a `not_found_error`. Another answer with 404 comes from a server that is not the provider's.
+ */
+function notFound(text: string, publicModel: string): UpstreamRefused | null {
+  const { error } = parseJsonObject(text) ?? {};
+  if (!isJsonObject(error) || error.type !== "not_found_error") return null;
+  const { message } = error;
+  const isModel = typeof message !== "string" || /^model\b/i.test(message);
+  const failure = isModel
+    ? new Failure("model_not_found", `The provider of ${publicModel} does not have it. Choose another model.`)
+    : new Failure("not_found", message.slice(0, MAX_MESSAGE_LENGTH));
+  return new UpstreamRefused(404, failure);
+}
+
+function wholeMessage({ publicModel }: ForwardCall, text: string): WholeAnswer {
+  const body = parsedBody(text);
+  const { content, usage } = body.value;
+  if (!Array.isArray(content)) throw malformedResponse();
+  return {
+    kind: "whole",
+    body: body.textWith({ model: publicModel }),
+    usage: readMessagesUsage(usage),
+    produced: () => producedBy(content),
+    ignored: [],
+  };
+}
+
+function producedBy(content: readonly Json[]): TextTally {
+  const tally = new TextTally();
+  for (const block of content) {
+    if (!isJsonObject(block)) continue;
+    const { text, thinking, name, input } = block;
+    for (const value of [text, thinking, name]) if (typeof value === "string") tally.add(value);
+    if (isJsonObject(input)) tally.add(jsonText(input));
+  }
+  return tally;
+}

@@ -1,17 +1,19 @@
-import { EventReader, EventTooLarge } from "../../../../sdk/src/contract/event-reader.ts";
 import { EARLY_MESSAGES_SIGNS, MESSAGES_SIGNS, messagesEvent } from "../../conversation/signs.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../../json/json.ts";
-import { JsonBody } from "../../json/json-body.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
-import type { Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
+import {
+  type EventForwarder,
+  forwardedEvents,
+  innerBody,
+  oneLine,
+  parsedBody,
+  withMemberText,
+} from "../forward-events.ts";
+import { incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
-import { TransportError } from "../transport.ts";
-import { refusedIn } from "./error-event.ts";
-import { readMessagesUsage } from "./usage.ts";
-
-/** An event larger than this is not a model's answer. */
-const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+import { refusedIn } from "./answer-events.ts";
+import { MessageUsage } from "./usage.ts";
 
 /** Events that may come before a message begins. */
 const BEFORE_MESSAGE = new Set(["ping", "error", "message_start"]);
@@ -21,42 +23,25 @@ export function streamedMessage(call: ForwardCall, body: AsyncIterable<Uint8Arra
   const events = new MessageForwarder(call.publicModel);
   return {
     kind: "stream",
-    events: forwarded(events, body),
+    events: forwardedEvents(body, events),
     last: () => events.last,
     signs: events,
-    usage: () => events.usage,
-    promptUsage: () => events.promptUsage,
+    usage: () => events.usage.whole,
+    promptUsage: () => events.usage.prompt,
     produced: () => events.produced,
     ignored: () => [],
   };
 }
 
-/** Yields one piece of text for each piece from the upstream, however many events are in it. */
-async function* forwarded(events: MessageForwarder, body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const reader = new EventReader(MAX_EVENT_BYTES);
-  for await (const bytes of body) {
-    const text = events.forward(() => reader.push(bytes));
-    if (text !== "") yield text;
-    if (events.fault !== null) throw events.fault;
-    if (events.isDone) return;
-  }
-  const text = events.forward(() => reader.end());
-  if (text !== "") yield text;
-  if (events.fault !== null) throw events.fault;
-  if (!events.isDone) throw new TransportError("cut", "the upstream's stream ended without message_stop");
-}
-
 /** Changes the events of a message for the client, and collects usage and text. */
-class MessageForwarder {
+class MessageForwarder implements EventForwarder {
+  readonly sendsFirstAhead = false;
   readonly produced = new TextTally();
+  readonly usage = new MessageUsage();
   /** `message_stop`, once it was received. */
   last = "";
-  /** The error that ended the stream. Events before it are valid. */
-  fault: Error | null = null;
   readonly #model: string;
-  #usage: JsonObject = {};
   #hasBegun = false;
-  #hasFinalUsage = false;
 
   constructor(model: string) {
     this.#model = model;
@@ -66,14 +51,8 @@ class MessageForwarder {
     return this.last !== "";
   }
 
-  /** The usage of the whole answer. That of `message_delta` overwrites that of `message_start`. */
-  get usage(): Usage | null {
-    return this.#hasFinalUsage ? readMessagesUsage(this.#usage) : null;
-  }
-
-  /** Without parts of the answer, whose tokens are estimated where this is asked for. */
-  get promptUsage(): Usage | null {
-    return readMessagesUsage({ ...this.#usage, output_tokens_details: null });
+  end(): void {
+    throw incompleteAnswer("message_stop");
   }
 
   heartbeat(): string {
@@ -82,65 +61,34 @@ class MessageForwarder {
 
   readonly failure = MESSAGES_SIGNS.failure;
 
-  /** The client's events for those whose data `read` returns; may be empty. */
-  forward(read: () => readonly string[]): string {
-    let text = "";
-    try {
-      for (const data of read()) {
-        if (this.isDone) break;
-        text += this.#eventFor(data);
-      }
-    } catch (error) {
-      this.fault = error instanceof EventTooLarge ? malformedResponse() : toError(error);
-    }
-    return text;
-  }
-
-  #eventFor(data: string): string {
+  forward(data: string): string {
     const event = parseJsonObject(data);
     if (event === null || typeof event.type !== "string") throw malformedResponse();
-    // Data of several lines is one event. A line break in JSON is white space.
-    const line = data.includes("\n") ? data.replaceAll("\n", " ") : data;
     if (!this.#hasBegun && !BEFORE_MESSAGE.has(event.type)) throw malformedResponse();
     switch (event.type) {
       case "error":
         throw refusedIn(event, data);
       case "message_start":
-        return this.#begin(event, line);
+        this.#hasBegun = true;
+        if (isJsonObject(event.message)) this.usage.begin(event.message.usage);
+        return messagesEvent(event.type, oneLine(withModel(data, this.#model)));
       case "message_delta":
-        this.#noteUsage(event.usage);
-        this.#hasFinalUsage ||= isJsonObject(event.usage) && typeof event.usage.output_tokens === "number";
+        this.usage.end(event.usage);
         break;
       case "message_stop":
-        this.last = messagesEvent(event.type, line);
+        this.last = messagesEvent(event.type, oneLine(data));
         return "";
       default:
         addProduced(event, this.produced);
     }
-    return messagesEvent(safeName(event.type), line);
-  }
-
-  #begin(event: JsonObject, line: string): string {
-    this.#hasBegun = true;
-    const { message } = event;
-    if (isJsonObject(message)) this.#noteUsage(message.usage);
-    return messagesEvent("message_start", withModel(line, this.#model));
-  }
-
-  #noteUsage(usage: unknown): void {
-    if (!isJsonObject(usage)) return;
-    const told = Object.entries(usage).filter(([, value]) => value !== null);
-    this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+    return messagesEvent(safeName(event.type), oneLine(data));
   }
 }
 
 /** The event with the model's public name in its message, and otherwise unchanged. */
-function withModel(text: string, model: string): string {
-  const outer = JsonBody.parse(text);
-  const member = outer?.members.find(({ name }) => name === "message");
-  const inner = member === undefined ? null : JsonBody.parse(text.slice(member.valueStart, member.valueEnd));
-  if (member === undefined || inner === null) throw malformedResponse();
-  return text.slice(0, member.valueStart) + inner.textWith({ model }) + text.slice(member.valueEnd);
+function withModel(data: string, model: string): string {
+  const event = parsedBody(data);
+  return withMemberText(event, "message", innerBody(event, "message").textWith({ model }));
 }
 
 /** Adds what an event has of the answer: texts, thoughts, names and inputs of tool calls. */
@@ -153,8 +101,4 @@ function addProduced({ delta, content_block: block }: JsonObject, tally: TextTal
 /** The name of an event, which stands on a line of its own. */
 function safeName(type: string): string {
   return type.replace(/[^\w.-]/g, "_");
-}
-
-function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error("not an error", { cause: thrown });
 }

@@ -43,41 +43,27 @@ const SCHEMA_MAPS = ["dependentSchemas", "patternProperties", "properties"];
  * close objects that may have any property, which would then be empty.
  */
 export function isOutputSchema(schema: JsonObject): boolean {
-  const count = new SchemaCount(schema).optionalPropertiesOf("#");
-  return count <= MAX_OPTIONAL_PROPERTIES;
-}
-
-/** Counts the optional properties of a schema, each reference as often as it is used. `Infinity`: it can't be expressed. */
-class SchemaCount {
-  readonly #root: JsonObject;
-  /** By reference. `Infinity` while it is counted, because a schema in itself can't be expressed. */
-  readonly #counts = new Map<string, number>();
-
-  constructor(root: JsonObject) {
-    this.#root = root;
-  }
-
-  optionalPropertiesOf(reference: string): number {
-    let count = this.#counts.get(reference);
-    if (count === undefined) {
-      this.#counts.set(reference, Number.POSITIVE_INFINITY);
-      count = this.#count(resolved(this.#root, reference));
-      this.#counts.set(reference, count);
-    }
-    return count;
-  }
-
-  #count(node: Json | undefined): number {
+  /**
+   * The optional properties of each schema, with those of its references as often as they are used. `Infinity`: it can't be expressed, or
+   * is being counted, because a schema in itself can't be expressed either.
+   */
+  const counts = new Map<JsonObject, number>();
+  const countIn = (node: Json | undefined): number => {
     if (!isJsonObject(node)) return 0;
+    const known = counts.get(node);
+    if (known !== undefined) return known;
+    counts.set(node, Number.POSITIVE_INFINITY);
     if (isOpen(node)) return Number.POSITIVE_INFINITY;
     const { $ref: reference, properties, required } = node;
     let count = optionalProperties(properties, required);
     if (typeof reference === "string" && reference.startsWith("#")) {
-      count += this.optionalPropertiesOf(reference);
+      count += countIn(resolved(schema, reference));
     }
-    for (const child of childrenOf(node)) count += this.#count(child);
+    for (const child of childrenOf(node)) count += countIn(child);
+    counts.set(node, count);
     return count;
-  }
+  };
+  return countIn(schema) <= MAX_OPTIONAL_PROPERTIES;
 }
 
 function optionalProperties(properties: Json | undefined, required: Json | undefined): number {
@@ -89,12 +75,11 @@ function optionalProperties(properties: Json | undefined, required: Json | undef
 function childrenOf(node: JsonObject): readonly (Json | undefined)[] {
   const singles = SCHEMAS.flatMap((keyword) => listOf(node[keyword]) ?? [node[keyword] ?? null]);
   const lists = SCHEMA_LISTS.flatMap((keyword) => listOf(node[keyword]) ?? []);
-  const maps = SCHEMA_MAPS.flatMap((keyword) => valuesOf(node[keyword]));
+  const maps = SCHEMA_MAPS.flatMap((keyword) => {
+    const map = node[keyword];
+    return isJsonObject(map) ? Object.values(map) : [];
+  });
   return [...singles, ...lists, ...maps];
-}
-
-function valuesOf(map: Json | undefined): readonly (Json | undefined)[] {
-  return isJsonObject(map) ? Object.values(map) : [];
 }
 
 /** Whether objects may have properties that the schema does not name. */
@@ -109,13 +94,11 @@ function isOpen({ additionalProperties, patternProperties, properties, type }: J
 function resolved(root: JsonObject, reference: string): Json | undefined {
   if (reference !== "#" && !reference.startsWith("#/")) return undefined;
   let node: Json | undefined = root;
-  for (const step of stepsOf(reference)) node = memberOf(node, step);
+  for (const step of stepsOf(reference)) {
+    if (isJsonObject(node)) node = Object.hasOwn(node, step) ? node[step] : undefined;
+    else node = listOf(node)?.[Number(step)];
+  }
   return node;
-}
-
-function memberOf(node: Json | undefined, name: string): Json | undefined {
-  if (isJsonObject(node)) return Object.hasOwn(node, name) ? node[name] : undefined;
-  return listOf(node)?.[Number(name)];
 }
 
 function stepsOf(reference: string): readonly string[] {
@@ -134,20 +117,24 @@ export function outputSchema(schema: JsonObject): JsonObject {
   const definitions = { ...mapped(schema, "definitions"), ...mapped(schema, "$defs") };
   if ((reference ?? null) !== null) return { $ref: reference, ...definitions };
   const kept = KEPT.filter((name) => (schema[name] ?? null) !== null || isPresentNull(schema, name));
-  const { type, items, format } = schema;
-  const allOf = listOf(schema.allOf);
+  const { type, items = null, format } = schema;
   const constraints = constraintsOf(schema);
   const told = [schema.description, constraints].filter((text) => (text ?? null) !== null);
   return {
     ...Object.fromEntries(kept.map((name) => [name, schema[name]])),
-    ...alternatives(schema),
-    ...(allOf === null ? {} : { allOf: allOf.map(definitionOf) }),
+    // Structured outputs have no `oneOf`.
+    anyOf: (listOf(schema.anyOf) ?? listOf(schema.oneOf))?.map(definitionOf),
+    allOf: listOf(schema.allOf)?.map(definitionOf),
     ...definitions,
-    ...(type === "object" || isJsonObject(schema.properties) ? closedObject(schema) : {}),
-    ...((items ?? null) === null
-      ? {}
-      : { items: listOf(items)?.map(definitionOf) ?? definitionOf(items ?? null) }),
-    ...(FORMATS.has(format) ? { format } : {}),
+    ...(type === "object" || isJsonObject(schema.properties)
+      ? {
+          ...mapped(schema, "properties"),
+          additionalProperties: false,
+          required: schema.required ?? undefined,
+        }
+      : {}),
+    items: items === null ? undefined : (listOf(items)?.map(definitionOf) ?? definitionOf(items)),
+    format: FORMATS.has(format) ? format : undefined,
     ...(constraints === null ? {} : { description: told.join("\n") }),
   };
 }
@@ -157,25 +144,10 @@ function isPresentNull(schema: JsonObject, name: string): boolean {
   return (name === "default" || name === "const") && schema[name] === null;
 }
 
-/** Structured outputs have no `oneOf`. */
-function alternatives({ anyOf, oneOf }: JsonObject): JsonObject {
-  const list = listOf(anyOf) ?? listOf(oneOf);
-  return list === null ? {} : { anyOf: list.map(definitionOf) };
-}
-
-function closedObject(schema: JsonObject): JsonObject {
-  const { required } = schema;
-  return {
-    ...mapped(schema, "properties"),
-    additionalProperties: false,
-    ...((required ?? null) === null ? {} : { required }),
-  };
-}
-
 function mapped(schema: JsonObject, keyword: string): JsonObject {
   const value = schema[keyword];
   if (!isJsonObject(value)) return {};
-  const entries = Object.entries(value).map(([name, definition]) => [name, definitionOf(definition ?? null)]);
+  const entries = Object.entries(value).map(([name, definition = null]) => [name, definitionOf(definition)]);
   return { [keyword]: Object.fromEntries(entries) };
 }
 

@@ -11,7 +11,8 @@ import {
   type Turn,
   type UserPart,
 } from "../../conversation/conversation.ts";
-import { type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { callInputOf, given, requireNoDetail, resultWithoutCall } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
 
 /** The provider of the signatures of thoughts. */
@@ -120,9 +121,7 @@ class PromptWriter implements Prompt {
       case "audio":
         throw cannot(part.at, "is audio, which this model's provider does not support");
       case "image":
-        if (part.detail !== null && part.isDetailOptional !== true) {
-          throw cannot(`${part.at}.detail`, "is not supported by this model's provider; remove it");
-        }
+        requireNoDetail(part);
         return [{ ...this.#media(part), ...this.#breakpoints.of(part.cache) }];
       case "file":
         return [{ ...this.#media(part), ...this.#breakpoints.of(part.cache) }];
@@ -139,21 +138,20 @@ class PromptWriter implements Prompt {
     const { source } = part;
     const isImage = source.kind === "url" ? part.kind === "image" : source.mediaType.startsWith("image/");
     if (isImage) return { type: "image", source: sourceOf(source) };
-    const title = part.kind === "file" && part.filename !== null ? { title: part.filename } : {};
+    const title = part.kind === "file" ? given(part.filename) : undefined;
     if (source.kind === "data" && source.mediaType === "text/plain") {
       const data = new TextDecoder().decode(Buffer.from(source.data, "base64"));
-      return { type: "document", source: { type: "text", media_type: "text/plain", data }, ...title };
+      return { type: "document", source: { type: "text", media_type: "text/plain", data }, title };
     }
     if (source.kind === "data" && source.mediaType !== "application/pdf") {
       throw cannot(part.at, "must be an image, a PDF or a plain text for this model");
     }
     this.betas.add(PDFS);
-    return { type: "document", source: sourceOf(source), ...title };
+    return { type: "document", source: sourceOf(source), title };
   }
 
   #result({ callId, parts, isError, cache, at }: ToolResultPart): JsonObject {
-    if (!this.#calls.has(callId))
-      throw cannot(at, "must be the id of a call that an earlier message has made");
+    if (!this.#calls.has(callId)) throw resultWithoutCall(at);
     const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
     const content =
       texts.length === parts.length
@@ -163,7 +161,7 @@ class PromptWriter implements Prompt {
       type: "tool_result",
       tool_use_id: callId,
       content,
-      ...(isError ? { is_error: true } : {}),
+      is_error: isError || undefined,
       ...this.#breakpoints.of(cache),
     };
   }
@@ -189,11 +187,11 @@ class PromptWriter implements Prompt {
     }
   }
 
-  #call({ id, name, input, at, cache }: ToolCallPart): JsonObject {
-    const value = input.trim() === "" ? {} : parseJsonObject(input);
-    if (value === null) throw cannot(at, "must be a JSON object");
+  #call(part: ToolCallPart): JsonObject {
+    const { id, name, cache } = part;
+    const input = callInputOf(part);
     this.#calls.add(id);
-    return { type: "tool_use", id, name, input: value, ...this.#breakpoints.of(cache) };
+    return { type: "tool_use", id, name, input, ...this.#breakpoints.of(cache) };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Conversation, Tool, ToolChoice } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
+import { given } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
 import type { ModelTraits } from "./models.ts";
 import type { Thinking } from "./thinking.ts";
@@ -14,44 +15,39 @@ export interface ToolOptions {
 
 /** The fields of a request that have to do with tools. */
 export interface ToolFields {
-  readonly fields: { readonly tools?: readonly JsonObject[]; readonly tool_choice?: JsonObject };
+  readonly fields: JsonObject;
   /** Whether the model can't be made to call a tool, so that it is only offered. */
   readonly isChoiceIgnored: boolean;
 }
 
 export function toolFields(options: ToolOptions): ToolFields {
-  const { conversation, breakpoints } = options;
+  const { conversation } = options;
   const { tools, toolChoice } = conversation;
   if (tools.length === 0) return { fields: {}, isChoiceIgnored: false };
   const isForced = toolChoice?.kind === "required" || toolChoice?.kind === "tool";
   const isChoiceIgnored = isForced && !canForce(options);
-  const choice = toolChoiceOf(isChoiceIgnored ? { kind: "auto" } : toolChoice, conversation);
+  const choice = isChoiceIgnored ? ({ kind: "auto" } as const) : toolChoice;
   const offered = isChoiceIgnored ? chosenTools(tools, toolChoice) : tools;
   return {
     fields: {
-      tools: offered.map((tool) => toolOf(tool, options, breakpoints)),
-      ...(choice === null ? {} : { tool_choice: choice }),
+      tools: offered.map((tool) => toolOf(tool, options)),
+      tool_choice: toolChoiceOf(choice, conversation),
     },
     isChoiceIgnored,
   };
 }
 
 /** Asks for an answer as the input of a tool, for models and schemas without structured outputs. */
-export function answerToolFields(
-  name: string,
-  schema: JsonObject,
-  options: ToolOptions,
-): ToolFields["fields"] {
-  const { conversation, breakpoints, stream } = options;
-  const tools = chosenTools(conversation.tools, conversation.toolChoice);
+export function answerToolFields(name: string, schema: JsonObject, options: ToolOptions): JsonObject {
+  const { tools, toolChoice } = options.conversation;
   const answerTool = {
     name,
     description: "Respond with a JSON object.",
     input_schema: schema,
-    ...(stream ? { eager_input_streaming: true } : {}),
+    eager_input_streaming: options.stream || undefined,
   };
   return {
-    tools: [...tools.map((tool) => toolOf(tool, options, breakpoints)), answerTool],
+    tools: [...chosenTools(tools, toolChoice).map((tool) => toolOf(tool, options)), answerTool],
     tool_choice: { type: canForce(options) ? "any" : "auto", disable_parallel_tool_use: true },
   };
 }
@@ -68,29 +64,31 @@ function chosenTools(tools: readonly Tool[], choice: ToolChoice | null): readonl
 
 function toolOf(
   { name, description, parameters, strict, cache }: Tool,
-  { traits, stream }: ToolOptions,
-  breakpoints: CacheBreakpoints,
+  { traits, breakpoints, stream }: ToolOptions,
 ): JsonObject {
   return {
     name,
-    ...(description === null ? {} : { description }),
+    description: given(description),
     input_schema: parameters ?? { type: "object", properties: {} },
     ...breakpoints.of(cache),
     // Otherwise a stream is silent until the whole input of a call was checked.
-    ...(stream ? { eager_input_streaming: true } : {}),
-    ...(strict === null || !traits.hasOutputSchemas ? {} : { strict }),
+    eager_input_streaming: stream || undefined,
+    strict: traits.hasOutputSchemas ? given(strict) : undefined,
   };
 }
 
-function toolChoiceOf(choice: ToolChoice | null, { parallelToolCalls }: Conversation): JsonObject | null {
+function toolChoiceOf(
+  choice: ToolChoice | null,
+  { parallelToolCalls }: Conversation,
+): JsonObject | undefined {
   const oneAtATime = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   switch (choice?.kind) {
     case undefined:
-      return parallelToolCalls === false ? { type: "auto", ...oneAtATime } : null;
-    case "auto":
-      return { type: "auto", ...oneAtATime };
+      return parallelToolCalls === false ? { type: "auto", ...oneAtATime } : undefined;
     case "none":
       return { type: "none" };
+    case "auto":
+      return { type: "auto", ...oneAtATime };
     case "required":
       return { type: "any", ...oneAtATime };
     case "tool":

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../json/json.ts";
+import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { checkedUsage, isPlausible } from "../usage-counts.ts";
 
@@ -20,13 +20,12 @@ export function readMessagesUsage(value: unknown): Usage | null {
   const for5m = count(details.ephemeral_5m_input_tokens ?? 0);
   const for1h = count(details.ephemeral_1h_input_tokens ?? 0);
   const total = count(value.cache_creation_input_tokens ?? 0);
-  if (input === null || cached === null || for5m === null || for1h === null || total === null) return null;
-  if (count(value.output_tokens) === null) return null;
   // Some servers that speak this API tell only the total, others only its parts.
   const written = Math.max(total, for5m + for1h);
   return checkedUsage({
     promptTokens: input + cached + written,
-    completionTokens: value.output_tokens,
+    // Required here, unlike in other formats.
+    completionTokens: count(value.output_tokens),
     cachedTokens: cached,
     cacheWriteTokens: written - for1h,
     cacheWrite1hTokens: for1h,
@@ -34,6 +33,36 @@ export function readMessagesUsage(value: unknown): Usage | null {
   });
 }
 
-function count(value: unknown): number | null {
-  return typeof value === "number" && isPlausible(value) ? value : null;
+/** Not a number unless it is a plausible one. */
+function count(value: unknown): number {
+  return typeof value === "number" && isPlausible(value) ? value : Number.NaN;
+}
+
+/** The usage of a message, which a stream tells twice: at its beginning that of the prompt, and at its end that of all. */
+export class MessageUsage {
+  #told: JsonObject = {};
+  #isFinal = false;
+
+  /** That of `message_start`. */
+  begin(usage: unknown): void {
+    if (!isJsonObject(usage)) return;
+    const told = Object.entries(usage).filter(([, value]) => value !== null);
+    this.#told = { ...this.#told, ...Object.fromEntries(told) };
+  }
+
+  /** That of `message_delta`, which overwrites what was told before, or of a whole message. */
+  end(usage: unknown): void {
+    this.begin(usage);
+    this.#isFinal ||= isJsonObject(usage) && typeof usage.output_tokens === "number";
+  }
+
+  /** Without parts of the answer, whose tokens are estimated where this is asked for. */
+  get prompt(): Usage | null {
+    return readMessagesUsage({ ...this.#told, output_tokens_details: null });
+  }
+
+  /** `null`: the end did not tell it. */
+  get whole(): Usage | null {
+    return this.#isFinal ? readMessagesUsage(this.#told) : null;
+  }
 }

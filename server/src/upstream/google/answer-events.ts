@@ -1,70 +1,34 @@
-import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { AnswerReader, eventsRead } from "../answer-reader.ts";
 import { UpstreamRefused } from "../dialect.ts";
-import { jsonText } from "../json-text.ts";
-import { malformedResponse, PROVIDER_FAILED } from "../refusal.ts";
-import { TransportError } from "../transport.ts";
-import { refusedIn } from "./error-event.ts";
+import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
+import { jsonText, malformedResponse, PROVIDER_FAILED, refusalOf, refusedStatus } from "../refusal.ts";
 import { GOOGLE_SIGNATURE } from "./prompt.ts";
 import { readContentUsage, totalUsage } from "./usage.ts";
-
-/** Sends the request again, for the rest of an answer that is longer than one request gives. `token`: from the end of what came. */
-export type Continue<Answer> = (token: string) => Promise<Answer>;
 
 /** A longer answer is more than any model's context, in pieces of the size that one request gives. */
 const MAX_REQUESTS = 64;
 
-/**
- * The events of a whole answer.
- *
- * @param answerTool The tool whose input is the answer, for models that do not take a schema together with tools; `null`: none.
- * @throws {UpstreamRefused} for a malformed answer.
- */
-export async function eventsOfContent(
-  text: string,
-  answerTool: string | null,
-  more: Continue<string>,
-): Promise<readonly AnswerEvent[]> {
-  const reader = new ContentReader(answerTool, true);
-  reader.read(text);
-  for (let token = reader.takeToken(); token !== null; token = reader.takeToken()) {
-    reader.read(await more(token));
-  }
-  reader.finish();
-  return reader.takeEvents();
-}
-
-/** The events of a streamed answer, those of a piece together. @param answerTool As of {@link eventsOfContent}. */
-export async function* eventsOfStream(
-  data: AsyncIterable<readonly string[]>,
-  answerTool: string | null,
-  more: Continue<AsyncIterable<readonly string[]>>,
-): AsyncGenerator<readonly AnswerEvent[]> {
-  const reader = new ContentReader(answerTool, false);
-  let stream: AsyncIterable<readonly string[]> | null = data;
-  while (stream !== null) {
-    yield* eventsRead(stream, reader);
-    const token = reader.takeToken();
-    stream = token === null ? null : await more(token);
-  }
-  // Usage may come after the reason for the end.
-  reader.finish();
-  yield reader.takeEvents();
-}
+/** The HTTP statuses of Google's names of errors. */
+const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
+  ["INVALID_ARGUMENT", 400],
+  ["FAILED_PRECONDITION", 400],
+  ["OUT_OF_RANGE", 400],
+  ["UNAUTHENTICATED", 401],
+  ["PERMISSION_DENIED", 403],
+  ["NOT_FOUND", 404],
+  ["RESOURCE_EXHAUSTED", 429],
+  ["UNAVAILABLE", 503],
+  ["DEADLINE_EXCEEDED", 504],
+]);
 
 /** Reads an answer piece by piece. Parts that no format of clients has, such as code that the provider runs, are left out. */
-class ContentReader extends AnswerReader {
-  readonly #answerTool: string | null;
+export class ContentReader extends AnswerReader {
   /** Whether each thought is a part of its own; a stream has pieces of thoughts. */
-  readonly #hasWholeParts: boolean;
-  /** The text beside the tool for JSON, which counts only if the tool is not called. */
-  #heldBack = "";
-  #isAnswered = false;
-  #isThinking = false;
+  #hasWholeParts = false;
   #calls = 0;
   #requests = 1;
   #reason: string | null = null;
@@ -74,17 +38,15 @@ class ContentReader extends AnswerReader {
   /** The usage of the requests before this one. */
   readonly #usages: (Usage | null)[] = [];
 
-  constructor(answerTool: string | null, hasWholeParts: boolean) {
-    super();
-    this.#answerTool = answerTool;
-    this.#hasWholeParts = hasWholeParts;
+  readWhole(text: string): void {
+    this.#hasWholeParts = true;
+    this.read(text);
   }
 
-  /** Reads an answer, or a piece of a stream. */
-  read(text: string): void {
+  read(data: string): void {
     // Some servers that speak this API end streams as OpenAI's do.
-    if (text === "[DONE]") return;
-    const response = parseJsonObject(text);
+    if (data === "[DONE]") return;
+    const response = parseJsonObject(data);
     if (response === null) throw malformedResponse();
     const { error, usageMetadata, promptFeedback, candidates } = response;
     if (isJsonObject(error)) throw refusedIn(error);
@@ -95,7 +57,7 @@ class ContentReader extends AnswerReader {
     if (candidate === null || this.#isBlocked) return;
     for (const part of partsOf(candidate.content)) {
       this.#part(part);
-      if (this.#hasWholeParts) this.#endThought(null);
+      if (this.#hasWholeParts) this.endThought();
     }
     const { finishReason, continuationToken } = candidate;
     if (typeof finishReason === "string") this.#reason = finishReason;
@@ -103,7 +65,7 @@ class ContentReader extends AnswerReader {
     if (isContinued && this.#requests < MAX_REQUESTS) this.#token = continuationToken;
   }
 
-  /** What the rest of the answer is to be asked for with; `null`: there is no more. */
+  /** What the rest of the answer, which is longer than one request gives, is to be asked for with; `null`: there is no more. */
   takeToken(): string | null {
     const token = this.#token;
     this.#token = null;
@@ -116,15 +78,12 @@ class ContentReader extends AnswerReader {
     return token;
   }
 
-  finish(): void {
-    if (!this.#isBlocked && this.#reason === null) {
-      throw new TransportError("cut", "the upstream's answer ended without a reason");
-    }
+  /** Usage may come after the reason for the end. */
+  end(): void {
+    if (!this.#isBlocked && this.#reason === null) throw incompleteAnswer("a reason");
     const reason = this.#isBlocked ? "filter" : finishOf(this.#reason, this.#calls > 0);
-    this.#endThought(null);
-    if (this.#heldBack !== "" && !this.#isAnswered) this.found({ kind: "text", text: this.#heldBack });
-    const usage = totalUsage([...this.#usages, readContentUsage(this.#metadata)]);
-    this.found({ kind: "finish", reason, stopSequence: null, usage });
+    this.endThought();
+    this.finish(reason, null, totalUsage([...this.#usages, readContentUsage(this.#metadata)]));
   }
 
   #part(part: Json): void {
@@ -132,52 +91,44 @@ class ContentReader extends AnswerReader {
     const { text, thought, functionCall } = part;
     const signature = signatureOf(part.thoughtSignature);
     if (isJsonObject(functionCall)) {
-      this.#endThought(null);
+      this.endThought();
       this.#call(functionCall, signature);
     } else if (typeof text !== "string") {
-      this.#endThought(null);
+      this.endThought();
     } else if (thought === true) {
-      this.#thought(text, signature);
+      if (text !== "") this.foundThought(text);
+      // The last piece of a thought may have its signature, which belongs to nothing that comes after it.
+      if (signature !== null) this.endThought(signature);
     } else if (text !== "") {
-      this.#endThought(null);
-      if (this.#answerTool === null) this.found({ kind: "text", text });
-      else this.#heldBack += text;
+      this.endThought();
+      this.foundText(text);
     }
-  }
-
-  /** The last piece of a thought may have its signature, which belongs to nothing that comes after it. */
-  #thought(text: string, signature: Signature | null): void {
-    if (text !== "") {
-      this.#isThinking = true;
-      this.found({ kind: "reasoning", text });
-    }
-    if (signature === null) return;
-    this.#isThinking = true;
-    this.#endThought(signature);
-  }
-
-  #endThought(signature: Signature | null): void {
-    if (!this.#isThinking) return;
-    this.#isThinking = false;
-    this.found({ kind: "reasoning-end", signature });
   }
 
   /** A call, which comes as a whole: in pieces only to those who ask for them. */
-  #call(called: JsonObject, signature: Signature | null): void {
-    const { name, args, partialArgs, willContinue } = called;
+  #call({ id, name, args, partialArgs, willContinue }: JsonObject, signature: Signature | null): void {
     const isPiece = isPresent(partialArgs) || willContinue === true;
     if (typeof name !== "string" || name === "" || isPiece) throw malformedResponse();
     const text = typeof args === "string" ? args : jsonText(args ?? {});
-    if (name === this.#answerTool) {
-      this.#isAnswered = true;
+    if (name === this.answerTool) {
+      this.isAnswered = true;
       this.found({ kind: "text", text });
       return;
     }
     const call = this.#calls++;
-    this.found({ kind: "call", call, id: idOf(called), name, signature });
+    this.found({ kind: "call", call, id: callIdOf(id), name, signature });
     this.found({ kind: "call-input", call, text });
     this.found({ kind: "call-end", call, signature });
   }
+}
+
+/** An error that the upstream reports in its stream. @param error Its member `error`. */
+function refusedIn(error: JsonObject): UpstreamRefused {
+  const body = jsonText({ error });
+  const { code } = error;
+  const isStatus = typeof code === "number" && code >= 400 && code < 600;
+  const status = isStatus ? code : (STATUSES.get(error.status) ?? 500);
+  return refusalOf(refusedStatus(status, body), body);
 }
 
 function candidateIn(candidates: Json | undefined): JsonObject | null {
@@ -200,10 +151,6 @@ function partsOf(content: Json | undefined): readonly Json[] {
 /** Members that have no value are left out. */
 function isPresent<Value extends Json>(value: Value | undefined): value is Exclude<Value, null> {
   return value !== undefined && value !== null;
-}
-
-function idOf({ id }: JsonObject): string {
-  return typeof id === "string" && id !== "" ? id : `call_${crypto.randomUUID().replaceAll("-", "")}`;
 }
 
 function signatureOf(value: Json | undefined): Signature | null {

@@ -1,7 +1,14 @@
 import type { Conversation, Tool } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
-import { type ConversationLimits, leftOutOf, requireExpressible } from "../expressible.ts";
+import {
+  type ConversationLimits,
+  given,
+  givenList,
+  leftOutOf,
+  requireExpressible,
+  type WrittenConversation,
+} from "../write-conversation.ts";
 import { type ModelTraits, traitsOf } from "./models.ts";
 import { outputSchema } from "./output-schema.ts";
 import { promptOf } from "./prompt.ts";
@@ -9,58 +16,39 @@ import { thinkingOf } from "./thinking.ts";
 import { toolFields, withAnswerTool } from "./tools.ts";
 
 const LIMITS: ConversationLimits = {
-  unsupported: new Set(["presencePenalty", "frequencyPenalty"]),
+  unsupported: ["presencePenalty", "frequencyPenalty"],
   maxTemperature: 2,
   hasOneCallAtATime: false,
 };
 
-export interface ContentBody {
-  readonly body: JsonObject;
+export interface ContentBody extends WrittenConversation {
   /** The tool whose input is the answer; `null`: there is none. */
   readonly answerTool: string | null;
-  /** What the model has no equivalent of, by the client's names. */
-  readonly ignored: readonly string[];
 }
 
 /** A conversation as a request of Google's Gemini API. @throws {Failure} `invalid_request` naming what can't be expressed. */
-export function contentBodyOf({
-  conversation,
-  upstreamModel,
-  maxTokens: paid,
-}: ConversationCall): ContentBody {
+export function contentBodyOf({ conversation, upstreamModel, maxTokens }: ConversationCall): ContentBody {
   requireExpressible(conversation, LIMITS);
   const traits = traitsOf(upstreamModel);
   const { format, tools, answerTool } = outputOf(conversation, traits);
-  const config: JsonObject = {
-    ...samplingOf(conversation, conversation.maxTokens ?? paid),
-    ...format,
-    ...given("thinkingConfig", thinkingOf(conversation.reasoning, traits)),
-  };
   const { instructions, contents } = promptOf(conversation.turns, traits);
   const body: JsonObject = {
-    generationConfig: config,
-    ...(instructions.length === 0 ? {} : { systemInstruction: { parts: instructions } }),
+    generationConfig: {
+      maxOutputTokens: given(conversation.maxTokens ?? maxTokens),
+      temperature: given(conversation.temperature),
+      // All of the probability is what the model uses anyway.
+      topP: conversation.topP === 1 ? undefined : given(conversation.topP),
+      topK: given(conversation.topK),
+      seed: given(conversation.seed),
+      stopSequences: givenList(conversation.stop),
+      ...format,
+      thinkingConfig: thinkingOf(conversation.reasoning, traits),
+    },
+    systemInstruction: instructions.length === 0 ? undefined : { parts: instructions },
     contents,
     ...tools,
   };
   return { body, answerTool, ignored: leftOutOf(conversation, LIMITS) };
-}
-
-function samplingOf(conversation: Conversation, maxTokens: number | null): JsonObject {
-  const { temperature, topP, topK, seed, stop } = conversation;
-  return {
-    ...given("maxOutputTokens", maxTokens),
-    ...given("temperature", temperature),
-    // All of the probability is what the model uses anyway.
-    ...given("topP", topP === 1 ? null : topP),
-    ...given("topK", topK),
-    ...given("seed", seed),
-    ...(stop.length === 0 ? {} : { stopSequences: stop }),
-  };
-}
-
-function given(name: string, value: JsonObject | number | null): JsonObject {
-  return value === null ? {} : { [name]: value };
 }
 
 interface Output {
@@ -77,14 +65,13 @@ function outputOf(conversation: Conversation, traits: ModelTraits): Output {
   const schema = format?.kind === "schema" ? format.schema : null;
   if (schema !== null && needsAnswerTool(conversation, traits)) {
     const answerTool = freeName(tools);
-    const asked = withAnswerTool(conversation, answerTool, schema);
-    return { format: {}, tools: toolFields(asked), answerTool };
+    return { format: {}, tools: toolFields(withAnswerTool(conversation, answerTool, schema)), answerTool };
   }
   const isJson = format !== null && format.kind !== "text";
   return {
     format: {
-      ...(isJson ? { responseMimeType: "application/json" } : {}),
-      ...(schema === null ? {} : { responseJsonSchema: outputSchema(schema) }),
+      responseMimeType: isJson ? "application/json" : undefined,
+      responseJsonSchema: schema === null ? undefined : outputSchema(schema),
     },
     tools: toolFields(conversation),
     answerTool: null,

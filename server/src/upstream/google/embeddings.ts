@@ -3,7 +3,8 @@ import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../..
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { EmbedCall, WholeAnswer } from "../dialect.ts";
 import { malformedResponse } from "../refusal.ts";
-import { modelPath } from "./model-path.ts";
+import { given } from "../write-conversation.ts";
+import { modelPath } from "./models.ts";
 import { readContentUsage } from "./usage.ts";
 
 /** The texts that Google embeds in one request. */
@@ -19,11 +20,14 @@ export interface EmbedRequest {
 /** @throws {Failure} `invalid_request` naming what can't be expressed. */
 export function embedRequestOf({ body, upstreamModel }: EmbedCall): EmbedRequest {
   const texts = textsOf(body.value.input);
-  const dimensions = dimensionsOf(body.value.dimensions);
+  const { dimensions = null } = body.value;
+  if (dimensions !== null && typeof dimensions !== "number") {
+    throw cannot("dimensions", "is not supported by this model's provider; remove it");
+  }
   const requests = texts.map((text) => ({
     model: modelPath(upstreamModel),
     content: { parts: [{ text }] },
-    ...(dimensions === null ? {} : { outputDimensionality: dimensions }),
+    outputDimensionality: given(dimensions),
   }));
   const [only] = requests;
   return only !== undefined && requests.length === 1
@@ -40,14 +44,6 @@ function textsOf(input: Json | undefined): readonly string[] {
   return texts;
 }
 
-function dimensionsOf(dimensions: Json | undefined): number | null {
-  if (dimensions === undefined || dimensions === null) return null;
-  if (typeof dimensions !== "number") {
-    throw cannot("dimensions", "is not supported by this model's provider; remove it");
-  }
-  return dimensions;
-}
-
 /** An answer as OpenAI has it: numbers, or the bytes of 32-bit floats in base64. @throws {UpstreamRefused} for a malformed one. */
 export function embeddingsOf(text: string, count: number, { body, publicModel }: EmbedCall): WholeAnswer {
   const answer = parseJsonObject(text);
@@ -61,8 +57,8 @@ export function embeddingsOf(text: string, count: number, { body, publicModel }:
     return { object: "embedding", index, embedding: asBase64 ? base64Of(values) : values };
   });
   const usage = readContentUsage(usageMetadata);
-  const tokens = usage?.promptTokens;
-  const told = tokens === undefined ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } };
+  const told =
+    usage === null ? {} : { usage: { prompt_tokens: usage.promptTokens, total_tokens: usage.promptTokens } };
   return {
     kind: "whole",
     body: JSON.stringify({ object: "list", data, model: publicModel, ...told }),

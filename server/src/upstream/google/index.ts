@@ -1,14 +1,51 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
-import type { DialectDefinition } from "../dialect.ts";
-import { googleDialect } from "./google-dialect.ts";
+import type { Dialect, DialectDefinition, UpstreamCall } from "../dialect.ts";
+import { answerText, postJson } from "../post-json.ts";
+import { readAnswer } from "../read-answer.ts";
+import type { Transport } from "../transport.ts";
+import { written } from "../write-conversation.ts";
+import { ContentReader } from "./answer-events.ts";
+import { contentBodyOf } from "./conversation-body.ts";
+import { embeddingsOf, embedRequestOf } from "./embeddings.ts";
+import { modelPath } from "./models.ts";
 
 /** Google's Gemini API. */
 export const google: DialectDefinition = {
   name: "google",
-  settings: {
-    baseUrl: UPSTREAM_SETTINGS.baseUrl.optional(),
-    ...UPSTREAM_SETTINGS.credential,
-    ...UPSTREAM_SETTINGS.limits,
-  },
+  settings: { ...UPSTREAM_SETTINGS, baseUrl: UPSTREAM_SETTINGS.baseUrl.optional() },
   open: ({ transport }) => googleDialect(transport),
 };
+
+const DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com/v1beta";
+
+/** Google's Gemini API, which is a format of upstreams alone: all requests are translated. */
+export function googleDialect(transport: Transport): Dialect {
+  /** Sends a request with the operator's credential. @throws as {@link postJson}. */
+  const post = (call: UpstreamCall, method: string, body: string) => {
+    const { baseUrl, credential } = call.upstream;
+    const url = `${baseUrl || DEFAULT_BASE_URL}/${modelPath(call.upstreamModel)}:${method}`;
+    const headers: Record<string, string> =
+      credential === null ? {} : { "x-goog-api-key": credential.reveal() };
+    return postJson(transport, call, { url, headers, body });
+  };
+  return {
+    own: null,
+    converse: async (call) => {
+      const { body, answerTool, ignored, text } = written(() => contentBodyOf(call));
+      const method = call.stream ? "streamGenerateContent?alt=sse" : "generateContent";
+      const response = await post(call, method, text);
+      const reader = new ContentReader(answerTool);
+      const more = () => {
+        const continuationToken = reader.takeToken();
+        if (continuationToken === null) return null;
+        return post(call, method, JSON.stringify({ ...body, continuationToken }));
+      };
+      return readAnswer(response, { stream: call.stream, reader, ignored, more });
+    },
+    embed: async (call) => {
+      const { method, body, count } = embedRequestOf(call);
+      const response = await post(call, method, JSON.stringify(body));
+      return embeddingsOf(await answerText(response), count, call);
+    },
+  };
+}

@@ -54,3 +54,8 @@ function levelsOf(model: string): readonly ThinkingLevel[] {
     ? ["low", "medium", "high"]
     : ["minimal", "low", "medium", "high"];
 }
+
+/** A model's path below the base URL. Names such as `tunedModels/x` are paths already. */
+export function modelPath(model: string): string {
+  return model.includes("/") ? model : `models/${model}`;
+}

@@ -1,9 +1,11 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { untranslatable } from "../expressible.ts";
+import { untranslatable } from "../write-conversation.ts";
 
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
 const SCHEMAS = ["items", "additionalProperties"];
 const SCHEMA_LISTS = ["anyOf", "oneOf"];
 const SCHEMA_MAPS = ["properties", "$defs"];
+const KEYWORDS = [...SCHEMAS, ...SCHEMA_LISTS, ...SCHEMA_MAPS];
 
 /**
  * A schema of an answer as Google takes it, which has no `const`: a value is an `enum` of its own.
@@ -16,39 +18,26 @@ export function outputSchema(schema: JsonObject): JsonObject {
       if (name === "const") return [["enum", [value]]];
       // An `enum` beside a `const` allows nothing more.
       if (name === "enum" && schema.const !== undefined) return [];
-      if (value === null && isKeyword(name)) return [];
+      if (value === null && KEYWORDS.includes(name)) return [];
       return [[name, keywordOf(name, value)]];
     }),
   );
 }
 
-function isKeyword(name: string): boolean {
-  return SCHEMAS.includes(name) || SCHEMA_LISTS.includes(name) || SCHEMA_MAPS.includes(name);
-}
-
 function keywordOf(name: string, value: Json): Json {
-  if (SCHEMA_MAPS.includes(name)) return definitionsOf(value);
-  if (SCHEMA_LISTS.includes(name) || (name === "items" && isList(value))) return listOf(value);
+  if (SCHEMA_MAPS.includes(name)) {
+    if (!isJsonObject(value)) throw untranslatable();
+    return Object.fromEntries(Object.entries(value).map(([own, one = null]) => [own, definitionOf(one)]));
+  }
+  if (SCHEMA_LISTS.includes(name) || (name === "items" && Array.isArray(value))) {
+    if (!Array.isArray(value)) throw untranslatable();
+    return value.map(definitionOf);
+  }
   return SCHEMAS.includes(name) ? definitionOf(value) : value;
-}
-
-function definitionsOf(value: Json): JsonObject {
-  if (!isJsonObject(value)) throw untranslatable();
-  const entries = Object.entries(value).map(([name, definition]) => [name, definitionOf(definition ?? null)]);
-  return Object.fromEntries(entries);
-}
-
-function listOf(value: Json): readonly Json[] {
-  if (!isList(value)) throw untranslatable();
-  return value.map(definitionOf);
 }
 
 function definitionOf(definition: Json): Json {
   if (typeof definition === "boolean") return definition;
   if (!isJsonObject(definition)) throw untranslatable();
   return outputSchema(definition);
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }

@@ -1,16 +1,16 @@
-import {
-  type AssistantPart,
-  cannot,
-  type FilePart,
-  type ImagePart,
-  type Signature,
-  type TextPart,
-  type ToolCallPart,
-  type ToolResultPart,
-  type Turn,
-  type UserPart,
+import type {
+  AssistantPart,
+  FilePart,
+  ImagePart,
+  Signature,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  Turn,
+  UserPart,
 } from "../../conversation/conversation.ts";
-import { type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { callInputOf, requireNoDetail, resultWithoutCall } from "../write-conversation.ts";
 import type { ModelTraits } from "./models.ts";
 
 /** The provider of the signatures of thoughts and calls. */
@@ -19,14 +19,14 @@ export const GOOGLE_SIGNATURE = "google";
 const WITHOUT_SIGNATURE = "skip_thought_signature_validator";
 const DONE = "Tool executed successfully.";
 /** The types of images that Google takes, by the ends of their names. */
-const IMAGE_TYPES: Readonly<Record<string, string>> = {
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  webp: "image/webp",
-  heic: "image/heic",
-  heif: "image/heif",
-};
+const IMAGE_TYPES: ReadonlyMap<string, string> = new Map([
+  ["png", "image/png"],
+  ["jpg", "image/jpeg"],
+  ["jpeg", "image/jpeg"],
+  ["webp", "image/webp"],
+  ["heic", "image/heic"],
+  ["heif", "image/heif"],
+]);
 
 export interface Prompt {
   /** Empty if there are none, or the model has no field for them. */
@@ -120,38 +120,38 @@ class PromptWriter {
     return parts.flatMap((part) => {
       if (part.kind === "call") {
         const written = this.#call(part, hasSignedCall);
-        hasSignedCall ||= signatureIn(part.signature) !== null;
+        hasSignedCall ||= signatureIn(part.signature) !== undefined;
         return [written];
       }
       if (part.kind !== "reasoning") return textParts(part.text);
       const thoughtSignature = signatureIn(part.signature);
-      return thoughtSignature === null ? [] : [{ text: part.text, thought: true, thoughtSignature }];
+      return thoughtSignature === undefined ? [] : [{ text: part.text, thought: true, thoughtSignature }];
     });
   }
 
   /** @param hasSignedCall Whether a call before it is signed: of calls that are made together, only the first one is. */
-  #call({ id, name, input, at, signature }: ToolCallPart, hasSignedCall: boolean): JsonObject {
-    const args = input.trim() === "" ? {} : parseJsonObject(input);
-    if (args === null) throw cannot(at, "must be a JSON object");
+  #call(part: ToolCallPart, hasSignedCall: boolean): JsonObject {
+    const { id, name, signature } = part;
+    const args = callInputOf(part);
     this.#calls.set(id, name);
     const needsSignature = this.#traits.hasSignedCalls && !hasSignedCall;
-    const thoughtSignature = signatureIn(signature) ?? (needsSignature ? WITHOUT_SIGNATURE : null);
-    return { functionCall: { id, name, args }, ...(thoughtSignature === null ? {} : { thoughtSignature }) };
+    const thoughtSignature = signatureIn(signature) ?? (needsSignature ? WITHOUT_SIGNATURE : undefined);
+    return { functionCall: { id, name, args }, thoughtSignature };
   }
 
   /** A result; for models that take only texts in it, its images and documents come after it. */
   #result({ callId, parts, isError, at }: ToolResultPart): JsonObject[] {
     const name = this.#calls.get(callId);
-    if (name === undefined) throw cannot(at, "must be the id of a call that an earlier message has made");
+    if (name === undefined) throw resultWithoutCall(at);
     const texts = parts.flatMap(resultText);
-    const media = parts.flatMap(resultMedia);
+    const media = parts.flatMap(inlineMedia);
     const said = texts.length === 0 && parts.length > 0 ? DONE : texts.join("\n");
     const hasParts = media.length > 0 && this.#traits.hasMediaInResults;
     const result = {
       id: callId,
       name,
       response: { name, [isError ? "error" : "content"]: said },
-      ...(hasParts ? { parts: media.map((part) => part.data) } : {}),
+      parts: hasParts ? media.map(mediaPart) : undefined,
     };
     return [{ functionResponse: result }, ...(hasParts ? [] : media.flatMap(shownAfter))];
   }
@@ -171,9 +171,7 @@ function userParts(part: UserPart): readonly JsonObject[] {
         { inlineData: { mimeType: part.format === "wav" ? "audio/wav" : "audio/mpeg", data: part.data } },
       ];
     case "image":
-      if (part.detail !== null && part.isDetailOptional !== true) {
-        throw cannot(`${part.at}.detail`, "is not supported by this model's provider; remove it");
-      }
+      requireNoDetail(part);
       return [mediaPart(part)];
     case "file":
       return [mediaPart(part)];
@@ -184,20 +182,16 @@ function userParts(part: UserPart): readonly JsonObject[] {
 function mediaPart({ kind, source }: ImagePart | FilePart): JsonObject {
   if (source.kind === "data") return { inlineData: { mimeType: source.mediaType, data: source.data } };
   const mimeType = kind === "file" ? "application/pdf" : imageType(source.url);
-  return { fileData: { ...(mimeType === null ? {} : { mimeType }), fileUri: source.url } };
+  return { fileData: { mimeType, fileUri: source.url } };
 }
 
-/** `null`: the URL does not tell. */
-function imageType(url: string): string | null {
+/** `undefined`: the URL does not tell. */
+function imageType(url: string): string | undefined {
   const [, ending = ""] = /\.([a-z]+)$/i.exec(new URL(url).pathname) ?? [];
-  return IMAGE_TYPES[ending.toLowerCase()] ?? null;
+  return IMAGE_TYPES.get(ending.toLowerCase());
 }
 
 type ResultPart = ToolResultPart["parts"][number];
-interface ResultMedia {
-  readonly kind: string;
-  readonly data: JsonObject;
-}
 
 /** The texts of a result. What is named by a URL can't be a part of it, so that the model is told the URL. */
 function resultText(part: ResultPart): readonly string[] {
@@ -205,17 +199,16 @@ function resultText(part: ResultPart): readonly string[] {
   return part.source.kind === "url" ? [part.source.url] : [];
 }
 
-function resultMedia(part: ResultPart): readonly ResultMedia[] {
-  if (part.kind === "text" || part.source.kind === "url") return [];
-  const kind = part.source.mediaType.startsWith("image/") ? "image" : "file";
-  return [{ kind, data: mediaPart(part) }];
+function inlineMedia(part: ResultPart): readonly (ImagePart | FilePart)[] {
+  return part.kind === "text" || part.source.kind === "url" ? [] : [part];
 }
 
-function shownAfter({ kind, data }: ResultMedia): readonly JsonObject[] {
-  return [data, { text: `Tool executed successfully and returned this ${kind} as a response` }];
+function shownAfter(part: ImagePart | FilePart): readonly JsonObject[] {
+  const isImage = part.source.kind === "data" && part.source.mediaType.startsWith("image/");
+  const kind = isImage ? "image" : "file";
+  return [mediaPart(part), { text: `Tool executed successfully and returned this ${kind} as a response` }];
 }
 
-function signatureIn(signature: Signature | null): string | null {
-  if (signature?.provider !== GOOGLE_SIGNATURE) return null;
-  return signature.fields.thoughtSignature ?? null;
+function signatureIn(signature: Signature | null): string | undefined {
+  return signature?.provider === GOOGLE_SIGNATURE ? signature.fields.thoughtSignature : undefined;
 }

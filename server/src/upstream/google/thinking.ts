@@ -1,25 +1,22 @@
 import { EFFORTS, type Effort, type Reasoning } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { BUDGET_SHARES } from "../effort-shares.ts";
+import { BUDGET_SHARES, given } from "../write-conversation.ts";
 import type { ModelTraits, ThinkingLevel } from "./models.ts";
 
 /** The maximum tokens of which a budget is a share. */
 const MAX_TOKENS = 65_536;
 
-/** The field `thinkingConfig`; `null`: the model thinks as it does by default. */
-export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): JsonObject | null {
-  if (reasoning === null) return null;
+/** The field `thinkingConfig`; `undefined`: the model thinks as it does by default. */
+export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): JsonObject | undefined {
+  if (reasoning === null) return undefined;
   const { effort, budgetTokens, summary } = reasoning;
-  if (effort === null) {
-    return { includeThoughts: true, ...(budgetTokens === null ? {} : { thinkingBudget: budgetTokens }) };
-  }
+  if (effort === null) return { includeThoughts: true, thinkingBudget: given(budgetTokens) };
   const { thinkingLevels: levels } = traits;
   return {
     // Google refuses to show thoughts where there are none.
-    ...(summary === null || effort === "none" ? {} : { includeThoughts: true }),
-    ...(levels === null
-      ? { thinkingBudget: budgetOf(effort, traits) }
-      : { thinkingLevel: levelOf(effort, levels) }),
+    includeThoughts: (summary !== null && effort !== "none") || undefined,
+    thinkingBudget: levels === null ? budgetOf(effort, traits) : undefined,
+    thinkingLevel: levels === null ? undefined : levelOf(effort, levels),
   };
 }
 

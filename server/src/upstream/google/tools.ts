@@ -7,7 +7,7 @@ export function toolFields({ tools, toolChoice }: Conversation): JsonObject {
   const calling = callingOf(toolChoice, tools);
   return {
     tools: [{ functionDeclarations: tools.map(declarationOf) }],
-    ...(calling === null ? {} : { toolConfig: { functionCallingConfig: calling } }),
+    toolConfig: calling === null ? undefined : { functionCallingConfig: calling },
   };
 }
 

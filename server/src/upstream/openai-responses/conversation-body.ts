@@ -1,7 +1,6 @@
 import {
   type AssistantPart,
   type Conversation,
-  cannot,
   nameOf,
   type OutputFormat,
   type Tool,
@@ -15,21 +14,23 @@ import { ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
 import { answerTokens } from "../openai/conversation-body.ts";
+import {
+  given,
+  givenList,
+  requireSupported,
+  unsupported,
+  type WrittenConversation,
+} from "../write-conversation.ts";
 
 /** The provider of signatures that contain the id and the encrypted content of a reasoning item. */
 export const RESPONSES_SIGNATURE = "openai-responses";
-const UNSUPPORTED = "is not supported by this model's provider; remove it, or choose another model";
-
-export interface ResponsesBody {
-  readonly body: JsonObject;
-  /** What the upstreams have no equivalent of, by the client's names. */
-  readonly ignored: readonly string[];
-}
+/** Fields of other formats that the Responses API does not have. */
+const WITHOUT_FIELD = ["presencePenalty", "frequencyPenalty", "seed", "stop"] as const;
 
 /** A conversation as a request of the Responses API. @throws {Failure} `invalid_request` naming what can't be expressed. */
-export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolean): ResponsesBody {
+export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolean): WrittenConversation {
   const { conversation, upstreamModel, stream, maxTokens } = call;
-  requireExpressible(conversation);
+  requireSupported(conversation, WITHOUT_FIELD);
   const { tools, topK } = conversation;
   const hasTools = tools.length > 0;
   const body: JsonObject = {
@@ -37,12 +38,12 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
     input: conversation.turns.flatMap(itemsOf),
     // The client's format keeps the history itself, thoughts included.
     store: false,
-    ...(asksForReasoning ? { include: [ENCRYPTED_REASONING] } : {}),
-    ...(stream ? { stream: true } : {}),
+    include: asksForReasoning ? [ENCRYPTED_REASONING] : undefined,
+    stream: stream || undefined,
     max_output_tokens: given(answerTokens(call.upstream, conversation.maxTokens ?? maxTokens)),
     temperature: given(conversation.temperature),
     top_p: given(conversation.topP),
-    tools: hasTools ? tools.map(toolOf) : undefined,
+    tools: givenList(tools.map(toolOf)),
     tool_choice: hasTools ? toolChoiceOf(conversation.toolChoice) : undefined,
     parallel_tool_calls: hasTools ? given(conversation.parallelToolCalls) : undefined,
     text: textOf(conversation),
@@ -52,20 +53,6 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
     safety_identifier: given(conversation.user),
   };
   return { body, ignored: topK === null ? [] : [nameOf(conversation, "topK")] };
-}
-
-function requireExpressible(conversation: Conversation): void {
-  for (const name of conversation.others.keys()) throw cannot(name, UNSUPPORTED);
-  const { presencePenalty, frequencyPenalty, seed, stop } = conversation;
-  const hasField = {
-    presencePenalty: (presencePenalty ?? 0) !== 0,
-    frequencyPenalty: (frequencyPenalty ?? 0) !== 0,
-    seed: seed !== null,
-    stop: stop.length > 0,
-  } as const;
-  for (const field of ["presencePenalty", "frequencyPenalty", "seed", "stop"] as const) {
-    if (hasField[field]) throw cannot(nameOf(conversation, field), UNSUPPORTED);
-  }
 }
 
 function itemsOf(turn: Turn): readonly JsonObject[] {
@@ -128,11 +115,10 @@ function inputPart(part: UserPart): JsonObject {
     case "image":
       return { type: "input_image", image_url: urlOf(part.source), detail: part.detail ?? "auto" };
     case "audio":
-      throw cannot(part.at, UNSUPPORTED);
-    case "file": {
+      throw unsupported(part.at);
+    case "file":
       if (part.source.kind === "url") return { type: "input_file", file_url: part.source.url };
       return { type: "input_file", filename: part.filename ?? "file", file_data: urlOf(part.source) };
-    }
   }
 }
 
@@ -174,9 +160,4 @@ function formatOf(format: OutputFormat | null): JsonObject | undefined {
 function reasoningOf({ reasoning }: Conversation): JsonObject | undefined {
   if (reasoning === null) return undefined;
   return { effort: given(reasoning.effort), summary: given(reasoning.summary) };
-}
-
-/** What JSON leaves out when the client did not ask for it. */
-function given<Value>(value: Value | null): Value | undefined {
-  return value ?? undefined;
 }

@@ -1,10 +1,9 @@
 import { asksForEncrypted, responseUsageOf } from "../../conversation/response-format.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { type Changes, JsonBody } from "../../json/json-body.ts";
+import type { Changes, JsonBody } from "../../json/json-body.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall } from "../dialect.ts";
-import { malformedResponse } from "../refusal.ts";
-import { readResponsesUsage } from "./usage.ts";
+import { readResponsesUsage } from "../openai/usage.ts";
 
 /** Changes an upstream's responses into the client's, and leaves all else as it is. */
 export class ResponseEditor {
@@ -60,20 +59,4 @@ function withoutEncrypted(item: Json): Json {
   if (!holdsEncrypted(item) || !isJsonObject(item)) return item;
   const { encrypted_content: _, ...rest } = item;
   return rest;
-}
-
-/** A member of an object that is an object itself, with its text. @throws {UpstreamRefused} if it is none. */
-export function innerBody(outer: JsonBody, name: string): JsonBody {
-  const member = outer.members.findLast((one) => one.name === name);
-  const inner =
-    member === undefined ? null : JsonBody.parse(outer.text.slice(member.valueStart, member.valueEnd));
-  if (inner === null) throw malformedResponse();
-  return inner;
-}
-
-/** An object with the text of one member replaced by other JSON. */
-export function withMemberText(outer: JsonBody, name: string, text: string): string {
-  const member = outer.members.findLast((one) => one.name === name);
-  if (member === undefined) throw malformedResponse();
-  return outer.text.slice(0, member.valueStart) + text + outer.text.slice(member.valueEnd);
 }

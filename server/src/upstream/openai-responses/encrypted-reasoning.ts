@@ -1,5 +1,6 @@
 import type { Upstream } from "../../catalog/catalog.ts";
-import { type UpstreamCall, UpstreamRefused } from "../dialect.ts";
+import type { UpstreamCall } from "../dialect.ts";
+import { isRefusalAbout } from "../refusal.ts";
 
 /** Words by which an upstream refuses encrypted reasoning for a model that does not reason. */
 const ABOUT_ENCRYPTED = /encrypted.content|\binclude\b/i;
@@ -21,17 +22,11 @@ export class EncryptedReasoning {
     try {
       return await send(true);
     } catch (thrown) {
-      if (!isRefused(thrown)) throw thrown;
+      if (!isRefusalAbout(ABOUT_ENCRYPTED, thrown)) throw thrown;
       const answer = await send(false);
       const models = this.#refused.get(upstream) ?? new Set<string>();
       this.#refused.set(upstream, models.add(upstreamModel));
       return answer;
     }
   }
-}
-
-function isRefused(thrown: unknown): boolean {
-  if (!(thrown instanceof UpstreamRefused) || (thrown.status !== 400 && thrown.status !== 422)) return false;
-  const { message, param } = thrown.failure;
-  return ABOUT_ENCRYPTED.test(`${param ?? ""} ${message}`);
 }

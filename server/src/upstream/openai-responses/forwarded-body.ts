@@ -17,12 +17,11 @@ export function forwardedBody(
 ): string {
   const { include, input } = body.value;
   const asked = Array.isArray(include) ? include : [];
-  const changes: Changes = { model: upstreamModel, store: false };
+  const isAdded = asksForReasoning && !asked.includes(ENCRYPTED_REASONING);
   return body.textWith({
-    ...changes,
-    ...(!asksForReasoning || asked.includes(ENCRYPTED_REASONING)
-      ? {}
-      : { include: [...asked, ENCRYPTED_REASONING] }),
+    model: upstreamModel,
+    store: false,
+    ...(isAdded ? { include: [...asked, ENCRYPTED_REASONING] } : {}),
     ...inputChange(input),
   });
 }

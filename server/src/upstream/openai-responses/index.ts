@@ -1,14 +1,88 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
-import type { DialectDefinition } from "../dialect.ts";
-import { responsesDialect } from "./responses-dialect.ts";
+import { responseUsageOf } from "../../conversation/response-format.ts";
+import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import { TextTally } from "../../tokens/text-tally.ts";
+import type { Dialect, DialectDefinition, ForwardCall, WholeAnswer } from "../dialect.ts";
+import { parsedBody } from "../forward-events.ts";
+import { embed } from "../openai/index.ts";
+import { readResponsesUsage } from "../openai/usage.ts";
+import { answerText, postWithBearer } from "../post-json.ts";
+import { readAnswer } from "../read-answer.ts";
+import { malformedResponse } from "../refusal.ts";
+import type { Transport } from "../transport.ts";
+import { ENDED, ResponseReader } from "./answer-events.ts";
+import { responsesBodyOf } from "./conversation-body.ts";
+import { ResponseEditor } from "./edited-response.ts";
+import { EncryptedReasoning } from "./encrypted-reasoning.ts";
+import { refusedResponse } from "./failed-response.ts";
+import { forwardedBody } from "./forwarded-body.ts";
+import { streamedResponse } from "./streamed-response.ts";
 
 /** Upstreams with OpenAI's Responses API. */
 export const openaiResponses: DialectDefinition = {
   name: "openai-responses",
-  settings: {
-    baseUrl: UPSTREAM_SETTINGS.baseUrl,
-    ...UPSTREAM_SETTINGS.credential,
-    ...UPSTREAM_SETTINGS.limits,
-  },
+  settings: UPSTREAM_SETTINGS,
   open: ({ transport }) => responsesDialect(transport),
 };
+
+const PATH = "/responses";
+
+/**
+ * Of a request only what the service decides changes: the model's name, where responses are stored, and encrypted reasoning.
+ */
+function responsesDialect(transport: Transport): Dialect {
+  const reasoning = new EncryptedReasoning();
+  return {
+    own: {
+      wire: "responses",
+      forward: (call) =>
+        reasoning.ask(call, async (isAsked) => {
+          const response = await postWithBearer(transport, call, PATH, forwardedBody(call, isAsked));
+          if (call.request.stream) return streamedResponse(call, response.body);
+          return wholeResponse(call, await answerText(response));
+        }),
+    },
+    converse: (call) =>
+      reasoning.ask(call, async (isAsked) => {
+        const { body, ignored } = responsesBodyOf(call, isAsked);
+        const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
+        return readAnswer(response, { stream: call.stream, reader: new ResponseReader(), ignored });
+      }),
+    embed: (call) => embed(transport, call),
+  };
+}
+
+function wholeResponse(call: ForwardCall, text: string): WholeAnswer {
+  const response = parsedBody(text);
+  const { value } = response;
+  if (value.status === "failed" || isJsonObject(value.error)) throw refusedResponse(value);
+  if (!Array.isArray(value.output) || !ENDED.has(value.status)) throw malformedResponse();
+  const editor = new ResponseEditor(call);
+  return {
+    kind: "whole",
+    body: editor.edited(response, null),
+    usage: readResponsesUsage(value.usage),
+    produced: () => producedIn(value),
+    ignored: [],
+    stored: () => editor.stored(response, null),
+    estimated: (counted) => ({ usage: responseUsageOf(counted) }),
+  };
+}
+
+/** The text of a response's items. */
+function producedIn({ output }: JsonObject): TextTally {
+  const tally = new TextTally();
+  for (const item of Array.isArray(output) ? output : []) {
+    if (!isJsonObject(item)) continue;
+    for (const text of [item.name, item.arguments, item.input]) {
+      if (typeof text === "string") tally.add(text);
+    }
+    for (const parts of [item.content, item.summary]) {
+      for (const part of Array.isArray(parts) ? parts : []) {
+        const said = isJsonObject(part) ? (part.text ?? part.refusal) : null;
+        if (typeof said === "string") tally.add(said);
+      }
+    }
+  }
+  return tally;
+}

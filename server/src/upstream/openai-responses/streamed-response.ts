@@ -7,23 +7,30 @@ import {
 import type { StreamSigns } from "../../conversation/wire.ts";
 import type { Failure } from "../../errors/failure.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
-import { JsonBody } from "../../json/json-body.ts";
+import type { JsonBody } from "../../json/json-body.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
-import { eventDataOf } from "../post-json.ts";
-import { malformedResponse } from "../refusal.ts";
-import { TransportError } from "../transport.ts";
-import { innerBody, ResponseEditor, withMemberText } from "./edited-response.ts";
+import {
+  type EventForwarder,
+  forwardedEvents,
+  innerBody,
+  oneLine,
+  parsedBody,
+  withMemberText,
+} from "../forward-events.ts";
+import { readResponsesUsage } from "../openai/usage.ts";
+import { incompleteAnswer } from "../read-answer.ts";
+import { jsonText, malformedResponse } from "../refusal.ts";
+import { ResponseEditor } from "./edited-response.ts";
 import { refusedResponse } from "./failed-response.ts";
-import { readResponsesUsage } from "./usage.ts";
 
 /** A streamed response, with its events edited for the client. The last one is held back until the response is recorded. */
 export function streamedResponse(call: ForwardCall, body: AsyncIterable<Uint8Array>): StreamedAnswer {
-  const forwarder = new EventForwarder(call);
+  const forwarder = new ResponseForwarder(call);
   return {
     kind: "stream",
-    events: forwarder.events(body),
+    events: forwardedEvents(body, forwarder),
     last: (usage, changes) => forwarder.last(usage, changes),
     signs: forwarder,
     usage: () => forwarder.usage,
@@ -43,7 +50,8 @@ const KEEPALIVE = "keepalive";
 /** An event's type stands on a line of its own. */
 const TYPE = /^[\w.-]{1,100}$/;
 
-class EventForwarder implements StreamSigns {
+class ResponseForwarder implements EventForwarder, StreamSigns {
+  readonly sendsFirstAhead = false;
   readonly produced = new TextTally();
   usage: Usage | null = null;
   readonly #editor: ResponseEditor;
@@ -61,22 +69,12 @@ class EventForwarder implements StreamSigns {
     this.#editor = new ResponseEditor(call);
   }
 
-  /** One piece of text for each piece from the upstream, however many events are in it. */
-  async *events(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-    for await (const list of eventDataOf(body)) {
-      let text = "";
-      let fault: unknown = null;
-      try {
-        for (const data of list) text += this.#forward(data);
-      } catch (thrown) {
-        // The events before it are valid.
-        fault = thrown;
-      }
-      if (text !== "") yield text;
-      if (fault !== null) throw fault;
-      if (this.#final !== null) return;
-    }
-    throw new TransportError("cut", "the upstream's stream ended without a final event");
+  get isDone(): boolean {
+    return this.#final !== null;
+  }
+
+  end(): void {
+    throw incompleteAnswer("a final event");
   }
 
   /** Takes no number, because it may be asked for again, or a failure may take its place. */
@@ -111,9 +109,9 @@ class EventForwarder implements StreamSigns {
     return this.#final;
   }
 
-  #forward(data: string): string {
+  forward(data: string): string {
     // Some servers end their streams as chat completions do.
-    if (data === "[DONE]" || this.#final !== null) return "";
+    if (data === "[DONE]") return "";
     const event = parseJsonObject(data);
     if (event === null) throw malformedResponse();
     const type = typeof event.type === "string" ? event.type : "";
@@ -130,20 +128,20 @@ class EventForwarder implements StreamSigns {
       this.#sequence++;
       return responseEventText(type, oneLine(data));
     }
-    const body = parsed(data);
+    const body = parsedBody(data);
     const text = item === null ? data : withMemberText(body, "item", JSON.stringify(item));
     return eventText(type, body, text, this.#sequence++);
   }
 
   #forwardResponse(type: string, data: string): string {
-    const body = parsed(data);
+    const body = parsedBody(data);
     const edited = this.#editor.edited(innerBody(body, "response"), null);
     this.#response = parseJsonObject(edited);
     return eventText(type, body, withMemberText(body, "response", edited), this.#sequence++);
   }
 
   #hold(type: string, data: string): string {
-    const body = parsed(data);
+    const body = parsedBody(data);
     this.usage = readResponsesUsage(innerBody(body, "response").value.usage);
     this.#final = { type, body };
     return "";
@@ -154,6 +152,8 @@ class EventForwarder implements StreamSigns {
     if (typeof event.delta === "string") this.produced.add(event.delta);
     if (type !== "response.output_item.done") return;
     const item = event.item ?? null;
+    // What is nested too deeply to be written again is refused now.
+    jsonText(item);
     this.#received.push(item);
     this.#output.push(this.#editor.editedItem(item) ?? item);
   }
@@ -167,17 +167,6 @@ function hasOutput({ output }: JsonObject): boolean {
 /** An event with its number: those of the upstream are off by the heartbeats in between. */
 function eventText(type: string, { value }: JsonBody, text: string, number: number): string {
   const isRight = value.sequence_number === number;
-  const numbered = isRight ? text : parsed(text).textWith({ sequence_number: number });
+  const numbered = isRight ? text : parsedBody(text).textWith({ sequence_number: number });
   return responseEventText(type, oneLine(numbered));
-}
-
-function parsed(text: string): JsonBody {
-  const body = JsonBody.parse(text);
-  if (body === null) throw malformedResponse();
-  return body;
-}
-
-/** Data of several lines is one event. A line break in JSON is white space. */
-function oneLine(text: string): string {
-  return text.includes("\n") ? text.replaceAll("\n", " ") : text;
 }

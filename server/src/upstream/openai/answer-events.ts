@@ -1,39 +1,13 @@
-import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { AnswerReader, eventsRead } from "../answer-reader.ts";
-import { UpstreamRefused } from "../dialect.ts";
-import { jsonText } from "../json-text.ts";
-import { malformedResponse, refusalOf } from "../refusal.ts";
-import { TransportError } from "../transport.ts";
+import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
+import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
 import { EXTRA_CONTENT } from "./conversation-body.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
-
-/** The events of a whole chat completion. @throws {UpstreamRefused} for a malformed one. */
-export function eventsOfCompletion(text: string): readonly AnswerEvent[] {
-  const completion = parseJsonObject(text);
-  const [choice] = Array.isArray(completion?.choices) ? completion.choices : [];
-  if (completion === null || !isJsonObject(choice)) throw malformedResponse();
-  const reader = new ChunkReader();
-  reader.readChoice({ ...choice, delta: choice.message });
-  reader.finish(readUsage(completion.usage));
-  return reader.takeEvents();
-}
-
-/** The events of a stream of chunks, those of a piece together. */
-export async function* eventsOfStream(
-  data: AsyncIterable<readonly string[]>,
-): AsyncGenerator<readonly AnswerEvent[]> {
-  const reader = new ChunkReader();
-  yield* eventsRead(data, reader);
-  if (reader.isOver) return;
-  // Without `[DONE]` the stream is complete only if the choice has finished.
-  reader.finish();
-  yield reader.takeEvents();
-}
 
 /** A tool call while it is received. */
 interface Call {
@@ -42,65 +16,66 @@ interface Call {
   extra: Json;
 }
 
-/** Reads the chunks of an answer, of which the first choice counts. */
-class ChunkReader extends AnswerReader {
+/** Reads a chat completion or the chunks of one, of which the first choice counts. */
+export class CompletionReader extends AnswerReader {
   #usage: Usage | null = null;
   /** By the position that the upstream gives them. */
   readonly #calls = new Map<number, Call>();
   readonly #all: Call[] = [];
-  #isReasoning = false;
   #reason: string | null = null;
   #stopSequence: string | null = null;
 
-  read(text: string): void {
-    if (text === DONE) {
-      this.finish();
-      return;
-    }
-    const chunk = parseJsonObject(text);
-    if (chunk === null) throw malformedResponse();
-    if (chunk.error !== undefined && chunk.error !== null) {
-      throw new UpstreamRefused(500, refusalOf(500, {}, text));
-    }
-    this.#usage = readUsage(chunk.usage) ?? this.#usage;
-    const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
-    if (isJsonObject(choice)) this.readChoice(choice);
+  readWhole(text: string): void {
+    const completion = parseJsonObject(text);
+    const [choice] = Array.isArray(completion?.choices) ? completion.choices : [];
+    if (completion === null || !isJsonObject(choice)) throw malformedResponse();
+    this.#usage = readUsage(completion.usage);
+    this.#readChoice({ ...choice, delta: choice.message });
   }
 
-  readChoice({ delta, finish_reason: reason, stop_reason: stopSequence }: JsonObject): void {
+  read(data: string): void {
+    if (data === DONE) {
+      this.end();
+      return;
+    }
+    const chunk = parseJsonObject(data);
+    if (chunk === null) throw malformedResponse();
+    if (chunk.error !== undefined && chunk.error !== null) throw refusalOf(500, data);
+    this.#usage = readUsage(chunk.usage) ?? this.#usage;
+    const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
+    if (isJsonObject(choice)) this.#readChoice(choice);
+  }
+
+  /** Without `[DONE]` a stream is complete only if the choice has finished. */
+  end(): void {
+    if (this.#reason === null) throw incompleteAnswer("a finish");
+    const reason = finishOf(this.#reason, this.#all.length > 0);
+    this.endThought();
+    // The input of the last call of an answer that was cut off may be incomplete.
+    const ended = reason === "length" || reason === "filter" ? this.#all.slice(0, -1) : this.#all;
+    for (const { number, extra } of ended) {
+      this.found({ kind: "call-end", call: number, signature: signatureOf(extra) });
+    }
+    this.finish(reason, reason === "stop" ? this.#stopSequence : null, this.#usage);
+  }
+
+  #readChoice({ delta, finish_reason: reason, stop_reason: stopSequence }: JsonObject): void {
     if (isJsonObject(delta)) this.#readDelta(delta);
     if (typeof reason === "string") this.#reason = reason;
     // vLLM and SGLang tell the stop sequence that they have found.
     if (typeof stopSequence === "string") this.#stopSequence = stopSequence;
   }
 
-  finish(usage: Usage | null = this.#usage): void {
-    if (this.#reason === null)
-      throw new TransportError("cut", "the upstream's stream ended without a finish");
-    const reason = finishOf(this.#reason, this.#all.length > 0);
-    this.#endReasoning();
-    // The input of the last call of an answer that was cut off may be incomplete.
-    const ended = reason === "length" || reason === "filter" ? this.#all.slice(0, -1) : this.#all;
-    for (const { number, extra } of ended) {
-      this.found({ kind: "call-end", call: number, signature: signatureOf(extra) });
-    }
-    const stopSequence = reason === "stop" ? this.#stopSequence : null;
-    this.found({ kind: "finish", reason, stopSequence, usage });
-  }
-
   #readDelta(delta: JsonObject): void {
     const thought = delta.reasoning_content ?? delta.reasoning;
-    if (typeof thought === "string" && thought !== "") {
-      this.#isReasoning = true;
-      this.found({ kind: "reasoning", text: thought });
-    }
+    if (typeof thought === "string" && thought !== "") this.foundThought(thought);
     const text = textOf(delta.content);
     if (text !== "") {
-      this.#endReasoning();
-      this.found({ kind: "text", text });
+      this.endThought();
+      this.foundText(text);
     }
     if (typeof delta.refusal === "string" && delta.refusal !== "") {
-      this.#endReasoning();
+      this.endThought();
       this.found({ kind: "refusal", text: delta.refusal });
     }
     const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
@@ -108,35 +83,31 @@ class ChunkReader extends AnswerReader {
   }
 
   #readCall(piece: JsonObject, position: number): void {
-    this.#endReasoning();
-    const { index, id, function: called, extra_content: extra } = piece;
+    this.endThought();
+    const { index, id, function: called, extra_content: extra = null } = piece;
     const { name, arguments: input } = isJsonObject(called) ? called : {};
     const key = typeof index === "number" ? index : position;
     let call = this.#calls.get(key);
     // Some servers give all calls the same position, and each an id of its own.
     const isAnother = typeof id === "string" && id !== "" && id !== call?.id;
     if (call === undefined || (isAnother && typeof name === "string" && name !== "")) {
-      const ownId =
-        typeof id === "string" && id !== "" ? id : `call_${crypto.randomUUID().replaceAll("-", "")}`;
-      call = { number: this.#all.length, id: ownId, extra: null };
+      call = { number: this.#all.length, id: callIdOf(id), extra: null };
       this.#calls.set(key, call);
       this.#all.push(call);
-      const signature = signatureOf(extra ?? null);
-      const calledName = typeof name === "string" ? name : "";
-      this.found({ kind: "call", call: call.number, id: ownId, name: calledName, signature });
+      this.found({
+        kind: "call",
+        call: call.number,
+        id: call.id,
+        name: typeof name === "string" ? name : "",
+        signature: signatureOf(extra),
+      });
     }
-    if (extra !== undefined && extra !== null) call.extra = extra;
+    if (extra !== null) call.extra = extra;
     // Some servers write the arguments as an object.
     const text = isJsonObject(input) ? jsonText(input) : input;
     if (typeof text === "string" && text !== "") {
       this.found({ kind: "call-input", call: call.number, text });
     }
-  }
-
-  #endReasoning(): void {
-    if (!this.#isReasoning) return;
-    this.#isReasoning = false;
-    this.found({ kind: "reasoning-end", signature: null });
   }
 }
 
@@ -151,9 +122,7 @@ function textOf(content: Json | undefined): string {
 }
 
 function signatureOf(extra: Json): Signature | null {
-  return isJsonObject(extra)
-    ? { provider: EXTRA_CONTENT, fields: { extra_content: JSON.stringify(extra) } }
-    : null;
+  return isJsonObject(extra) ? { provider: EXTRA_CONTENT, fields: { extra_content: jsonText(extra) } } : null;
 }
 
 /** Some servers tell of calls that they have not made, or not of those that they have. */

@@ -1,5 +1,5 @@
 import { type JsonObject, parseJsonObject } from "../../json/json.ts";
-import { type Changes, JsonBody } from "../../json/json-body.ts";
+import { JsonBody } from "../../json/json-body.ts";
 
 /** The end of a chunk of OpenAI's streams without usage yet. */
 const NO_USAGE_YET = ',"usage":null}';
@@ -42,7 +42,7 @@ export class ChunkEditor {
     if (value === null) return null;
     const head = this.#head;
     const edited = head !== null && text.startsWith(head.text) ? this.#editAfter(head, text, value) : null;
-    return edited ?? this.#editAfter(this.#plainHeadOf(text, value), text, value) ?? this.#editWhole(text);
+    return edited ?? this.#editAfter(this.#headOf(text, value), text, value) ?? this.#editWhole(text);
   }
 
   #editAfter(head: Head | null, text: string, value: JsonObject): EditedChunk | null {
@@ -68,17 +68,12 @@ export class ChunkEditor {
     const body = JsonBody.parse(text);
     if (body === null) return null;
     const { value } = body;
-    const edited = this.#editAfter(this.#headOf(body), text, value);
-    if (edited !== null) return edited;
-    const changes: Changes =
-      this.#hidesUsage && "usage" in value
-        ? { model: this.#model, usage: undefined }
-        : { model: this.#model };
-    return { value, text: body.textWith(changes) };
+    const hidden = this.#hidesUsage && "usage" in value ? { usage: undefined } : {};
+    return { value, text: body.textWith({ model: this.#model, ...hidden }) };
   }
 
   /** The head of a chunk in the usual format, found without scanning all of it; `null` for another format. */
-  #plainHeadOf(text: string, { model }: JsonObject): Head | null {
+  #headOf(text: string, { model }: JsonObject): Head | null {
     const name = text.indexOf(MODEL);
     if (name === -1 || typeof model !== "string") return null;
     const value = JSON.stringify(model);
@@ -89,18 +84,6 @@ export class ChunkEditor {
       model,
       text: before + MODEL + value,
       edited: before + MODEL + JSON.stringify(this.#model),
-    };
-  }
-
-  /** The head of a scanned chunk; `null` if the model is not named exactly once, or if usage comes before it. */
-  #headOf({ members, text, value }: JsonBody): Head | null {
-    const [model, another] = members.filter(({ name }) => name === "model");
-    if (model === undefined || another !== undefined) return null;
-    if (members.some(({ name, start }) => name === "usage" && start < model.start)) return null;
-    return {
-      model: value.model,
-      text: text.slice(0, model.valueEnd),
-      edited: text.slice(0, model.valueStart) + JSON.stringify(this.#model),
     };
   }
 }

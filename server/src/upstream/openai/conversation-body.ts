@@ -5,8 +5,8 @@ import {
   cannot,
   nameOf,
   type OutputFormat,
-  type TextPart,
   type Tool,
+  type ToolCallPart,
   type ToolChoice,
   type ToolResultPart,
   type Turn,
@@ -15,6 +15,7 @@ import {
 import { urlOf } from "../../conversation/media.ts";
 import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
+import { given, givenList, requireSupported, type WrittenConversation } from "../write-conversation.ts";
 
 /** The provider of signatures that came as a call's `extra_content`, as Google's compatible endpoint has them. */
 export const EXTRA_CONTENT = "openai";
@@ -24,12 +25,6 @@ const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
 /** The minimum that OpenAI's models accept as the maximum of an answer. */
 const MIN_TOKENS = 16;
 
-export interface ChatBody {
-  readonly body: JsonObject;
-  /** What the upstreams have no equivalent of, by the client's names. */
-  readonly ignored: readonly string[];
-}
-
 /** A conversation as a chat completion request. @throws {Failure} `invalid_request` naming what can't be expressed. */
 export function chatBodyOf({
   conversation,
@@ -37,12 +32,10 @@ export function chatBodyOf({
   upstreamModel,
   stream,
   maxTokens,
-}: ConversationCall): ChatBody {
-  for (const name of conversation.others.keys()) {
-    throw cannot(name, "is not supported by this model's provider; remove it, or choose another model");
-  }
+}: ConversationCall): WrittenConversation {
+  requireSupported(conversation, []);
   const isOpenAi = isOpenAiHost(upstream);
-  const tools = conversation.tools.map(toolOf);
+  const hasTools = conversation.tools.length > 0;
   const limit = answerTokens(upstream, conversation.maxTokens ?? maxTokens);
   // One literal: spreading others into it took as long as the rest of the translation. JSON leaves out what is undefined.
   const body: JsonObject = {
@@ -58,10 +51,10 @@ export function chatBodyOf({
     presence_penalty: given(conversation.presencePenalty),
     frequency_penalty: given(conversation.frequencyPenalty),
     seed: given(conversation.seed),
-    stop: conversation.stop.length === 0 ? undefined : conversation.stop,
-    tools: tools.length === 0 ? undefined : tools,
-    tool_choice: tools.length === 0 ? undefined : toolChoiceOf(conversation.toolChoice),
-    parallel_tool_calls: tools.length === 0 ? undefined : given(conversation.parallelToolCalls),
+    stop: givenList(conversation.stop),
+    tools: givenList(conversation.tools.map(toolOf)),
+    tool_choice: hasTools ? toolChoiceOf(conversation.toolChoice) : undefined,
+    parallel_tool_calls: hasTools ? given(conversation.parallelToolCalls) : undefined,
     response_format: formatOf(conversation.format),
     reasoning_effort: given(conversation.reasoning?.effort ?? null),
     verbosity: conversation.verbosity === "medium" ? undefined : given(conversation.verbosity),
@@ -103,7 +96,7 @@ function ignoredIn(conversation: Conversation): readonly string[] {
 function messagesOf(turn: Turn): readonly JsonObject[] {
   switch (turn.role) {
     case "system":
-      return [{ role: "system", content: textContent(turn.parts) }];
+      return [{ role: "system", content: turn.parts.map(({ text }) => text).join("\n") }];
     case "user":
       return [{ role: "user", content: userContent(turn.parts) }];
     case "assistant":
@@ -116,25 +109,18 @@ function messagesOf(turn: Turn): readonly JsonObject[] {
 
 function assistantMessage(parts: readonly AssistantPart[]): JsonObject {
   const texts = parts.flatMap((part) => (part.kind === "text" || part.kind === "refusal" ? [part.text] : []));
-  const calls = parts.flatMap((part) => {
-    if (part.kind !== "call") return [];
-    const { id, name, input, signature } = part;
-    const extra =
-      signature?.provider === EXTRA_CONTENT ? parseJsonObject(signature.fields.extra_content ?? "") : null;
-    return [
-      {
-        id,
-        type: "function",
-        function: { name, arguments: input },
-        ...(extra === null ? {} : { extra_content: extra }),
-      },
-    ];
-  });
+  const calls = parts.flatMap((part) => (part.kind === "call" ? [callOf(part)] : []));
   return {
     role: "assistant",
     content: texts.length === 0 ? null : texts.join("\n"),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    tool_calls: givenList(calls),
   };
+}
+
+function callOf({ id, name, input, signature }: ToolCallPart): JsonObject {
+  const extra =
+    signature?.provider === EXTRA_CONTENT ? parseJsonObject(signature.fields.extra_content ?? "") : null;
+  return { id, type: "function", function: { name, arguments: input }, extra_content: given(extra) };
 }
 
 /** A tool's message contains only text. Images and files follow in a message of the user, after all results. */
@@ -152,10 +138,6 @@ function toolMessages(results: readonly ToolResultPart[]): readonly JsonObject[]
   ];
 }
 
-function textContent(parts: readonly TextPart[]): Json {
-  return parts.map(({ text }) => text).join("\n");
-}
-
 function userContent(parts: readonly UserPart[]): Json {
   const [first] = parts;
   if (parts.length === 1 && first?.kind === "text") return first.text;
@@ -168,18 +150,15 @@ function userPart(part: UserPart): JsonObject {
       return { type: "text", text: part.text };
     case "image": {
       // Chat completions have no more than `high`.
-      const detail =
-        part.detail === null ? {} : { detail: part.detail === "original" ? "high" : part.detail };
-      return { type: "image_url", image_url: { url: urlOf(part.source), ...detail } };
+      const detail = part.detail === "original" ? "high" : given(part.detail);
+      return { type: "image_url", image_url: { url: urlOf(part.source), detail } };
     }
     case "audio":
       return { type: "input_audio", input_audio: { data: part.data, format: part.format } };
-    case "file": {
+    case "file":
       if (part.source.kind === "url")
         throw cannot(part.at, "must be inline: this model's provider takes no file by URL");
-      const filename = part.filename ?? "file";
-      return { type: "file", file: { file_data: urlOf(part.source), filename } };
-    }
+      return { type: "file", file: { file_data: urlOf(part.source), filename: part.filename ?? "file" } };
   }
 }
 
@@ -213,9 +192,4 @@ function formatOf(format: OutputFormat | null): JsonObject | undefined {
       strict: given(strict),
     },
   };
-}
-
-/** What JSON leaves out when the client did not ask for it. */
-function given<Value>(value: Value | null): Value | undefined {
-  return value ?? undefined;
 }

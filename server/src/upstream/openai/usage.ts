@@ -1,35 +1,43 @@
 import { isJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { checkedUsage, type ReportedCounts } from "../usage-counts.ts";
+import { checkedUsage } from "../usage-counts.ts";
 
 /** Reads the `usage` object of OpenAI's chat completions and embeddings. @returns `null` unless its numbers are plausible. */
 export function readUsage(value: unknown): Usage | null {
-  if (!isJsonObject(value)) return null;
+  return isJsonObject(value)
+    ? usageOf(
+        [value.prompt_tokens, value.prompt_tokens_details],
+        [value.completion_tokens, value.completion_tokens_details],
+      )
+    : null;
+}
+
+/** Reads the `usage` object of OpenAI's Responses API. @returns `null` unless its numbers are plausible. */
+export function readResponsesUsage(value: unknown): Usage | null {
+  return isJsonObject(value)
+    ? usageOf(
+        [value.input_tokens, value.input_tokens_details],
+        [value.output_tokens, value.output_tokens_details],
+      )
+    : null;
+}
+
+/** Both formats have the same names for the parts of a total. */
+function usageOf(
+  [promptTokens, ofPrompt]: readonly [unknown, unknown],
+  [completionTokens, ofCompletion]: readonly [unknown, unknown],
+): Usage | null {
+  const prompt = isJsonObject(ofPrompt) ? ofPrompt : {};
+  const completion = isJsonObject(ofCompletion) ? ofCompletion : {};
   return checkedUsage({
-    promptTokens: value.prompt_tokens,
-    completionTokens: value.completion_tokens,
-    ...promptParts(value.prompt_tokens_details),
-    ...completionParts(value.completion_tokens_details),
+    promptTokens,
+    completionTokens,
+    cachedTokens: prompt.cached_tokens,
+    cacheWriteTokens: prompt.cache_write_tokens,
+    audioPromptTokens: prompt.audio_tokens,
+    imagePromptTokens: prompt.image_tokens,
+    reasoningTokens: completion.reasoning_tokens,
+    audioCompletionTokens: completion.audio_tokens,
+    imageCompletionTokens: completion.image_tokens,
   });
-}
-
-/** The parts of a prompt's tokens, by OpenAI's names. */
-export function promptParts(details: unknown): ReportedCounts {
-  if (!isJsonObject(details)) return {};
-  return {
-    cachedTokens: details.cached_tokens,
-    cacheWriteTokens: details.cache_write_tokens,
-    audioPromptTokens: details.audio_tokens,
-    imagePromptTokens: details.image_tokens,
-  };
-}
-
-/** The parts of an answer's tokens, by OpenAI's names. */
-export function completionParts(details: unknown): ReportedCounts {
-  if (!isJsonObject(details)) return {};
-  return {
-    reasoningTokens: details.reasoning_tokens,
-    audioCompletionTokens: details.audio_tokens,
-    imageCompletionTokens: details.image_tokens,
-  };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isJsonObject } from "../../json/json.ts";
-import { type ChatRequest, SandboxRefusal, type SandboxTool } from "./chat-request.ts";
+import { type ChatRequest, invalidField, SandboxRefusal, type SandboxTool } from "./chat-request.ts";
 import { instanceOf } from "./schema-instance.ts";
 import { echo, lorem, type TextPieces, untilStop, upTo } from "./text.ts";
 
@@ -36,27 +36,31 @@ const LOREM_TOKENS = 64;
 /** The maximum of an answer that is not streamed. A streamed answer may be as long as requested. */
 const MAX_WHOLE_TOKENS = 16_384;
 
+/** The characters of the inputs of all calls together. */
+const MAX_INPUT_CHARACTERS = 1_000_000;
+
 /**
- * Decides on a choice's answer, by the request alone.
+ * Decides on the answer of each choice, by the request alone. What they have in common is made once.
  *
  * @throws {SandboxRefusal} the sandbox has no such model.
  */
-export function answerTo(request: ChatRequest, choice: number): Answer {
+export function answersTo(request: ChatRequest): readonly Answer[] {
   if (!MODELS.includes(request.model)) {
     const message = `The sandbox has the models ${MODELS.join(", ")}.`;
     throw new SandboxRefusal(404, "model_not_found", message, "model");
   }
   const thoughts = thoughtsOn(request);
-  const called = toolsCalled(request);
-  if (called.length > 0) {
-    return { kind: "calls", thoughts, calls: called.map((tool, at) => callOf(tool, request, at)) };
-  }
+  const calls = callsOf(request);
+  const text = textOf(request);
   const limit = request.stream
     ? request.maxTokens
     : Math.min(request.maxTokens ?? MAX_WHOLE_TOKENS, MAX_WHOLE_TOKENS);
   const rest = limit === null ? null : Math.max(0, limit - thoughts.length);
-  const text = untilStop(request.stops, upTo(rest, textOf(request, choice)));
-  return { kind: "text", thoughts, pieces: text };
+  return Array.from({ length: request.choices }, (_, choice) =>
+    calls.length > 0
+      ? { kind: "calls", thoughts, calls }
+      : { kind: "text", thoughts, pieces: untilStop(request.stops, upTo(rest, text(choice))) },
+  );
 }
 
 /**
@@ -68,11 +72,10 @@ function thoughtsOn(request: ChatRequest): readonly string[] {
   if (request.model !== "reasoning") return [];
   const tokens = EFFORT_TOKENS.get(request.reasoningEffort ?? DEFAULT_EFFORT);
   if (tokens === undefined) {
-    const message = `reasoning_effort: must be one of ${[...EFFORT_TOKENS.keys()].join(", ")}`;
-    throw new SandboxRefusal(400, "invalid_request", message, "reasoning_effort");
+    throw invalidField("reasoning_effort", `must be one of ${[...EFFORT_TOKENS.keys()].join(", ")}`);
   }
   const max = Math.min(tokens, request.maxTokens ?? tokens);
-  return [...upTo(max, thoughtsAbout(lastUserText(request)))];
+  return [...upTo(max, thoughtsAbout(lastUserText(request.messages)))];
 }
 
 function* thoughtsAbout(text: string): TextPieces {
@@ -80,25 +83,26 @@ function* thoughtsAbout(text: string): TextPieces {
   return yield* lorem(text.length);
 }
 
-function textOf(request: ChatRequest, choice: number): TextPieces {
-  const last = request.messages.at(-1);
-  if (request.format.kind === "json") {
-    return echo(JSON.stringify(instanceOf(request.format.schema, lastUserText(request))));
+/** @returns the text of a choice. Only those of `lorem` differ. */
+function textOf({ messages, format, model, maxTokens, seed }: ChatRequest): (choice: number) => TextPieces {
+  const last = messages.at(-1);
+  const said = lastUserText(messages);
+  if (format.kind === "json") {
+    const json = JSON.stringify(instanceOf(format.schema, said));
+    return () => echo(json);
   }
-  if (last?.role === "tool") return echo(`The tool answered: ${last.text}`);
-  if (request.model !== "lorem") return echo(lastUserText(request));
-  const seed = createHash("sha256")
-    .update(JSON.stringify([request.messages, request.seed, choice]))
-    .digest()
-    .readUInt32LE();
-  return request.maxTokens === null ? upTo(LOREM_TOKENS, lorem(seed)) : lorem(seed);
+  if (last?.role === "tool") return () => echo(`The tool answered: ${last.text}`);
+  if (model !== "lorem") return () => echo(said);
+  const hash = createHash("sha256").update(`[${JSON.stringify(messages)},${seed},`);
+  return (choice) => {
+    const words = lorem(hash.copy().update(`${choice}]`).digest().readUInt32LE());
+    return maxTokens === null ? upTo(LOREM_TOKENS, words) : words;
+  };
 }
 
 /** The text of the last user message, or of the last message if no user wrote one. */
-export function lastUserText(request: ChatRequest): string {
-  return (
-    (request.messages.findLast((message) => message.role === "user") ?? request.messages.at(-1))?.text ?? ""
-  );
+export function lastUserText(messages: ChatRequest["messages"]): string {
+  return (messages.findLast((message) => message.role === "user") ?? messages.at(-1))?.text ?? "";
 }
 
 /** A tool is called when the choice demands it, or when the user has just named it. */
@@ -112,16 +116,23 @@ function toolsCalled(request: ChatRequest): readonly SandboxTool[] {
   return request.parallelToolCalls ? called : called.slice(0, 1);
 }
 
-function callOf(tool: SandboxTool, request: ChatRequest, at: number): ToolCall {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([tool, request.messages, at]))
-    .digest("hex");
-  const parameters = Object.keys(tool.parameters).length === 0 ? { type: "object" } : tool.parameters;
-  const input = instanceOf(parameters, lastUserText(request));
-  return {
-    id: `call_${digest.slice(0, 24)}`,
-    name: tool.name,
-    // Arguments are an object, whatever the schema says.
-    arguments: JSON.stringify(isJsonObject(input) ? input : {}),
-  };
+function callsOf(request: ChatRequest): readonly ToolCall[] {
+  const called = toolsCalled(request);
+  if (called.length === 0) return [];
+  const hash = createHash("sha256").update(JSON.stringify(request.messages));
+  const said = lastUserText(request.messages);
+  return called.map((tool, at) => {
+    const digest = hash
+      .copy()
+      .update(JSON.stringify([tool, at]))
+      .digest("hex");
+    const schema = Object.keys(tool.parameters).length === 0 ? { type: "object" } : tool.parameters;
+    const input = instanceOf(schema, said, MAX_INPUT_CHARACTERS / called.length);
+    return {
+      id: `call_${digest.slice(0, 24)}`,
+      name: tool.name,
+      // Arguments are an object, whatever the schema says.
+      arguments: JSON.stringify(isJsonObject(input) ? input : {}),
+    };
+  });
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
-/** A request that the sandbox refuses, with status 400 or 404. */
+/** An error that the sandbox answers a request with. */
 export class SandboxRefusal extends Error {
   override readonly name = "SandboxRefusal";
   readonly status: number;
@@ -16,6 +16,13 @@ export class SandboxRefusal extends Error {
   }
 }
 
+/** The refusal of a field. */
+export function invalidField(param: string, reason: string): SandboxRefusal {
+  return new SandboxRefusal(400, "invalid_request", `${param}: ${reason}`, param);
+}
+
+/** Each piece of a text is compared with what of a stop sequence may have begun. */
+const MAX_STOP_LENGTH = 1_000;
 const tokenLimit = z.number().int().min(1).max(100_000_000).nullish();
 const schema = z.custom<JsonObject>(isJsonObject, "must be a JSON schema object");
 
@@ -81,15 +88,13 @@ export function readChatRequest(body: unknown): ChatRequest {
   const parsed = chat.safeParse(body);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    const param = issue?.path.join(".") ?? null;
-    throw new SandboxRefusal(
-      400,
-      "invalid_request",
-      `${param ?? "body"}: ${issue?.message ?? "invalid"}`,
-      param,
-    );
+    throw invalidField(issue?.path.join(".") ?? "body", issue?.message ?? "invalid");
   }
   const raw = parsed.data;
+  const stops = [raw.stop ?? []].flat().filter((stop) => stop !== "");
+  if (stops.some((stop) => stop.length > MAX_STOP_LENGTH)) {
+    throw invalidField("stop", `must have at most ${MAX_STOP_LENGTH} characters for sandbox models`);
+  }
   const tools = (raw.tools ?? []).map(({ function: { name, parameters } }) => ({
     name,
     parameters: parameters ?? {},
@@ -101,7 +106,7 @@ export function readChatRequest(body: unknown): ChatRequest {
     includeUsage: raw.stream_options?.include_usage === true,
     choices: raw.n ?? 1,
     maxTokens: raw.max_completion_tokens ?? raw.max_tokens ?? null,
-    stops: (typeof raw.stop === "string" ? [raw.stop] : (raw.stop ?? [])).filter((stop) => stop !== ""),
+    stops,
     seed: raw.seed ?? 0,
     reasoningEffort: raw.reasoning_effort ?? null,
     tools,
@@ -116,12 +121,12 @@ function toolChoiceOf(
   tools: readonly SandboxTool[],
 ): ChatRequest["toolChoice"] {
   if (choice === "required" && tools.length === 0) {
-    throw new SandboxRefusal(400, "invalid_request", "tool_choice: needs tools", "tool_choice");
+    throw invalidField("tool_choice", "needs tools");
   }
   if (typeof choice !== "object" || choice === null) return choice ?? "auto";
   const { name } = choice.function;
   if (!tools.some((candidate) => candidate.name === name)) {
-    throw new SandboxRefusal(400, "invalid_request", "tool_choice: names none of the tools", "tool_choice");
+    throw invalidField("tool_choice", "names none of the tools");
   }
   return { name };
 }

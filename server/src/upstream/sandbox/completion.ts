@@ -2,8 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "../../json/json.ts";
 import { TransportError } from "../transport.ts";
 import type { Answer, ToolCall } from "./answer.ts";
-import type { FinishReason } from "./text.ts";
-import { countTokens, tokensOf } from "./tokens.ts";
+import { countTokens, type FinishReason, type TextPieces, tokensOf } from "./text.ts";
 
 /** What stands at the head of a completion and of each of its chunks. */
 export interface CompletionHead {
@@ -28,36 +27,39 @@ const CHUNKS_AT_ONCE = 64;
 /** A whole completion, in OpenAI's shape. */
 export function wholeCompletion(answers: readonly Answer[], options: CompletionOptions): JsonObject {
   let completionTokens = 0;
-  const reasoningTokens = tokensOfThoughts(answers);
   const choices = answers.map((answer, index) => {
-    completionTokens += answer.thoughts.length;
-    const thought = answer.thoughts.length === 0 ? {} : { reasoning_content: answer.thoughts.join("") };
-    if (answer.kind === "calls") {
-      completionTokens += tokensOfCalls(answer.calls);
-      const tool_calls = answer.calls.map((call) => ({
-        id: call.id,
-        type: "function",
-        function: { name: call.name, arguments: call.arguments },
-      }));
-      return choiceOf(
-        index,
-        { role: "assistant", content: null, ...thought, tool_calls, refusal: null },
-        "tool_calls",
-      );
-    }
-    let content = "";
-    for (;;) {
-      const next = answer.pieces.next();
-      if (next.done)
-        return choiceOf(index, { role: "assistant", content, ...thought, refusal: null }, next.value);
-      completionTokens++;
-      content += next.value;
-    }
+    const { content, tokens, finish } =
+      answer.kind === "text"
+        ? wholeText(answer.pieces)
+        : { content: null, tokens: tokensOfCalls(answer.calls), finish: "tool_calls" };
+    completionTokens += answer.thoughts.length + tokens;
+    const message = {
+      role: "assistant",
+      content,
+      reasoning_content: answer.thoughts.join("") || undefined,
+      tool_calls:
+        answer.kind === "calls"
+          ? answer.calls.map(({ id, ...called }) => ({ id, type: "function", function: called }))
+          : undefined,
+      refusal: null,
+    };
+    return { index, message, logprobs: null, finish_reason: finish };
   });
   const usage = options.withUsage
-    ? { usage: usageOf(options.promptTokens, completionTokens, reasoningTokens) }
-    : {};
-  return { ...options.head, object: "chat.completion", choices, ...usage };
+    ? usageOf(options.promptTokens, completionTokens, tokensOfThoughts(answers))
+    : undefined;
+  return { ...options.head, object: "chat.completion", choices, usage };
+}
+
+function wholeText(pieces: TextPieces) {
+  let content = "";
+  let tokens = 0;
+  for (;;) {
+    const next = pieces.next();
+    if (next.done) return { content, tokens, finish: next.value };
+    content += next.value;
+    tokens++;
+  }
 }
 
 /** The data of a completion's stream, chunk by chunk, without the closing `[DONE]`. */
@@ -111,10 +113,6 @@ function* deltasOf(answer: Answer): Generator<{ delta: JsonObject; tokens: numbe
     }
   }
   return "tool_calls";
-}
-
-function choiceOf(index: number, message: JsonObject, finish: FinishReason): JsonObject {
-  return { index, message, logprobs: null, finish_reason: finish };
 }
 
 function tokensOfCalls(calls: readonly ToolCall[]): number {

@@ -1,31 +1,34 @@
 import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { SandboxRefusal } from "./chat-request.ts";
-import { countTokens, tokensOf } from "./tokens.ts";
+import { invalidField, SandboxRefusal } from "./chat-request.ts";
+import { countTokens, tokensOf } from "./text.ts";
 
 const DIMENSIONS = 256;
 const MAX_DIMENSIONS = 4_096;
+/** Other requests get their turn after this many pieces of a text. */
+const PIECES_AT_ONCE = 1_024;
 
 /**
  * Computes embeddings by rules: each piece of a text has its own direction, and a text's vector is their sum. The same text
  * always has the same vector, and texts that share words are closer than others.
  */
-export function embeddingsFor(request: unknown): JsonObject {
+export async function embeddingsFor(request: unknown): Promise<JsonObject> {
   const { model, input, encoding_format: format, dimensions = null } = isJsonObject(request) ? request : {};
   if (model !== "embedding") {
     throw new SandboxRefusal(404, "model_not_found", "The sandbox embeds with the model embedding.", "model");
   }
   const length = dimensions ?? DIMENSIONS;
   if (typeof length !== "number" || length > MAX_DIMENSIONS) {
-    const message = `dimensions: must be at most ${MAX_DIMENSIONS}`;
-    throw new SandboxRefusal(400, "invalid_request", message, "dimensions");
+    throw invalidField("dimensions", `must be at most ${MAX_DIMENSIONS}`);
   }
   const texts = textsOf(input);
-  const data = texts.map((text, index) => {
-    const vector = vectorOf(text, length);
+  const data: JsonObject[] = [];
+  for (const [index, text] of texts.entries()) {
+    const vector = await vectorOf(text, length);
     const embedding = format === "base64" ? Buffer.from(vector.buffer).toString("base64") : [...vector];
-    return { object: "embedding", index, embedding };
-  });
+    data.push({ object: "embedding", index, embedding });
+  }
   const tokens = texts.reduce((sum, text) => sum + countTokens(text), 0);
   return { object: "list", data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
 }
@@ -39,9 +42,11 @@ function textsOf(input: Json | undefined): string[] {
 }
 
 /** A vector of length 1. */
-function vectorOf(text: string, length: number): Float32Array {
+async function vectorOf(text: string, length: number): Promise<Float32Array<ArrayBuffer>> {
   const vector = new Float32Array(length);
+  let pieces = 0;
   for (const piece of tokensOf(text)) {
+    if (++pieces % PIECES_AT_ONCE === 0) await setImmediate();
     const digest = createHash("sha256").update(piece.trim().toLowerCase()).digest();
     for (let at = 0; at + 4 <= digest.length; at += 4) {
       const position = digest.readUInt16LE(at) % length;

@@ -7,12 +7,12 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from "../transport.ts";
-import { answerTo, lastUserText } from "./answer.ts";
+import { answersTo, lastUserText } from "./answer.ts";
 import { type ChatRequest, readChatRequest, SandboxRefusal } from "./chat-request.ts";
 import { type CompletionOptions, chunksOfCompletion, wholeCompletion } from "./completion.ts";
 import { directiveOf } from "./directive.ts";
 import { embeddingsFor } from "./embeddings.ts";
-import { countTokens } from "./tokens.ts";
+import { countTokens } from "./text.ts";
 
 export interface SandboxOptions {
   readonly now: () => Date;
@@ -28,8 +28,7 @@ export function createSandboxTransport(options: SandboxOptions): Transport {
       try {
         return await answered(request, options);
       } catch (error) {
-        if (error instanceof SandboxRefusal)
-          return refusal(error.status, error.code, error.message, error.param);
+        if (error instanceof SandboxRefusal) return refusalResponse(error);
         throw error;
       }
     },
@@ -39,21 +38,17 @@ export function createSandboxTransport(options: SandboxOptions): Transport {
 
 async function answered(request: TransportRequest, { now }: SandboxOptions): Promise<TransportResponse> {
   if (request.body !== null && request.url.endsWith("/embeddings")) {
-    return jsonResponse(200, embeddingsFor(JSON.parse(new TextDecoder().decode(request.body))));
+    return jsonResponse(200, await embeddingsFor(JSON.parse(new TextDecoder().decode(request.body))));
   }
   if (!request.url.endsWith("/chat/completions") || request.body === null) {
     throw new SandboxRefusal(404, "not_found", "The sandbox answers chat completions and embeddings.", null);
   }
   const chat = readChatRequest(JSON.parse(new TextDecoder().decode(request.body)));
-  const directive = directiveOf(lastUserText(chat));
+  const directive = directiveOf(lastUserText(chat.messages));
   if (directive?.kind === "delay") await delay(directive.delayMs, request);
   if (directive?.kind === "error") {
-    return refusal(
-      directive.status,
-      "sandbox",
-      `The sandbox simulates status ${directive.status}, as the message requested.`,
-      null,
-    );
+    const message = `The sandbox simulates status ${directive.status}, as the message requested.`;
+    throw new SandboxRefusal(directive.status, "sandbox", message, null);
   }
   if (request.signal.aborted) throw new TransportError("aborted", "the request was aborted");
   const digest = createHash("sha256").update(request.body).digest("hex");
@@ -91,10 +86,6 @@ function streamed(chat: ChatRequest, options: CompletionOptions, signal: Request
   return { status: 200, headers: { "content-type": "text/event-stream" }, body: body() };
 }
 
-function answersTo(chat: ChatRequest) {
-  return Array.from({ length: chat.choices }, (_, choice) => answerTo(chat, choice));
-}
-
 async function delay(delayMs: number, request: TransportRequest): Promise<void> {
   const { firstByteMs } = request.timeouts;
   try {
@@ -105,7 +96,7 @@ async function delay(delayMs: number, request: TransportRequest): Promise<void> 
   if (delayMs > firstByteMs) throw new TransportError("timeout", "the upstream took too long");
 }
 
-function refusal(status: number, code: string, message: string, param: string | null) {
+function refusalResponse({ status, code, message, param }: SandboxRefusal): TransportResponse {
   const type = status >= 500 ? "server_error" : "invalid_request_error";
   return jsonResponse(status, { error: { message, type, param, code } });
 }

@@ -1,42 +1,44 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
 const MAX_DEPTH = 24;
+const MAX_ITEMS = 1_000;
+const MAX_TEXT = 100_000;
+/** What a value costs besides its text, in characters. */
+const VALUE_COST = 40;
 
 /**
  * Returns a small value that is valid for a JSON schema, the same for the same schema and words. It supports what
  * structured-output schemas use: types, properties, items, enum, const, bounds, formats, unions, `allOf`, and `$ref` into the
  * same document. Optional properties of deep values are left out, so that recursive schemas end.
+ *
+ * @param maxCharacters Roughly what the value may have, and what may be read of the schema for it: a small schema can ask for arrays
+ * of arrays without end. What is beyond it is `null`, or left out.
  */
-export function instanceOf(schema: JsonObject, words: string): Json {
-  return new Instance(schema, words).of(schema, 0);
+export function instanceOf(schema: JsonObject, words: string, maxCharacters = 1_000_000): Json {
+  return new Instance(schema, words, maxCharacters).of(schema, 0);
 }
 
 class Instance {
   readonly #root: JsonObject;
   readonly #words: string;
+  #left: number;
 
-  constructor(root: JsonObject, words: string) {
+  constructor(root: JsonObject, words: string, maxCharacters: number) {
     this.#root = root;
-    this.#words = words;
+    this.#words = words || "sandbox";
+    this.#left = maxCharacters;
   }
 
   of(schema: Json | undefined, depth: number): Json {
     if (!isJsonObject(schema) || depth > MAX_DEPTH) return null;
+    if (!this.#spend(VALUE_COST + breadthOf(schema))) return null;
     if (typeof schema.$ref === "string") return this.of(this.#resolve(schema.$ref), depth + 1);
-    if (schema.const !== undefined) return schema.const;
-    if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0] ?? null;
+    if (schema.const !== undefined) return this.#given(schema.const);
+    if (Array.isArray(schema.enum) && schema.enum.length > 0) return this.#given(schema.enum[0]);
     const union = schema.anyOf ?? schema.oneOf;
-    if (Array.isArray(union)) return this.of(this.#simplest(union, depth), depth + 1);
-    if (Array.isArray(schema.allOf))
-      return this.of(
-        merged(schema, schema.allOf, (ref) => this.#resolve(ref)),
-        depth + 1,
-      );
-    return this.#ofType(typeOf(schema), schema, depth);
-  }
-
-  #ofType(type: string, schema: JsonObject, depth: number): Json {
-    switch (type) {
+    if (Array.isArray(union)) return this.of(simplest(union, depth), depth + 1);
+    if (Array.isArray(schema.allOf)) return this.of(this.#merged(schema, schema.allOf), depth + 1);
+    switch (typeOf(schema)) {
       case "object":
         return this.#object(schema, depth);
       case "array":
@@ -50,36 +52,52 @@ class Instance {
       case "null":
         return null;
       default:
-        return text(schema, this.#words);
+        return this.#text(schema);
     }
+  }
+
+  /** @returns whether enough was left. */
+  #spend(characters: number): boolean {
+    this.#left -= characters;
+    return this.#left >= 0;
+  }
+
+  #given(value: Json | undefined): Json {
+    return value !== undefined && this.#spend(JSON.stringify(value).length) ? value : null;
   }
 
   #object(schema: JsonObject, depth: number): JsonObject {
     const properties = isJsonObject(schema.properties) ? schema.properties : {};
-    const required = Array.isArray(schema.required) ? schema.required : [];
+    const required = new Set(listOf(schema.required));
     // Deep values have only required properties, so that recursive schemas end.
-    const names = Object.keys(properties).filter((name) => required.includes(name) || depth < 4);
-    for (const name of required) if (typeof name === "string" && !names.includes(name)) names.push(name);
-    return Object.fromEntries(
-      names.map((name) => [name, this.of(properties[name] ?? { type: "string" }, depth + 1)]),
-    );
+    const names = new Set(Object.keys(properties).filter((name) => required.has(name) || depth < 4));
+    for (const name of required) if (typeof name === "string") names.add(name);
+    const entries: [string, Json][] = [];
+    for (const name of names) {
+      if (!this.#spend(name.length)) break;
+      const own = Object.hasOwn(properties, name) ? properties[name] : null;
+      entries.push([name, this.of(own ?? { type: "string" }, depth + 1)]);
+    }
+    return Object.fromEntries(entries);
   }
 
   #array(schema: JsonObject, depth: number): Json[] {
-    const prefix = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+    const prefix = listOf(schema.prefixItems);
     const min = Math.max(whole(schema.minItems) ?? 0, prefix.length);
     const max = whole(schema.maxItems) ?? Number.POSITIVE_INFINITY;
-    const length = Math.min(Math.max(min, depth < 4 ? 1 : 0), max, 1_000);
+    const length = Math.min(Math.max(min, depth < 4 ? 1 : 0), max, MAX_ITEMS);
     return Array.from({ length }, (_, index) => this.of(prefix[index] ?? schema.items ?? {}, depth + 1));
   }
 
-  /** At the top the first alternative, which is the author's; deep down one that does not go deeper. */
-  #simplest(alternatives: readonly Json[], depth: number): Json | undefined {
-    if (depth < 4) return alternatives[0];
-    const flat = alternatives.find(
-      (one) => isJsonObject(one) && one.$ref === undefined && typeOf(one) !== "object",
-    );
-    return flat ?? alternatives[0];
+  #text(schema: JsonObject): string {
+    const format = FORMATS.get(schema.format);
+    if (format !== undefined) return format;
+    const min = Math.min(whole(schema.minLength) ?? 0, MAX_TEXT);
+    const max = Math.min(whole(schema.maxLength) ?? 80, MAX_TEXT);
+    // A character may be two units of a string.
+    const text = [...this.#words.slice(0, 2 * max)].slice(0, max).join("").padEnd(min, "-");
+    this.#spend(text.length);
+    return text;
   }
 
   #resolve(ref: string): Json | undefined {
@@ -92,26 +110,41 @@ class Instance {
     }
     return value;
   }
+
+  #merged({ allOf: _, ...own }: JsonObject, parts: readonly Json[]): JsonObject {
+    const all: JsonObject = {};
+    const properties: JsonObject = {};
+    const required: Json[] = [];
+    for (const part of [own, ...parts]) {
+      if (!isJsonObject(part) || !this.#spend(breadthOf(part))) continue;
+      const target = typeof part.$ref === "string" ? this.#resolve(part.$ref) : part;
+      if (!isJsonObject(target) || !this.#spend(breadthOf(target))) continue;
+      Object.assign(all, target);
+      Object.assign(properties, target.properties);
+      for (const name of listOf(target.required)) required.push(name);
+    }
+    return { ...all, properties, required };
+  }
 }
 
-function merged(
-  schema: JsonObject,
-  parts: readonly Json[],
-  resolve: (ref: string) => Json | undefined,
-): JsonObject {
-  const { allOf: _, ...own } = schema;
-  const targets = parts
-    .map((part) => (isJsonObject(part) && typeof part.$ref === "string" ? resolve(part.$ref) : part))
-    .filter(isJsonObject);
-  const all = [own, ...targets];
-  return Object.assign({}, ...all, {
-    properties: Object.assign({}, ...all.map((one) => objectOf(one.properties))),
-    required: all.flatMap((one) => listOf(one.required)),
-  });
+/** How much there is to read in a schema without those in it. */
+function breadthOf(schema: JsonObject): number {
+  let breadth = 0;
+  for (const value of Object.values(schema)) {
+    breadth++;
+    if (typeof value === "string" || Array.isArray(value)) breadth += value.length;
+    else if (isJsonObject(value)) breadth += Object.keys(value).length;
+  }
+  return breadth;
 }
 
-function objectOf(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
+/** At the top the first alternative, which is the author's; deep down one that does not go deeper. */
+function simplest(alternatives: readonly Json[], depth: number): Json | undefined {
+  if (depth < 4) return alternatives[0];
+  const flat = alternatives.find(
+    (one) => isJsonObject(one) && one.$ref === undefined && typeOf(one) !== "object",
+  );
+  return flat ?? alternatives[0];
 }
 
 function listOf(value: Json | undefined): readonly Json[] {
@@ -149,24 +182,15 @@ function whole(value: Json | undefined): number | null {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : null;
 }
 
-const FORMATS: Readonly<Record<string, string>> = {
-  date: "2026-01-01",
-  "date-time": "2026-01-01T00:00:00Z",
-  time: "00:00:00Z",
-  duration: "P1D",
-  email: "sandbox@example.com",
-  hostname: "example.com",
-  ipv4: "192.0.2.1",
-  ipv6: "2001:db8::1",
-  uri: "https://example.com/",
-  uuid: "00000000-0000-4000-8000-000000000000",
-};
-
-function text(schema: JsonObject, words: string): string {
-  const format = typeof schema.format === "string" ? FORMATS[schema.format] : undefined;
-  if (format !== undefined) return format;
-  const min = Math.min(whole(schema.minLength) ?? 0, 100_000);
-  const max = whole(schema.maxLength) ?? 80;
-  const base = [...(words || "sandbox")].slice(0, Math.max(0, max)).join("");
-  return base.padEnd(min, "-");
-}
+const FORMATS: ReadonlyMap<Json | undefined, string> = new Map([
+  ["date", "2026-01-01"],
+  ["date-time", "2026-01-01T00:00:00Z"],
+  ["time", "00:00:00Z"],
+  ["duration", "P1D"],
+  ["email", "sandbox@example.com"],
+  ["hostname", "example.com"],
+  ["ipv4", "192.0.2.1"],
+  ["ipv6", "2001:db8::1"],
+  ["uri", "https://example.com/"],
+  ["uuid", "00000000-0000-4000-8000-000000000000"],
+]);

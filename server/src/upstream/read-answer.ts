@@ -1,0 +1,132 @@
+import type { AnswerEvent, FinishReason } from "../conversation/answer.ts";
+import type { Signature } from "../conversation/conversation.ts";
+import type { Json } from "../json/json.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
+import type { ConversationAnswer } from "./dialect.ts";
+import { answerText, eventDataOf } from "./post-json.ts";
+import { TransportError, type TransportResponse } from "./transport.ts";
+
+/** Reads an answer in a provider's format, piece by piece, and collects its events. */
+export abstract class AnswerReader {
+  /** The tool whose input is the answer, for models without the output format that was asked for; `null`: none. */
+  protected readonly answerTool: string | null;
+  /** Whether that tool was called. */
+  protected isAnswered = false;
+  /** The text beside that tool, which counts only if the tool is not called. */
+  #heldBack = "";
+  #events: AnswerEvent[] = [];
+  #isOver = false;
+  #isThinking = false;
+
+  constructor(answerTool: string | null = null) {
+    this.answerTool = answerTool;
+  }
+
+  /** Whether the `finish` was found: what a stream has after it is not read. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Reads a whole answer. @throws {UpstreamRefused} for a failure or what is malformed. */
+  abstract readWhole(text: string): void;
+
+  /** Reads the data of one event of a stream. @throws as {@link readWhole}. */
+  abstract read(data: string): void;
+
+  /** Finishes what the upstream has ended without a `finish`. @throws {TransportError} if the answer is incomplete. */
+  abstract end(): void;
+
+  /** The events of what was read since they were taken last. */
+  takeEvents(): readonly AnswerEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  protected found(event: AnswerEvent): void {
+    this.#events.push(event);
+  }
+
+  protected foundText(text: string): void {
+    if (text === "") return;
+    if (this.answerTool === null) this.found({ kind: "text", text });
+    else this.#heldBack += text;
+  }
+
+  protected foundThought(text: string): void {
+    this.#isThinking = true;
+    this.found({ kind: "reasoning", text });
+  }
+
+  /** Ends the thought that was begun, if any. One that the provider does not show has only a signature. */
+  protected endThought(signature: Signature | null = null): void {
+    if (!this.#isThinking && signature === null) return;
+    this.#isThinking = false;
+    this.found({ kind: "reasoning-end", signature });
+  }
+
+  protected finish(reason: FinishReason, stopSequence: string | null, usage: Usage | null): void {
+    if (this.#heldBack !== "" && !this.isAnswered) this.found({ kind: "text", text: this.#heldBack });
+    this.found({ kind: "finish", reason, stopSequence, usage });
+    this.#isOver = true;
+  }
+}
+
+/** The failure of an answer that its upstream has ended without what completes it. */
+export function incompleteAnswer(missing: string): TransportError {
+  return new TransportError("cut", `the upstream's answer ended without ${missing}`);
+}
+
+/** The id of a call, which some servers do not give. */
+export function callIdOf(id: Json | undefined): string {
+  return typeof id === "string" && id !== "" ? id : `call_${crypto.randomUUID().replaceAll("-", "")}`;
+}
+
+export interface AnswerReading {
+  readonly stream: boolean;
+  readonly reader: AnswerReader;
+  /** Fields of the request that were ignored, by the client's names. */
+  readonly ignored: readonly string[];
+  /** Asks for the rest of an answer that takes several requests; `null`: there is no more. */
+  readonly more?: () => Promise<TransportResponse> | null;
+}
+
+const nothingMore = () => null;
+
+/** The answer to a conversation, of which a whole one is read at once. @throws {UpstreamRefused} for a malformed one. */
+export async function readAnswer(
+  first: TransportResponse,
+  reading: AnswerReading,
+): Promise<ConversationAnswer> {
+  const { stream, reader, ignored, more = nothingMore } = reading;
+  if (stream) return { events: eventsOfStream(first, reading), ignored };
+  for (let response: TransportResponse | null = first; response !== null; response = await more()) {
+    reader.readWhole(await answerText(response));
+  }
+  if (!reader.isOver) reader.end();
+  return { events: [reader.takeEvents()], ignored };
+}
+
+/** The events of a stream: those of a piece together, also when a later part of it can't be read. */
+async function* eventsOfStream(
+  first: TransportResponse,
+  { reader, more = nothingMore }: AnswerReading,
+): AsyncGenerator<readonly AnswerEvent[]> {
+  for (let response: TransportResponse | null = first; response !== null; response = await more()) {
+    for await (const list of eventDataOf(response.body)) {
+      try {
+        for (const data of list) {
+          reader.read(data);
+          if (reader.isOver) break;
+        }
+      } catch (error) {
+        yield reader.takeEvents();
+        throw error;
+      }
+      yield reader.takeEvents();
+      if (reader.isOver) return;
+    }
+  }
+  reader.end();
+  yield reader.takeEvents();
+}

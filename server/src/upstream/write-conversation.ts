@@ -1,0 +1,152 @@
+import {
+  type Conversation,
+  cannot,
+  type Effort,
+  type ImagePart,
+  nameOf,
+  type ToolCallPart,
+  type Turn,
+} from "../conversation/conversation.ts";
+import type { Failure } from "../errors/failure.ts";
+import { type JsonObject, parseJsonObject } from "../json/json.ts";
+
+const UNSUPPORTED = "is not supported by this model's provider; remove it, or choose another model";
+
+/** A conversation as a provider's request. */
+export interface WrittenConversation {
+  readonly body: JsonObject;
+  /** What the provider has no equivalent of, by the client's names. */
+  readonly ignored: readonly string[];
+}
+
+/** What a provider can't express. Requests that need it are refused, because their answers would differ from what they ask for. */
+export interface ConversationLimits {
+  /** Fields that it does not support. */
+  readonly unsupported: readonly (keyof Conversation)[];
+  readonly maxTemperature: number;
+  /** Whether it can be told to make one call at a time. */
+  readonly hasOneCallAtATime: boolean;
+}
+
+/** @throws {Failure} `invalid_request` naming the field that can't be expressed. */
+export function requireExpressible(conversation: Conversation, limits: ConversationLimits): void {
+  for (const field of withoutEquivalent(conversation, limits)) {
+    if (!conversation.optional.includes(field)) throw unsupported(nameOf(conversation, field));
+  }
+  requireSupported(conversation, limits.unsupported);
+  const { temperature } = conversation;
+  const { maxTemperature } = limits;
+  if (temperature !== null && temperature > maxTemperature) {
+    throw cannot(nameOf(conversation, "temperature"), `must be at most ${maxTemperature} for this model`);
+  }
+}
+
+/**
+ * Refuses fields that only the client's own format has, and those that the provider does not support.
+ *
+ * @throws {Failure} as {@link requireExpressible}.
+ */
+export function requireSupported(conversation: Conversation, fields: readonly (keyof Conversation)[]): void {
+  for (const name of conversation.others.keys()) throw unsupported(name);
+  for (const field of fields) {
+    const value = conversation[field];
+    // A penalty of 0 and an empty list ask for nothing.
+    const isNeutral =
+      value === null || (value === 0 && field !== "seed") || (Array.isArray(value) && value.length === 0);
+    if (!isNeutral) throw unsupported(nameOf(conversation, field));
+  }
+}
+
+/** The refusal of a field, by the client's name of it, that the provider does not support. */
+export function unsupported(name: string): Failure {
+  return cannot(name, UNSUPPORTED);
+}
+
+/** Optional fields that the provider has no equivalent of, by the client's names, and details of images. They are left out. */
+export function leftOutOf(conversation: Conversation, limits: ConversationLimits): readonly string[] {
+  const fields = withoutEquivalent(conversation, limits).map((field) => nameOf(conversation, field));
+  return [...fields, ...conversation.turns.flatMap(optionalDetails)];
+}
+
+function optionalDetails(turn: Turn): readonly string[] {
+  if (turn.role !== "user") return [];
+  return turn.parts.flatMap((part) =>
+    part.kind === "image" && part.detail !== null && part.isDetailOptional === true
+      ? [`${part.at}.detail`]
+      : [],
+  );
+}
+
+function withoutEquivalent(
+  { verbosity, serviceTier, parallelToolCalls, tools }: Conversation,
+  { hasOneCallAtATime }: ConversationLimits,
+): readonly (keyof Conversation)[] {
+  const fields: (keyof Conversation)[] = [];
+  if (verbosity !== null && verbosity !== "medium") fields.push("verbosity");
+  if (serviceTier !== null && serviceTier !== "auto" && serviceTier !== "default") fields.push("serviceTier");
+  if (parallelToolCalls === false && tools.length > 0 && !hasOneCallAtATime) fields.push("parallelToolCalls");
+  return fields;
+}
+
+/**
+ * For providers whose models choose the detail of an image.
+ *
+ * @throws {Failure} `invalid_request` if the client asks for one that may not be left out.
+ */
+export function requireNoDetail({ detail, isDetailOptional, at }: ImagePart): void {
+  if (detail === null || isDetailOptional === true) return;
+  throw cannot(`${at}.detail`, "is not supported by this model's provider; remove it");
+}
+
+/** The input of a call, for providers that take no text. @throws {Failure} `invalid_request` unless it is an object. */
+export function callInputOf({ input, at }: ToolCallPart): JsonObject {
+  const value = input.trim() === "" ? {} : parseJsonObject(input);
+  if (value === null) throw cannot(at, "must be a JSON object");
+  return value;
+}
+
+/** The refusal of a result whose call the conversation does not have. @param at The place of the call's id. */
+export function resultWithoutCall(at: string): Failure {
+  return cannot(at, "must be the id of a call that an earlier message has made");
+}
+
+/** What JSON leaves out when the client did not ask for it. */
+export function given<Value>(value: Value | null): Value | undefined {
+  return value ?? undefined;
+}
+
+/** A list that JSON leaves out when it is empty. */
+export function givenList<Item>(list: readonly Item[]): readonly Item[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+/** The share of a model's maximum tokens that an effort may take, for models that think within a budget. */
+export const BUDGET_SHARES: Readonly<Record<Exclude<Effort, "none">, number>> = {
+  minimal: 0.02,
+  low: 0.1,
+  medium: 0.3,
+  high: 0.6,
+  xhigh: 0.9,
+  max: 0.95,
+};
+
+/** The refusal of a request whose schemas can't be translated. */
+export function untranslatable(): Failure {
+  return cannot("body", "cannot be translated for this model's provider; check its schemas");
+}
+
+/**
+ * The request that `write` writes, with its text.
+ *
+ * @throws {Failure} `invalid_request` when a schema is nested more deeply than it can be written.
+ */
+export function written<Written extends WrittenConversation>(
+  write: () => Written,
+): Written & { readonly text: string } {
+  try {
+    const conversation = write();
+    return { ...conversation, text: JSON.stringify(conversation.body) };
+  } catch (error) {
+    throw error instanceof RangeError ? untranslatable() : error;
+  }
+}
