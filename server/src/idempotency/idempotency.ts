@@ -99,9 +99,12 @@ export class Idempotency {
     );
   }
 
-  /** Takes note of entries that are in the database, with their answers. */
-  committed(entries: readonly { readonly keyed?: KeyedAnswer | undefined }[]): void {
-    for (const { keyed } of entries) if (keyed !== undefined) this.#forget(keyed.claim);
+  /**
+   * Stops renewing the claims of entries that do not wait for the database any more: it has them and their answers, or it has rejected
+   * them. The claim of a rejected entry ends with its lease, as if its node had died.
+   */
+  forget(entries: readonly { readonly keyed?: KeyedAnswer | undefined }[]): void {
+    for (const { keyed } of entries) if (keyed !== undefined) this.#drop(keyed.claim);
   }
 
   /**
@@ -145,7 +148,7 @@ export class Idempotency {
         };
       },
       release: async () => {
-        this.#forget(id);
+        this.#drop(id);
         await this.#release(request, id);
       },
     };
@@ -166,7 +169,7 @@ export class Idempotency {
     return opened === null ? null : { ...rest, text: opened };
   }
 
-  #forget(id: ClaimId): void {
+  #drop(id: ClaimId): void {
     this.#waitingCharacters -= this.#claims.get(id) ?? 0;
     this.#claims.delete(id);
   }

@@ -99,7 +99,13 @@ async function standAlone(
 ) {
   const epoch = new DatabaseEpoch({ epochs, redis: null, fence });
   await epoch.mayJoin(async () => false);
-  fence.confirmPublications((publish) => publishIn(epoch, publish));
+  fence.confirmPublications(async (publish) => {
+    await publishIn(epoch, publish);
+    // A node that has taken the place of this one since hears of the change only if it reads the account after it was committed.
+    if (await registry.renew(id)) return;
+    replaced(TAKEN_OVER);
+    throw new Error(TAKEN_OVER);
+  });
   let seenMs = performance.now();
   const look = () => {
     if (performance.now() - seenMs > FENCED_AFTER_MS)

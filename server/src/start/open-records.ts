@@ -64,10 +64,13 @@ export async function openRecords(
     },
     onCommitted: (entries) => {
       credits.committed(entries);
-      idempotency.committed(entries);
+      idempotency.forget(entries);
     },
-    // What rejected entries cost stays reserved while their lines are in the journal (`owesEntries`), and no longer.
-    onSetAside: (entries) => credits.committed(entries),
+    onSetAside: (entries) => {
+      // What rejected entries cost stays reserved while their lines are in the journal (`owesEntries`), and no longer.
+      credits.committed(entries);
+      idempotency.forget(entries);
+    },
   });
   const { recorder, journal } = audit;
   owesEntries = () => journal.rejectedLines() > 0;

@@ -85,7 +85,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     log,
     onCommitted: (entries) => {
       credits.committed(entries);
-      idempotency.committed(entries);
+      idempotency.forget(entries);
     },
   });
   await recorder.replay(leftover);

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { expect, it } from "vitest";
+import { Journal } from "../../server/src/audit/journal.ts";
+import { Recorder } from "../../server/src/audit/recorder.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
+import { Idempotency, idempotentRequest } from "../../server/src/idempotency/idempotency.ts";
+import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
+
+it("the claim of a request whose entry the database rejects is not renewed for ever", async () => {
+  const renewed: (readonly ClaimId[])[] = [];
+  const store = {
+    claim: async () => ({ kind: "claimed" }) as const,
+    release: async () => {},
+    renew: async (claims: readonly ClaimId[]) => void renewed.push(claims),
+  };
+  const idempotency = new Idempotency(store, new Sealer([new Uint8Array(SEAL_KEY_BYTES)]));
+  const request = idempotentRequest(
+    crypto.randomUUID() as AccountId,
+    "POST /v1/embeddings",
+    "once",
+    new Uint8Array(),
+  );
+  const claim = await idempotency.begin(request);
+  if (!("answered" in claim)) throw new Error("the request was not known before");
+  await idempotency.renew();
+  expect(renewed).toEqual([[claim.id]]);
+
+  const folder = await mkdtemp(join(tmpdir(), "ostiary-journal-"));
+  try {
+    const { journal } = await Journal.open({ folder, sync: false });
+    const sink = {
+      insertEntries: () =>
+        Promise.reject(Object.assign(new Error("invalid input syntax for type inet"), { code: "22P02" })),
+    };
+    const log = pino({ level: "silent" });
+    const recorder = new Recorder({
+      journal,
+      sink,
+      durability: "journal",
+      log,
+      onSetAside: (entries) => idempotency.forget(entries),
+    });
+    const keyed = claim.answered({ isStream: false, model: "acme/inner", text: "an answer" });
+    const { stored } = await recorder.record({ ...auditEntry(), keyed });
+    await stored;
+    await recorder.stop();
+    expect(journal.rejectedLines()).toBe(1);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  await idempotency.renew();
+  expect(renewed).toHaveLength(1);
+});
