@@ -65,7 +65,7 @@ function print(): void {
   row("p50 of a request", "ms", ({ p50Ms }) => p50Ms, 1);
   row("p99 of a request", "ms", ({ p99Ms }) => p99Ms, 1);
   report(
-    "requests that were not answered with 200",
+    "minutes in which a request failed",
     "",
     String(minutes.filter(({ success }) => success < 1).length),
   );

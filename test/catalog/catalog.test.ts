@@ -127,12 +127,18 @@ describe("a catalog file", () => {
 
   it("reports every contradiction between its parts", async () => {
     const found = await problems(
-      `upstreams: { u: { dialect: openai, baseUrl: "https://u.example", credentialEnv: UNSET }, v: { dialect: openai, baseUrl: "https://v.example", credentialFile: /run/empty } }
+      `upstreams: { u: { dialect: openai, baseUrl: "https://u.example", credentialEnv: UNSET }, w: { dialect: openai, baseUrl: "https://w.example", credentialEnv: constructor }, v: { dialect: openai, baseUrl: "https://v.example", credentialFile: /run/empty } }
 models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, routes: [{ upstream: u }] }]`,
     );
-    expect(found).toHaveLength(4);
+    expect(found).toHaveLength(5);
     const text = found.join("\n");
-    for (const words of ["models[0].routes[0].upstream", "models[1].id", "UNSET", "/run/empty"])
+    for (const words of [
+      "models[0].routes[0].upstream",
+      "models[1].id",
+      "UNSET",
+      "constructor is not set",
+      "/run/empty",
+    ])
       expect(text).toContain(words);
   });
 

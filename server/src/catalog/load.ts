@@ -130,7 +130,9 @@ async function readCredential(
     return "credentialFile: give credentialEnv or credentialFile, not both";
   }
   if (credentialEnv !== undefined) {
-    const value = source.environment[credentialEnv]?.trim() ?? "";
+    // Not the name of a member that every object has, such as `constructor`.
+    const isSet = Object.hasOwn(source.environment, credentialEnv);
+    const value = (isSet ? source.environment[credentialEnv]?.trim() : undefined) ?? "";
     return value === ""
       ? `credentialEnv: the variable ${credentialEnv} is not set`
       : checked(value, "credentialEnv");

@@ -89,10 +89,11 @@ function readError(body: string): { message: string | null; code: string | null;
   return { message: text(error.message), code: text(error.code), param: text(error.param) };
 }
 
-function retryAfterMs(headers: Readonly<Record<string, string>>): number {
-  const seconds = Number(headers["retry-after"]);
-  if (!Number.isFinite(seconds) || seconds <= 0) return DEFAULT_RETRY_AFTER_MS;
-  return Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS);
+/** The header is in seconds or a date (RFC 9110, section 10.2.3). */
+function retryAfterMs({ "retry-after": value = "" }: Readonly<Record<string, string>>): number {
+  const seconds = Number(value);
+  const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1_000;
+  return Number.isFinite(ms) && ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : DEFAULT_RETRY_AFTER_MS;
 }
 
 /** Whether an upstream has refused a request with words that match, in its message or the name of a field. */
