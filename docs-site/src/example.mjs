@@ -32,10 +32,12 @@ export function exampleOf(schema, resolve, name = "", seen = []) {
 }
 
 function objectOf({ properties = {}, required }, resolve, seen) {
-  // A message may be without content, and its schema may not name it, but an example should say something.
+  // A message may be without content, and its schema may not name it, and a request may continue a response without input, but an
+  // example should say something.
   const names = new Set([
     ...(required ?? Object.keys(properties)),
     ...("role" in properties ? ["content"] : []),
+    ...("model" in properties && "input" in properties ? ["input"] : []),
   ]);
   return Object.fromEntries(
     [...names].map((name) => [name, exampleOf(properties[name] ?? {}, resolve, name, seen)]),

@@ -45,6 +45,7 @@ export class RefusedCaller extends Error {
 }
 
 const UNKNOWN_CACHED = 10_000;
+const ACCOUNTS_CACHED = 100_000;
 /** A database or admission store that takes longer counts as unavailable. */
 const READ_TIMEOUT_MS = 5_000;
 const READ_ATTEMPTS = 5;
@@ -62,6 +63,8 @@ export interface AccessParts {
 export class Access {
   readonly #parts: AccessParts;
   readonly #known = new SnapshotCache();
+  /** The accounts of keys by the digests of their strings. A key never changes its account, so they stay when snapshots are dropped. */
+  readonly #accounts = new LRUCache<string, AccountId>(atMost(ACCOUNTS_CACHED));
   /** Digests of key strings that do not exist. A key string that does not exist never will. */
   readonly #unknown = new LRUCache<string, true>(atMost(UNKNOWN_CACHED));
   readonly #reading = new Map<string, Promise<Caller>>();
@@ -93,12 +96,12 @@ export class Access {
   }
 
   /**
-   * The account of a request's key if the key is cached, as it is while it is in use; `null` otherwise.
+   * The account of a request's key if the key was read before, and `null` otherwise. Whether the key may be used is not decided.
    *
    * @throws {Failure} `invalid_api_key` when the header is malformed.
    */
   accountIfKnown(authorization: readonly string[]): AccountId | null {
-    return this.#known.accountOf(digestTextOf(readBearer(authorization))) ?? null;
+    return this.#accounts.get(digestTextOf(readBearer(authorization))) ?? null;
   }
 
   /**
@@ -200,8 +203,9 @@ export class Access {
       const bytes = Buffer.from(digest, "base64");
       // The epoch must be read before the snapshot. For an account not seen before, a first read finds the account.
       const account =
-        this.#known.accountOf(digest) ?? (await this.#parts.lookup.findKeyByDigest(bytes))?.account.id;
+        this.#accounts.get(digest) ?? (await this.#parts.lookup.findKeyByDigest(bytes))?.account.id;
       if (account === undefined) throw this.#rememberUnknown(digest);
+      this.#accounts.set(digest, account);
       const epoch = await this.#parts.admissions.epoch(account);
       const snapshot = await this.#parts.lookup.findKeyByDigest(bytes);
       if (snapshot === null) throw this.#rememberUnknown(digest);
@@ -214,6 +218,7 @@ export class Access {
 
   #rememberUnknown(digest: string): Failure {
     this.#known.delete(digest);
+    this.#accounts.delete(digest);
     this.#unknown.set(digest, true);
     return unknownKey();
   }

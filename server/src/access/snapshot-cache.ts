@@ -53,11 +53,6 @@ export class SnapshotCache {
     this.#keys.delete(digest);
   }
 
-  /** The account that a cached key belongs to. */
-  accountOf(digest: string): AccountId | undefined {
-    return this.#keys.peek(digest)?.accountId;
-  }
-
   clear(): void {
     this.#keys.clear();
     this.#accounts.clear();
