@@ -64,8 +64,10 @@ export class Overload {
   #admittedPerMs = 0;
   #admissible = 0;
   #countedMs = 0;
-  /** Under overload: the requests of the present time by account, `null` for all without a known key, and its beginning. */
-  readonly #arrived = new Map<AccountId | null, number>();
+  /** Under overload: the requests of the present time and of the one before by account, `null` for all without a known key. */
+  #arrived = new Map<AccountId | null, number>();
+  #arrivedBefore: ReadonlyMap<AccountId | null, number> = new Map();
+  /** When the present time began. */
   #sharedMs = 0;
   /** How many requests of the present time are each account's share. */
   #share = 1;
@@ -147,8 +149,8 @@ export class Overload {
   }
 
   /**
-   * Counts the request of an account. Returns how much of its share the account has left: 0 to 1. Requests without a known key have
-   * no share, because a stranger can send any number of keys.
+   * Counts the request of an account. Returns how much of its share the account has left, 0 to 1: nothing if it sent more than its share
+   * just before. Requests without a known key have no share, because a stranger can send any number of keys.
    */
   #unusedShare(account: AccountId | null, nowMs: number): number {
     const passedMs = nowMs - this.#sharedMs;
@@ -157,12 +159,14 @@ export class Overload {
       // the requests of its whole time arrive together.
       const admissible = Math.min(passedMs, RECOVERY_MS) * this.#admittedPerMs;
       this.#share = Math.max(1, admissible / (1 + this.#arrived.size));
-      this.#arrived.clear();
+      this.#arrivedBefore = this.#arrived;
+      this.#arrived = new Map();
       this.#sharedMs = nowMs;
     }
-    const before = this.#arrived.get(account) ?? 0;
-    this.#arrived.set(account, before + 1);
-    return account === null ? 0 : Math.max(0, 1 - before / this.#share);
+    const count = this.#arrived.get(account) ?? 0;
+    this.#arrived.set(account, count + 1);
+    if (account === null || (this.#arrivedBefore.get(account) ?? 0) > this.#share) return 0;
+    return Math.max(0, 1 - count / this.#share);
   }
 
   /** Counts a request that was refused with the failure of {@link arrived}. */
