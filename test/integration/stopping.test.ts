@@ -282,3 +282,15 @@ describe("shutting down", () => {
     expect(overdue).toHaveBeenCalledOnce();
   });
 });
+
+it.runIf(RUNTIME === "node")("a service that npm has started ends when npm is told to", async () => {
+  await using service = await startService({ command: ["npm", "start"] });
+  const isServing = () =>
+    fetch(`${service.baseUrl}/healthz`).then(
+      () => true,
+      () => false,
+    );
+  expect(await isServing()).toBe(true);
+  await service.stop();
+  await expect.poll(isServing).toBe(false);
+});
