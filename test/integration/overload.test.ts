@@ -145,6 +145,22 @@ async function childrenOf({ pid }: Service, program: string): Promise<number> {
   return names.filter((name) => name.trim() === program).length;
 }
 
+/** Connections that wait in the kernel and are accepted together. Resolves when each has got an answer. */
+async function connectAtOnce({ baseUrl, pid }: Service, count: number): Promise<readonly Socket[]> {
+  const { hostname, port } = new URL(baseUrl);
+  process.kill(pid, "SIGSTOP");
+  const sockets = Array.from({ length: count }, () => connect(Number(port), hostname));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  process.kill(pid, "SIGCONT");
+  let answers = 0;
+  for (const socket of sockets) {
+    socket.on("data", () => answers++);
+    socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+  }
+  await expect.poll(() => answers).toBe(count);
+  return sockets;
+}
+
 describe.runIf(RUNTIME === "node")("connections", () => {
   it("are accepted up to the maximum, however many come at once", async () => {
     await using service = await startService({ env: { OSTIARY_MAX_CONNECTIONS: "60" } });
@@ -186,18 +202,7 @@ describe.runIf(RUNTIME === "node")("connections", () => {
   it.runIf(process.platform === "linux")("of a short burst open no further handles", async () => {
     await using service = await startService();
     await expect.poll(() => listeningHandles(service)).toBe(32);
-    const { hostname, port } = new URL(service.baseUrl);
-    // They wait in the kernel, and are accepted together.
-    process.kill(service.pid, "SIGSTOP");
-    const sockets = Array.from({ length: 40 }, () => connect(Number(port), hostname));
-    await Promise.all(sockets.map((socket) => once(socket, "connect")));
-    process.kill(service.pid, "SIGCONT");
-    let answers = 0;
-    for (const socket of sockets) {
-      socket.on("data", () => answers++);
-      socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
-    }
-    await expect.poll(() => answers).toBe(sockets.length);
+    const sockets = await connectAtOnce(service, 40);
     // A process that copies handles would have been started by now, and is awaited here.
     await expect.poll(() => childrenOf(service, "node")).toBe(0);
     expect(await listeningHandles(service)).toBe(32);
@@ -211,17 +216,7 @@ describe.runIf(RUNTIME === "node")("connections", () => {
       await using service = await startService({ command });
       expect(service.stderr()).toMatch(/There may be 10000 connections .* may open only 600 files/);
       await expect.poll(() => listeningHandles(service)).toBe(32);
-      process.kill(service.pid, "SIGSTOP");
-      const { hostname, port } = new URL(service.baseUrl);
-      const sockets = Array.from({ length: 300 }, () => connect(Number(port), hostname));
-      await Promise.all(sockets.map((socket) => once(socket, "connect")));
-      process.kill(service.pid, "SIGCONT");
-      let answers = 0;
-      for (const socket of sockets) {
-        socket.on("data", () => answers++);
-        socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
-      }
-      await expect.poll(() => answers).toBe(sockets.length);
+      const sockets = await connectAtOnce(service, 300);
       expect(await listeningHandles(service)).toBe(32);
       for (const socket of sockets) socket.destroy();
     },
