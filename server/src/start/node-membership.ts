@@ -102,7 +102,7 @@ async function standAlone(
   fence.confirmPublications(async (publish) => {
     await publishIn(epoch, publish);
     // A node that has taken the place of this one since hears of the change only if it reads the account after it was committed.
-    if (await registry.renew(id)) return;
+    if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id))) return;
     replaced(TAKEN_OVER);
     throw new Error(TAKEN_OVER);
   });
