@@ -1,4 +1,4 @@
-import { watchedFetch } from "./api/connection.ts";
+import { connection, watchedFetch } from "./api/connection.ts";
 
 /**
  * Why a part of the dashboard could not be loaded: the service can't be reached; it has another version, which no longer has the part; or
@@ -9,6 +9,8 @@ export type CodeLoss = "unreachable" | "outdated" | "failed";
 /** A part of the dashboard's code could not be loaded. */
 export class CodeError extends Error {
   readonly loss: CodeLoss;
+  /** False where an answer other than the dashboard came, such as a proxy's 502. */
+  readonly wasConnectionLost = connection.isLost();
 
   constructor(loss: CodeLoss, cause: unknown) {
     super("A part of the dashboard could not be loaded.", { cause });
@@ -25,7 +27,14 @@ export async function loadCode<Module>(load: () => Promise<Module>): Promise<Mod
   try {
     return await withTimeout(load());
   } catch (cause) {
-    throw new CodeError(await lossNow(), cause);
+    const loss = await lossNow();
+    if (loss !== "failed") throw new CodeError(loss, cause);
+  }
+  // The service answers and has the part: the network may have come back after the part was asked for.
+  try {
+    return await withTimeout(load());
+  } catch (cause) {
+    throw new CodeError("failed", cause);
   }
 }
 

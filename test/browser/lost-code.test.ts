@@ -81,6 +81,22 @@ describe.skipIf(!hasBrowser)("a part of the playground whose code can't be loade
     },
   );
 
+  it("is asked for once more where the service answers, as the network may have come back in between", async () => {
+    const { page } = await playground.openBench();
+    await page.route(/\/assets\/ShareDialog-[^/]*\.js$/, (route) => route.abort(), { times: 1 });
+    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("heading", { name: "Share as link" }).waitFor();
+  });
+
+  it("asks for a reload where the service answers and the part stays away", async () => {
+    const { page } = await playground.openBench();
+    await page.route(/\/assets\/ShareDialog-[^/]*\.js$/, (route) => route.abort());
+    await page.getByRole("button", { name: "Share" }).click();
+    const dialog = page.getByRole("dialog", { name: "This could not be loaded" });
+    await dialog.getByRole("alert").getByText("Reload to try again.").waitFor();
+    await dialog.getByRole("button", { name: "Reload" }).waitFor();
+  });
+
   it("leaves an answer as the model wrote it, until the service is reached again", async () => {
     const { page } = await playground.openBench();
     playground.answerWith((request) => answerInStream(request, ["Some **bold** text"]));

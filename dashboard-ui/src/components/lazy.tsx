@@ -103,7 +103,7 @@ function DialogFailed({ error, retry, onClose }: DialogFailedProps) {
       <div className={dialogStyles.dialogActions}>
         <Button onClick={onClose}>Close</Button>
         <CodeRetry error={error} retry={retry} />
-        <RetryWhenHealed retry={retry} />
+        <RetryWhenHealed error={error} retry={retry} />
       </div>
     </dialog>
   );
@@ -124,7 +124,7 @@ export function LazyPart<Props extends object>({ code, props, what }: LazyPartPr
         <Notice tone="error">
           <p>{codeLossText(error)}</p>
           <CodeRetry error={error} retry={retry} />
-          <RetryWhenHealed retry={retry} />
+          <RetryWhenHealed error={error} retry={retry} />
         </Notice>
       )}
     >
@@ -160,11 +160,19 @@ export function CodeRetry({ error, retry }: { readonly error: CodeError; readonl
 }
 
 /** Tries again by itself when the service can be reached again. */
-function RetryWhenHealed({ retry }: { readonly retry: () => void }) {
+function RetryWhenHealed({ error, retry }: { readonly error: CodeError; readonly retry: () => void }) {
   const onChange = useEffectEvent(() => {
     if (!connection.isLost()) retry();
   });
-  useEffect(() => connection.subscribe(() => onChange()), []);
+  const onShown = useEffectEvent(() => {
+    if (error.wasConnectionLost) onChange();
+  });
+  useEffect(() => {
+    const unsubscribe = connection.subscribe(() => onChange());
+    // The connection may have come back between the failure and its being shown.
+    onShown();
+    return unsubscribe;
+  }, []);
   return null;
 }
 
