@@ -29,15 +29,15 @@ export class JsonBody {
     this.#end = end;
   }
 
-  /** @returns `null` when the text is no JSON object. */
-  static parse(text: string): JsonBody | null {
+  /** @param value What the text stands for, if it was parsed before. @returns `null` when the text is no JSON object. */
+  static parse(text: string, value: JsonObject | null = null): JsonBody | null {
     const scanned = scanObject(text, NO_LIMITS);
-    return scanned.kind === "object" ? JsonBody.of(text, scanned) : null;
+    return scanned.kind === "object" ? JsonBody.of(text, scanned, value) : null;
   }
 
   /** Parses a text that was scanned before. @returns `null` if it is not a JSON object. */
-  static of(text: string, scanned: ScannedObject): JsonBody | null {
-    const value = parseJsonObject(text);
+  static of(text: string, scanned: ScannedObject, known: JsonObject | null = null): JsonBody | null {
+    const value = known ?? parseJsonObject(text);
     return value === null ? null : new JsonBody(value, text, scanned.members, scanned.end);
   }
 
@@ -65,7 +65,8 @@ export class JsonBody {
 
   #edit(changes: Changes): Edited {
     const { text, members } = this;
-    const names = Object.keys(changes);
+    // A member that has the value already keeps its text.
+    const names = Object.keys(changes).filter((name) => changes[name] !== this.value[name]);
     const found: string[] = [];
     const moved: Member[] = [];
     let edited = "";

@@ -65,11 +65,17 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
     resolve: (input, accountId) => resolveRequest(parts, input, accountId),
     run: (call) => {
       const { input, accountId, paid } = call;
-      const { sealer } = parts;
-      const options = { ...input, sealer, sealContext: `reasoning\n${accountId}` };
+      const { stream, isStored, previousResponseId, firstOwn } = input;
+      const request = responsesRequest(withinCredit(input.body, paid), {
+        stream,
+        isStored,
+        previousResponseId,
+        firstOwn,
+        sealer: parts.sealer,
+        sealContext: `reasoning\n${accountId}`,
+      });
       const complete = (response: JsonObject) => store(parts, call, response);
-      const request = responsesRequest(withinCredit(input.body, paid), options);
-      return runAnswer(parts, call, request, input.isStored ? complete : null);
+      return runAnswer(parts, call, request, isStored ? complete : null);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { EventReader, EventTooLarge } from "../../../sdk/src/contract/event-reader.ts";
+import { isJsonObject, type JsonObject } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
 import { MAX_EVENT_BYTES } from "./post-json.ts";
 import { malformedResponse } from "./refusal.ts";
@@ -81,10 +82,9 @@ export function oneLine(json: string): string {
 /** A member of an object that is an object itself, with its text. @throws {UpstreamRefused} if it is none. */
 export function innerBody(outer: JsonBody, name: string): JsonBody {
   const member = outer.members.findLast((one) => one.name === name);
-  const inner =
-    member === undefined ? null : JsonBody.parse(outer.text.slice(member.valueStart, member.valueEnd));
-  if (inner === null) throw malformedResponse();
-  return inner;
+  const value = outer.value[name];
+  if (member === undefined || !isJsonObject(value)) throw malformedResponse();
+  return parsedBody(outer.text.slice(member.valueStart, member.valueEnd), value);
 }
 
 /** An object with the text of one member replaced by other JSON. */
@@ -94,9 +94,14 @@ export function withMemberText(outer: JsonBody, name: string, text: string): str
   return outer.text.slice(0, member.valueStart) + text + outer.text.slice(member.valueEnd);
 }
 
-/** The body of an event or an answer. @throws {UpstreamRefused} if it is malformed. */
-export function parsedBody(text: string): JsonBody {
-  const body = JsonBody.parse(text);
+/**
+ * The body of an event or an answer.
+ *
+ * @param value What the text stands for, if it was parsed before.
+ * @throws {UpstreamRefused} if it is malformed.
+ */
+export function parsedBody(text: string, value: JsonObject | null = null): JsonBody {
+  const body = JsonBody.parse(text, value);
   if (body === null) throw malformedResponse();
   return body;
 }

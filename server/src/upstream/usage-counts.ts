@@ -3,6 +3,17 @@ import type { Usage } from "../tokens/token-estimate.ts";
 /** No model has a context of this many tokens. A larger count is an upstream's error. */
 const MAX_TOKENS = 1_000_000_000;
 
+/** Parts of the totals that are left out where they are 0. */
+const PARTS = [
+  "cacheWriteTokens",
+  "cacheWrite1hTokens",
+  "audioPromptTokens",
+  "imagePromptTokens",
+  "reasoningTokens",
+  "audioCompletionTokens",
+  "imageCompletionTokens",
+] as const;
+
 /** Counts as an upstream's answer has them, not yet checked; absent and `null` are 0, except for the prompt's. */
 export type ReportedCounts = { readonly [Name in keyof Usage]?: unknown };
 
@@ -32,9 +43,9 @@ export function checkedUsage(reported: ReportedCounts): Usage | null {
     audioCompletionTokens,
     imageCompletionTokens: count("imageCompletionTokens", completionTokens - audioCompletionTokens),
   };
-  // Parts that are 0 are left out.
-  const told = Object.entries(parts).filter(([, tokens]) => tokens > 0);
-  return { promptTokens, completionTokens, cachedTokens, ...Object.fromEntries(told) };
+  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { promptTokens, completionTokens, cachedTokens };
+  for (const name of PARTS) if (parts[name] > 0) usage[name] = parts[name];
+  return usage;
 }
 
 /** Whether a count is absent or a whole number that an answer can have. */

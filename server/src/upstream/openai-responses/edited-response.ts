@@ -18,9 +18,9 @@ export class ResponseEditor {
   /** A response for the client. `usage`: fills in what the upstream does not tell. */
   edited(response: JsonBody, usage: Usage | null, more: JsonObject = {}): string {
     const { output } = response.value;
-    const hidden = this.#hidesEncrypted && Array.isArray(output) && output.some(holdsEncrypted);
-    const shown = hidden ? { output: output.map(withoutEncrypted) } : {};
-    return response.textWith({ ...this.#changesOf(response, usage), ...shown, ...more });
+    const changes = { ...this.#changesOf(response, usage), ...more };
+    const isHidden = this.#hidesEncrypted && Array.isArray(output) && output.some(holdsEncrypted);
+    return response.textWith(isHidden ? { output: output.map(withoutEncrypted), ...changes } : changes);
   }
 
   /** A response as the service stores it: with encrypted reasoning, which the upstream needs to continue it. */

@@ -57,8 +57,8 @@ class ResponseForwarder implements EventForwarder, StreamSigns {
   readonly #editor: ResponseEditor;
   /** The number of the next event. */
   #sequence = 0;
-  /** The response as the client has it; `null` before it has begun. */
-  #response: JsonObject | null = null;
+  /** The response as the client has it, as JSON; `null` before it has begun. */
+  #response: string | null = null;
   /** The items that are complete, as the client has them. */
   readonly #output: Json[] = [];
   /** The same items as the upstream has sent them. */
@@ -100,7 +100,7 @@ class ResponseForwarder implements EventForwarder, StreamSigns {
     const type = "response.failed";
     // A response that has failed is not stored.
     const failed = { status: "failed", error: responseErrorOf(failure), output: this.#output, store: false };
-    const response = { ...this.#response, ...failed };
+    const response = { ...parseJsonObject(this.#response), ...failed };
     return responseEventText(type, JSON.stringify({ type, sequence_number: this.#sequence, response }));
   }
 
@@ -120,28 +120,26 @@ class ResponseForwarder implements EventForwarder, StreamSigns {
     // Clients take nothing before the response has begun, and have heartbeats of the service.
     if (this.#response === null && type === KEEPALIVE) return "";
     if (this.#response === null && !LIFECYCLE.has(type)) throw malformedResponse();
-    if (FINAL.has(type)) return this.#hold(type, data);
+    if (FINAL.has(type)) return this.#hold(type, parsedBody(data, event));
     this.#note(type, event);
-    if (LIFECYCLE.has(type)) return this.#forwardResponse(type, data);
+    if (LIFECYCLE.has(type)) return this.#forwardResponse(type, parsedBody(data, event));
     const item = ITEMS.has(type) ? this.#editor.editedItem(event.item) : null;
     if (item === null && event.sequence_number === this.#sequence) {
       this.#sequence++;
       return responseEventText(type, oneLine(data));
     }
-    const body = parsedBody(data);
+    const body = parsedBody(data, event);
     const text = item === null ? data : withMemberText(body, "item", JSON.stringify(item));
     return eventText(type, body, text, this.#sequence++);
   }
 
-  #forwardResponse(type: string, data: string): string {
-    const body = parsedBody(data);
+  #forwardResponse(type: string, body: JsonBody): string {
     const edited = this.#editor.edited(innerBody(body, "response"), null);
-    this.#response = parseJsonObject(edited);
+    this.#response = edited;
     return eventText(type, body, withMemberText(body, "response", edited), this.#sequence++);
   }
 
-  #hold(type: string, data: string): string {
-    const body = parsedBody(data);
+  #hold(type: string, body: JsonBody): string {
     this.usage = readResponsesUsage(innerBody(body, "response").value.usage);
     this.#final = { type, body };
     return "";
