@@ -75,7 +75,6 @@ export class WatchedConnections {
 export function scriptOptions() {
   return {
     lazyConnect: true,
-    enableAutoPipelining: true,
     scripts: Object.fromEntries(
       Object.entries(SCRIPTS).map(([name, { lua, keys }]) => [name, { lua, numberOfKeys: keys.length }]),
     ),
@@ -88,12 +87,24 @@ export async function askRedis<Client extends Redis, Answer>(
   command: (client: Client) => Promise<Answer>,
 ): Promise<Answer> {
   const isConnected = client.status === "ready";
+  sendTogether(client);
   try {
     return await command(client);
   } catch (cause) {
     const mayBeDone = isConnected && !isRefusal(cause);
     throw new AdmissionStoreUnavailable("Redis did not answer.", { mayBeDone, cause });
   }
+}
+
+/**
+ * Has the commands of one turn of the event loop sent by one system call. ioredis can collect commands, too, but sends none while earlier
+ * ones are unanswered, and what it collects them in outlives several garbage collections.
+ */
+function sendTogether({ stream }: Redis): void {
+  // Without a connection there is no stream.
+  if (stream === undefined || stream.writableCorked > 0) return;
+  stream.cork();
+  setImmediate(() => stream.uncork());
 }
 
 /** True when Redis has answered that it did not execute the command. */
