@@ -28,71 +28,64 @@ const LATENCIES_MS = [1, 5, 10, 50];
 const MIN_SUCCESS = 0.999;
 const BARE = "bare undici proxy";
 
-interface Runner extends AsyncDisposable {
-  readonly contestant: Contestant;
-  readonly files: RequestFiles;
+/** What was measured of a contestant. */
+interface Measured {
+  readonly name: string;
   readonly saturated: Saturated[];
   readonly openLoop: OpenLoop[];
+  /** A row of the table, of the last round. */
+  overloaded: readonly string[] | null;
 }
 
 if ((await find("wrk")) === null) throw new Error("needs wrk: apt-get install wrk");
 await installVegeta();
 await using models = await startModels();
-const runners: Runner[] = [];
-const absent: string[] = [];
-try {
+const all = new Map<string, Measured>();
+const absent = new Map<string, string>();
+for (let round = 0; round < ROUNDS; round++) {
   for (const [name, start] of Object.entries(CONTESTANTS)) {
-    if (ONLY !== undefined && !ONLY.includes(name)) continue;
+    if (absent.has(name) || (ONLY !== undefined && !ONLY.includes(name))) continue;
     try {
-      runners.push(await enter(await start(models.origin)));
+      // One at a time: the databases of another one would tidy up after it was saturated.
+      await using contestant = await start(models.origin);
+      await measure(contestant, measuredOf(name), round === ROUNDS - 1);
     } catch (error) {
-      absent.push(`${name}: ${error instanceof Error ? error.message : error}`);
+      absent.set(name, error instanceof Error ? error.message : String(error));
     }
   }
-  await measure();
-} finally {
-  for (const runner of runners) await runner[Symbol.asyncDispose]();
+}
+const measured = [...all.values()];
+printSaturated();
+printOpenLoop();
+printOverload();
+for (const [name, reason] of absent) console.log(`could not be had: ${name}: ${reason}`);
+if (process.env.OUT !== undefined) {
+  const raw = measured.map(({ name, saturated, openLoop }) => ({ name, saturated, openLoop }));
+  await writeFile(process.env.OUT, `${JSON.stringify({ raw, absent: [...absent] }, null, 1)}\n`);
 }
 
-async function enter(contestant: Contestant): Promise<Runner> {
-  const files = await writeRequest(contestant);
-  return {
-    contestant,
-    files,
-    saturated: [],
-    openLoop: [],
-    [Symbol.asyncDispose]: async () => {
-      await files[Symbol.asyncDispose]();
-      await contestant[Symbol.asyncDispose]();
-    },
-  };
+function measuredOf(name: string): Measured {
+  const known = all.get(name) ?? { name, saturated: [], openLoop: [], overloaded: null };
+  all.set(name, known);
+  return known;
 }
 
-async function measure(): Promise<void> {
+async function measure(contestant: Contestant, known: Measured, isLast: boolean): Promise<void> {
+  await using files = await writeRequest(contestant);
   // The first seconds are those of the compilers.
-  for (const { contestant, files } of runners) await saturate(contestant, files, 2 * SECONDS);
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const { contestant, files, saturated } of runners) {
-      saturated.push(await saturate(contestant, files, SECONDS));
-    }
-  }
-  printSaturated();
-  for (let round = 0; round < ROUNDS; round++) for (const runner of runners) await climb(runner);
-  printOpenLoop();
-  await printOverload();
-  for (const line of absent) console.log(`could not be had: ${line}`);
-  if (process.env.OUT !== undefined) {
-    const raw = runners.map(({ contestant: { name }, saturated, openLoop }) => ({
-      name,
-      saturated,
-      openLoop,
-    }));
-    await writeFile(process.env.OUT, `${JSON.stringify({ raw, absent }, null, 1)}\n`);
-  }
+  await saturate(contestant, files, 2 * SECONDS);
+  known.saturated.push(await saturate(contestant, files, SECONDS));
+  await climb(contestant, files, known);
+  if (isLast && (known.name.startsWith("Ostiary") || known.name === BARE))
+    known.overloaded = await overloadRow(contestant, files, known);
 }
 
 /** Raises the rate until the slowest hundredth takes longer than anybody would wait for, or requests fail. */
-async function climb({ contestant, files, saturated, openLoop }: Runner): Promise<void> {
+async function climb(
+  contestant: Contestant,
+  files: RequestFiles,
+  { saturated, openLoop }: Measured,
+): Promise<void> {
   const best = median(saturated.map(({ perSecond }) => perSecond));
   for (const rate of RATES) {
     if (rate > best) break;
@@ -103,7 +96,7 @@ async function climb({ contestant, files, saturated, openLoop }: Runner): Promis
 }
 
 function printSaturated(): void {
-  const cells = runners.map(({ contestant: { name }, saturated }) => {
+  const cells = measured.map(({ name, saturated }) => {
     const of = (value: (each: Saturated) => number) => median(saturated.map(value));
     return { name, own: of(({ cpu }) => cpu.own), stores: of(({ cpu }) => cpu.stores), of };
   });
@@ -131,11 +124,11 @@ function printSaturated(): void {
 }
 
 function printOpenLoop(): void {
-  const at = ({ openLoop }: Runner, rate: number) => openLoop.filter((each) => each.rate === rate);
+  const at = ({ openLoop }: Measured, rate: number) => openLoop.filter((each) => each.rate === rate);
   table(
     ["open loop, p99 ms (p50)", ...SHOWN_RATES.map((rate) => `${rate}/s`)],
-    runners.map((runner) => [
-      runner.contestant.name,
+    measured.map((runner) => [
+      runner.name,
       ...SHOWN_RATES.map((rate) => {
         const results = at(runner, rate);
         if (results.length === 0) return "–";
@@ -153,8 +146,8 @@ function printOpenLoop(): void {
     median(results.map(({ success }) => success)) >= MIN_SUCCESS;
   table(
     ["most requests/s at p99 ≤", ...LATENCIES_MS.map((ms) => `${ms} ms`)],
-    runners.map((runner) => [
-      runner.contestant.name,
+    measured.map((runner) => [
+      runner.name,
       ...LATENCIES_MS.map((ms) => {
         const rate = RATES.findLast((each) => isWithin(at(runner, each), ms));
         return rate === undefined ? `< ${RATES[0]}` : String(rate);
@@ -163,29 +156,31 @@ function printOpenLoop(): void {
   );
 }
 
-async function printOverload(): Promise<void> {
-  const rows: string[][] = [];
-  for (const { contestant, files, openLoop } of runners) {
-    // By the same program: it takes more of the processor than the one that saturates.
-    const best = Math.max(...openLoop.map(({ goodPerSecond }) => goodPerSecond));
-    if (!contestant.name.startsWith("Ostiary") && contestant.name !== BARE) continue;
-    const result = await overload(contestant, files, {
-      rate: Math.round(2 * best),
-      seconds: OVERLOAD_SECONDS,
-    });
-    rows.push([
-      contestant.name,
-      `${Math.round(2 * best)}/s`,
-      (result.goodPerSecond / best).toFixed(2),
-      result.refusedP99Ms === null ? "–" : result.refusedP99Ms.toFixed(0),
-      result.goodP99Ms.toFixed(0),
-      Object.entries(result.statuses)
-        .map(([status, count]) => `${status}: ${count}`)
-        .join(", "),
-      result.recoveredMs === null ? "–" : result.recoveredMs.toFixed(0),
-    ]);
-  }
+async function overloadRow(
+  contestant: Contestant,
+  files: RequestFiles,
+  { name, openLoop }: Measured,
+): Promise<readonly string[]> {
+  // By the same program: it takes more of the processor than the one that saturates.
+  const best = Math.max(...openLoop.map(({ goodPerSecond }) => goodPerSecond));
+  const rate = Math.round(2 * best);
+  const result = await overload(contestant, files, { rate, seconds: OVERLOAD_SECONDS });
+  return [
+    name,
+    `${rate}/s`,
+    (result.goodPerSecond / best).toFixed(2),
+    result.refusedP99Ms === null ? "–" : result.refusedP99Ms.toFixed(0),
+    result.goodP99Ms.toFixed(0),
+    Object.entries(result.statuses)
+      .map(([status, count]) => `${status}: ${count}`)
+      .join(", "),
+    result.recoveredMs === null ? "–" : result.recoveredMs.toFixed(0),
+  ];
+}
+
+function printOverload(): void {
   const head = ["goodput / best", "p99 ms of refusals", "p99 ms of answers", "answers", "ms to recover"];
+  const rows = measured.map(({ overloaded }) => overloaded).filter((row) => row !== null);
   table([`overload, ${OVERLOAD_SECONDS} s at twice the most`, "rate", ...head], rows);
 }
 
