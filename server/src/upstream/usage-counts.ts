@@ -43,7 +43,11 @@ export function checkedUsage(reported: ReportedCounts): Usage | null {
     audioCompletionTokens,
     imageCompletionTokens: count("imageCompletionTokens", completionTokens - audioCompletionTokens),
   };
-  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = { promptTokens, completionTokens, cachedTokens };
+  const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = {
+    promptTokens,
+    completionTokens,
+    cachedTokens,
+  };
   for (const name of PARTS) if (parts[name] > 0) usage[name] = parts[name];
   return usage;
 }
