@@ -39,8 +39,9 @@ afterAll(async () => {
 
 /** A later version: this one with more migrations. @returns the path of its main.js. */
 async function laterVersion(name: string, migrations: Readonly<Record<string, string>>): Promise<string> {
-  const root = join(folder, name);
-  await mkdir(join(root, "server"), { recursive: true });
+  // A test that is run again has a folder of its own again.
+  const root = await mkdtemp(join(folder, name));
+  await mkdir(join(root, "server"));
   await cp(join(ROOT, "server/dist"), join(root, "server/dist"), { recursive: true });
   await cp(join(ROOT, "server/package.json"), join(root, "server/package.json"));
   for (const part of ["node_modules", "dashboard-ui", "docs-site"])
@@ -132,7 +133,9 @@ describe.skipIf(RUNTIME === "deno" || !isDistributed)("nodes of two versions on 
     const looks = () => sql`
       select from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid() and query like '%information_schema.columns%'`;
-    await expect.poll(async () => (await looks()).length, { timeout: 30_000 }).toBeGreaterThan(0);
+    // It is the connection's last statement for a moment only.
+    const often = { timeout: 60_000, interval: 5 };
+    await expect.poll(async () => (await looks()).length, often).toBeGreaterThan(0);
     await applyMigrationsOf(program, older);
     await using later = await waiting;
     expect(later.stderr()).toContain("waiting until the database is migrated");
