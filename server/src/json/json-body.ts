@@ -29,16 +29,19 @@ export class JsonBody {
     this.#end = end;
   }
 
-  /** @param value What the text stands for, if it was parsed before. @returns `null` when the text is no JSON object. */
+  /**
+   * @param value What the text stands for, if it was parsed before.
+   * @returns `null` when the text is no JSON object.
+   */
   static parse(text: string, value: JsonObject | null = null): JsonBody | null {
     const scanned = scanObject(text, NO_LIMITS);
     return scanned.kind === "object" ? JsonBody.of(text, scanned, value) : null;
   }
 
-  /** Parses a text that was scanned before. @returns `null` if it is not a JSON object. */
-  static of(text: string, scanned: ScannedObject, known: JsonObject | null = null): JsonBody | null {
-    const value = known ?? parseJsonObject(text);
-    return value === null ? null : new JsonBody(value, text, scanned.members, scanned.end);
+  /** As {@link parse}, of a text that was scanned before. */
+  static of(text: string, scanned: ScannedObject, value: JsonObject | null = null): JsonBody | null {
+    const parsed = value ?? parseJsonObject(text);
+    return parsed === null ? null : new JsonBody(parsed, text, scanned.members, scanned.end);
   }
 
   /** The name of a member that occurs twice, or `null`. Readers do not agree on which of the values counts. */
