@@ -106,7 +106,7 @@ describe.skipIf(MISSING !== null)("the image", () => {
     const { config } = image;
     expect(config).toMatchObject({
       User: "10001:10001",
-      Entrypoint: ["/usr/local/bin/node", "--max-semi-space-size=32", SERVER],
+      Entrypoint: ["/usr/local/bin/node", "--max-semi-space-size=32", "--heap-growing-percent=400", SERVER],
       Cmd: ["start"],
       StopSignal: "SIGTERM",
     });

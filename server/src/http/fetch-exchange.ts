@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
@@ -46,6 +47,11 @@ export class FetchExchange implements Exchange {
 
   receive(body: IncomingBody): void {
     void this.#feed(body);
+  }
+
+  /** A client sends again when it is answered, so the answer waits for the next turn of the event loop. */
+  letOthersGoFirst(): Promise<void> {
+    return setImmediate();
   }
 
   async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
+import type { RestingConnections } from "./resting-connections.ts";
 
 /** A refused body up to this size is read and dropped, so that the client sees the answer and keeps its connection. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
@@ -17,9 +18,15 @@ export class NodeExchange implements Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #awaitsContinue: boolean;
+  readonly #resting: RestingConnections;
 
   /** `awaitsContinue`: the client sends the body after `100 Continue`. */
-  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    awaitsContinue: boolean,
+    resting: RestingConnections,
+  ) {
     const target = request.url ?? "/";
     const question = target.indexOf("?");
     this.method = request.method ?? "GET";
@@ -29,6 +36,7 @@ export class NodeExchange implements Exchange {
     this.#request = request;
     this.#response = response;
     this.#awaitsContinue = awaitsContinue;
+    this.#resting = resting;
     response.on("close", () => {
       if (response.writableFinished) return;
       this.isClientGone = true;
@@ -70,6 +78,11 @@ export class NodeExchange implements Exchange {
     if (this.#awaitsContinue) this.#response.writeContinue();
     // Events from before the listeners were registered are not repeated.
     if (request.destroyed) abort();
+  }
+
+  letOthersGoFirst(): null {
+    this.#resting.rest(this.#request.socket);
+    return null;
   }
 
   async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {

@@ -15,6 +15,7 @@ import { Acceptors, BACKLOG } from "./acceptors.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
+import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
 
 /** Names and values are limited by their bytes, too. */
@@ -132,6 +133,7 @@ function routerOf(served: Served) {
     },
     { overrideGlobalObjects: false },
   );
+  const resting = new RestingConnections((ms) => served.requests?.rested(ms));
   return (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     // Node drops the headers beyond its maximum, such as an address that a proxy has added at the end.
     if (request.rawHeaders.length >= 2 * MAX_HEADERS) {
@@ -149,7 +151,7 @@ function routerOf(served: Served) {
     const question = target.indexOf("?");
     const path = question === -1 ? target : target.slice(0, question);
     if (served.requests !== null && isApiPath(path, () => request.headers.accept)) {
-      void served.requests.handle(new NodeExchange(request, response, awaitsContinue));
+      void served.requests.handle(new NodeExchange(request, response, awaitsContinue, resting));
       return;
     }
     if (awaitsContinue) response.writeContinue();

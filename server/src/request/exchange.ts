@@ -20,6 +20,11 @@ export interface Exchange {
   onClientGone(listener: () => void): void;
   /** Passes the received bytes to `body` until it ends or the connection breaks. Called at most once. The body is not read otherwise. */
   receive(body: IncomingBody): void;
+  /**
+   * Lets other connections go first: no further request of this one is read before it is its turn again. Returns what to wait
+   * for before this request is answered; `null`: nothing.
+   */
+  letOthersGoFirst(): Promise<void> | null;
   respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void>;
   /** Sends the head now; the body follows through the sink. */
   stream(status: number, headers: ResponseHeaders): BodySink;

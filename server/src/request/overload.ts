@@ -19,6 +19,8 @@ const MIN_REQUESTS_IN_TURN = 200;
 const MEASURED_MS = 500;
 /** How fast the highest rate is forgotten: by how much with each lower measurement without overload. */
 const BEST_RATE_DECAY = 0.02;
+/** No process serves fewer requests a millisecond than this at its best. */
+const LEAST_BEST_PER_MS = 0.2;
 /** After a long turn the rate of admission is multiplied by this. */
 const DECREASE_FACTOR = 0.85;
 /** After a short turn the rate of admission rises by this share of the highest rate at which the process has served. */
@@ -32,6 +34,8 @@ const MIN_SHARE = 0.45;
 const BURST_MS = 50;
 /** Over which time the accounts' requests are counted, and how much of what is admissible then their shares may take in advance. */
 const SHARED_MS = 100;
+/** An account's share of the first time of an overload, when it is not known yet who sends most. */
+const FIRST_SHARE = 0.05;
 /** An overloaded process has recovered when it had to refuse nothing for this time. */
 const RECOVERY_MS = 1_000;
 
@@ -54,6 +58,8 @@ export class Overload {
   /** When the first of a series of long turns began; `null` after a short one. */
   #longSinceMs: number | null = null;
   #requestsInTurn = 0;
+  /** The longest time since the last tick that a connection was not read so that others could go first. */
+  #restedMs = 0;
   /** Until when the process counts as overloaded. */
   #overloadedUntilMs: number | null = null;
   /** Requests served since the last measurement, and the highest rate: requests served a millisecond. */
@@ -99,9 +105,10 @@ export class Overload {
     const isLong = lateMs > LONG_TURN_MS && this.#requestsInTurn >= MIN_REQUESTS_IN_TURN;
     this.#longSinceMs = isLong ? (this.#longSinceMs ?? this.#dueMs) : null;
     this.#measure(nowMs);
-    this.#adapt(lateMs);
+    this.#adapt(Math.max(lateMs, this.#restedMs));
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTurn = 0;
+    this.#restedMs = 0;
     if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > LONG_TURNS_MS) this.#begin(nowMs);
     else if (this.#overloadedUntilMs !== null && nowMs > this.#overloadedUntilMs) this.#end();
   }
@@ -112,9 +119,9 @@ export class Overload {
   }
 
   /**
-   * Whether this turn of the event loop takes so long that a new request should wait for the next one. Node does not end a turn
-   * while 1,024 sockets at once have something to read: clients that were answered in it can send again in it, and for seconds
-   * no timer would run. If each waits, a turn brings at most one request of each connection.
+   * Whether this turn of the event loop takes so long that a connection which has brought a request should bring no further one
+   * in it. Node does not end a turn while 1,024 sockets at once have something to read: clients that were answered in it can send
+   * again in it, and for seconds no timer would run.
    */
   get isTurnLong(): boolean {
     return this.#monotonicMs() - this.#dueMs > LONG_TURN_MS;
@@ -169,6 +176,11 @@ export class Overload {
     return Math.max(0, 1 - count / this.#share);
   }
 
+  /** Counts how long a connection was not read so that others could go first: its client has waited as in a long turn. */
+  rested(ms: number): void {
+    this.#restedMs = Math.max(this.#restedMs, ms);
+  }
+
   /** Counts a request that was refused with the failure of {@link arrived}. */
   refused(): void {
     this.#shed++;
@@ -189,11 +201,11 @@ export class Overload {
     this.#measuredMs = nowMs;
   }
 
-  /** Admits fewer requests after a long turn, and more after a short one. */
-  #adapt(lateMs: number): void {
+  /** Admits fewer requests where clients wait long for their turn, and more where they don't. */
+  #adapt(waitMs: number): void {
     if (this.#overloadedUntilMs === null) return;
     this.#admittedPerMs =
-      lateMs > LONG_TURN_MS
+      waitMs > LONG_TURN_MS
         ? Math.max(this.#admittedPerMs * DECREASE_FACTOR, this.#bestPerMs * MIN_SHARE)
         : this.#admittedPerMs + this.#bestPerMs * INCREASE_SHARE;
   }
@@ -201,9 +213,16 @@ export class Overload {
   #begin(nowMs: number): void {
     if (this.#overloadedUntilMs === null) {
       this.#shedBefore = this.#shed;
+      // A process that has just started, or was idle, has no measurement of what it can serve.
+      const servedPerMs = this.#served / Math.max(1, nowMs - this.#measuredMs);
+      this.#bestPerMs = Math.max(this.#bestPerMs, servedPerMs, LEAST_BEST_PER_MS);
       this.#admittedPerMs = this.#bestPerMs;
       this.#admissible = 0;
       this.#countedMs = nowMs;
+      this.#arrived = new Map();
+      this.#arrivedBefore = new Map();
+      this.#sharedMs = nowMs;
+      this.#share = Math.max(1, FIRST_SHARE * SHARED_MS * this.#bestPerMs);
       this.#log.warn("more requests come than this process can serve: some are refused");
     }
     this.#overloadedUntilMs = nowMs + RECOVERY_MS;

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { InFlight } from "../admission/in-flight.ts";
 import type { AccountId } from "../contract/account.ts";
 import { requestIdOf } from "../contract/entry.ts";
@@ -32,6 +31,11 @@ export class RequestHandler {
     return this.#services.operations.names;
   }
 
+  /** Counts how long a connection was not read so that others could go first. */
+  rested(ms: number): void {
+    this.#services.overload.rested(ms);
+  }
+
   /** Requests that are being answered. */
   get inFlight(): number {
     return this.#requests.size;
@@ -41,7 +45,10 @@ export class RequestHandler {
   async handle(exchange: Exchange): Promise<void> {
     const { newId, monotonicMs, trustedProxies, overload, operations } = this.#services;
     const overloaded = overload.arrived(() => this.#accountIfKnown(exchange));
-    if (overload.isTurnLong) await setImmediate();
+    if (overloaded !== null || overload.isTurnLong) {
+      const turn = exchange.letOthersGoFirst();
+      if (turn !== null) await turn;
+    }
     // A key can be revoked whatever the load.
     if (overloaded !== null && !operations.isManagement(exchange))
       return await this.#refuse(exchange, overloaded);

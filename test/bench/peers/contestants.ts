@@ -16,7 +16,12 @@ const LITELLM = "1.106.0";
 const BARE_PROXY = fileURLToPath(new URL("bare-proxy.ts", import.meta.url));
 const START_TIMEOUT_MS = 120_000;
 /** As `npm start`, the image and the unit of systemd start it. */
-export const AS_STARTED = [process.execPath, "--max-semi-space-size=32", "server/dist/main.js"] as const;
+export const AS_STARTED = [
+  process.execPath,
+  "--max-semi-space-size=32",
+  "--heap-growing-percent=400",
+  "server/dist/main.js",
+] as const;
 
 /** Something between a client and a model, that is measured. */
 export interface Contestant extends AsyncDisposable {

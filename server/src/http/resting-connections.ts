@@ -1,0 +1,62 @@
+import type { IncomingMessage } from "node:http";
+
+/** How many connections are read again in a turn of the event loop: to refuse a request of each takes some milliseconds. */
+const READ_IN_TURN = 128;
+/** A long list is shortened when this many of its connections have been read again. */
+const SHORTENED_FROM = 4_096;
+
+/** What Node's HTTP server keeps of a connection that it does not read. There is no public way to stop one: it reads on after a request. */
+type ServerSocket = IncomingMessage["socket"] & {
+  _paused?: boolean;
+  readonly parser?: { resume(): void } | null;
+};
+
+interface Resting {
+  readonly socket: ServerSocket;
+  readonly sinceMs: number;
+}
+
+/**
+ * Connections that are not read for a while, so that others go first. Without them the clients of an overloaded process, which send
+ * again as soon as they are refused, would fill each turn of the event loop: a turn of thousands of requests keeps all their
+ * objects alive, and everybody waits for its end. They are read again in the order in which they came, some in each turn.
+ */
+export class RestingConnections {
+  readonly #rested: (ms: number) => void;
+  #resting: Resting[] = [];
+  /** How many of the list have been read again. */
+  #done = 0;
+
+  /** Calls `rested` in each turn with how long the first of its connections has rested. */
+  constructor(rested: (ms: number) => void) {
+    this.#rested = rested;
+  }
+
+  /** Reads no further request of a connection until it is its turn. The request that has arrived may be answered meanwhile. */
+  rest(socket: ServerSocket): void {
+    // Node itself has stopped a client that does not read its answers.
+    if (socket._paused === true) return;
+    socket._paused = true;
+    socket.pause();
+    if (this.#resting.push({ socket, sinceMs: performance.now() }) === 1)
+      setImmediate(() => this.#readAgain());
+  }
+
+  #readAgain(): void {
+    const next = this.#resting.slice(this.#done, this.#done + READ_IN_TURN);
+    const [first] = next;
+    if (first !== undefined) this.#rested(performance.now() - first.sinceMs);
+    for (const { socket } of next) {
+      socket._paused = false;
+      socket.parser?.resume();
+      socket.resume();
+    }
+    this.#done += next.length;
+    const isOver = this.#done === this.#resting.length;
+    if (isOver || this.#done >= SHORTENED_FROM) {
+      this.#resting = this.#resting.slice(this.#done);
+      this.#done = 0;
+    }
+    if (!isOver) setImmediate(() => this.#readAgain());
+  }
+}
