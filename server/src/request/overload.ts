@@ -20,7 +20,7 @@ const MEASURED_MS = 500;
 /** How fast the highest rate is forgotten: by how much with each lower measurement without overload. */
 const BEST_RATE_DECAY = 0.02;
 /** No process serves fewer requests a millisecond than this at its best. */
-const LEAST_BEST_PER_MS = 0.2;
+const MIN_BEST_PER_MS = 0.2;
 /** After a long turn the rate of admission is multiplied by this. */
 const DECREASE_FACTOR = 0.85;
 /** After a short turn the rate of admission rises by this share of the highest rate at which the process has served. */
@@ -215,7 +215,7 @@ export class Overload {
       this.#shedBefore = this.#shed;
       // A process that has just started, or was idle, has no measurement of what it can serve.
       const servedPerMs = this.#served / Math.max(1, nowMs - this.#measuredMs);
-      this.#bestPerMs = Math.max(this.#bestPerMs, servedPerMs, LEAST_BEST_PER_MS);
+      this.#bestPerMs = Math.max(this.#bestPerMs, servedPerMs, MIN_BEST_PER_MS);
       this.#admittedPerMs = this.#bestPerMs;
       this.#admissible = 0;
       this.#countedMs = nowMs;
