@@ -17,9 +17,9 @@ interface Resting {
 }
 
 /**
- * Connections that are not read for a while, so that others go first. Without them the clients of an overloaded process, which send
- * again as soon as they are refused, would fill each turn of the event loop: a turn of thousands of requests keeps all their
- * objects alive, and everybody waits for its end. They are read again in the order in which they came, some in each turn.
+ * Connections that are not read for a while, so that others go first. They are read again in the order in which they came, some in
+ * each turn of the event loop. If they were read on, clients that send again as soon as they are refused would fill each turn: a turn
+ * of thousands of requests keeps all their objects alive, and everybody waits for its end.
  */
 export class RestingConnections {
   readonly #rested: (ms: number) => void;
