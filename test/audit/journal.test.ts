@@ -99,6 +99,17 @@ describe.each([{ sync: false }, { sync: true }])("a full disk ($sync)", ({ sync 
     await journal.close();
     expect(await readdir(folder)).toEqual([]);
   });
+
+  it("is not over for a health check when a few lines fit into what is left", async () => {
+    const journal = await open({ sync });
+    disk.room = 2.5 * lineBytes;
+    expect(await appendTogether(journal, entries(10))).toEqual([]);
+    disk.room = 1.5 * lineBytes;
+    expect(await appendTogether(journal, entries(1))).toHaveLength(1);
+    await expect(journal.check()).rejects.toThrow("ENOSPC");
+    disk.room = Number.POSITIVE_INFINITY;
+    await journal.check();
+  });
 });
 
 describe("a failed write that can't be undone at once", () => {

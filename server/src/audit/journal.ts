@@ -68,7 +68,7 @@ export class Journal {
   /** Whether the file must not be written to any more. */
   #isUnsound = false;
   #openedMs = 0;
-  /** The error of the last write; `null` if it succeeded. */
+  /** The error of the last write that failed; `null` once a test write has succeeded since. A few lines that fit are no proof of room. */
   #failure: unknown = null;
   /** The number of lines of each segment that are not released yet. Lines are counted before `append` resolves. */
   readonly #unreleased = new Map<Segment, number>();
@@ -170,8 +170,8 @@ export class Journal {
   }
 
   /**
-   * Checks that requests can be recorded: the folder exists, the open file is in it, and the last write succeeded or a test
-   * write does. Call it about every second.
+   * Checks that requests can be recorded: the folder exists, the open file is in it, and since the last write that failed a test
+   * write has succeeded. Call it about every second.
    *
    * @throws {JournalError} if they can't.
    */
@@ -205,7 +205,6 @@ export class Journal {
       if (this.#sync) await this.#datasync(file);
       this.#bytes += bytes.length;
       this.#isOverlong = false;
-      this.#failure = null;
     } catch (error) {
       this.#failure = error;
       await this.#cutBack().catch(NOTHING);
@@ -328,6 +327,7 @@ export class Journal {
     if (this.#failure === null) return;
     const bytes = this.#bytes;
     await this.#write(PROBE);
+    this.#failure = null;
     this.#bytes = bytes;
     this.#isOverlong = true;
     await this.#cutBack();
