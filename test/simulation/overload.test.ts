@@ -20,10 +20,10 @@ class Process {
   readonly refusedOf = new Map<AccountId | null, number>();
   readonly #overload = new Overload({ monotonicMs: () => this.nowMs, log: LOG });
   #dueMs = TICK_MS;
-  readonly #cost: typeof COST;
+  cost: typeof COST;
 
   constructor(cost = COST) {
-    this.#cost = cost;
+    this.cost = cost;
   }
 
   /** A turn of the event loop in which a request of each of `accounts` has arrived. */
@@ -31,11 +31,12 @@ class Process {
     const beganMs = this.nowMs;
     for (const account of accounts) {
       const isServed = this.#overload.arrived(() => account) === null;
-      this.nowMs += isServed ? this.#cost.servedMs : this.#cost.refusedMs;
+      this.nowMs += isServed ? this.cost.servedMs : this.cost.refusedMs;
       if (isServed) {
         this.#overload.served();
         this.served++;
       } else {
+        this.#overload.refused(this.cost.refusedMs);
         this.refused++;
         this.refusedOf.set(account, (this.refusedOf.get(account) ?? 0) + 1);
       }
@@ -51,6 +52,13 @@ class Process {
   /** Requests of one account at a steady rate, whether or not earlier ones are answered: each client has at most one under way. */
   load(perSecond: number, seconds: number, clients = Number.POSITIVE_INFINITY): void {
     this.loads([{ account: ACCOUNT, perSecond, clients }], seconds);
+  }
+
+  /** Requests of `clients` that each send the next one as soon as they are answered. */
+  again(clients: number, seconds: number): void {
+    const endMs = this.nowMs + seconds * 1_000;
+    const all = Array<AccountId>(clients).fill(ACCOUNT);
+    while (this.nowMs < endMs) this.turn(all);
   }
 
   /** The same of several accounts. Those that arrive in one turn come in the order given. */
@@ -94,19 +102,50 @@ describe("a process under more load than it can serve", () => {
     });
   }
 
-  it("answers everybody soon where a refusal costs two fifths of an answer", () => {
-    const cost = { servedMs: 0.2, refusedMs: 0.08 };
-    const perSecond = 9_000;
+  it("answers everybody soon where a refusal costs a quarter of an answer", () => {
+    const cost = { servedMs: 0.24, refusedMs: 0.06 };
+    const perSecond = 6_700;
     // As many as leaves time to refuse the others.
     const servable = (1_000 - perSecond * cost.refusedMs) / (cost.servedMs - cost.refusedMs);
     const process = new Process(cost);
-    process.load(4_800, 3, 4_000);
+    process.load(4_000, 3, 4_000);
     process.load(perSecond, 5, 4_000);
     process.served = 0;
     process.longestTurnMs = 0;
     process.load(perSecond, 30, 4_000);
     expect(process.longestTurnMs).toBeLessThan(150);
     expect(process.served / (30 * servable)).toBeGreaterThan(0.8);
+  });
+
+  for (const [refusedMs, before] of [
+    [0.05, "has served as much as it can"],
+    [0.05, "has just started"],
+    [0.2, "has served as much as it can"],
+    [0.2, "has just started"],
+  ] as const) {
+    it(`serves most of the time clients that send again at once, where it ${before} and a refusal takes ${refusedMs} ms`, () => {
+      const process = new Process({ servedMs: 0.5, refusedMs });
+      if (before !== "has just started") process.load(0.95 * CAPACITY, 3);
+      // Then for a minute so little that a capacity which is forgotten would be.
+      process.load(0.1 * CAPACITY, 60);
+      process.again(4_000, 5);
+      process.served = 0;
+      process.again(4_000, 30);
+      expect(process.served / (30 * CAPACITY)).toBeGreaterThan(0.6);
+      expect(process.refused).toBeGreaterThan(process.served);
+    });
+  }
+
+  it("admits less within seconds where requests take longer than those that it knows", () => {
+    const process = new Process({ servedMs: 0.1, refusedMs: 0.05 });
+    process.load(9_000, 3);
+    process.cost = { servedMs: 2, refusedMs: 0.05 };
+    process.load(1_000, 20, 4_000);
+    process.longestTurnMs = 0;
+    process.served = 0;
+    process.load(1_000, 20, 4_000);
+    expect(process.longestTurnMs).toBeLessThan(200);
+    expect(process.served / (20 * 500)).toBeGreaterThan(0.8);
   });
 
   it("admits of an account that sends all of it no more than of strangers", () => {

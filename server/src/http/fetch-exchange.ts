@@ -10,6 +10,8 @@ export class FetchExchange implements Exchange {
   readonly path: string;
   readonly peer: string;
   isClientGone = false;
+  /** Measured on Deno: 13 of 92 µs. It writes the answer later. */
+  readonly costOfAnswering = 6;
   #clientGone: () => void = () => {};
   #isAnswered = false;
   /** Resolves once the status and headers of the answer are known. */

@@ -3,6 +3,7 @@ import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
 import type { RestingConnections } from "./resting-connections.ts";
+import { sendWhole } from "./whole-answer.ts";
 
 /** A refused body up to this size is read and dropped, so that the client sees the answer and keeps its connection. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
@@ -13,6 +14,8 @@ export class NodeExchange implements Exchange {
   readonly path: string;
   readonly peer: string;
   isClientGone = false;
+  /** Measured: 38 of 100 µs. Most of it is what Node does for each request before it is handed over. */
+  readonly costOfAnswering = 2.5;
   #clientGone: () => void = () => {};
   readonly #question: string;
   readonly #request: IncomingMessage;
@@ -86,9 +89,11 @@ export class NodeExchange implements Exchange {
   }
 
   async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {
+    const isKept = this.#isWorthDraining();
+    if (isKept && typeof body === "string" && sendWhole(this.#response, status, headers, body)) return;
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     const head = { ...headers, "content-length": bytes };
-    this.#response.writeHead(status, this.#isWorthDraining() ? head : { ...head, connection: "close" });
+    this.#response.writeHead(status, isKept ? head : { ...head, connection: "close" });
     // Text goes out with the head, in one piece.
     this.#response.end(this.method === "HEAD" ? undefined : body);
   }

@@ -17,6 +17,7 @@ import { NodeExchange } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
 import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
+import { KEEP_ALIVE_MS } from "./whole-answer.ts";
 
 /** Names and values are limited by their bytes, too. */
 const MAX_HEADERS = 1_000;
@@ -164,7 +165,7 @@ const TLS_OPTIONS = { handshakeTimeout: 10_000 };
 
 const SERVER_OPTIONS = {
   noDelay: true,
-  keepAliveTimeout: 65_000,
+  keepAliveTimeout: KEEP_ALIVE_MS,
   // From a connection's opening, or the first byte of its next request, to the end of the request's head.
   headersTimeout: 30_000,
   connectionsCheckingInterval: 5_000,

@@ -25,6 +25,11 @@ export interface Exchange {
    * for before this request is answered; `null`: nothing.
    */
   letOthersGoFirst(): Promise<void> | null;
+  /**
+   * What a request that is answered at once takes in all, with all that the runtime does before and after, as a multiple of the time
+   * until {@link respond} has returned.
+   */
+  readonly costOfAnswering: number;
   respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void>;
   /** Sends the head now; the body follows through the sink. */
   stream(status: number, headers: ResponseHeaders): BodySink;

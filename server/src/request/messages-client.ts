@@ -1,7 +1,7 @@
 import { keyHeaders } from "../access/bearer.ts";
 import { envelopeOf, type Failure, headersOf } from "../errors/failure.ts";
 import { messagesErrorOf, messagesStatusOf } from "../errors/messages-error.ts";
-import { JSON_HEADERS } from "../operations/operation.ts";
+import { JSON_HEADERS, type ResponseHeaders } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
 
 type Asked = Pick<Exchange, "path" | "header">;
@@ -40,8 +40,14 @@ function apiKeyOf(exchange: Asked): readonly string[] {
   return isMessagesClient(exchange) ? exchange.header("x-api-key").filter((value) => value !== "") : NONE;
 }
 
-/** A failure in the format of its client. */
-export function errorAnswerOf(exchange: Asked, failure: Failure, requestId: string) {
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly body: string;
+}
+
+/** A failure in the format of its client. Only in that of Anthropic's is the request's id. */
+export function errorAnswerOf(exchange: Asked, failure: Failure, requestId: string): ErrorAnswer {
   const headers = { ...JSON_HEADERS, ...headersOf(failure) };
   if (!isMessagesClient(exchange)) {
     return { status: failure.status, headers, body: JSON.stringify(envelopeOf(failure)) };

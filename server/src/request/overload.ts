@@ -17,19 +17,29 @@ const LONG_TURN_MS = 50;
 const MIN_REQUESTS_IN_TURN = 200;
 /** Over which time the rate is measured at which requests are served. */
 const MEASURED_MS = 500;
-/** How fast the highest rate is forgotten: by how much with each lower measurement without overload. */
-const BEST_RATE_DECAY = 0.02;
 /** No process serves fewer requests a millisecond than this at its best. */
 const MIN_BEST_PER_MS = 0.2;
-/** After a long turn the rate of admission is multiplied by this. */
-const DECREASE_FACTOR = 0.85;
-/** After a short turn the rate of admission rises by this share of the highest rate at which the process has served. */
-const INCREASE_SHARE = 0.01;
+/** A rate that was measured some time ago counts up to so many times the present one: requests may take longer now than those did. */
+const MAX_TIMES_PRESENT = 2;
 /**
- * The minimum of the rate of admission, as a share of that rate. Refusals take time too: where clients send several times what can
- * be served, a higher minimum leaves too little time to refuse the others soon, and everybody waits.
+ * By what the rate of admission is multiplied in each {@link TICK_MS}: where clients do not wait long; where they do, and refusals take
+ * more than their share of the time; and where serving takes it.
  */
-const MIN_SHARE = 0.45;
+const CHANGE = { short: 1.01, refusing: 1.05, serving: 0.95 };
+/** A turn that took longer counts as so many. */
+const MAX_CHANGES = 5;
+/**
+ * The limits of the rate of admission, as shares of the highest rate. Turns are also long where other processes take the processor, and
+ * a process that has just started does not know its highest rate yet.
+ */
+const MIN_SHARE = 0.3;
+const MAX_SHARE = 1.5;
+/**
+ * The share of the time that refusals may take. Where clients send again as soon as they are refused, turns are long however few
+ * requests are served, and the rest of the time is what is served in. With a smaller share there is too little time to refuse
+ * the others soon.
+ */
+const MAX_REFUSING_SHARE = 0.25;
 /** What is not used of the admissible requests of this time is lost. */
 const BURST_MS = 50;
 /** Over which time the accounts' requests are counted, and how much of what is admissible then their shares may take in advance. */
@@ -62,10 +72,13 @@ export class Overload {
   #restedMs = 0;
   /** Until when the process counts as overloaded. */
   #overloadedUntilMs: number | null = null;
-  /** Requests served since the last measurement, and the highest rate: requests served a millisecond. */
+  /** Requests served since the last measurement, the highest rate and the last one: requests served a millisecond. */
   #served = 0;
   #measuredMs: number;
   #bestPerMs = 0;
+  #lastPerMs = 0;
+  /** How long refusals have taken since the last tick. */
+  #refusingMs = 0;
   /** Under overload: the rate of admission, and how many requests may be admitted now. */
   #admittedPerMs = 0;
   #admissible = 0;
@@ -105,10 +118,11 @@ export class Overload {
     const isLong = lateMs > LONG_TURN_MS && this.#requestsInTurn >= MIN_REQUESTS_IN_TURN;
     this.#longSinceMs = isLong ? (this.#longSinceMs ?? this.#dueMs) : null;
     this.#measure(nowMs);
-    this.#adapt(Math.max(lateMs, this.#restedMs));
+    this.#adapt(Math.max(lateMs, this.#restedMs), lateMs + TICK_MS);
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTurn = 0;
     this.#restedMs = 0;
+    this.#refusingMs = 0;
     if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > LONG_TURNS_MS) this.#begin(nowMs);
     else if (this.#overloadedUntilMs !== null && nowMs > this.#overloadedUntilMs) this.#end();
   }
@@ -181,9 +195,10 @@ export class Overload {
     this.#restedMs = Math.max(this.#restedMs, ms);
   }
 
-  /** Counts a request that was refused with the failure of {@link arrived}. */
-  refused(): void {
+  /** Counts a request that was refused with the failure of {@link arrived}, and how long that took in all. */
+  refused(ms: number): void {
     this.#shed++;
+    this.#refusingMs += ms;
   }
 
   /** Counts a request that the process has done its part for: it waits for a model, or has ended. */
@@ -195,19 +210,24 @@ export class Overload {
     const passedMs = nowMs - this.#measuredMs;
     if (passedMs < MEASURED_MS) return;
     const perMs = this.#served / passedMs;
-    if (perMs > this.#bestPerMs) this.#bestPerMs = perMs;
-    else if (this.#overloadedUntilMs === null) this.#bestPerMs -= (this.#bestPerMs - perMs) * BEST_RATE_DECAY;
+    this.#bestPerMs = Math.max(this.#bestPerMs, perMs);
+    this.#lastPerMs = perMs;
     this.#served = 0;
     this.#measuredMs = nowMs;
   }
 
-  /** Admits fewer requests where clients wait long for their turn, and more where they don't. */
-  #adapt(waitMs: number): void {
+  /** Admits fewer requests where clients wait long for their turn, unless refusals already take most of the time, and more where they don't. */
+  #adapt(waitMs: number, passedMs: number): void {
     if (this.#overloadedUntilMs === null) return;
-    this.#admittedPerMs =
-      waitMs > LONG_TURN_MS
-        ? Math.max(this.#admittedPerMs * DECREASE_FACTOR, this.#bestPerMs * MIN_SHARE)
-        : this.#admittedPerMs + this.#bestPerMs * INCREASE_SHARE;
+    const { short, refusing, serving } = CHANGE;
+    const times = Math.min(passedMs / TICK_MS, MAX_CHANGES);
+    const change =
+      waitMs <= LONG_TURN_MS ? short : this.#refusingMs > passedMs * MAX_REFUSING_SHARE ? refusing : serving;
+    const wantedPerMs = this.#admittedPerMs * change ** times;
+    this.#admittedPerMs = Math.min(
+      Math.max(wantedPerMs, MIN_SHARE * this.#bestPerMs),
+      MAX_SHARE * this.#bestPerMs,
+    );
   }
 
   #begin(nowMs: number): void {
@@ -215,7 +235,8 @@ export class Overload {
       this.#shedBefore = this.#shed;
       // A process that has just started, or was idle, has no measurement of what it can serve.
       const servedPerMs = this.#served / Math.max(1, nowMs - this.#measuredMs);
-      this.#bestPerMs = Math.max(this.#bestPerMs, servedPerMs, MIN_BEST_PER_MS);
+      const presentPerMs = Math.max(servedPerMs, this.#lastPerMs, MIN_BEST_PER_MS);
+      this.#bestPerMs = Math.max(presentPerMs, Math.min(this.#bestPerMs, MAX_TIMES_PRESENT * presentPerMs));
       this.#admittedPerMs = this.#bestPerMs;
       this.#admissible = 0;
       this.#countedMs = nowMs;

@@ -5,7 +5,7 @@ import { Failure } from "../errors/failure.ts";
 import { clientAddress } from "../networks/client-address.ts";
 import type { Exchange } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
-import { authorizationOf, errorAnswerOf } from "./messages-client.ts";
+import { authorizationOf, type ErrorAnswer, errorAnswerOf, isMessagesClient } from "./messages-client.ts";
 import { checkBody } from "./receive-body.ts";
 import { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -16,6 +16,8 @@ export class RequestHandler {
   readonly #requests = new InFlight<RequestContext>();
   #withoutKnownKey = 0;
   readonly #onIdle: (() => void)[] = [];
+  /** The last refusal of {@link Overload}, and its answer. */
+  #refusal: { readonly failure: Failure; readonly answer: ErrorAnswer } | null = null;
 
   constructor(services: Services) {
     this.#services = services;
@@ -74,10 +76,13 @@ export class RequestHandler {
 
   /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */
   async #refuse(exchange: Exchange, failure: Failure): Promise<void> {
-    this.#services.overload.refused();
-    const requestId = requestIdOf(this.#services.newId());
-    const { status, headers, body } = errorAnswerOf(exchange, failure, requestId);
-    await exchange.respond(status, { ...headers, "x-request-id": requestId }, body);
+    const { newId, monotonicMs, overload } = this.#services;
+    const beganMs = monotonicMs();
+    const requestId = requestIdOf(newId());
+    const { status, headers, body } = this.#refusalOf(exchange, failure, requestId);
+    const answered = exchange.respond(status, { ...headers, "x-request-id": requestId }, body);
+    overload.refused((monotonicMs() - beganMs) * exchange.costOfAnswering);
+    await answered;
     this.#services.accessLog?.({
       requestId,
       method: exchange.method,
@@ -90,6 +95,14 @@ export class RequestHandler {
         this.#services.trustedProxies,
       ),
     });
+  }
+
+  /** The answer to a refused request. That of most clients is made once, as nothing in it is the request's. */
+  #refusalOf(exchange: Exchange, failure: Failure, requestId: string): ErrorAnswer {
+    if (isMessagesClient(exchange)) return errorAnswerOf(exchange, failure, requestId);
+    if (this.#refusal?.failure !== failure)
+      this.#refusal = { failure, answer: errorAnswerOf(exchange, failure, requestId) };
+    return this.#refusal.answer;
   }
 
   #logAccess(request: RequestContext): void {

@@ -10,6 +10,18 @@ import { run, TOOLS } from "./tools.ts";
 const CONNECTIONS = 64;
 /** Beyond this many requests under way the next ones wait: with more connections the program itself is what is measured. */
 const LOAD = "-timeout=10s -connections=4000 -max-workers=4000 -max-body=0";
+let attacks = 0;
+
+/**
+ * What vegeta is to do. Each attack comes from an address of its own: with thousands of ports of former ones still closing, the kernel
+ * takes most of the processor to find free ports on a shared address.
+ */
+function attackOf(files: RequestFiles, rate: number, seconds: number): string {
+  attacks++;
+  const address = `127.0.1.${1 + (attacks % 250)}`;
+  const pace = `-rate=${rate} -duration=${seconds}s`;
+  return `"${join(TOOLS, "vegeta")}" attack ${pace} ${LOAD} -laddr=${address} -targets="${files.vegetaTarget}"`;
+}
 
 /** What a contestant did under as many requests as it could serve over 64 connections. */
 export interface Saturated {
@@ -103,12 +115,8 @@ export async function attack(
   { rate, seconds }: { readonly rate: number; readonly seconds: number },
 ): Promise<OpenLoop> {
   const before = cpuOf(contestant.pids());
-  const vegeta = join(TOOLS, "vegeta");
-  const options = `-rate=${rate} -duration=${seconds}s ${LOAD}`;
-  const printed = await run("sh", [
-    "-c",
-    `"${vegeta}" attack ${options} -targets="${files.vegetaTarget}" | "${vegeta}" report -type=json`,
-  ]);
+  const report = `"${join(TOOLS, "vegeta")}" report -type=json`;
+  const printed = await run("sh", ["-c", `${attackOf(files, rate, seconds)} | ${report}`]);
   const after = cpuOf(contestant.pids());
   const { latencies, duration, wait, status_codes, requests, success } = JSON.parse(printed);
   return {
@@ -146,13 +154,10 @@ export async function overload(
   files: RequestFiles,
   { rate, seconds }: { readonly rate: number; readonly seconds: number },
 ): Promise<Overloaded> {
-  const vegeta = join(TOOLS, "vegeta");
-  const options = `-rate=${rate} -duration=${seconds}s ${LOAD}`;
-  const child = spawn(
-    "sh",
-    ["-c", `"${vegeta}" attack ${options} -targets="${files.vegetaTarget}" | "${vegeta}" encode -to csv`],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
+  const encode = `"${join(TOOLS, "vegeta")}" encode -to csv`;
+  const child = spawn("sh", ["-c", `${attackOf(files, rate, seconds)} | ${encode}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const latenciesMs = new Map<string, number[]>();
   for await (const line of createInterface({ input: child.stdout })) {
     const [, status = "", latencyNs = ""] = line.split(",", 3);

@@ -41,6 +41,7 @@ export function openExchange(wish: Wish, ended: OnEnded): Exchange {
       body.end();
     },
     letOthersGoFirst: () => null,
+    costOfAnswering: 1,
     respond: async (status, sent, body) => {
       const text = typeof body === "string" ? body : new TextDecoder().decode(body);
       ended(status === 200 ? { kind: "whole", text } : refusalOf(status, text), sent["x-request-id"] ?? null);
