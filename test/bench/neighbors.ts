@@ -1,6 +1,7 @@
 // What one account's heaviest use does to another account: the latency of RATE (200) requests a second of the other one, beside each of
 // the things that the account does as much as it can, and beside nothing. By turns, SECONDS (6) each, ROUNDS (5) of them. The load takes
-// a part of the processor, too, as it does from any program that it shares a machine with: figures are ratios to `nothing`.
+// a part of the processor, too, as it does from any program that it shares a machine with: figures are ratios to `nothing`. ONLY names
+// some of the uses.
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 import { median } from "./measure.ts";
 import { type Contestant, startModels, startOstiary } from "./peers/contestants.ts";
@@ -9,6 +10,8 @@ import { attack, type OpenLoop, saturate, writeRequest } from "./peers/load.ts";
 const SECONDS = Number(process.env.SECONDS ?? 6);
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const RATE = Number(process.env.RATE ?? 200);
+/** Names of uses with `;` between them, `nothing` among them. */
+const ONLY = process.env.ONLY?.split(";");
 /** Fills the log that is exported, verified and searched. */
 const WARM_UP_S = 10;
 const DAY_MS = 24 * 60 * 60_000;
@@ -43,9 +46,10 @@ const USES: readonly (readonly [name: string, atOnce: number, use: () => Promise
   ["requests over 256 connections", 256, () => post(small)],
 ];
 
-const results = new Map<string, OpenLoop[]>(USES.map(([name]) => [name, []]));
+const used = USES.filter(([name]) => ONLY?.includes(name) ?? true);
+const results = new Map<string, OpenLoop[]>(used.map(([name]) => [name, []]));
 for (let round = 0; round < ROUNDS; round++) {
-  for (const [name, atOnce, use] of USES) {
+  for (const [name, atOnce, use] of used) {
     const over = new AbortController();
     const users = Array.from({ length: atOnce }, () => repeat(use, over.signal));
     results.get(name)?.push(await attack(quiet, files, { rate: RATE, seconds: SECONDS }));

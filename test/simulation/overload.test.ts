@@ -18,7 +18,11 @@ class Process {
   longestTurnMs = 0;
   /** Requests refused by account; those of no known key are under `null`. */
   readonly refusedOf = new Map<AccountId | null, number>();
-  readonly #overload = new Overload({ monotonicMs: () => this.nowMs, log: LOG });
+  readonly #overload = new Overload({
+    monotonicMs: () => this.nowMs,
+    log: LOG,
+    turnShares: { waiting: 0, waitedMs: 0 },
+  });
   #dueMs = TICK_MS;
   cost: typeof COST;
 

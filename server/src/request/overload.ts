@@ -10,7 +10,7 @@ const TICK_MS = 20;
 const MAX_AVERAGE_DELAY_MS = 1_000;
 /** The weight of earlier measurements in the average: about that of the last 300 ms. */
 const AVERAGE_WEIGHT = 0.93;
-/** A process is overloaded when for this time each turn of its event loop took so long and brought so many requests. */
+/** A process is overloaded when for this time each turn of its event loop took so long and brought so many requests, or so many waited so long. */
 const LONG_TURNS_MS = 150;
 const LONG_TURN_MS = 50;
 /** Fewer requests at once are served, however long a turn takes. */
@@ -55,6 +55,14 @@ const FAILURE = new Failure(
   { retryAfterMs: 1_000 },
 );
 
+export interface OverloadOptions {
+  /** A clock that only goes forward. */
+  readonly monotonicMs: () => number;
+  readonly log: Logger;
+  /** The requests that wait for a later turn. */
+  readonly turnShares: { readonly waiting: number; readonly waitedMs: number };
+}
+
 /**
  * Measures how long the event loop takes for a turn: how late a timer is that is due at its end. If more requests come than the
  * process can serve, turns become longer and longer, and nobody is answered in time. Then it refuses some, so that the others are
@@ -63,6 +71,7 @@ const FAILURE = new Failure(
 export class Overload {
   readonly #monotonicMs: () => number;
   readonly #log: Logger;
+  readonly #turnShares: OverloadOptions["turnShares"];
   #dueMs: number;
   #averageMs = 0;
   /** When the first of a series of long turns began; `null` after a short one. */
@@ -94,9 +103,10 @@ export class Overload {
   #shedBefore = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
 
-  constructor({ monotonicMs, log }: { readonly monotonicMs: () => number; readonly log: Logger }) {
+  constructor({ monotonicMs, log, turnShares }: OverloadOptions) {
     this.#monotonicMs = monotonicMs;
     this.#log = log;
+    this.#turnShares = turnShares;
     this.#measuredMs = monotonicMs();
     this.#dueMs = this.#measuredMs + TICK_MS;
   }
@@ -115,10 +125,12 @@ export class Overload {
     const nowMs = this.#monotonicMs();
     const lateMs = Math.max(0, nowMs - this.#dueMs);
     this.#averageMs = this.#averageMs * AVERAGE_WEIGHT + lateMs * (1 - AVERAGE_WEIGHT);
-    const isLong = lateMs > LONG_TURN_MS && this.#requestsInTurn >= MIN_REQUESTS_IN_TURN;
+    const { waiting, waitedMs } = this.#turnShares;
+    const isTurnLong = lateMs > LONG_TURN_MS && this.#requestsInTurn >= MIN_REQUESTS_IN_TURN;
+    const isLong = isTurnLong || (waitedMs > LONG_TURN_MS && waiting >= MIN_REQUESTS_IN_TURN);
     this.#longSinceMs = isLong ? (this.#longSinceMs ?? this.#dueMs) : null;
     this.#measure(nowMs);
-    this.#adapt(Math.max(lateMs, this.#restedMs), lateMs + TICK_MS);
+    this.#adapt(Math.max(lateMs, this.#restedMs, waitedMs), lateMs + TICK_MS);
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTurn = 0;
     this.#restedMs = 0;

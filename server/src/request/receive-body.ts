@@ -51,6 +51,9 @@ export async function receiveBody(
     bytes = await startBody(request, caller, maxBodyBytes, services).receive((body) =>
       request.exchange.receive(body),
     );
+    // Most of what a request costs comes from here on.
+    const turn = services.turnShares.begin(caller.snapshot.account.id, bytes.length);
+    if (turn !== null) await turn;
     const text = decode(bytes);
     const scanned = scan(text);
     const tokens = tokensOfBytes(bytes.length) + maxOutputTokens(text, scanned, outputTokenFields);

@@ -14,6 +14,7 @@ import type { Networks } from "../networks/networks.ts";
 import type { Compress } from "../operations/compressed-body.ts";
 import type { OperationTable } from "./find-operation.ts";
 import type { Overload } from "./overload.ts";
+import type { TurnShares } from "./turn-shares.ts";
 
 /** What the request lifecycle uses. */
 export interface Services {
@@ -25,6 +26,7 @@ export interface Services {
   readonly sessions: DashboardSessions;
   readonly bodies: BodyBudget;
   readonly overload: Overload;
+  readonly turnShares: TurnShares;
   readonly catalog: Catalog;
   readonly credits: Credits;
   readonly idempotency: Idempotency;

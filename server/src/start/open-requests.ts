@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import { BodyBudget, shareOut } from "../admission/body-budget.ts";
 import { EntryIds } from "../audit/entry-ids.ts";
 import { accountOfToken } from "../management/caller.ts";
@@ -9,6 +10,7 @@ import { createCompressor } from "../operations/compressed-body.ts";
 import { OperationTable } from "../request/find-operation.ts";
 import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
+import { TurnShares } from "../request/turn-shares.ts";
 import { loadTokenizer, TokenEstimator } from "../tokens/token-estimate.ts";
 import { openAccessLog } from "./open-log.ts";
 import type { OpenProcedures, ProcedureDependencies } from "./open-procedures.ts";
@@ -33,7 +35,8 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   const ids = new EntryIds(Date.now);
   const newId = () => ids.next();
   const bodies = new BodyBudget(shareOut(config.maxUnfinishedBodyBytes, config.maxBodyBytes));
-  const overload = new Overload({ monotonicMs, log });
+  const turnShares = new TurnShares(monotonicMs, setImmediate);
+  const overload = new Overload({ monotonicMs, log, turnShares });
   overload.start();
   teardown.add("overload", async () => overload.stop());
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
@@ -59,6 +62,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     sessions: dashboardSessions(access.signIn, { origin: config.publicUrl, isHttps: config.isHttps }),
     bodies,
     overload,
+    turnShares,
     catalog,
     credits: records.credits,
     idempotency: records.idempotency,

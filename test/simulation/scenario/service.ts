@@ -19,6 +19,7 @@ import { chatCompletions } from "../../../server/src/operations/chat-completions
 import { OperationTable } from "../../../server/src/request/find-operation.ts";
 import { Overload } from "../../../server/src/request/overload.ts";
 import { RequestHandler } from "../../../server/src/request/request-handler.ts";
+import { TurnShares } from "../../../server/src/request/turn-shares.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../../server/src/secrets/sealer.ts";
 import { TokenEstimator } from "../../../server/src/tokens/token-estimate.ts";
 import type { Dialect } from "../../../server/src/upstream/dialect.ts";
@@ -116,6 +117,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     onCredentialRefused: () => {},
   });
   const ids = new EntryIds(Date.now);
+  const turnShares = new TurnShares(monotonicMs, (run) => setImmediate(run));
   const requests = new RequestHandler({
     operations: new OperationTable([
       chatCompletions({
@@ -130,7 +132,8 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     credits,
     idempotency,
     bodies: new BodyBudget(shareOut(UNFINISHED_BODY_BYTES, MAX_BODY_BYTES)),
-    overload: new Overload({ monotonicMs, log }),
+    overload: new Overload({ monotonicMs, log, turnShares }),
+    turnShares,
     security: { note: () => {} },
     traced: () => {},
     accountOfToken: () => notAsked(),

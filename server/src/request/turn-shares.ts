@@ -1,0 +1,138 @@
+import type { AccountId } from "../contract/account.ts";
+
+/** About how much of a turn of the event loop the requests may take that an account begins in it. One may take longer. */
+const SHARE_MS = 2;
+/** To read and send on so many bytes takes about as long as all else that is done for a request. */
+const BYTES_OF_REQUEST = 8_192;
+/** The weight of earlier turns in the average of what a small request takes. */
+const AVERAGE_WEIGHT = 0.8;
+/** What it takes before anything was measured, and between which limits a measurement is believed: a turn may bring other things. */
+const FIRST_REQUEST_MS = 0.2;
+const MIN_REQUEST_MS = 0.03;
+const MAX_REQUEST_MS = 1;
+
+interface Waiting {
+  /** As how many small requests it counts. */
+  readonly size: number;
+  readonly sinceMs: number;
+  readonly begin: () => void;
+}
+
+/** The requests of an account that wait, in the order of their arrival. */
+interface Line {
+  readonly requests: Waiting[];
+  /** What was resumed of it so far. The line with the least goes on first. */
+  used: number;
+}
+
+/**
+ * Shares the turns of the event loop between accounts: when the requests that an account has begun in a turn are its share, its further
+ * ones begin in later turns. Those that wait are resumed fairly, by their size. So requests of an account that sends a little do not wait
+ * until all of another's are parsed, however many came at once and however large they are.
+ */
+export class TurnShares {
+  readonly #monotonicMs: () => number;
+  readonly #atEndOfTurn: (run: () => void) => void;
+  /** When the first request of the present turn began; `null` between turns. */
+  #beganMs: number | null = null;
+  /** The sizes of the requests that began in the present turn, by account and of all. */
+  readonly #begun = new Map<AccountId, number>();
+  #begunSize = 0;
+  /** By how much more than a share began in earlier turns. In as many turns as that takes, nothing that waits is resumed. */
+  #excess = 0;
+  /** The accounts with requests that wait. */
+  readonly #lines = new Map<AccountId, Line>();
+  #waiting = 0;
+  /** What the line that was resumed last had used: new lines begin there, so that nobody saves up. */
+  #used = 0;
+  /** What a small request takes, on average. */
+  #requestMs = FIRST_REQUEST_MS;
+
+  /** `atEndOfTurn` runs something when what is ready in the present turn has been done. */
+  constructor(monotonicMs: () => number, atEndOfTurn: (run: () => void) => void) {
+    this.#monotonicMs = monotonicMs;
+    this.#atEndOfTurn = atEndOfTurn;
+  }
+
+  /** The number of requests that wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** How long the request that has waited longest waits. */
+  get waitedMs(): number {
+    let sinceMs = Number.POSITIVE_INFINITY;
+    for (const { requests } of this.#lines.values())
+      sinceMs = Math.min(sinceMs, requests[0]?.sinceMs ?? sinceMs);
+    return Number.isFinite(sinceMs) ? this.#monotonicMs() - sinceMs : 0;
+  }
+
+  /**
+   * Returns what a request of so many bytes has to wait for; `null`: nothing. Each wait ends, within as many turns as it takes to begin
+   * those before it.
+   */
+  begin(account: AccountId, bytes: number): Promise<void> | null {
+    if (this.#beganMs === null) this.#beginTurn();
+    const size = 1 + bytes / BYTES_OF_REQUEST;
+    const line = this.#lines.get(account);
+    const begun = this.#begun.get(account) ?? 0;
+    if (line === undefined && (begun === 0 || begun + size <= this.#share)) {
+      this.#count(account, size);
+      return null;
+    }
+    return new Promise((begin) => {
+      const waiting = { size, sinceMs: this.#monotonicMs(), begin };
+      if (line === undefined) this.#lines.set(account, { requests: [waiting], used: this.#used });
+      else line.requests.push(waiting);
+      this.#waiting++;
+    });
+  }
+
+  /** How many small requests an account may begin in a turn. */
+  get #share(): number {
+    return SHARE_MS / this.#requestMs;
+  }
+
+  #count(account: AccountId, size: number): void {
+    this.#begun.set(account, (this.#begun.get(account) ?? 0) + size);
+    this.#begunSize += size;
+  }
+
+  #beginTurn(): void {
+    this.#beganMs = this.#monotonicMs();
+    this.#begun.clear();
+    this.#begunSize = 0;
+    this.#atEndOfTurn(() => this.#endTurn());
+  }
+
+  #endTurn(): void {
+    this.#measure();
+    this.#excess = Math.max(0, this.#excess + this.#begunSize - this.#share);
+    this.#beganMs = null;
+    if (this.#waiting === 0) return;
+    this.#beginTurn();
+    // What is resumed goes on after this function, so how long it takes is an estimate.
+    while (this.#waiting > 0 && this.#excess + this.#begunSize < this.#share) this.#resumeNext();
+  }
+
+  #measure(): void {
+    if (this.#begunSize === 0) return;
+    const eachMs = (this.#monotonicMs() - (this.#beganMs ?? 0)) / this.#begunSize;
+    const believedMs = Math.min(Math.max(eachMs, MIN_REQUEST_MS), MAX_REQUEST_MS);
+    this.#requestMs = this.#requestMs * AVERAGE_WEIGHT + believedMs * (1 - AVERAGE_WEIGHT);
+  }
+
+  #resumeNext(): void {
+    let next: readonly [AccountId, Line] | null = null;
+    for (const each of this.#lines) if (next === null || each[1].used < next[1].used) next = each;
+    const first = next?.[1].requests.shift();
+    if (next === null || first === undefined) return;
+    const [account, line] = next;
+    this.#used = line.used;
+    line.used += first.size;
+    if (line.requests.length === 0) this.#lines.delete(account);
+    this.#waiting--;
+    this.#count(account, first.size);
+    first.begin();
+  }
+}
