@@ -197,6 +197,27 @@ describe("a process under more load than it can serve", () => {
     expect(process.refused).toBe(0);
   });
 
+  for (const [waiting, refuses] of [
+    [300, true],
+    [150, false],
+  ] as const) {
+    it(`refuses ${refuses ? "some" : "nothing"} where ${waiting} requests wait for a later turn, though turns are short`, () => {
+      let nowMs = 0;
+      const turnShares = { waiting, waitedMs: 80 };
+      const overload = new Overload({ monotonicMs: () => nowMs, log: LOG, turnShares });
+      let refused = 0;
+      for (let tick = 0; tick < 50; tick++) {
+        nowMs += TICK_MS;
+        for (let request = 0; request < 20; request++) {
+          if (overload.arrived(() => ACCOUNT) === null) overload.served();
+          else refused++;
+        }
+        overload.tick();
+      }
+      expect(refused > 0).toBe(refuses);
+    });
+  }
+
   describe("that one account sends", () => {
     const other = "other" as AccountId;
 

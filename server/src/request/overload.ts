@@ -10,7 +10,10 @@ const TICK_MS = 20;
 const MAX_AVERAGE_DELAY_MS = 1_000;
 /** The weight of earlier measurements in the average: about that of the last 300 ms. */
 const AVERAGE_WEIGHT = 0.93;
-/** A process is overloaded when for this time each turn of its event loop took so long and brought so many requests, or so many waited so long. */
+/**
+ * A process is overloaded when for this time each turn of its event loop took so long and brought so many requests, or so many waited
+ * for a later turn and the first of them for so long.
+ */
 const LONG_TURNS_MS = 150;
 const LONG_TURN_MS = 50;
 /** Fewer requests at once are served, however long a turn takes. */
@@ -65,8 +68,8 @@ export interface OverloadOptions {
 
 /**
  * Measures how long the event loop takes for a turn: how late a timer is that is due at its end. If more requests come than the
- * process can serve, turns become longer and longer, and nobody is answered in time. Then it refuses some, so that the others are
- * served as fast as ever.
+ * process can serve, turns become longer and longer, or more and more requests wait for a later one, and nobody is answered in time.
+ * Then it refuses some, so that the others are served as fast as ever.
  */
 export class Overload {
   readonly #monotonicMs: () => number;
@@ -228,7 +231,10 @@ export class Overload {
     this.#measuredMs = nowMs;
   }
 
-  /** Admits fewer requests where clients wait long for their turn, unless refusals already take most of the time, and more where they don't. */
+  /**
+   * Admits more requests where clients don't wait long for their turn, or where refusals take more than their share of the time, and
+   * fewer otherwise. `passedMs`: since the last tick.
+   */
   #adapt(waitMs: number, passedMs: number): void {
     if (this.#overloadedUntilMs === null) return;
     const { short, refusing, serving } = CHANGE;
