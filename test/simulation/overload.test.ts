@@ -197,16 +197,17 @@ describe("a process under more load than it can serve", () => {
     expect(process.refused).toBe(0);
   });
 
-  for (const [waiting, refuses] of [
-    [300, true],
-    [150, false],
+  for (const [waiting, forMs, refuses] of [
+    [300, 1_000, true],
+    [300, 400, false],
+    [150, 1_000, false],
   ] as const) {
-    it(`refuses ${refuses ? "some" : "nothing"} where ${waiting} requests wait for a later turn, though turns are short`, () => {
+    it(`refuses ${refuses ? "some" : "nothing"} where ${waiting} requests wait for a later turn for ${forMs} ms, though turns are short`, () => {
       let nowMs = 0;
       const turnShares = { waiting, waitedMs: 80 };
       const overload = new Overload({ monotonicMs: () => nowMs, log: LOG, turnShares });
       let refused = 0;
-      for (let tick = 0; tick < 50; tick++) {
+      for (let tick = 0; tick < forMs / TICK_MS; tick++) {
         nowMs += TICK_MS;
         for (let request = 0; request < 20; request++) {
           if (overload.arrived(() => ACCOUNT) === null) overload.served();

@@ -10,11 +10,10 @@ const TICK_MS = 20;
 const MAX_AVERAGE_DELAY_MS = 1_000;
 /** The weight of earlier measurements in the average: about that of the last 300 ms. */
 const AVERAGE_WEIGHT = 0.93;
-/**
- * A process is overloaded when for this time each turn of its event loop took so long and brought so many requests, or so many waited
- * for a later turn and the first of them for so long.
- */
+/** A process is overloaded when for this time each turn of its event loop took so long and brought so many requests. */
 const LONG_TURNS_MS = 150;
+/** It is so, too, when for this time so many requests waited for a later turn, the first of them for so long: longer than a burst takes. */
+const LONG_BACKLOG_MS = 500;
 const LONG_TURN_MS = 50;
 /** Fewer requests at once are served, however long a turn takes. */
 const MIN_REQUESTS_IN_TURN = 200;
@@ -138,7 +137,8 @@ export class Overload {
     this.#requestsInTurn = 0;
     this.#restedMs = 0;
     this.#refusingMs = 0;
-    if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > LONG_TURNS_MS) this.#begin(nowMs);
+    const enduredMs = isTurnLong ? LONG_TURNS_MS : LONG_BACKLOG_MS;
+    if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > enduredMs) this.#begin(nowMs);
     else if (this.#overloadedUntilMs !== null && nowMs > this.#overloadedUntilMs) this.#end();
   }
 
