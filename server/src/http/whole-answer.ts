@@ -29,7 +29,8 @@ export function sendWhole(
   const { req } = response;
   const isOrdinary = response.shouldKeepAlive && req.httpVersionMinor === 1 && req.method !== "HEAD";
   if (!isOrdinary || body.length > MAX_BODY_LENGTH || Buffer.byteLength(body) !== body.length) return false;
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}`;
+  // Node's own word for a status without a name, such as 529.
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}`;
   for (const name in headers) {
     const value = headers[name] ?? "";
     if (NOT_PLAIN.test(value)) return false;

@@ -137,8 +137,8 @@ export class Overload {
     this.#requestsInTurn = 0;
     this.#restedMs = 0;
     this.#refusingMs = 0;
-    const enduredMs = isTurnLong ? LONG_TURNS_MS : LONG_BACKLOG_MS;
-    if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > enduredMs) this.#begin(nowMs);
+    const longEnoughMs = isTurnLong ? LONG_TURNS_MS : LONG_BACKLOG_MS;
+    if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > longEnoughMs) this.#begin(nowMs);
     else if (this.#overloadedUntilMs !== null && nowMs > this.#overloadedUntilMs) this.#end();
   }
 

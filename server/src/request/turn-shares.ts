@@ -35,10 +35,14 @@ export class TurnShares {
   readonly #atEndOfTurn: (run: () => void) => void;
   /** When the first request of the present turn began; `null` between turns. */
   #beganMs: number | null = null;
-  /** The sizes of the requests that began in the present turn, by account and of all. */
+  /** The sizes of the requests that began in the present turn, by account, of all, and of those that had waited. */
   readonly #begun = new Map<AccountId, number>();
   #begunSize = 0;
-  /** By how much more than a share began in earlier turns. In as many turns as that takes, nothing that waits is resumed. */
+  #resumedSize = 0;
+  /**
+   * By how much more than a share began in earlier turns. In as many turns as that takes, nothing that waits is resumed. While something
+   * waits, what begins without a wait does not count, or accounts that send all the time would keep the others from going on.
+   */
   #excess = 0;
   /** The accounts with requests that wait. */
   readonly #lines = new Map<AccountId, Line>();
@@ -78,6 +82,7 @@ export class TurnShares {
     const begun = this.#begun.get(account) ?? 0;
     if (line === undefined && (begun === 0 || begun + size <= this.#share)) {
       this.#count(account, size);
+      if (this.#waiting === 0) this.#excess = Math.max(this.#excess, size);
       return null;
     }
     return new Promise((begin) => {
@@ -102,17 +107,18 @@ export class TurnShares {
     this.#beganMs = this.#monotonicMs();
     this.#begun.clear();
     this.#begunSize = 0;
+    this.#resumedSize = 0;
     this.#atEndOfTurn(() => this.#endTurn());
   }
 
   #endTurn(): void {
     this.#measure();
-    this.#excess = Math.max(0, this.#excess + this.#begunSize - this.#share);
+    this.#excess = Math.max(0, this.#excess + this.#resumedSize - this.#share);
     this.#beganMs = null;
     if (this.#waiting === 0) return;
     this.#beginTurn();
     // What is resumed goes on after this function, so how long it takes is an estimate.
-    while (this.#waiting > 0 && this.#excess + this.#begunSize < this.#share) this.#resumeNext();
+    while (this.#waiting > 0 && this.#excess + this.#resumedSize < this.#share) this.#resumeNext();
   }
 
   #measure(): void {
@@ -133,6 +139,7 @@ export class TurnShares {
     if (line.requests.length === 0) this.#lines.delete(account);
     this.#waiting--;
     this.#count(account, first.size);
+    this.#resumedSize += first.size;
     first.begin();
   }
 }
