@@ -78,7 +78,8 @@ describe.skipIf(!canLimitFiles)("a journal on a full disk", () => {
     const { node, model, operator } = nodes;
     const account = await openAccount(operator, CREDIT);
     const outcomes = await askTimes(5, node.baseUrl, account.key);
-    const gate = "full disk";
+    // A test that is run again has a gate of its own again.
+    const gate = `full disk ${account.accountId}`;
     const answers = askTimes(40, node.baseUrl, account.key, { content: waitsFor(gate) });
     await expect.poll(() => model.waiting(gate), { interval: 5 }).toBe(40);
     const [segment = ""] = (await segmentsOf(node)).slice(-1);

@@ -71,6 +71,7 @@ export async function expectPaid(
   const headers = { authorization: `Bearer ${account.key}` };
   const response = await fetch(`${account.baseUrl}/v1/audit/export`, { headers });
   const text = (await response.text()).trimEnd();
+  expect({ status: response.status, error: response.ok ? null : text }).toEqual({ status: 200, error: null });
   const lines: Line[] = text === "" ? [] : text.split("\n").map((line) => JSON.parse(line));
   const costs = new Map(lines.map((line) => [line.request_id, line]));
   expect(costs.size).toBe(lines.length);

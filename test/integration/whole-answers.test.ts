@@ -63,6 +63,7 @@ describe("an answer that is sent as one text is the same to the byte as Node's",
     "with a body": JSON_ANSWER,
     "with an empty body": { ...JSON_ANSWER, body: "" },
     refused: { ...JSON_ANSWER, status: 503, headers: { ...JSON_ANSWER.headers, "retry-after": "1" } },
+    "with a status that has no name": { ...JSON_ANSWER, status: 529 },
     "of 64 KiB": { ...JSON_ANSWER, body: "x".repeat(64 * 1024) },
   };
   for (const [name, answer] of Object.entries(answers)) {

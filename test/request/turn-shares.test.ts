@@ -124,6 +124,16 @@ describe("shares of a turn", () => {
     expect(loop.begun.slice(0, 7).filter(([account]) => account === OTHER)).toHaveLength(3);
   });
 
+  it("let requests that wait go on while hundreds of accounts begin small ones in each turn", async () => {
+    const loop = new Loop();
+    loop.arrive(HEAVY, 4, 5, 1_000_000);
+    for (let turn = 0; turn < 500 && loop.shares.waiting > 0; turn++) {
+      for (let index = 0; index < 200; index++) loop.arrive(`other ${index}` as AccountId, 1, 0.05);
+      await loop.endTurn();
+    }
+    expect(loop.turnsOf(HEAVY)).toHaveLength(4);
+  });
+
   it("tell how many wait, and how long", async () => {
     const loop = new Loop();
     expect(loop.shares.waitedMs).toBe(0);
