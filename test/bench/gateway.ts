@@ -19,6 +19,10 @@ const CONNECTIONS = 64;
 const RATE = 200;
 const TURNS = 24;
 const TURN_MS = 500;
+/** How many chunks a slow stream has more than others, and how far apart. */
+const CHUNKS = 200;
+const CHUNK_MS = 10;
+const SLOW_STREAMS = Number(process.env.SLOW_STREAMS ?? 64 * 6);
 const STREAMS = Number(process.env.STREAMS ?? 2_000);
 const ROUNDS = 5;
 const MEMORY_ROUNDS = 3;
@@ -29,7 +33,10 @@ const CONTENT = "x".repeat(400);
 const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "inner", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
-/** Answers at once; a model named `idle` begins a stream and sends nothing more. */
+/**
+ * Answers at once; a model named `idle` begins a stream and sends nothing more, and one named `slow` sends {@link CHUNKS} more chunks, each
+ * in a packet of its own.
+ */
 async function serveModels(): Promise<void> {
   const whole = JSON.stringify({
     id: "chatcmpl-1",
@@ -50,6 +57,10 @@ async function serveModels(): Promise<void> {
       response.write(chunk({ role: "assistant", content: "first" }));
       if (model === "idle") return;
       for (let number = 0; number < 20; number++) response.write(chunk({ content: "word " }));
+      for (let number = 0; model === "slow" && number < CHUNKS; number++) {
+        await new Promise((resolve) => setTimeout(resolve, CHUNK_MS));
+        response.write(chunk({ content: "word " }));
+      }
       const usage = { prompt_tokens: 10, completion_tokens: 21, total_tokens: 31 };
       response.end(`${chunk({}, "stop")}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
     },
@@ -115,7 +126,7 @@ async function measure(): Promise<void> {
         timeouts: { idleMs: 600_000 },
       },
     },
-    models: ["inner", "idle"].map((model) => ({
+    models: ["inner", "idle", "slow"].map((model) => ({
       id: `acme/${model}`,
       contextTokens: 8_192,
       maxOutputTokens: 100,
@@ -149,6 +160,26 @@ async function measure(): Promise<void> {
         report(`CPU of ${what}, ${CONNECTIONS} connections: ${who}`, "ms", summary(times, 3));
       }
     }
+    const ofChunk: Record<"gateway" | "bare proxy", number[]> = { gateway: [], "bare proxy": [] };
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [who, asked] of [
+        ["gateway", gateway],
+        ["bare proxy", bareProxy],
+      ] as const) {
+        const short = await cpuEach(asked, SLOW_STREAMS, true);
+        ofChunk[who].push(((await cpuEach(asked, SLOW_STREAMS, true, "slow")) - short) / CHUNKS);
+      }
+    }
+    for (const [who, times] of Object.entries(ofChunk)) {
+      report(
+        `CPU of a further chunk, ${CONNECTIONS} streams: ${who}`,
+        "µs",
+        summary(
+          times.map((ms) => ms * 1_000),
+          1,
+        ),
+      );
+    }
     const times = { straight: [] as number[], "bare proxy": [] as number[], gateway: [] as number[] };
     for (let turn = 0; turn < TURNS; turn++) {
       times.straight.push(median(await firstBytes(models)));
@@ -165,11 +196,11 @@ async function measure(): Promise<void> {
     }
   }
 
-  async function many(asked: Asked, count: number, stream: boolean): Promise<void> {
+  async function many(asked: Asked, count: number, stream: boolean, name = "inner"): Promise<void> {
     let left = count;
     const client = async () => {
       while (left-- > 0) {
-        const response = await ask(asked, "inner", stream);
+        const response = await ask(asked, name, stream);
         if (response.statusCode !== 200) throw new Error(`answered ${response.statusCode}`);
         await response.body.text();
       }
@@ -177,9 +208,9 @@ async function measure(): Promise<void> {
     await Promise.all(Array.from({ length: CONNECTIONS }, client));
   }
 
-  async function cpuEach(asked: Asked, count: number, stream: boolean): Promise<number> {
+  async function cpuEach(asked: Asked, count: number, stream: boolean, name = "inner"): Promise<number> {
     const before = cpuOf(asked.pid);
-    await many(asked, count, stream);
+    await many(asked, count, stream, name);
     return (cpuOf(asked.pid) - before) / count / 1_000;
   }
 
