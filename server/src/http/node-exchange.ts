@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
+import { beginStream, sendWhole } from "./answer-head.ts";
 import type { RestingConnections } from "./resting-connections.ts";
-import { sendWhole } from "./whole-answer.ts";
 
 /** A refused body up to this size is read and dropped, so that the client sees the answer and keeps its connection. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
@@ -100,7 +100,7 @@ export class NodeExchange implements Exchange {
 
   stream(status: number, headers: ResponseHeaders): BodySink {
     const response = this.#response;
-    response.writeHead(status, headers);
+    if (!beginStream(response, status, headers)) response.writeHead(status, headers);
     let isBegun = false;
     // By then a first chunk that was ready has been written in one piece with the head.
     process.nextTick(() => {

@@ -12,12 +12,12 @@ import { getRequestListener } from "@hono/node-server";
 import { Failure } from "../errors/failure.ts";
 import { READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { Acceptors, BACKLOG } from "./acceptors.ts";
+import { KEEP_ALIVE_MS } from "./answer-head.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
 import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
-import { KEEP_ALIVE_MS } from "./whole-answer.ts";
 
 /** Names and values are limited by their bytes, too. */
 const MAX_HEADERS = 1_000;

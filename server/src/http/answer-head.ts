@@ -7,7 +7,7 @@ const NOT_PLAIN = /[^\x20-\x7e]/;
 /** As Node says it, in seconds: after this time a client should not use the connection any more. */
 const KEEP_ALIVE_SECONDS = 65;
 export const KEEP_ALIVE_MS = KEEP_ALIVE_SECONDS * 1_000;
-const KEEP_ALIVE = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_SECONDS}\r\n\r\n`;
+const KEEP_ALIVE = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_SECONDS}\r\n`;
 
 /** A property of Node's response that is not public: its head, as text. */
 type WithHead = ServerResponse & { _header: string | null };
@@ -26,22 +26,51 @@ export function sendWhole(
   headers: Readonly<Record<string, string>>,
   body: string,
 ): boolean {
-  const { req } = response;
-  const isOrdinary = response.shouldKeepAlive && req.httpVersionMinor === 1 && req.method !== "HEAD";
-  if (!isOrdinary || body.length > MAX_BODY_LENGTH || Buffer.byteLength(body) !== body.length) return false;
+  if (!isOrdinary(response) || body.length > MAX_BODY_LENGTH || Buffer.byteLength(body) !== body.length)
+    return false;
+  const head = headOf(status, headers, `content-length: ${body.length}\r\n`);
+  if (head === null || !begin(response, status, `${head}\r\n${body}`)) return false;
+  response.end();
+  return true;
+}
+
+/**
+ * Gives a stream the head that Node would write. It is sent with the first chunk. Returns `false`, and has done nothing, for the connections,
+ * versions and values with which {@link sendWhole} does nothing. Then {@link ServerResponse.writeHead} knows what to do.
+ */
+export function beginStream(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+): boolean {
+  if (!isOrdinary(response)) return false;
+  const head = headOf(status, headers, "");
+  if (head === null || !begin(response, status, `${head}Transfer-Encoding: chunked\r\n\r\n`)) return false;
+  response.chunkedEncoding = true;
+  return true;
+}
+
+function isOrdinary({ req, shouldKeepAlive }: ServerResponse): boolean {
+  return shouldKeepAlive && req.httpVersionMinor === 1 && req.method !== "HEAD";
+}
+
+/** A head but for its last line; `null` if a header has a value that is not plain. */
+function headOf(status: number, headers: Readonly<Record<string, string>>, length: string): string | null {
   // Node's own word for a status without a name, such as 529.
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}`;
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n`;
   for (const name in headers) {
     const value = headers[name] ?? "";
-    if (NOT_PLAIN.test(value)) return false;
-    head += `\r\n${name}: ${value}`;
+    if (NOT_PLAIN.test(value)) return null;
+    head += `${name}: ${value}\r\n`;
   }
-  const text = `${head}\r\ncontent-length: ${body.length}\r\nDate: ${dateNow()}${KEEP_ALIVE}${body}`;
+  return `${head}${length}Date: ${dateNow()}${KEEP_ALIVE}`;
+}
+
+/** Returns `false` on a Node without this property, which would send a head of its own. */
+function begin(response: ServerResponse, status: number, text: string): boolean {
   (response as WithHead)._header = text;
-  // A Node without this property would send a head of its own.
   if (!response.headersSent) return false;
   response.statusCode = status;
-  response.end();
   return true;
 }
 

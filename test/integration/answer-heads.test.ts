@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { KEEP_ALIVE_MS, sendWhole } from "../../server/src/http/whole-answer.ts";
+import { beginStream, KEEP_ALIVE_MS, sendWhole } from "../../server/src/http/answer-head.ts";
 
 interface Answer {
   readonly status: number;
@@ -57,6 +57,56 @@ async function bothWays(bytes: string, { status, headers, body }: Answer) {
   });
   return { byNode, byService, ways };
 }
+
+const STREAM_HEADERS = { "content-type": "text/event-stream", "x-request-id": "req_1" };
+
+/** The same stream by Node's own way and by the service's: what is sent, and whether the service made the head itself. */
+async function bothStreams(bytes: string, headers: Readonly<Record<string, string>>) {
+  const ways: boolean[] = [];
+  const chunks = (response: ServerResponse) => {
+    response.write("data: 1\n\n");
+    setImmediate(() => {
+      response.write("data: é\n\n");
+      response.end();
+    });
+  };
+  const byNode = await answersTo(bytes, (_, response) => chunks(response.writeHead(200, headers)));
+  const byService = await answersTo(bytes, (_, response) => {
+    const isOwn = beginStream(response, 200, headers);
+    ways.push(isOwn);
+    chunks(isOwn ? response : response.writeHead(200, headers));
+  });
+  return { byNode, byService, ways };
+}
+
+describe("a stream whose head the service makes is the same to the byte as Node's", () => {
+  for (const [how, bytes] of [
+    ["POST", POST],
+    ["GET", GET],
+    ["three requests at once", `${POST}${GET}${POST}`],
+  ] as const) {
+    it(`to ${how}`, async () => {
+      const { byNode, byService, ways } = await bothStreams(bytes, STREAM_HEADERS);
+      expect(byService).toBe(byNode);
+      expect(byService).toContain("0\r\n\r\n");
+      expect(ways).toEqual(ways.map(() => true));
+    });
+  }
+
+  it("and is left to Node where the head is not an ordinary one", async () => {
+    const others = [
+      ["HEAD /v1/x HTTP/1.1\r\nhost: a\r\n\r\n", STREAM_HEADERS],
+      ["GET /v1/x HTTP/1.0\r\nhost: a\r\n\r\n", STREAM_HEADERS],
+      ["GET /v1/x HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n", STREAM_HEADERS],
+      [POST, { "x-name": "caf\u00e9" }],
+    ] as const;
+    for (const [bytes, headers] of others) {
+      const { byNode, byService, ways } = await bothStreams(bytes, headers);
+      expect(byService).toBe(byNode);
+      expect(ways).toEqual([false]);
+    }
+  });
+});
 
 describe("an answer that is sent as one text is the same to the byte as Node's", () => {
   const answers: Readonly<Record<string, Answer>> = {
