@@ -42,7 +42,8 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 describe("reads of several accounts", () => {
   it("are served in turns, whichever account asked first and however often", async () => {
     const { read, order, maxRunning } = world();
-    const flood = Array.from({ length: 20 }, () => read(A, 100, 10));
+    // Some of them wait for longer than a read may.
+    const flood = Promise.allSettled(Array.from({ length: 20 }, () => read(A, 100, 10)));
     const others = [read(B, 100, 3), read(C, 100, 3)];
     const ofOthers = Promise.all(others);
     await vi.advanceTimersByTimeAsync(100);
@@ -52,7 +53,7 @@ describe("reads of several accounts", () => {
     expect(maxRunning()).toBe(3);
     expect(order.filter((name) => name === A).length).toBeLessThan(20);
     await vi.runAllTimersAsync();
-    await Promise.allSettled(flood);
+    await flood;
   });
 
   it("are refused when too many wait, and only those of the account that sends so many", async () => {
@@ -72,6 +73,52 @@ describe("reads of several accounts", () => {
     const codes = Promise.all(Array.from({ length: 4 }, () => codeOf(read(A, 11_000))));
     await vi.runAllTimersAsync();
     expect(await codes).toEqual(["done", "done", "rate_limit_exceeded", "rate_limit_exceeded"]);
+  });
+});
+
+describe("the parts of one account's reads", () => {
+  it("take about half of the time, whatever the budget, and those of others do not wait for their rests", async () => {
+    const { reads, read } = world();
+    let busyMs = 0;
+    let isOver = false;
+    const part = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      if (!isOver) busyMs += 50;
+    };
+    const users = Array.from({ length: 4 }, async () => {
+      const exported = reads.stream(A);
+      while (!isOver) await exported.run(part);
+      exported.end();
+    });
+    await vi.advanceTimersByTimeAsync(10_000);
+    isOver = true;
+    expect(busyMs).toBeGreaterThan(3_000);
+    expect(busyMs).toBeLessThan(5_600);
+    expect(await codeOf(Promise.all([read(B, 0), vi.advanceTimersByTimeAsync(0)]))).toBe("done");
+    await vi.runAllTimersAsync();
+    await Promise.all(users);
+  });
+
+  it("run one at a time, but for a part that takes long", async () => {
+    const { read, maxRunning } = world();
+    const short = [read(A, 100, 3), read(A, 100, 3)];
+    await vi.advanceTimersByTimeAsync(10_000);
+    await Promise.all(short);
+    expect(maxRunning()).toBe(1);
+    const long = [read(A, 5_000), read(A, 100)];
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(maxRunning()).toBe(2);
+    await vi.runAllTimersAsync();
+    await Promise.all(long);
+  });
+
+  it("do not rest while the account reads little", async () => {
+    const { read } = world();
+    const startMs = performance.now();
+    const page = read(A, 20, 10);
+    await vi.runAllTimersAsync();
+    await page;
+    expect(performance.now() - startMs).toBeLessThan(260);
   });
 });
 

@@ -66,7 +66,7 @@ describe("a recorded entry", () => {
     expect(missing).toEqual([]);
     await expect
       .poll(async () => {
-        await recorder.flushed();
+        await recorder.flushed(null);
         return committed.size;
       })
       .toBe(16 * 60);
@@ -143,9 +143,29 @@ describe("a recorded entry", () => {
     const read = entry();
     await recorder.record(entry());
     await recorder.record(read);
-    await recorder.flushed();
+    await recorder.flushed(null);
     expect(committed).toContain(read.id);
     isOver = true;
+    await recorder.stop();
+  });
+
+  it("is not brought forward by reads of an account that has none waiting, and by others only so often", async () => {
+    const { journal } = await Journal.open({ folder, sync: false });
+    let batches = 0;
+    const insertEntries = async () => void batches++;
+    const recorder = new Recorder({ journal, durability: "journal", log, sink: { insertEntries } });
+    const { accountId } = entry();
+    const startMs = performance.now();
+    await recorder.record(entry());
+    for (let read = 0; read < 1_000; read++) await recorder.flushed(accountId);
+    expect(batches).toBeLessThanOrEqual(1);
+    while (performance.now() - startMs < 300) {
+      await recorder.record({ ...entry(), accountId });
+      const before = batches;
+      await recorder.flushed(accountId);
+      expect(batches).toBeGreaterThan(before);
+    }
+    expect(batches).toBeLessThanOrEqual(2 + (performance.now() - startMs) / 25);
     await recorder.stop();
   });
 
@@ -160,7 +180,7 @@ describe("a recorded entry", () => {
     const recorder = new Recorder({ journal, durability: "journal", log, sink: { insertEntries } });
     const kept = entry();
     await recorder.record(kept);
-    await recorder.flushed();
+    await recorder.flushed(null);
     expect(committed).not.toContain(kept.id);
     isAway = false;
     await expect.poll(() => committed.has(kept.id)).toBe(true);
@@ -188,7 +208,7 @@ describe("a recorded entry", () => {
     const recorder = new Recorder({ journal, sink, durability: "journal", log, onCommitted, onSetAside });
     const others = Array.from({ length: 20 }, entry);
     for (const one of [...others.slice(0, 10), refused, ...others.slice(10)]) await recorder.record(one);
-    await recorder.flushed();
+    await recorder.flushed(null);
     expect(committed).toEqual(new Set(others.map(({ id }) => id)));
     expect(new Set(told)).toEqual(committed);
     await recorder.stop();
@@ -217,7 +237,7 @@ describe("a recorded entry", () => {
     const recorder = new Recorder({ journal, sink, durability: "journal", log });
     await recorder.record(entry());
     // The statement never ends, and neither fails.
-    await expect(recorder.flushed()).rejects.toThrow(Unavailable);
+    await expect(recorder.flushed(null)).rejects.toThrow(Unavailable);
     for (const answer of answers) answer();
     await recorder.stop();
   });

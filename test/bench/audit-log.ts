@@ -63,7 +63,11 @@ try {
   await fill();
   // By a clock that stands still nothing takes time, so that one reader may read all of it.
   const reads = new Reads(() => 0);
-  const log = new AuditLog(new PostgresAuditReader(database), { flushed: async () => {} } as Recorder, reads);
+  const log = new AuditLog(
+    new PostgresAuditReader(database),
+    { flushed: async (_: AccountId | null) => {} } as Recorder,
+    reads,
+  );
 
   const asOf = await new PostgresAuditReader(database).asOf(ACCOUNT);
   const depths = { "the first page": 0, "a page in the middle": 0.5, "the last page": 1 };

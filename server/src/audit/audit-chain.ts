@@ -80,7 +80,7 @@ export class AuditChain {
     expected: ChainPoint | null,
     reader: Reader = accountId,
   ): Promise<ChainReport> {
-    await this.#recorder.flushed();
+    await this.#recorder.flushed(accountId);
     return this.#reads.whole(reader, async (parts) => {
       const verify = (from: number | null, point: ChainPoint | null) =>
         parts.run(() => atOneMoment(this.#database, (sql) => verifyStretch(sql, accountId, from, point)));

@@ -119,7 +119,7 @@ export class AuditLog {
    */
   async get(scope: LogScope, id: EntryId): Promise<ListedEntry> {
     const entry = await withTimeout(ANSWER_TIMEOUT_MS, async () => {
-      await this.#recorder.flushed();
+      await this.#recorder.flushed(scope);
       return this.#reader.findEntry(scope, id);
     });
     if (entry !== null) return entry;
@@ -176,7 +176,7 @@ export class AuditLog {
   ): Promise<Cursor | { readonly asOf: AsOf; readonly entry: null }> {
     if (cursor !== null) return readCursor(cursor);
     return withTimeout(ANSWER_TIMEOUT_MS, async () => {
-      await this.#recorder.flushed();
+      await this.#recorder.flushed(scope);
       return { asOf: await this.#reader.asOf(scope), entry: null };
     });
   }

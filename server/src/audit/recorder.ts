@@ -32,6 +32,8 @@ const SHARE_OF_ROOM = 3;
 const FULL_RETRY_MS = 5_000;
 /** The minimum interval between batches: nearly all of a small batch's cost is fixed. */
 const BATCH_EVERY_MS = 100;
+/** The minimum interval where reads wait for a batch: those who read again and again would make it small for everybody. */
+const READ_BATCH_EVERY_MS = 25;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 5_000;
 /** How long an answer waits for its entry to be in the database, if it has to. */
@@ -95,10 +97,11 @@ export class Recorder {
   /** Set while the recorder waits to retry a failed batch. */
   #retryPause: Pause | null = null;
   #stopped = false;
-  /** Counts since the start: recorded entries, entries in the database, and the last recorded entry that a caller waits for. */
+  /** Counts since the start: recorded entries, entries in the database, and the last recorded entry that an answer or a read waits for. */
   #recorded = 0;
   #committed = 0;
   #awaited = 0;
+  #awaitedByReads = 0;
   #batchStartedMs = Number.NEGATIVE_INFINITY;
   /** Ends the pause between two batches. */
   #endPause: () => void = () => {};
@@ -193,6 +196,7 @@ export class Recorder {
    * milliseconds. If it takes longer, the answer waits in the journal.
    */
   async #tried(taken: number): Promise<void> {
+    this.#startBatch(taken);
     await resultWithin(STORED_TIMEOUT_MS, this.#triedUpTo(taken));
   }
 
@@ -204,7 +208,6 @@ export class Recorder {
 
   /** Resolves when the entries are committed, or while the database is failing. */
   async #triedUpTo(taken: number): Promise<void> {
-    this.#startBatch(taken);
     while (this.#committed < taken && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
   }
 
@@ -221,12 +224,16 @@ export class Recorder {
   }
 
   /**
-   * Resolves when everything recorded so far is in the database, or at once while inserts fail.
+   * Resolves when everything recorded so far of an account is in the database, or at once while inserts fail. `null`: of all accounts.
    *
    * @throws {Unavailable} after 5 seconds: there may be a long backlog.
    */
-  flushed(): Promise<void> {
-    return withTimeout(ANSWER_TIMEOUT_MS, () => this.#triedUpTo(this.#recorded));
+  async flushed(accountId: AccountId | null): Promise<void> {
+    // A reader without requests of its own must not make the batches of the others small.
+    if (accountId !== null && !this.#pendingOf.has(accountId)) return;
+    this.#awaitedByReads = this.#recorded;
+    this.#endPause();
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#triedUpTo(this.#recorded));
   }
 
   /** Inserts the remaining entries if the database accepts them. The journal keeps the rest for the next start. */
@@ -311,16 +318,21 @@ export class Recorder {
     else this.#pendingOf.delete(accountId);
   }
 
-  /** Waits until the next batch may start, unless a caller waits for it. */
+  /** Waits until the next batch may start: at once if an answer waits for it. */
   async #pause(): Promise<void> {
-    const left = this.#batchStartedMs + BATCH_EVERY_MS - performance.now();
-    const isAwaited = this.#awaited > this.#committed;
-    if (left > 0 && !isAwaited && !this.#stopped && this.#pending.length < BATCH_ITEMS) {
-      const pause = pauseFor(left);
+    for (let leftMs = this.#untilBatchMs(); leftMs > 0; leftMs = this.#untilBatchMs()) {
+      const pause = pauseFor(leftMs);
       this.#endPause = pause.end;
       await pause.over;
     }
     this.#batchStartedMs = performance.now();
+  }
+
+  #untilBatchMs(): number {
+    const isAwaited = this.#awaited > this.#committed;
+    if (isAwaited || this.#stopped || this.#pending.length >= BATCH_ITEMS) return 0;
+    const everyMs = this.#awaitedByReads > this.#committed ? READ_BATCH_EVERY_MS : BATCH_EVERY_MS;
+    return this.#batchStartedMs + everyMs - performance.now();
   }
 
   /** Resolves when the next batch was committed or failed. */

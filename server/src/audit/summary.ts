@@ -128,7 +128,7 @@ export class AuditSummary {
 
   /** Includes all requests that this node has answered. @throws as {@link Reads.whole}. */
   async summarize(scope: LogScope, filter: EntryFilter, reader: Reader): Promise<LogSummary> {
-    await this.#parts.recorder.flushed();
+    await this.#parts.recorder.flushed(scope);
     return this.#parts.reads.whole(reader, (parts) => this.#summarize(parts, scope, filter));
   }
 

@@ -209,7 +209,9 @@ export class Usage {
   async summary(accountId: AccountId, asked: UsageQuestion, reader: Reader): Promise<UsageSummary<UsageRow>> {
     const question = wholeIntervals(asked);
     return summed(
-      await this.#read(reader, () => this.#reader.readUsage(accountId, question, maxGroups(question))),
+      await this.#read(accountId, reader, () =>
+        this.#reader.readUsage(accountId, question, maxGroups(question)),
+      ),
     );
   }
 
@@ -224,26 +226,32 @@ export class Usage {
     reader: Reader,
   ): Promise<Performance> {
     const question = wholeIntervals(asked);
-    return this.#read(reader, () => this.#reader.readPerformance(accountId, question, MAX_MEASURED));
+    return this.#read(accountId, reader, () =>
+      this.#reader.readPerformance(accountId, question, MAX_MEASURED),
+    );
   }
 
   /** How each upstream answered the requests of all accounts over time. @throws as {@link summary}. */
   async upstreamHistory(asked: UsageSpan): Promise<UpstreamHistory> {
     const span = wholeIntervals(asked);
-    return this.#read("operators", () => this.#reader.readUpstreamHistory(span, MAX_MEASURED));
+    return this.#read(null, "operators", () => this.#reader.readUpstreamHistory(span, MAX_MEASURED));
   }
 
   /** The whole service's. @throws as {@link summary}. */
   async serviceSummary(asked: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
     const question = wholeIntervals(asked);
     return summed(
-      await this.#read("operators", () => this.#reader.readServiceUsage(question, maxGroups(question))),
+      await this.#read(null, "operators", () => this.#reader.readServiceUsage(question, maxGroups(question))),
     );
   }
 
-  /** Includes all requests that this node has answered. */
-  async #read<Result>(reader: Reader, read: () => Promise<Result>): Promise<Result> {
-    await this.#recorder.flushed();
+  /** Includes all requests of the account that this node has answered; `null`: of all accounts. */
+  async #read<Result>(
+    accountId: AccountId | null,
+    reader: Reader,
+    read: () => Promise<Result>,
+  ): Promise<Result> {
+    await this.#recorder.flushed(accountId);
     return this.#reads.whole(reader, ({ run }) => run(read));
   }
 }

@@ -13,6 +13,15 @@ export type Reader = AccountId | `people of ${AccountId}` | "operators";
 /** Parts of reads that run at once: fewer than the database has connections for reads, which background jobs use too. */
 const MAX_PARTS = 3;
 const MAX_PARTS_OF_READER = 2;
+/** A reader has one part at a time; a second one may begin beside a part that takes longer. */
+const LONG_PART_MS = 1_000;
+/**
+ * A reader that has used more than {@link FREE_MS} of its budget rests after each part, so many times as long as the part took. Otherwise its
+ * statements would take both processors of a small machine from everybody's requests for as long as the budget lasts.
+ */
+const REST = 2;
+const FREE_MS = 300;
+const MAX_REST_MS = 500;
 const MAX_READS_OF_READER = 2;
 /** Pages of the dashboard ask for several things at once, and batches hold up to 20 calls. */
 const MAX_WAITING_READS_OF_READER = 20;
@@ -62,6 +71,12 @@ export class Reads {
     maxOfName: MAX_READS_OF_READER,
     maxWaitingOfName: MAX_WAITING_READS_OF_READER,
   });
+  /** Whose turn it is among the parts of the same reader. A turn lasts until the reader has rested. */
+  readonly #ownParts = new FairTurns({
+    max: Number.POSITIVE_INFINITY,
+    maxOfName: 1,
+    maxWaitingOfName: Number.POSITIVE_INFINITY,
+  });
   readonly #parts = new FairTurns({
     max: MAX_PARTS,
     maxOfName: MAX_PARTS_OF_READER,
@@ -87,7 +102,7 @@ export class Reads {
 
   /** Reads that wait, for those of their reader before them or for a turn. */
   get waiting(): number {
-    return this.#reads.waiting + this.#parts.waiting;
+    return this.#reads.waiting + this.#ownParts.waiting + this.#parts.waiting;
   }
 
   /**
@@ -99,7 +114,7 @@ export class Reads {
   async whole<Result>(reader: Reader, read: (parts: ReadParts) => Promise<Result>): Promise<Result> {
     this.#requireTime(reader);
     const end = await this.#reads.take(reader, READ_TIMEOUT_MS);
-    if (typeof end === "string") throw this.#refuse(end, "Too many concurrent reads. Send fewer at a time.");
+    if (typeof end === "string") throw this.#refuse(end, TOO_MANY);
     try {
       // Earlier reads may have spent the budget meanwhile.
       this.#requireTime(reader);
@@ -148,13 +163,17 @@ export class Reads {
   }
 
   async #run<Result>(reader: Reader, part: () => Promise<Result>): Promise<Result> {
+    const endOwn = await this.#ownParts.take(reader, PART_TIMEOUT_MS);
+    if (typeof endOwn === "string") throw this.#refuse(endOwn, TOO_MANY);
+    const own = new OwnTurn(endOwn);
     const end = await this.#parts.take(reader, PART_TIMEOUT_MS);
     if (typeof end === "string") {
-      if (this.#parts.runningOf(reader) > 0)
-        throw this.#refuse(end, "Too many concurrent reads. Send fewer at a time.");
+      own.endAfter(0);
+      if (this.#parts.runningOf(reader) > 0) throw this.#refuse(end, TOO_MANY);
       throw new Unavailable("others' reads left no turn in time");
     }
     const startMs = this.#monotonicMs();
+    const isLong = setTimeout(() => own.endAfter(0), LONG_PART_MS);
     let isAway = false;
     try {
       return await part();
@@ -163,8 +182,12 @@ export class Reads {
       isAway = error instanceof Unavailable;
       throw error;
     } finally {
+      clearTimeout(isLong);
       end();
-      if (!isAway) this.#spend(reader, this.#monotonicMs() - startMs);
+      const tookMs = this.#monotonicMs() - startMs;
+      if (!isAway) this.#spend(reader, tookMs);
+      const rests = this.#leftMs(reader) < BUDGET_MS - FREE_MS;
+      own.endAfter(rests ? Math.min(REST * tookMs, MAX_REST_MS) : 0);
     }
   }
 
@@ -200,5 +223,23 @@ export class Reads {
   #spend(reader: Reader, ms: number): void {
     const leftMs = Math.max(-MAX_DEBT_MS, this.#leftMs(reader) - ms);
     this.#budgets.set(reader, { leftMs, atMs: this.#monotonicMs() });
+  }
+}
+
+const TOO_MANY = "Too many concurrent reads. Send fewer at a time.";
+
+/** A reader's turn among its own parts, which ends once. */
+class OwnTurn {
+  #end: (() => void) | null;
+
+  constructor(end: () => void) {
+    this.#end = end;
+  }
+
+  endAfter(ms: number): void {
+    const end = this.#end;
+    this.#end = null;
+    if (ms > 0 && end !== null) setTimeout(end, ms);
+    else end?.();
   }
 }

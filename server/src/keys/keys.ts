@@ -91,8 +91,8 @@ export interface KeysParts {
   readonly store: KeyStore;
   readonly publisher: Publisher;
   readonly mint: KeyMint;
-  /** Resolves when the entries that this node has recorded can be read. */
-  readonly flushed: () => Promise<void>;
+  /** Resolves when the account's entries that this node has recorded can be read. */
+  readonly flushed: (accountId: AccountId) => Promise<void>;
   readonly reads: Reads;
   readonly now: () => Date;
 }
@@ -149,7 +149,7 @@ export class Keys {
     reader: Reader = accountId,
   ): Promise<{ readonly keys: readonly ListedKey[]; readonly next: KeyPosition | null }> {
     const { store, now } = this.#parts;
-    const { items, last } = await this.#onceFlushed(reader, () =>
+    const { items, last } = await this.#onceFlushed(accountId, reader, () =>
       readPage(limit, (max) => store.listKeys(accountId, { after, limit: max, search }, now())),
     );
     return { keys: items, next: last };
@@ -162,12 +162,12 @@ export class Keys {
     reader: Reader = accountId,
   ): Promise<readonly ListedKey[]> {
     const { store, now } = this.#parts;
-    return this.#onceFlushed(reader, () => store.findKeys(accountId, ids, now()));
+    return this.#onceFlushed(accountId, reader, () => store.findKeys(accountId, ids, now()));
   }
 
   /** Counts the keys. */
   async count(accountId: AccountId, reader: Reader = accountId): Promise<KeyCounts> {
-    return this.#onceFlushed(reader, () => this.#parts.store.countKeys(accountId));
+    return this.#onceFlushed(accountId, reader, () => this.#parts.store.countKeys(accountId));
   }
 
   /** Returns the present usage of a key. @throws {Failure} `not_found` */
@@ -188,7 +188,7 @@ export class Keys {
     max: number,
     reader: Reader = accountId,
   ): Promise<readonly KeyAddress[]> {
-    const found = await this.#onceFlushed(reader, () =>
+    const found = await this.#onceFlushed(accountId, reader, () =>
       this.#parts.store.listAddresses(accountId, id, max, this.#parts.now()),
     );
     return found ?? noSuchKey();
@@ -206,9 +206,9 @@ export class Keys {
     return outcome.key;
   }
 
-  #onceFlushed<Answer>(reader: Reader, read: () => Promise<Answer>): Promise<Answer> {
+  #onceFlushed<Answer>(accountId: AccountId, reader: Reader, read: () => Promise<Answer>): Promise<Answer> {
     return withTimeout(ANSWER_TIMEOUT_MS, async () => {
-      await this.#parts.flushed();
+      await this.#parts.flushed(accountId);
       return this.#parts.reads.whole(reader, ({ run }) => run(read));
     });
   }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { AccountId } from "../contract/account.ts";
 import type { LedgerEntryId } from "../contract/ids.ts";
 import { readPage } from "../database/page.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
@@ -10,15 +11,15 @@ import { accountReader, router } from "./trpc.ts";
 const page = z.strictObject(paging<LedgerEntryId>()).prefault({});
 
 export function creditsRouter({ ledger, charged }: RpcServices) {
-  const onceCharged = <Answer>(read: () => Promise<Answer>) =>
+  const onceCharged = <Answer>(accountId: AccountId, read: () => Promise<Answer>) =>
     withTimeout(ANSWER_TIMEOUT_MS, async () => {
-      await charged();
+      await charged(accountId);
       return read();
     });
   return router({
     /** The balance of the account, after all requests that this node has recorded. */
     balance: accountReader.query(async ({ ctx }) => {
-      const balance = await onceCharged(() => ledger.readBalance(ctx.accountId));
+      const balance = await onceCharged(ctx.accountId, () => ledger.readBalance(ctx.accountId));
       if (balance === null) throw new Failure("not_found", "The account no longer exists.");
       return balance;
     }),
@@ -28,7 +29,7 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
      * complete sum.
      */
     statement: accountReader.input(page).query(async ({ ctx, input }) => {
-      const { items, last } = await onceCharged(() =>
+      const { items, last } = await onceCharged(ctx.accountId, () =>
         readPage(input.limit, (limit) => ledger.listStatement(ctx.accountId, input.cursor ?? null, limit)),
       );
       return {
@@ -41,7 +42,7 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
 
     /** The transactions of the account, newest first. */
     ledger: accountReader.input(page).query(async ({ ctx, input }) => {
-      const { items, last } = await onceCharged(() =>
+      const { items, last } = await onceCharged(ctx.accountId, () =>
         readPage(input.limit, (limit) => ledger.listLedger(ctx.accountId, input.cursor ?? null, limit)),
       );
       return {

@@ -42,8 +42,8 @@ export interface RpcServices {
   readonly auditSummary: AuditSummary;
   readonly auditTail: AuditTail;
   readonly catalog: Catalog;
-  /** Resolves when the entries that this node has recorded are charged. */
-  readonly charged: () => Promise<void>;
+  /** Resolves when the account's entries that this node has recorded are charged. */
+  readonly charged: (accountId: AccountId) => Promise<void>;
   readonly firstSteps: FirstStepsReader;
   readonly gateway: Pick<Gateway, "health">;
   readonly ipRules: IpRuleBook;

@@ -41,8 +41,14 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
     mint,
     ipRules,
   });
-  const flushed = () => recorder.flushed();
-  const keys = new Keys({ store: keysStore, publisher, mint, flushed, reads, now });
+  const keys = new Keys({
+    store: keysStore,
+    publisher,
+    mint,
+    flushed: (accountId) => recorder.flushed(accountId),
+    reads,
+    now,
+  });
   const signIn = new SignIn({
     store: new PostgresUsers(database),
     passwords: new Passwords(),

@@ -47,7 +47,7 @@ export function openProcedures(startup: Startup, dependencies: ProcedureDependen
     now,
     recordAction: (action) =>
       inTransaction(node.database, (transaction) => recordAction(transaction, action)),
-    charged: () => records.recorder.flushed(),
+    charged: (accountId) => records.recorder.flushed(accountId),
     catalog,
     service: () => ({ serviceName: config.serviceName, publicUrl: publicUrl() ?? "/" }),
     warnings: config.warnings,

@@ -104,7 +104,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     store: database.keyStore(databaseLink),
     publisher,
     mint: new KeyMint(new Uint8Array(32)),
-    flushed: () => recorder.flushed(),
+    flushed: (accountId) => recorder.flushed(accountId),
     reads: new Reads(monotonicMs),
     now,
   });
