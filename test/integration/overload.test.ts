@@ -126,6 +126,25 @@ describe("a service to which more requests come than it can serve", () => {
   });
 });
 
+/** A crowd that waits in the kernel until it is complete, so that each turn of the event loop brings as many as there are handles. */
+async function crowdAtOnce(service: Service, key: string): Promise<Crowd> {
+  process.kill(service.pid, "SIGSTOP");
+  const crowd = new Crowd(service, key, 3);
+  await crowd.connected();
+  process.kill(service.pid, "SIGCONT");
+  return crowd;
+}
+
+function opensHandles(service: Service): Promise<boolean> {
+  return expect
+    .poll(() => listeningHandles(service), { timeout: 12_000 })
+    .toBe(32 + 256)
+    .then(
+      () => true,
+      () => false,
+    );
+}
+
 /** The handles of the socket of which a process has most, which is the one that it listens on. */
 async function listeningHandles({ pid }: Service): Promise<number> {
   const counts = new Map<string, number>();
@@ -185,17 +204,19 @@ describe.runIf(RUNTIME === "node")("connections", () => {
       await using service = await startService();
       const { key } = await signUpWithKey(service.baseUrl);
       await expect.poll(() => listeningHandles(service)).toBe(32);
-      // They wait in the kernel, so that each turn of the event loop brings as many as there are handles.
-      process.kill(service.pid, "SIGSTOP");
-      await using crowd = new Crowd(service, key, 3);
-      await crowd.connected();
-      process.kill(service.pid, "SIGCONT");
-      await expect.poll(() => listeningHandles(service), { timeout: TIMEOUT_MS }).toBe(32 + 256);
-      await expect.poll(() => crowd.answered.size, { timeout: TIMEOUT_MS }).toBe(CLIENTS);
-      await crowd.rest();
+      let crowd = await crowdAtOnce(service, key);
+      // A process is started to open the handles. A busy machine may delay it until the crowd is over.
+      for (let tries = 1; tries < 4 && !(await opensHandles(service)); tries++) {
+        await crowd[Symbol.asyncDispose]();
+        crowd = await crowdAtOnce(service, key);
+      }
+      await using last = crowd;
+      await expect.poll(() => listeningHandles(service)).toBe(32 + 256);
+      await expect.poll(() => last.answered.size, { timeout: TIMEOUT_MS }).toBe(CLIENTS);
+      await last.rest();
       await expect.poll(() => listeningHandles(service), { timeout: TIMEOUT_MS }).toBe(32);
-      await crowd.askOnce();
-      expect(crowd.answered.size).toBe(CLIENTS);
+      await last.askOnce();
+      expect(last.answered.size).toBe(CLIENTS);
     },
   );
 
