@@ -19,9 +19,10 @@ const LONG_PART_MS = 1_000;
  * A reader that has used more than {@link FREE_MS} of its budget rests after each part, so many times as long as the part took. Otherwise its
  * statements would take both processors of a small machine from everybody's requests for as long as the budget lasts.
  */
-const REST = 2;
+const REST_TIMES = 2;
 const FREE_MS = 300;
 const MAX_REST_MS = 500;
+const TOO_MANY = "Too many concurrent reads. Send fewer at a time.";
 const MAX_READS_OF_READER = 2;
 /** Pages of the dashboard ask for several things at once, and batches hold up to 20 calls. */
 const MAX_WAITING_READS_OF_READER = 20;
@@ -173,7 +174,7 @@ export class Reads {
       throw new Unavailable("others' reads left no turn in time");
     }
     const startMs = this.#monotonicMs();
-    const isLong = setTimeout(() => own.endAfter(0), LONG_PART_MS);
+    const untilLong = setTimeout(() => own.endAfter(0), LONG_PART_MS);
     let isAway = false;
     try {
       return await part();
@@ -182,12 +183,12 @@ export class Reads {
       isAway = error instanceof Unavailable;
       throw error;
     } finally {
-      clearTimeout(isLong);
+      clearTimeout(untilLong);
       end();
       const tookMs = this.#monotonicMs() - startMs;
       if (!isAway) this.#spend(reader, tookMs);
-      const rests = this.#leftMs(reader) < BUDGET_MS - FREE_MS;
-      own.endAfter(rests ? Math.min(REST * tookMs, MAX_REST_MS) : 0);
+      const hasToRest = !isAway && this.#leftMs(reader) < BUDGET_MS - FREE_MS;
+      own.endAfter(hasToRest ? Math.min(REST_TIMES * tookMs, MAX_REST_MS) : 0);
     }
   }
 
@@ -226,9 +227,7 @@ export class Reads {
   }
 }
 
-const TOO_MANY = "Too many concurrent reads. Send fewer at a time.";
-
-/** A reader's turn among its own parts, which ends once. */
+/** A reader's turn among its own parts. It ends once: what comes after the first {@link endAfter} changes nothing. */
 class OwnTurn {
   #end: (() => void) | null;
 
