@@ -1,15 +1,29 @@
-import type { Rates } from "../contract/limits.ts";
+import type { Rate, Rates } from "../contract/limits.ts";
 
-/** `x-ratelimit-*` as OpenAI sends them: resets are durations (`1s`, `6m0s`, `20ms`), not times. */
-export function rateHeaders({ requests, tokens }: Rates): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, rate] of Object.entries({ requests, tokens })) {
-    if (rate === null) continue;
-    headers[`x-ratelimit-limit-${name}`] = String(rate.limit);
-    headers[`x-ratelimit-remaining-${name}`] = String(rate.remaining);
-    headers[`x-ratelimit-reset-${name}`] = duration(rate.resetMs);
-  }
-  return headers;
+type Headers = Readonly<Record<string, string>>;
+
+/** `x-ratelimit-*` as OpenAI sends them: resets are durations (`1s`, `6m0s`, `20ms`), not times. None for a limit that there is not. */
+export function rateHeaders({ requests, tokens }: Rates): readonly Headers[] {
+  return [ofRequests(requests), ofTokens(tokens)];
+}
+
+// Literals, as an object whose names are put together has to be described anew for each answer.
+function ofRequests(rate: Rate | null): Headers {
+  if (rate === null) return {};
+  return {
+    "x-ratelimit-limit-requests": String(rate.limit),
+    "x-ratelimit-remaining-requests": String(rate.remaining),
+    "x-ratelimit-reset-requests": duration(rate.resetMs),
+  };
+}
+
+function ofTokens(rate: Rate | null): Headers {
+  if (rate === null) return {};
+  return {
+    "x-ratelimit-limit-tokens": String(rate.limit),
+    "x-ratelimit-remaining-tokens": String(rate.remaining),
+    "x-ratelimit-reset-tokens": duration(rate.resetMs),
+  };
 }
 
 function duration(ms: number): string {

@@ -1,43 +1,53 @@
-import { v7 as uuidv7 } from "uuid";
+import { randomBytes, randomInt } from "node:crypto";
 import type { EntryId } from "../contract/entry.ts";
 
-const ID_BYTES = 16;
+/** The random digits of an id: those of its fourth group behind the variant, and its last group. */
+const GROUPS = [3, 12] as const;
+const RANDOM_LENGTH = GROUPS[0] + GROUPS[1];
+/** Random bytes are fetched for so many ids at once, which is many times cheaper. An even number, as an id takes 7.5 of them. */
 const IDS_AT_ONCE = 256;
+/** The counter's values, by the digits that an id has for them. */
+const COUNTERS = Array.from({ length: 4_096 }, (_, value) => value.toString(16).padStart(3, "0"));
 
 /**
- * Generates ids of requests: UUIDv7 (RFC 9562), ascending within this process. It fetches random bytes for many ids at once,
- * because fetching 16 of them costs more than the rest of an id.
+ * Generates ids of requests: UUIDv7 (RFC 9562), ascending within this process, also when the clock is set back. The package that makes
+ * the service's other ids takes six times as long.
  */
 export class EntryIds {
   readonly #nowMs: () => number;
-  readonly #random = new Uint8Array(ID_BYTES * IDS_AT_ONCE);
-  #used = this.#random.length;
+  #random = "";
+  #used = 0;
   #ms = Number.NEGATIVE_INFINITY;
-  /** A 32-bit counter that starts at a random value in each millisecond (RFC 9562, section 6.2, method 1). */
-  #seq = 0;
+  /** The time, as an id begins. */
+  #time = "";
+  /** Starts at a random value of its lower half in each millisecond (RFC 9562, section 6.2, method 1). */
+  #counter = 0;
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
 
   next(): EntryId {
-    const random = this.#randomBytes();
     const now = this.#nowMs();
-    if (now > this.#ms) {
-      this.#ms = now;
-      // The highest bit stays clear, so that the counter can't overflow.
-      this.#seq = new DataView(random.buffer, random.byteOffset).getUint32(0) >>> 1;
-    } else this.#seq++;
-    return uuidv7({ random, msecs: this.#ms, seq: this.#seq }) as EntryId;
+    if (now > this.#ms) this.#begin(now);
+    else if (++this.#counter === COUNTERS.length) this.#begin(this.#ms + 1);
+    if (this.#used === this.#random.length) this.#fetchRandom();
+    const start = this.#used;
+    const middle = start + GROUPS[0];
+    this.#used += RANDOM_LENGTH;
+    const [fourth, last] = [this.#random.slice(start, middle), this.#random.slice(middle, this.#used)];
+    return `${this.#time}-7${COUNTERS[this.#counter]}-8${fourth}-${last}` as EntryId;
   }
 
-  #randomBytes(): Uint8Array {
-    if (this.#used === this.#random.length) {
-      crypto.getRandomValues(this.#random);
-      this.#used = 0;
-    }
-    const bytes = this.#random.subarray(this.#used, this.#used + ID_BYTES);
-    this.#used += ID_BYTES;
-    return bytes;
+  #begin(ms: number): void {
+    this.#ms = ms;
+    const digits = ms.toString(16).padStart(12, "0");
+    this.#time = `${digits.slice(0, 8)}-${digits.slice(8)}`;
+    this.#counter = randomInt(COUNTERS.length / 2);
+  }
+
+  #fetchRandom(): void {
+    this.#random = randomBytes((RANDOM_LENGTH * IDS_AT_ONCE) / 2).toString("hex");
+    this.#used = 0;
   }
 }

@@ -72,7 +72,8 @@ export interface ListedEntry extends AuditEntry {
 
 /** The request id that clients see for an entry. */
 export function requestIdOf(id: EntryId): string {
-  return `req_${id.replaceAll("-", "")}`;
+  // Not `replaceAll`, which takes several times as long.
+  return `req_${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${id.slice(19, 23)}${id.slice(24)}`;
 }
 
 const REQUEST_ID = /^req_([0-9a-f]{8})([0-9a-f]{4})(7[0-9a-f]{3})([89ab][0-9a-f]{3})([0-9a-f]{12})$/;

@@ -1,4 +1,5 @@
 import { type ServerResponse, STATUS_CODES } from "node:http";
+import type { ResponseHeaders } from "../operations/operation.ts";
 
 /** A longer body is not copied behind its head. */
 const MAX_BODY_LENGTH = 64 * 1024;
@@ -23,7 +24,7 @@ type WithHead = ServerResponse & { _header: string | null };
 export function sendWhole(
   response: ServerResponse,
   status: number,
-  headers: Readonly<Record<string, string>>,
+  headers: readonly ResponseHeaders[],
   body: string,
 ): boolean {
   if (!isOrdinary(response) || body.length > MAX_BODY_LENGTH || Buffer.byteLength(body) !== body.length)
@@ -41,7 +42,7 @@ export function sendWhole(
 export function beginStream(
   response: ServerResponse,
   status: number,
-  headers: Readonly<Record<string, string>>,
+  headers: readonly ResponseHeaders[],
 ): boolean {
   if (!isOrdinary(response)) return false;
   const head = headOf(status, headers, "");
@@ -55,13 +56,15 @@ function isOrdinary({ req, shouldKeepAlive }: ServerResponse): boolean {
 }
 
 /** A head but for its last line; `null` if a header has a value that is not plain. */
-function headOf(status: number, headers: Readonly<Record<string, string>>, length: string): string | null {
+function headOf(status: number, headers: readonly ResponseHeaders[], length: string): string | null {
   // Node's own word for a status without a name, such as 529.
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n`;
-  for (const name in headers) {
-    const value = headers[name] ?? "";
-    if (NOT_PLAIN.test(value)) return null;
-    head += `${name}: ${value}\r\n`;
+  for (const group of headers) {
+    for (const name in group) {
+      const value = group[name] ?? "";
+      if (NOT_PLAIN.test(value)) return null;
+      head += `${name}: ${value}\r\n`;
+    }
   }
   return `${head}${length}Date: ${dateNow()}${KEEP_ALIVE}`;
 }

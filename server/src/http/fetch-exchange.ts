@@ -56,18 +56,18 @@ export class FetchExchange implements Exchange {
     return setImmediate();
   }
 
-  async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {
+  respond(status: number, headers: readonly ResponseHeaders[], body: string | Uint8Array): void {
     const content = typeof body === "string" ? body : new Uint8Array(body);
     this.#isAnswered = true;
-    this.#resolve(new Response(content, { status, headers }));
+    this.#resolve(new Response(content, { status, headers: Object.assign({}, ...headers) }));
   }
 
-  stream(status: number, headers: ResponseHeaders): BodySink {
+  stream(status: number, headers: readonly ResponseHeaders[]): BodySink {
     const passThrough = new TransformStream<Uint8Array, Uint8Array>();
     const writer = passThrough.writable.getWriter();
     // When the client disconnects, the readable side is cancelled.
     writer.closed.catch(() => this.#gone());
-    this.#resolve(new Response(passThrough.readable, { status, headers }));
+    this.#resolve(new Response(passThrough.readable, { status, headers: Object.assign({}, ...headers) }));
     return {
       write: async (chunk) => {
         if (!(await isReady(writer)))

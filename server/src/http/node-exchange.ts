@@ -14,9 +14,8 @@ export class NodeExchange implements Exchange {
   readonly path: string;
   readonly peer: string;
   isClientGone = false;
-  /** Measured: 38 of 100 µs. Most of it is what Node does for each request before it is handed over. */
-  readonly costOfAnswering = 2.5;
-  #clientGone: () => void = () => {};
+  /** Measured: 34 of 95 µs. Most of it is what Node does for each request before it is handed over. */
+  readonly costOfAnswering = 2.8;
   readonly #question: string;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -40,15 +39,15 @@ export class NodeExchange implements Exchange {
     this.#response = response;
     this.#awaitsContinue = awaitsContinue;
     this.#resting = resting;
-    response.on("close", () => {
-      if (response.writableFinished) return;
-      this.isClientGone = true;
-      this.#clientGone();
-    });
   }
 
   onClientGone(listener: () => void): void {
-    this.#clientGone = listener;
+    const response = this.#response;
+    response.on("close", () => {
+      if (response.writableFinished) return;
+      this.isClientGone = true;
+      listener();
+    });
   }
 
   get query(): URLSearchParams {
@@ -88,19 +87,19 @@ export class NodeExchange implements Exchange {
     return null;
   }
 
-  async respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void> {
+  respond(status: number, headers: readonly ResponseHeaders[], body: string | Uint8Array): void {
     const isKept = this.#isWorthDraining();
     if (isKept && typeof body === "string" && sendWhole(this.#response, status, headers, body)) return;
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
-    const head = { ...headers, "content-length": bytes };
-    this.#response.writeHead(status, isKept ? head : { ...head, connection: "close" });
+    const connection = isKept ? {} : { connection: "close" };
+    this.#response.writeHead(status, Object.assign({}, ...headers, { "content-length": bytes }, connection));
     // Text goes out with the head, in one piece.
     this.#response.end(this.method === "HEAD" ? undefined : body);
   }
 
-  stream(status: number, headers: ResponseHeaders): BodySink {
+  stream(status: number, headers: readonly ResponseHeaders[]): BodySink {
     const response = this.#response;
-    if (!beginStream(response, status, headers)) response.writeHead(status, headers);
+    if (!beginStream(response, status, headers)) response.writeHead(status, Object.assign({}, ...headers));
     let isBegun = false;
     // By then a first chunk that was ready has been written in one piece with the head.
     process.nextTick(() => {

@@ -29,15 +29,17 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   const route = routerOf(served);
   let retiring = false;
   let closing = false;
+  // One function for all of them, as it is called by the response.
+  function answered(this: ServerResponse): void {
+    if (!this.req.complete) linger(this.req);
+    // A connection that becomes idle after the listener was closed is one that `close` did not find.
+    if (closing) setImmediate(() => server.closeIdleConnections());
+  }
   const handle = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
     unused.delete(request.socket);
     if (retiring) response.shouldKeepAlive = false;
-    // A connection that becomes idle after the listener was closed is one that `close` did not find.
     // `on`, here and below, of what happens once: `once` makes two functions more.
-    response.on("close", () => {
-      if (!request.complete) linger(request);
-      if (closing) setImmediate(() => server.closeIdleConnections());
-    });
+    response.on("close", answered);
     route(request, response, awaitsContinue);
   };
   const server = openServer(options.tls, (request, response) => handle(request, response, false));

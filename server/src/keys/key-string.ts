@@ -1,6 +1,13 @@
 import { hash } from "node:crypto";
 import { randomBase62 } from "../secrets/oslo.ts";
-import { base62, bodyOf, isSecretString, KEY_PREFIX, withChecksum } from "../secrets/secret-string.ts";
+import {
+  base62,
+  bodyOf,
+  CHECKSUM_LENGTH,
+  isSecretString,
+  KEY_PREFIX,
+  withChecksum,
+} from "../secrets/secret-string.ts";
 
 const RANDOM_LENGTH = 35;
 const MAC_LENGTH = 8;
@@ -16,8 +23,16 @@ export function isKeyString(text: string): boolean {
 }
 
 /**
- * Mints key strings and recognises its own: `sk-`, 35 random base62 characters (208 bits), 8 of their message authentication
- * code (MAC, 47 bits), 6 of CRC-32.
+ * The message authentication code (MAC) in a key string, or in text that ends in one. It tells keys apart and reveals nothing of
+ * their random characters. It is not verified.
+ */
+export function macOf(text: string): string {
+  return text.slice(-(MAC_LENGTH + CHECKSUM_LENGTH), -CHECKSUM_LENGTH);
+}
+
+/**
+ * Mints key strings and recognises its own: `sk-`, 35 random base62 characters (208 bits), 8 of their MAC
+ * (47 bits), 6 of CRC-32.
  *
  * Anyone can compute the checksum, but not the MAC. Every node therefore refuses a flood of made-up keys without asking the
  * database.

@@ -14,7 +14,7 @@ export interface Exchange {
   header(name: string): readonly string[];
   /** Address of the socket's other end. */
   readonly peer: string;
-  /** Whether the client has disconnected before the answer was complete. */
+  /** Whether the client has disconnected before the answer was complete. Known once {@link onClientGone} was called. */
   readonly isClientGone: boolean;
   /** Sets the only listener for that. It is not an AbortSignal, because creating one for each request is expensive. */
   onClientGone(listener: () => void): void;
@@ -30,9 +30,10 @@ export interface Exchange {
    * until {@link respond} has returned.
    */
   readonly costOfAnswering: number;
-  respond(status: number, headers: ResponseHeaders, body: string | Uint8Array): Promise<void>;
+  /** The headers are in several objects, because to make one of them takes as long as to write them. No name is in two of them. */
+  respond(status: number, headers: readonly ResponseHeaders[], body: string | Uint8Array): void;
   /** Sends the head now; the body follows through the sink. */
-  stream(status: number, headers: ResponseHeaders): BodySink;
+  stream(status: number, headers: readonly ResponseHeaders[]): BodySink;
 }
 
 /** A client that reads nothing for this long counts as disconnected: what is held for it is released. */

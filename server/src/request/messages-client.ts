@@ -30,6 +30,12 @@ export function authorizationOf(exchange: Asked): readonly string[] {
   return apiKey.length === 0 ? authorization : keyHeaders(authorization, apiKey);
 }
 
+/** Where {@link authorizationOf} looks first, as sent. */
+export function shownKeyOf(exchange: Asked): readonly string[] {
+  const apiKey = apiKeyOf(exchange);
+  return apiKey.length === 0 ? exchange.header("authorization") : apiKey;
+}
+
 /** Whether the request has a credential, valid or not. */
 export function showsCredential(exchange: Asked): boolean {
   return exchange.header("authorization").length > 0 || apiKeyOf(exchange).length > 0;

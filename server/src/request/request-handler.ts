@@ -1,11 +1,11 @@
 import { InFlight } from "../admission/in-flight.ts";
 import type { AccountId } from "../contract/account.ts";
 import { requestIdOf } from "../contract/entry.ts";
-import { Failure } from "../errors/failure.ts";
+import type { Failure } from "../errors/failure.ts";
 import { clientAddress } from "../networks/client-address.ts";
 import type { Exchange } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
-import { authorizationOf, type ErrorAnswer, errorAnswerOf, isMessagesClient } from "./messages-client.ts";
+import { type ErrorAnswer, errorAnswerOf, isMessagesClient, shownKeyOf } from "./messages-client.ts";
 import { checkBody } from "./receive-body.ts";
 import { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -52,8 +52,7 @@ export class RequestHandler {
       if (turn !== null) await turn;
     }
     // A key can be revoked whatever the load.
-    if (overloaded !== null && !operations.isManagement(exchange))
-      return await this.#refuse(exchange, overloaded);
+    if (overloaded !== null && !operations.isManagement(exchange)) return this.#refuse(exchange, overloaded);
     const request = new RequestContext(exchange, newId(), monotonicMs(), trustedProxies);
     this.#requests.add(request);
     await handleRequest(request, this.#services);
@@ -66,23 +65,17 @@ export class RequestHandler {
 
   /** The account of the request's key, if it was read lately. Whether the key may be used is not decided. */
   #accountIfKnown(exchange: Exchange): AccountId | null {
-    try {
-      return this.#services.access.accountIfKnown(authorizationOf(exchange));
-    } catch (error) {
-      if (error instanceof Failure) return null;
-      throw error;
-    }
+    return this.#services.access.accountIfKnown(shownKeyOf(exchange));
   }
 
   /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */
-  async #refuse(exchange: Exchange, failure: Failure): Promise<void> {
+  #refuse(exchange: Exchange, failure: Failure): void {
     const { newId, monotonicMs, overload } = this.#services;
     const beganMs = monotonicMs();
     const requestId = requestIdOf(newId());
     const { status, headers, body } = this.#refusalOf(exchange, failure, requestId);
-    const answered = exchange.respond(status, { ...headers, "x-request-id": requestId }, body);
+    exchange.respond(status, [headers, { "x-request-id": requestId }], body);
     overload.refused((monotonicMs() - beganMs) * exchange.costOfAnswering);
-    await answered;
     this.#services.accessLog?.({
       requestId,
       method: exchange.method,

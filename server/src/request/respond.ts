@@ -30,7 +30,7 @@ export async function respond(request: RequestContext, reply: Reply, services: S
   const ending = request.exchange.isClientGone ? CLIENT_GONE : ANSWERED;
   await record(request, ending, reply.facts, services);
   const { headers, body } = await compressed(request, reply, services);
-  await send(request, 200, headers, body);
+  send(request, 200, headers, body);
 }
 
 /** Compresses JSON that was asked for with GET. Answers to other methods may contain a new secret. */
@@ -117,12 +117,12 @@ export async function respondFailure(
     : { status: statusFor(request.exchange, failure), errorCode: failure.code, endReason };
   try {
     await record(request, ending, { ...NO_FACTS, model: request.model, upstream }, services);
-    await sendFailure(request, failure);
+    sendFailure(request, failure);
   } catch (error) {
     // A request that can't be recorded is answered with the reason for that.
     const unrecorded = toFailure(error);
     logFault(request, unrecorded, services);
-    await sendFailure(request, unrecorded);
+    sendFailure(request, unrecorded);
   }
 }
 
@@ -149,34 +149,32 @@ function upstreamEndReason(failure: Failure): EndReason {
   return failure.code === "upstream_timeout" ? "timeout" : "upstream_error";
 }
 
-async function sendFailure(request: RequestContext, failure: Failure): Promise<void> {
+function sendFailure(request: RequestContext, failure: Failure): void {
   const { status, headers, body } = errorAnswerOf(request.exchange, failure, requestIdOf(request.id));
-  await send(request, status, headers, body);
+  send(request, status, headers, body);
 }
 
-async function send(
+function send(
   request: RequestContext,
   status: number,
   headers: ResponseHeaders,
   body: string | Uint8Array,
-): Promise<void> {
+): void {
   request.status = status;
-  await request.exchange.respond(status, withRequestHeaders(request, headers), body);
+  request.exchange.respond(status, withRequestHeaders(request, headers), body);
 }
 
 /** Adds the request's id, also by the name that Anthropic's clients read, and the state of the account's rate limits. */
 function withRequestHeaders(
   { id, permission, exchange }: RequestContext,
   headers: ResponseHeaders,
-): ResponseHeaders {
+): readonly ResponseHeaders[] {
   const rates = permission?.admitted?.rates;
   const requestId = requestIdOf(id);
-  return {
-    ...headers,
-    "x-request-id": requestId,
-    ...(isMessagesClient(exchange) ? { "request-id": requestId } : {}),
-    ...(rates === undefined ? {} : rateHeaders(rates)),
-  };
+  const own = isMessagesClient(exchange)
+    ? { "x-request-id": requestId, "request-id": requestId }
+    : { "x-request-id": requestId };
+  return rates === undefined ? [headers, own] : [headers, own, ...rateHeaders(rates)];
 }
 
 function logFault({ id, exchange }: RequestContext, failure: Failure, { log }: Services): void {

@@ -3,7 +3,7 @@ import { randomBase62 } from "./oslo.ts";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BODY_LENGTH = 43;
-const CHECKSUM_LENGTH = 6;
+export const CHECKSUM_LENGTH = 6;
 const SHAPE = /^[0-9A-Za-z]{49}$/;
 
 export const KEY_PREFIX = "sk-";

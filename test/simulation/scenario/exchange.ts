@@ -1,4 +1,5 @@
 import { LAST_CHUNK } from "../../../server/src/conversation/signs.ts";
+import type { ResponseHeaders } from "../../../server/src/operations/operation.ts";
 import type { BodySink, Exchange } from "../../../server/src/request/exchange.ts";
 import type { Outcome, Wish } from "./facts.ts";
 import { MODEL } from "./upstream.ts";
@@ -42,12 +43,16 @@ export function openExchange(wish: Wish, ended: OnEnded): Exchange {
     },
     letOthersGoFirst: () => null,
     costOfAnswering: 1,
-    respond: async (status, sent, body) => {
+    respond: (status, sent, body) => {
       const text = typeof body === "string" ? body : new TextDecoder().decode(body);
-      ended(status === 200 ? { kind: "whole", text } : refusalOf(status, text), sent["x-request-id"] ?? null);
+      ended(status === 200 ? { kind: "whole", text } : refusalOf(status, text), requestIdIn(sent));
     },
-    stream: (_, sent) => sinkFor((outcome) => ended(outcome, sent["x-request-id"] ?? null)),
+    stream: (_, sent) => sinkFor((outcome) => ended(outcome, requestIdIn(sent))),
   };
+}
+
+function requestIdIn(sent: readonly ResponseHeaders[]): string | null {
+  return sent.find((headers) => "x-request-id" in headers)?.["x-request-id"] ?? null;
 }
 
 function sinkFor(ended: (outcome: Outcome) => void): BodySink {
