@@ -2,6 +2,7 @@ import pino from "pino";
 import { describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { Overload } from "../../server/src/request/overload.ts";
+import { TurnShares } from "../../server/src/request/turn-shares.ts";
 
 const TICK_MS = 20;
 /** How long the simulated process takes for a request. */
@@ -21,7 +22,7 @@ class Process {
   readonly #overload = new Overload({
     monotonicMs: () => this.nowMs,
     log: LOG,
-    turnShares: { waiting: 0, waitedMs: 0 },
+    turnShares: { waiting: 0, waitedMs: 0, isOverloaded: false },
   });
   #dueMs = TICK_MS;
   cost: typeof COST;
@@ -89,6 +90,105 @@ interface Load {
   readonly clients?: number;
 }
 
+/**
+ * A process whose accounts share its turns, and clients of one account, each with a connection of its own: it sends again when it is answered
+ * and its next request is due. A connection that was refused rests until it is its turn.
+ */
+class Crowded {
+  nowMs = 0;
+  served = 0;
+  refused = 0;
+  /** How long clients waited: those that were served, and those that were refused. */
+  readonly servedMs: number[] = [];
+  readonly refusedMs: number[] = [];
+  readonly #cost: typeof COST;
+  readonly #endsOfTurn: (() => void)[] = [];
+  readonly #shares = new TurnShares(
+    () => this.nowMs,
+    (run) => this.#endsOfTurn.push(run),
+  );
+  readonly #overload = new Overload({
+    monotonicMs: () => this.nowMs,
+    log: LOG,
+    turnShares: this.#shares,
+  });
+  #dueMs = TICK_MS;
+  /** Clients without a request under way. */
+  #idle: number;
+  /** Those whose connection rests, and when each of them has sent the request that is read after it, if it has. */
+  readonly #resting: (number | null)[] = [];
+  #requestsDue = 0;
+
+  constructor(cost: typeof COST, clients: number) {
+    this.#cost = cost;
+    this.#idle = clients;
+  }
+
+  async load(perSecond: number, seconds: number): Promise<void> {
+    this.served = 0;
+    this.refused = 0;
+    this.servedMs.length = 0;
+    this.refusedMs.length = 0;
+    const endMs = this.nowMs + seconds * 1_000;
+    for (let lastMs = this.nowMs; this.nowMs < endMs; ) {
+      this.#requestsDue += ((this.nowMs - lastMs) / 1_000) * perSecond;
+      const beganMs = this.nowMs;
+      await this.#turn((beganMs + lastMs) / 2);
+      lastMs = beganMs;
+      if (this.nowMs === beganMs) this.nowMs += 0.5;
+    }
+  }
+
+  /** `sentMs`: when the requests that are read now were sent, on average. */
+  async #turn(sentMs: number): Promise<void> {
+    const due = Math.floor(this.#requestsDue);
+    const sent = Math.min(due, this.#idle);
+    // Connections that rest are as many of the idle ones as any.
+    for (let client = 0; client < this.#resting.length && this.#requestsDue - sent >= 1; client++) {
+      if (this.#resting[client] !== null) continue;
+      this.#resting[client] = this.nowMs;
+      this.#requestsDue--;
+    }
+    this.#requestsDue -= sent;
+    this.#idle -= sent;
+    for (let request = 0; request < sent; request++) await this.#arrive(sentMs);
+    for (const sinceMs of this.#resting.splice(0, this.#overload.refusalsInTurn())) {
+      if (sinceMs === null) this.#idle++;
+      else await this.#arrive(sinceMs);
+    }
+    for (const end of this.#endsOfTurn.splice(0)) end();
+    await Promise.resolve();
+    if (this.nowMs < this.#dueMs) return;
+    this.#overload.tick();
+    this.#dueMs = this.nowMs + TICK_MS;
+  }
+
+  async #arrive(sinceMs: number): Promise<void> {
+    if (this.#overload.arrived(() => ACCOUNT) !== null) {
+      this.nowMs += this.#cost.refusedMs;
+      this.#overload.refused(this.#cost.refusedMs);
+      this.refused++;
+      this.refusedMs.push(this.nowMs - sinceMs);
+      this.#resting.push(null);
+      return;
+    }
+    const serve = () => {
+      this.nowMs += this.#cost.servedMs;
+      this.#overload.served();
+      this.served++;
+      this.servedMs.push(this.nowMs - sinceMs);
+      this.#idle++;
+    };
+    const wait = this.#shares.begin(ACCOUNT, 100);
+    if (wait === null) serve();
+    else void wait.then(serve);
+  }
+}
+
+function p99(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? 0;
+}
+
 const ACCOUNT = "account" as AccountId;
 const accountsOf = (count: number) => Array<AccountId>(count).fill(ACCOUNT);
 
@@ -139,6 +239,33 @@ describe("a process under more load than it can serve", () => {
       expect(process.refused).toBeGreaterThan(process.served);
     });
   }
+
+  for (const [times, refusedMs] of [
+    [1.5, 0.08],
+    [2, 0.08],
+    [2, 0.04],
+    [3, 0.04],
+  ] as const) {
+    it(`has answered everybody soon a few seconds after a crowd came with ${times} times what it can serve, where a refusal takes ${refusedMs} ms`, async () => {
+      const process = new Crowded({ servedMs: 0.5, refusedMs }, 4_000);
+      await process.load(0.9 * CAPACITY, 3);
+      expect(process.refused).toBe(0);
+      await process.load(times * CAPACITY, 5);
+      await process.load(times * CAPACITY, 20);
+      const servable = (1 - times * (refusedMs / 0.5)) / (1 - refusedMs / 0.5);
+      expect(process.served / (20 * CAPACITY)).toBeGreaterThan(0.85 * servable);
+      expect(p99(process.servedMs)).toBeLessThan(250);
+      expect(p99(process.refusedMs)).toBeLessThan(100);
+    });
+  }
+
+  it("leaves three quarters of its time to serve where clients send again as soon as they are refused", async () => {
+    const process = new Crowded({ servedMs: 0.5, refusedMs: 0.1 }, 4_000);
+    await process.load(20 * CAPACITY, 5);
+    await process.load(20 * CAPACITY, 20);
+    expect(process.served / (20 * CAPACITY)).toBeGreaterThan(0.7);
+    expect(p99(process.servedMs)).toBeLessThan(2_500);
+  });
 
   it("admits less within seconds where requests take longer than those that it knows", () => {
     const process = new Process({ servedMs: 0.1, refusedMs: 0.05 });
@@ -204,7 +331,7 @@ describe("a process under more load than it can serve", () => {
   ] as const) {
     it(`refuses ${refuses ? "some" : "nothing"} where ${waiting} requests wait for a later turn for ${forMs} ms, though turns are short`, () => {
       let nowMs = 0;
-      const turnShares = { waiting, waitedMs: 80 };
+      const turnShares = { waiting, waitedMs: 80, isOverloaded: false };
       const overload = new Overload({ monotonicMs: () => nowMs, log: LOG, turnShares });
       let refused = 0;
       for (let tick = 0; tick < forMs / TICK_MS; tick++) {

@@ -51,20 +51,28 @@ export function beginStream(
   return true;
 }
 
+/** An answer of plain ASCII, values and body, on a connection that stays open: the text that {@link sendWhole} sends. */
+export function wholeAnswer(status: number, headers: readonly ResponseHeaders[], body: string): string {
+  return `${headText(status, headers, `content-length: ${body.length}\r\n`)}\r\n${body}`;
+}
+
 function isOrdinary({ req, shouldKeepAlive }: ServerResponse): boolean {
   return shouldKeepAlive && req.httpVersionMinor === 1 && req.method !== "HEAD";
 }
 
 /** A head but for its last line; `null` if a header has a value that is not plain. */
 function headOf(status: number, headers: readonly ResponseHeaders[], length: string): string | null {
+  for (const group of headers) {
+    for (const name in group) if (NOT_PLAIN.test(group[name] ?? "")) return null;
+  }
+  return headText(status, headers, length);
+}
+
+function headText(status: number, headers: readonly ResponseHeaders[], length: string): string {
   // Node's own word for a status without a name, such as 529.
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n`;
   for (const group of headers) {
-    for (const name in group) {
-      const value = group[name] ?? "";
-      if (NOT_PLAIN.test(value)) return null;
-      head += `${name}: ${value}\r\n`;
-    }
+    for (const name in group) head += `${name}: ${group[name]}\r\n`;
   }
   return `${head}${length}Date: ${dateNow()}${KEEP_ALIVE}`;
 }

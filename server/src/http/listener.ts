@@ -5,7 +5,10 @@ import type { TlsPair } from "./tls-pair.ts";
 /** The handlers that a listener serves. */
 export interface Served {
   /** Everything under `/v1/` and `/dashboard/`; `null`: nothing is special there. */
-  readonly requests: RequestHandler | null;
+  readonly requests: Pick<
+    RequestHandler,
+    "handle" | "isOverloaded" | "refusesEarly" | "readableInTurn"
+  > | null;
   /** Everything else, as a web-standard handler. */
   readonly web: (request: Request, peer: string) => Promise<Response>;
   /** For requests that the listener itself refuses. */

@@ -57,15 +57,7 @@ export class NodeExchange implements Exchange {
   header(name: string): readonly string[] {
     // Not `headers`: of several Authorization headers it keeps the first and hides the rest. Nor `headersDistinct`, which makes
     // arrays of all of them.
-    const { rawHeaders } = this.#request;
-    let values = NO_VALUES;
-    for (let index = 0; index < rawHeaders.length; index += 2) {
-      const candidate = rawHeaders[index] ?? "";
-      if (candidate.length !== name.length || candidate.toLowerCase() !== name) continue;
-      const value = rawHeaders[index + 1] ?? "";
-      values = values.length === 0 ? [value] : [...values, value];
-    }
-    return values;
+    return valuesOf(this.#request.rawHeaders, name);
   }
 
   receive(body: IncomingBody): void {
@@ -129,6 +121,18 @@ export class NodeExchange implements Exchange {
 }
 
 const NO_VALUES: readonly string[] = [];
+
+/** Every value of a header, in order. `name` in lower case; `headers`: names and values in turns, as they were sent. */
+export function valuesOf(headers: readonly string[], name: string): readonly string[] {
+  let values = NO_VALUES;
+  for (let index = 0; index < headers.length; index += 2) {
+    const candidate = headers[index] ?? "";
+    if (candidate.length !== name.length || candidate.toLowerCase() !== name) continue;
+    const value = headers[index + 1] ?? "";
+    values = values.length === 0 ? [value] : [...values, value];
+  }
+  return values;
+}
 
 /**
  * Text in one piece with its frame (RFC 9112, section 7.1), and with the head where that has not gone out: Node itself hands a

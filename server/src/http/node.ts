@@ -13,6 +13,7 @@ import { Failure } from "../errors/failure.ts";
 import { READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { Acceptors, BACKLOG } from "./acceptors.ts";
 import { KEEP_ALIVE_MS } from "./answer-head.ts";
+import { EarlyRefusals } from "./early-refusals.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
@@ -26,7 +27,9 @@ const LINGER_MS = 10_000;
 
 /** Serves on `node:http`. Rejects with the system's error when the address can't be listened on. */
 export async function serveOnNode(served: Served, options: ListenerOptions): Promise<Listener> {
-  const route = routerOf(served);
+  const resting = new RestingConnections(() => served.requests?.readableInTurn() ?? Number.POSITIVE_INFINITY);
+  const early = served.requests === null ? null : new EarlyRefusals(served.requests, resting);
+  const route = routerOf(served, resting, () => early?.takeAdmitted() === true);
   let retiring = false;
   let closing = false;
   // One function for all of them, as it is called by the response.
@@ -48,6 +51,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   server.timeout = READER_TIMEOUT_MS;
   server.on("timeout", endUnread);
   const unused = unusedConnections(server);
+  early?.watch(server);
   server.on("checkContinue", (request, response) => handle(request, response, true));
   answerRefusals(server, served.newRequestId);
   const acceptors = new Acceptors(server, options.maxConnections);
@@ -63,12 +67,14 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     port: address.port,
     retire: () => {
       retiring = true;
+      early?.stop();
     },
     renew: async (pair) => {
       if (server instanceof SecureServer) server.setSecureContext(contextOf(pair));
     },
     close: (drainMs) => {
       closing = true;
+      early?.stop();
       const closed = close(server, acceptors, drainMs);
       // No client waits for an answer on these.
       for (const socket of unused) socket.destroy();
@@ -128,7 +134,7 @@ function endUnread(socket: Socket & { readonly _httpMessage?: ServerResponse | n
 }
 
 /** Hands each request to the part that answers it. */
-function routerOf(served: Served) {
+function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () => boolean) {
   const web = getRequestListener(
     (request, env) => {
       const incoming = "incoming" in env ? env.incoming : null;
@@ -136,8 +142,8 @@ function routerOf(served: Served) {
     },
     { overrideGlobalObjects: false },
   );
-  const resting = new RestingConnections((ms) => served.requests?.rested(ms));
   return (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
+    const isAdmitted = takeAdmitted();
     // Node drops the headers beyond its maximum, such as an address that a proxy has added at the end.
     if (request.rawHeaders.length >= 2 * MAX_HEADERS) {
       const message = `The request has ${MAX_HEADERS} headers or more. Send fewer.`;
@@ -154,7 +160,7 @@ function routerOf(served: Served) {
     const question = target.indexOf("?");
     const path = question === -1 ? target : target.slice(0, question);
     if (served.requests !== null && isApiPath(path, () => request.headers.accept)) {
-      void served.requests.handle(new NodeExchange(request, response, awaitsContinue, resting));
+      void served.requests.handle(new NodeExchange(request, response, awaitsContinue, resting), isAdmitted);
       return;
     }
     if (awaitsContinue) response.writeContinue();

@@ -1,7 +1,5 @@
 import type { IncomingMessage } from "node:http";
 
-/** How many connections are read again in a turn of the event loop: to refuse a request of each takes some milliseconds. */
-const READ_IN_TURN = 128;
 /** A long list is shortened when this many of its connections have been read again. */
 const SHORTENED_FROM = 4_096;
 
@@ -11,25 +9,20 @@ type ServerSocket = IncomingMessage["socket"] & {
   readonly parser?: { resume(): void } | null;
 };
 
-interface Resting {
-  readonly socket: ServerSocket;
-  readonly sinceMs: number;
-}
-
 /**
  * Connections that are not read for a while, so that others go first. They are read again in the order in which they came, some in
  * each turn of the event loop. If they were read on, clients that send again as soon as they are refused would fill each turn: a turn
  * of thousands of requests keeps all their objects alive, and everybody waits for its end.
  */
 export class RestingConnections {
-  readonly #rested: (ms: number) => void;
-  #resting: Resting[] = [];
+  readonly #readableInTurn: () => number;
+  #resting: ServerSocket[] = [];
   /** How many of the list have been read again. */
   #done = 0;
 
-  /** Calls `rested` in each turn with how long the first of its connections has rested. */
-  constructor(rested: (ms: number) => void) {
-    this.#rested = rested;
+  /** `readableInTurn` tells in each turn of the event loop how many connections may be read again. */
+  constructor(readableInTurn: () => number) {
+    this.#readableInTurn = readableInTurn;
   }
 
   /** Reads no further request of a connection until it is its turn. The request that has arrived may be answered meanwhile. */
@@ -38,15 +31,12 @@ export class RestingConnections {
     if (socket._paused === true) return;
     socket._paused = true;
     socket.pause();
-    if (this.#resting.push({ socket, sinceMs: performance.now() }) === 1)
-      setImmediate(() => this.#readAgain());
+    if (this.#resting.push(socket) === 1) setImmediate(() => this.#readAgain());
   }
 
   #readAgain(): void {
-    const next = this.#resting.slice(this.#done, this.#done + READ_IN_TURN);
-    const [first] = next;
-    if (first !== undefined) this.#rested(performance.now() - first.sinceMs);
-    for (const { socket } of next) {
+    const next = this.#resting.slice(this.#done, this.#done + this.#readableInTurn());
+    for (const socket of next) {
       socket._paused = false;
       socket.parser?.resume();
       socket.resume();

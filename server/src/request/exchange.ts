@@ -5,21 +5,28 @@ import type { ResponseHeaders } from "../operations/operation.ts";
  * One request and its answer, as the request lifecycle sees them: implemented on `node:http` and on web-standard
  * `Request`/`Response`. Exactly one of `respond` and `stream` is called, once.
  */
-export interface Exchange {
-  readonly method: string;
-  /** Without the query, as sent (percent-encoding kept). */
-  readonly path: string;
+export interface Exchange extends RefusableExchange {
   readonly query: URLSearchParams;
-  /** Every value of a header, in order; none when absent. `name` in lower case. */
-  header(name: string): readonly string[];
-  /** Address of the socket's other end. */
-  readonly peer: string;
   /** Whether the client has disconnected before the answer was complete. Known once {@link onClientGone} was called. */
   readonly isClientGone: boolean;
   /** Sets the only listener for that. It is not an AbortSignal, because creating one for each request is expensive. */
   onClientGone(listener: () => void): void;
   /** Passes the received bytes to `body` until it ends or the connection breaks. Called at most once. The body is not read otherwise. */
   receive(body: IncomingBody): void;
+  respond(status: number, headers: readonly ResponseHeaders[], body: string | Uint8Array): void;
+  /** Sends the head now; the body follows through the sink. */
+  stream(status: number, headers: readonly ResponseHeaders[]): BodySink;
+}
+
+/** What is needed of a request to refuse it before anything is done for it. */
+export interface RefusableExchange {
+  readonly method: string;
+  /** Without the query, as sent (percent-encoding kept). */
+  readonly path: string;
+  /** Every value of a header, in order; none when absent. `name` in lower case. */
+  header(name: string): readonly string[];
+  /** Address of the socket's other end. */
+  readonly peer: string;
   /**
    * Lets other connections go first: no further request of this one is read before it is its turn again. Returns what to wait
    * for before this request is answered; `null`: nothing.
@@ -31,9 +38,7 @@ export interface Exchange {
    */
   readonly costOfAnswering: number;
   /** The headers are in several objects, because to make one of them takes as long as to write them. No name is in two of them. */
-  respond(status: number, headers: readonly ResponseHeaders[], body: string | Uint8Array): void;
-  /** Sends the head now; the body follows through the sink. */
-  stream(status: number, headers: readonly ResponseHeaders[]): BodySink;
+  respond(status: number, headers: readonly ResponseHeaders[], body: string): void;
 }
 
 /** A client that reads nothing for this long counts as disconnected: what is held for it is released. */

@@ -42,6 +42,11 @@ const MAX_SHARE = 1.5;
  * the others soon.
  */
 const MAX_REFUSING_SHARE = 0.25;
+/** What a refusal takes before anything was measured, and the weight of earlier refusals in the average. */
+const FIRST_REFUSAL_MS = 0.1;
+const REFUSAL_WEIGHT = 0.95;
+/** How many refusals a turn of the event loop may have where nothing else waits: some milliseconds. */
+const MAX_REFUSALS_IN_TURN = 128;
 /** What is not used of the admissible requests of this time is lost. */
 const BURST_MS = 50;
 /** Over which time the accounts' requests are counted, and how much of what is admissible then their shares may take in advance. */
@@ -61,8 +66,8 @@ export interface OverloadOptions {
   /** A clock that only goes forward. */
   readonly monotonicMs: () => number;
   readonly log: Logger;
-  /** The requests that wait for a later turn. */
-  readonly turnShares: { readonly waiting: number; readonly waitedMs: number };
+  /** The requests that wait for a later turn. They learn whether the process is overloaded. */
+  readonly turnShares: { readonly waiting: number; readonly waitedMs: number; isOverloaded: boolean };
 }
 
 /**
@@ -79,8 +84,6 @@ export class Overload {
   /** When the first of a series of long turns began; `null` after a short one. */
   #longSinceMs: number | null = null;
   #requestsInTurn = 0;
-  /** The longest time since the last tick that a connection was not read so that others could go first. */
-  #restedMs = 0;
   /** Until when the process counts as overloaded. */
   #overloadedUntilMs: number | null = null;
   /** Requests served since the last measurement, the highest rate and the last one: requests served a millisecond. */
@@ -88,8 +91,12 @@ export class Overload {
   #measuredMs: number;
   #bestPerMs = 0;
   #lastPerMs = 0;
-  /** How long refusals have taken since the last tick. */
+  /** How long refusals have taken since the last tick, and how long one takes on average. */
   #refusingMs = 0;
+  #refusalMs = FIRST_REFUSAL_MS;
+  /** How long refusals may take at the moment, below 0 if others than those of {@link refusalsInTurn} took longer. */
+  #refusableMs = 0;
+  #refusableSinceMs = 0;
   /** Under overload: the rate of admission, and how many requests may be admitted now. */
   #admittedPerMs = 0;
   #admissible = 0;
@@ -132,14 +139,18 @@ export class Overload {
     const isLong = isTurnLong || (waitedMs > LONG_TURN_MS && waiting >= MIN_REQUESTS_IN_TURN);
     this.#longSinceMs = isLong ? (this.#longSinceMs ?? this.#dueMs) : null;
     this.#measure(nowMs);
-    this.#adapt(Math.max(lateMs, this.#restedMs, waitedMs), lateMs + TICK_MS);
+    this.#adapt(lateMs, lateMs + TICK_MS);
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTurn = 0;
-    this.#restedMs = 0;
     this.#refusingMs = 0;
     const longEnoughMs = isTurnLong ? LONG_TURNS_MS : LONG_BACKLOG_MS;
     if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > longEnoughMs) this.#begin(nowMs);
     else if (this.#overloadedUntilMs !== null && nowMs > this.#overloadedUntilMs) this.#end();
+  }
+
+  /** Whether requests may have to be refused. */
+  get isOverloaded(): boolean {
+    return this.#overloadedUntilMs !== null || this.#averageMs > MAX_AVERAGE_DELAY_MS;
   }
 
   /** The average delay of the event loop. */
@@ -176,7 +187,8 @@ export class Overload {
     this.#countedMs = nowMs;
     const unused = this.#unusedShare(accountOf(), nowMs);
     const inAdvance = SHARED_MS * this.#admittedPerMs * unused;
-    if (this.#admissible + inAdvance >= 1 && (!isTooLate || unused > 0)) {
+    const isAdmissible = this.#admissible >= 1 && !this.#isBehind && !isTooLate;
+    if (isAdmissible || (unused > 0 && this.#admissible + inAdvance >= 1)) {
       this.#admissible--;
       return null;
     }
@@ -205,15 +217,30 @@ export class Overload {
     return Math.max(0, 1 - count / this.#share);
   }
 
-  /** Counts how long a connection was not read so that others could go first: its client has waited as in a long turn. */
-  rested(ms: number): void {
-    this.#restedMs = Math.max(this.#restedMs, ms);
+  /** Whether so many admitted requests wait for their turn that one more would wait long. */
+  get #isBehind(): boolean {
+    return this.#turnShares.waiting > Math.max(MIN_REQUESTS_IN_TURN, LONG_TURN_MS * this.#bestPerMs);
+  }
+
+  /**
+   * How many of the clients that were refused may send their next request in this turn of the event loop: so many that refusals take no
+   * more than their share of the time while admitted requests wait.
+   */
+  refusalsInTurn(): number {
+    const nowMs = this.#monotonicMs();
+    const moreMs = (nowMs - this.#refusableSinceMs) * MAX_REFUSING_SHARE;
+    this.#refusableMs = Math.min(this.#refusableMs + moreMs, BURST_MS * MAX_REFUSING_SHARE);
+    this.#refusableSinceMs = nowMs;
+    if (this.#turnShares.waiting === 0) return MAX_REFUSALS_IN_TURN;
+    return Math.min(Math.max(1, Math.floor(this.#refusableMs / this.#refusalMs)), MAX_REFUSALS_IN_TURN);
   }
 
   /** Counts a request that was refused with the failure of {@link arrived}, and how long that took in all. */
   refused(ms: number): void {
     this.#shed++;
     this.#refusingMs += ms;
+    this.#refusableMs = Math.max(this.#refusableMs - ms, -BURST_MS * MAX_REFUSING_SHARE);
+    this.#refusalMs = this.#refusalMs * REFUSAL_WEIGHT + ms * (1 - REFUSAL_WEIGHT);
   }
 
   /** Counts a request that the process has done its part for: it waits for a model, or has ended. */
@@ -262,6 +289,7 @@ export class Overload {
       this.#arrivedBefore = new Map();
       this.#sharedMs = nowMs;
       this.#share = Math.max(1, FIRST_SHARE * SHARED_MS * this.#bestPerMs);
+      this.#turnShares.isOverloaded = true;
       this.#log.warn("more requests come than this process can serve: some are refused");
     }
     this.#overloadedUntilMs = nowMs + RECOVERY_MS;
@@ -269,6 +297,7 @@ export class Overload {
 
   #end(): void {
     this.#overloadedUntilMs = null;
+    this.#turnShares.isOverloaded = false;
     this.#log.info({ refused: this.#shed - this.#shedBefore }, "requests are not refused any more");
   }
 }

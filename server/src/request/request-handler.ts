@@ -3,7 +3,7 @@ import type { AccountId } from "../contract/account.ts";
 import { requestIdOf } from "../contract/entry.ts";
 import type { Failure } from "../errors/failure.ts";
 import { clientAddress } from "../networks/client-address.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, RefusableExchange } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
 import { type ErrorAnswer, errorAnswerOf, isMessagesClient, shownKeyOf } from "./messages-client.ts";
 import { checkBody } from "./receive-body.ts";
@@ -33,9 +33,9 @@ export class RequestHandler {
     return this.#services.operations.names;
   }
 
-  /** Counts how long a connection was not read so that others could go first. */
-  rested(ms: number): void {
-    this.#services.overload.rested(ms);
+  /** How many connections that rest may be read again in this turn of the event loop. */
+  readableInTurn(): number {
+    return this.#services.overload.refusalsInTurn();
   }
 
   /** Requests that are being answered. */
@@ -43,16 +43,32 @@ export class RequestHandler {
     return this.#requests.size;
   }
 
-  /** Answers one request. Never rejects. */
-  async handle(exchange: Exchange): Promise<void> {
-    const { newId, monotonicMs, trustedProxies, overload, operations } = this.#services;
-    const overloaded = overload.arrived(() => this.#accountIfKnown(exchange));
+  /** Whether requests may have to be refused because there are too many. */
+  get isOverloaded(): boolean {
+    return this.#services.overload.isOverloaded;
+  }
+
+  /**
+   * Refuses a request of which only the head was read, if there are too many. Returns whether it was refused; otherwise
+   * {@link handle} answers it, as one that is admitted.
+   */
+  refusesEarly(exchange: RefusableExchange): boolean {
+    const overloaded = this.#arrived(exchange);
+    if (overloaded === null) return false;
+    exchange.letOthersGoFirst();
+    this.#refuse(exchange, overloaded);
+    return true;
+  }
+
+  /** Answers one request. `isAdmitted`: {@link refusesEarly} has not refused it. Never rejects. */
+  async handle(exchange: Exchange, isAdmitted = false): Promise<void> {
+    const { newId, monotonicMs, trustedProxies, overload } = this.#services;
+    const overloaded = isAdmitted ? null : this.#arrived(exchange);
     if (overloaded !== null || overload.isTurnLong) {
       const turn = exchange.letOthersGoFirst();
       if (turn !== null) await turn;
     }
-    // A key can be revoked whatever the load.
-    if (overloaded !== null && !operations.isManagement(exchange)) return this.#refuse(exchange, overloaded);
+    if (overloaded !== null) return this.#refuse(exchange, overloaded);
     const request = new RequestContext(exchange, newId(), monotonicMs(), trustedProxies);
     this.#requests.add(request);
     await handleRequest(request, this.#services);
@@ -63,13 +79,21 @@ export class RequestHandler {
     if (this.#requests.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
+  /** Counts a request. Returns the failure to refuse it with if there are too many; `null` to serve it. */
+  #arrived(exchange: RefusableExchange): Failure | null {
+    const { overload, operations } = this.#services;
+    const overloaded = overload.arrived(() => this.#accountIfKnown(exchange));
+    // A key can be revoked whatever the load.
+    return overloaded !== null && operations.isManagement(exchange) ? null : overloaded;
+  }
+
   /** The account of the request's key, if it was read lately. Whether the key may be used is not decided. */
-  #accountIfKnown(exchange: Exchange): AccountId | null {
+  #accountIfKnown(exchange: RefusableExchange): AccountId | null {
     return this.#services.access.accountIfKnown(shownKeyOf(exchange));
   }
 
   /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */
-  #refuse(exchange: Exchange, failure: Failure): void {
+  #refuse(exchange: RefusableExchange, failure: Failure): void {
     const { newId, monotonicMs, overload } = this.#services;
     const beganMs = monotonicMs();
     const requestId = requestIdOf(newId());
@@ -91,7 +115,7 @@ export class RequestHandler {
   }
 
   /** The answer to a refused request. That of most clients is made once, as nothing in it is the request's. */
-  #refusalOf(exchange: Exchange, failure: Failure, requestId: string): ErrorAnswer {
+  #refusalOf(exchange: RefusableExchange, failure: Failure, requestId: string): ErrorAnswer {
     if (isMessagesClient(exchange)) return errorAnswerOf(exchange, failure, requestId);
     if (this.#refusal?.failure !== failure)
       this.#refusal = { failure, answer: errorAnswerOf(exchange, failure, requestId) };
