@@ -60,7 +60,12 @@ printOpenLoop();
 printOverload();
 for (const [name, reason] of absent) console.log(`could not be had: ${name}: ${reason}`);
 if (process.env.OUT !== undefined) {
-  const raw = measured.map(({ name, saturated, openLoop }) => ({ name, saturated, openLoop }));
+  const raw = measured.map(({ name, saturated, openLoop, overloaded }) => ({
+    name,
+    saturated,
+    openLoop,
+    overloaded,
+  }));
   await writeFile(process.env.OUT, `${JSON.stringify({ raw, absent: [...absent] }, null, 1)}\n`);
 }
 

@@ -22,7 +22,7 @@ class Process {
   readonly #overload = new Overload({
     monotonicMs: () => this.nowMs,
     log: LOG,
-    turnShares: { waiting: 0, waitedMs: 0, isOverloaded: false },
+    turnShares: { waiting: 0, waitedMs: 0, waitingOf: () => 0, isOverloaded: false },
   });
   #dueMs = TICK_MS;
   cost: typeof COST;
@@ -35,7 +35,7 @@ class Process {
   turn(accounts: readonly (AccountId | null)[]): void {
     const beganMs = this.nowMs;
     for (const account of accounts) {
-      const isServed = this.#overload.arrived(() => account) === null;
+      const isServed = this.#overload.arrived(() => account, false) === null;
       this.nowMs += isServed ? this.cost.servedMs : this.cost.refusedMs;
       if (isServed) {
         this.#overload.served();
@@ -101,7 +101,9 @@ class Crowded {
   /** How long clients waited: those that were served, and those that were refused. */
   readonly servedMs: number[] = [];
   readonly refusedMs: number[] = [];
-  readonly #cost: typeof COST;
+  /** Requests of another account that were refused. It sends one in each tick, and that costs nothing. */
+  refusedOfOther = 0;
+  cost: typeof COST;
   readonly #endsOfTurn: (() => void)[] = [];
   readonly #shares = new TurnShares(
     () => this.nowMs,
@@ -120,7 +122,7 @@ class Crowded {
   #requestsDue = 0;
 
   constructor(cost: typeof COST, clients: number) {
-    this.#cost = cost;
+    this.cost = cost;
     this.#idle = clients;
   }
 
@@ -129,6 +131,8 @@ class Crowded {
     this.refused = 0;
     this.servedMs.length = 0;
     this.refusedMs.length = 0;
+    // What clients were late with is given up.
+    this.#requestsDue = 0;
     const endMs = this.nowMs + seconds * 1_000;
     for (let lastMs = this.nowMs; this.nowMs < endMs; ) {
       this.#requestsDue += ((this.nowMs - lastMs) / 1_000) * perSecond;
@@ -137,6 +141,12 @@ class Crowded {
       lastMs = beganMs;
       if (this.nowMs === beganMs) this.nowMs += 0.5;
     }
+  }
+
+  /** All clients but some go. */
+  leave(clients: number): void {
+    this.#idle = clients;
+    this.#resting.length = 0;
   }
 
   /** `sentMs`: when the requests that are read now were sent, on average. */
@@ -152,28 +162,29 @@ class Crowded {
     this.#requestsDue -= sent;
     this.#idle -= sent;
     for (let request = 0; request < sent; request++) await this.#arrive(sentMs);
-    for (const sinceMs of this.#resting.splice(0, this.#overload.refusalsInTurn())) {
+    for (const sinceMs of this.#resting.splice(0, this.#overload.readableInTurn())) {
       if (sinceMs === null) this.#idle++;
       else await this.#arrive(sinceMs);
     }
     for (const end of this.#endsOfTurn.splice(0)) end();
     await Promise.resolve();
     if (this.nowMs < this.#dueMs) return;
+    if (this.#overload.arrived(() => OTHER, false) !== null) this.refusedOfOther++;
     this.#overload.tick();
     this.#dueMs = this.nowMs + TICK_MS;
   }
 
   async #arrive(sinceMs: number): Promise<void> {
-    if (this.#overload.arrived(() => ACCOUNT) !== null) {
-      this.nowMs += this.#cost.refusedMs;
-      this.#overload.refused(this.#cost.refusedMs);
+    if (this.#overload.arrived(() => ACCOUNT, true) !== null) {
+      this.nowMs += this.cost.refusedMs;
+      this.#overload.refused(this.cost.refusedMs);
       this.refused++;
       this.refusedMs.push(this.nowMs - sinceMs);
       this.#resting.push(null);
       return;
     }
     const serve = () => {
-      this.nowMs += this.#cost.servedMs;
+      this.nowMs += this.cost.servedMs;
       this.#overload.served();
       this.served++;
       this.servedMs.push(this.nowMs - sinceMs);
@@ -190,6 +201,7 @@ function p99(values: readonly number[]): number {
 }
 
 const ACCOUNT = "account" as AccountId;
+const OTHER = "other" as AccountId;
 const accountsOf = (count: number) => Array<AccountId>(count).fill(ACCOUNT);
 
 describe("a process under more load than it can serve", () => {
@@ -256,6 +268,46 @@ describe("a process under more load than it can serve", () => {
       expect(process.served / (20 * CAPACITY)).toBeGreaterThan(0.85 * servable);
       expect(p99(process.servedMs)).toBeLessThan(250);
       expect(p99(process.refusedMs)).toBeLessThan(100);
+      expect(process.refusedOfOther).toBe(0);
+    });
+  }
+
+  it("answers soon again when less comes, though all connections have been refused", async () => {
+    const process = new Crowded({ servedMs: 0.5, refusedMs: 0.1 }, 500);
+    await process.load(20 * CAPACITY, 10);
+    await process.load(0.9 * CAPACITY, 2);
+    await process.load(0.9 * CAPACITY, 10);
+    expect(p99(process.servedMs)).toBeLessThan(50);
+    expect(process.refused).toBe(0);
+  });
+
+  for (const times of [1.1, 1.3, 2]) {
+    it(`answers soon what it admits of ${times} times what it can serve, where requests take longer than those that it knows`, async () => {
+      const process = new Crowded({ servedMs: 0.25, refusedMs: 0.03 }, 4_000);
+      await process.load(1.9 * CAPACITY, 3);
+      process.cost = { servedMs: 0.5, refusedMs: 0.05 };
+      await process.load(times * CAPACITY, 8);
+      await process.load(times * CAPACITY, 10);
+      expect(p99(process.servedMs)).toBeLessThan(250);
+      expect(p99(process.refusedMs)).toBeLessThan(100);
+      expect(process.refusedOfOther).toBe(0);
+      expect(process.served / (10 * CAPACITY)).toBeGreaterThan(0.8);
+    });
+  }
+
+  for (const clients of [20, 64, 150]) {
+    it(`refuses nothing of ${clients} clients that each wait for their answer, a second after an overload with slower requests`, async () => {
+      // What it knows of its best is then half of what it can.
+      const process = new Crowded({ servedMs: 0.5, refusedMs: 0.05 }, 4_000);
+      await process.load(2 * CAPACITY, 10);
+      process.cost = { servedMs: 0.2, refusedMs: 0.02 };
+      // What it has admitted is answered, but it has not recovered yet.
+      await process.load(0, 0.5);
+      process.leave(clients);
+      await process.load(100 * CAPACITY, 1);
+      await process.load(100 * CAPACITY, 5);
+      expect(process.refused).toBe(0);
+      expect(process.served).toBeGreaterThan((0.9 * 5_000) / 0.2);
     });
   }
 
@@ -265,6 +317,7 @@ describe("a process under more load than it can serve", () => {
     await process.load(20 * CAPACITY, 20);
     expect(process.served / (20 * CAPACITY)).toBeGreaterThan(0.7);
     expect(p99(process.servedMs)).toBeLessThan(2_500);
+    expect(process.refusedOfOther).toBe(0);
   });
 
   it("admits less within seconds where requests take longer than those that it knows", () => {
@@ -324,20 +377,28 @@ describe("a process under more load than it can serve", () => {
     expect(process.refused).toBe(0);
   });
 
-  for (const [waiting, forMs, refuses] of [
-    [300, 1_000, true],
-    [300, 400, false],
-    [150, 1_000, false],
+  for (const [waiting, changes, forMs, refuses] of [
+    [300, 0, 1_000, true],
+    [300, 0, 400, false],
+    [300, 5, 400, true],
+    [400, -5, 400, false],
+    [150, 0, 1_000, false],
   ] as const) {
-    it(`refuses ${refuses ? "some" : "nothing"} where ${waiting} requests wait for a later turn for ${forMs} ms, though turns are short`, () => {
+    it(`refuses ${refuses ? "some" : "nothing"} where ${waiting} requests wait for a later turn, and ${changes} more after each tick, for ${forMs} ms, though turns are short`, () => {
       let nowMs = 0;
-      const turnShares = { waiting, waitedMs: 80, isOverloaded: false };
+      const turnShares = {
+        waiting: waiting as number,
+        waitedMs: 80,
+        waitingOf: () => waiting as number,
+        isOverloaded: false,
+      };
       const overload = new Overload({ monotonicMs: () => nowMs, log: LOG, turnShares });
       let refused = 0;
       for (let tick = 0; tick < forMs / TICK_MS; tick++) {
         nowMs += TICK_MS;
+        turnShares.waiting += changes;
         for (let request = 0; request < 20; request++) {
-          if (overload.arrived(() => ACCOUNT) === null) overload.served();
+          if (overload.arrived(() => ACCOUNT, true) === null) overload.served();
           else refused++;
         }
         overload.tick();
@@ -347,8 +408,6 @@ describe("a process under more load than it can serve", () => {
   }
 
   describe("that one account sends", () => {
-    const other = "other" as AccountId;
-
     for (const who of [ACCOUNT, null]) {
       it(`refuses nothing of an account that sends little, beside ${who === null ? "strangers" : "another account"}`, () => {
         const process = new Process();
@@ -357,11 +416,11 @@ describe("a process under more load than it can serve", () => {
         process.loads(
           [
             { account: who, perSecond: 3 * CAPACITY },
-            { account: other, perSecond: 0.05 * CAPACITY },
+            { account: OTHER, perSecond: 0.05 * CAPACITY },
           ],
           30,
         );
-        expect(process.refusedOf.get(other) ?? 0).toBe(0);
+        expect(process.refusedOf.get(OTHER) ?? 0).toBe(0);
         expect(process.refusedOf.get(who)).toBeGreaterThan(0);
         expect(process.served / (30 * CAPACITY)).toBeGreaterThan(0.7);
       });

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import type { RefusableExchange } from "../request/exchange.ts";
 import type { RequestHandler } from "../request/request-handler.ts";
-import { wholeAnswer } from "./answer-head.ts";
+import { KEEP_ALIVE_MS, wholeAnswer } from "./answer-head.ts";
 import { valuesOf } from "./node-exchange.ts";
 import type { RestingConnections } from "./resting-connections.ts";
 
@@ -42,7 +42,7 @@ const REFUSALS = Symbol("early refusals");
 const ON_HEAD = 2;
 const POST = 3;
 const READ_BODY = 0;
-/** The body of an early refusal is dropped as it comes. A longer one has a time limit of its own. */
+/** The body of an early refusal is dropped as it comes. For a longer one the connection is closed if it takes too long. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /** Node's own callback. All its parsers have the same, and it makes them for any server and client of the process. */
@@ -99,7 +99,7 @@ export class EarlyRefusals {
   /** Returns whether the request was refused. */
   refuses(socket: ServerSocket, target: string, headers: readonly string[]): boolean {
     if (this.#isStopped || !this.#requests.isOverloaded) return false;
-    if (!target.startsWith("/v1/") || !isOrdinary(socket, headers)) return false;
+    if (!target.startsWith("/v1/") || !isSimple(socket, headers)) return false;
     const isRefused = this.#requests.refusesEarly(new EarlyExchange(socket, target, headers, this.#resting));
     this.#isAdmitted = !isRefused;
     return isRefused;
@@ -130,7 +130,7 @@ const onHead: OnHead = function (major, minor, headers, method, target, status, 
   );
 };
 
-function isOrdinary(socket: ServerSocket, headers: readonly string[]): boolean {
+function isSimple(socket: ServerSocket, headers: readonly string[]): boolean {
   if (socket._httpMessage != null || socket.writableLength > 0) return false;
   const [length, ...others] = valuesOf(headers, "content-length");
   if (length === undefined || others.length > 0 || !(Number(length) <= MAX_BODY_BYTES)) return false;
@@ -169,6 +169,9 @@ class EarlyExchange implements RefusableExchange {
   }
 
   respond(status: number, headers: readonly ResponseHeaders[], body: string): void {
-    this.#socket.write(wholeAnswer(status, headers, body), "latin1");
+    const socket = this.#socket;
+    socket.write(wholeAnswer(status, headers, body), "latin1");
+    // As long as the answer says. Node does this after the answers that it sends.
+    if ((socket.timeout ?? 0) < KEEP_ALIVE_MS) socket.setTimeout(KEEP_ALIVE_MS);
   }
 }

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
+import type { TurnShares } from "./turn-shares.ts";
 
 const TICK_MS = 20;
 /**
@@ -14,6 +15,8 @@ const AVERAGE_WEIGHT = 0.93;
 const LONG_TURNS_MS = 150;
 /** It is so, too, when for this time so many requests waited for a later turn, the first of them for so long: longer than a burst takes. */
 const LONG_BACKLOG_MS = 500;
+/** Or for this time if more of them wait at its end than at its beginning: of a burst, fewer and fewer do. */
+const GROWING_BACKLOG_MS = 200;
 const LONG_TURN_MS = 50;
 /** Fewer requests at once are served, however long a turn takes. */
 const MIN_REQUESTS_IN_TURN = 200;
@@ -24,7 +27,7 @@ const MIN_BEST_PER_MS = 0.2;
 /** A rate that was measured some time ago counts up to so many times the present one: requests may take longer now than those did. */
 const MAX_TIMES_PRESENT = 2;
 /**
- * By what the rate of admission is multiplied in each {@link TICK_MS}: where clients do not wait long; where they do, and refusals take
+ * By what the rate of admission is multiplied in each {@link TICK_MS}: where turns are short; where they are long, and refusals take
  * more than their share of the time; and where serving takes it.
  */
 const CHANGE = { short: 1.01, refusing: 1.05, serving: 0.95 };
@@ -45,8 +48,8 @@ const MAX_REFUSING_SHARE = 0.25;
 /** What a refusal takes before anything was measured, and the weight of earlier refusals in the average. */
 const FIRST_REFUSAL_MS = 0.1;
 const REFUSAL_WEIGHT = 0.95;
-/** How many refusals a turn of the event loop may have where nothing else waits: some milliseconds. */
-const MAX_REFUSALS_IN_TURN = 128;
+/** How many refused connections are read again in a turn of the event loop at most: to refuse as many takes some milliseconds. */
+const MAX_READ_IN_TURN = 128;
 /** What is not used of the admissible requests of this time is lost. */
 const BURST_MS = 50;
 /** Over which time the accounts' requests are counted, and how much of what is admissible then their shares may take in advance. */
@@ -67,7 +70,7 @@ export interface OverloadOptions {
   readonly monotonicMs: () => number;
   readonly log: Logger;
   /** The requests that wait for a later turn. They learn whether the process is overloaded. */
-  readonly turnShares: { readonly waiting: number; readonly waitedMs: number; isOverloaded: boolean };
+  readonly turnShares: Pick<TurnShares, "waiting" | "waitedMs" | "waitingOf" | "isOverloaded">;
 }
 
 /**
@@ -83,7 +86,11 @@ export class Overload {
   #averageMs = 0;
   /** When the first of a series of long turns began; `null` after a short one. */
   #longSinceMs: number | null = null;
+  /** How many requests waited at its end. */
+  #waitingSince = 0;
   #requestsInTurn = 0;
+  /** How many requests were admitted since the last tick. Counted under overload only. */
+  #admittedInTurn = 0;
   /** Until when the process counts as overloaded. */
   #overloadedUntilMs: number | null = null;
   /** Requests served since the last measurement, the highest rate and the last one: requests served a millisecond. */
@@ -94,7 +101,7 @@ export class Overload {
   /** How long refusals have taken since the last tick, and how long one takes on average. */
   #refusingMs = 0;
   #refusalMs = FIRST_REFUSAL_MS;
-  /** How long refusals may take at the moment, below 0 if others than those of {@link refusalsInTurn} took longer. */
+  /** How long refusals may take at the moment, below 0 if others than those of {@link readableInTurn} took longer. */
   #refusableMs = 0;
   #refusableSinceMs = 0;
   /** Under overload: the rate of admission, and how many requests may be admitted now. */
@@ -137,13 +144,19 @@ export class Overload {
     const { waiting, waitedMs } = this.#turnShares;
     const isTurnLong = lateMs > LONG_TURN_MS && this.#requestsInTurn >= MIN_REQUESTS_IN_TURN;
     const isLong = isTurnLong || (waitedMs > LONG_TURN_MS && waiting >= MIN_REQUESTS_IN_TURN);
-    this.#longSinceMs = isLong ? (this.#longSinceMs ?? this.#dueMs) : null;
+    if (!isLong) this.#longSinceMs = null;
+    else if (this.#longSinceMs === null) {
+      this.#longSinceMs = this.#dueMs;
+      this.#waitingSince = waiting;
+    }
     this.#measure(nowMs);
     this.#adapt(lateMs, lateMs + TICK_MS);
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTurn = 0;
+    this.#admittedInTurn = 0;
     this.#refusingMs = 0;
-    const longEnoughMs = isTurnLong ? LONG_TURNS_MS : LONG_BACKLOG_MS;
+    const backlogMs = waiting > this.#waitingSince ? GROWING_BACKLOG_MS : LONG_BACKLOG_MS;
+    const longEnoughMs = isTurnLong ? LONG_TURNS_MS : backlogMs;
     if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > longEnoughMs) this.#begin(nowMs);
     else if (this.#overloadedUntilMs !== null && nowMs > this.#overloadedUntilMs) this.#end();
   }
@@ -175,9 +188,10 @@ export class Overload {
   /**
    * Counts a request that has arrived. Returns the failure to refuse it with, unless it must be served; `null` to serve it.
    * `accountOf` finds the account of its key if that is known without a wait, and is called under overload only: requests of accounts
-   * that send less than their share of what can be served are served first, however many the others send.
+   * that send less than their share of what can be served are served first, however many the others send. `sharesTurns`: once
+   * admitted it waits for its turn if there is much to do.
    */
-  arrived(accountOf: () => AccountId | null): Failure | null {
+  arrived(accountOf: () => AccountId | null, sharesTurns: boolean): Failure | null {
     this.#requestsInTurn++;
     const isTooLate = this.#averageMs > MAX_AVERAGE_DELAY_MS;
     if (this.#overloadedUntilMs === null) return isTooLate ? FAILURE : null;
@@ -185,11 +199,18 @@ export class Overload {
     const more = (nowMs - this.#countedMs) * this.#admittedPerMs;
     this.#admissible = Math.min(this.#admissible + more, 1 + BURST_MS * this.#admittedPerMs);
     this.#countedMs = nowMs;
-    const unused = this.#unusedShare(accountOf(), nowMs);
+    const account = accountOf();
+    const unusedShare = this.#unusedShare(account, nowMs);
+    const unused = this.#hasManyWaiting(account) ? 0 : unusedShare;
     const inAdvance = SHARED_MS * this.#admittedPerMs * unused;
     const isAdmissible = this.#admissible >= 1 && !this.#isBehind && !isTooLate;
     if (isAdmissible || (unused > 0 && this.#admissible + inAdvance >= 1)) {
       this.#admissible--;
+      this.#admittedInTurn++;
+      return null;
+    }
+    if (sharesTurns && this.#hasTime) {
+      this.#admittedInTurn++;
       return null;
     }
     this.#overloadedUntilMs = nowMs + RECOVERY_MS;
@@ -217,22 +238,45 @@ export class Overload {
     return Math.max(0, 1 - count / this.#share);
   }
 
+  /**
+   * Whether so little comes that requests which share turns are admitted at any rate. What can be served has to be learnt again when
+   * requests take less time than before, or the clients of an overload have gone.
+   */
+  get #hasTime(): boolean {
+    if (this.#isBehind || this.#averageMs > LONG_TURN_MS || this.isTurnLong) return false;
+    return this.#admittedInTurn < MIN_REQUESTS_IN_TURN;
+  }
+
   /** Whether so many admitted requests wait for their turn that one more would wait long. */
   get #isBehind(): boolean {
-    return this.#turnShares.waiting > Math.max(MIN_REQUESTS_IN_TURN, LONG_TURN_MS * this.#bestPerMs);
+    return this.#turnShares.waiting > this.#mostWaiting;
+  }
+
+  /** Whether too many admitted requests wait, and more than its part of them are the account's own. */
+  #hasManyWaiting(account: AccountId | null): boolean {
+    if (account === null || !this.#isBehind) return false;
+    return this.#turnShares.waitingOf(account) > this.#mostWaiting / (1 + this.#arrived.size);
+  }
+
+  /** How many admitted requests may wait for their turn. */
+  get #mostWaiting(): number {
+    return Math.max(MIN_REQUESTS_IN_TURN, Math.floor(LONG_TURN_MS * this.#bestPerMs));
   }
 
   /**
-   * How many of the clients that were refused may send their next request in this turn of the event loop: so many that refusals take no
-   * more than their share of the time while admitted requests wait.
+   * How many of the clients that were refused may send their next request in this turn of the event loop: as many as are admitted, and
+   * so many more that refusals take no more than their share of the time while admitted requests wait.
    */
-  refusalsInTurn(): number {
+  readableInTurn(): number {
     const nowMs = this.#monotonicMs();
     const moreMs = (nowMs - this.#refusableSinceMs) * MAX_REFUSING_SHARE;
     this.#refusableMs = Math.min(this.#refusableMs + moreMs, BURST_MS * MAX_REFUSING_SHARE);
     this.#refusableSinceMs = nowMs;
-    if (this.#turnShares.waiting === 0) return MAX_REFUSALS_IN_TURN;
-    return Math.min(Math.max(1, Math.floor(this.#refusableMs / this.#refusalMs)), MAX_REFUSALS_IN_TURN);
+    const { waiting } = this.#turnShares;
+    if (waiting === 0) return MAX_READ_IN_TURN;
+    const admissible = Math.max(0, this.#mostWaiting - waiting);
+    const refusable = Math.max(1, Math.floor(this.#refusableMs / this.#refusalMs));
+    return Math.min(admissible + refusable, MAX_READ_IN_TURN);
   }
 
   /** Counts a request that was refused with the failure of {@link arrived}, and how long that took in all. */
@@ -259,15 +303,14 @@ export class Overload {
   }
 
   /**
-   * Admits more requests where clients don't wait long for their turn, or where refusals take more than their share of the time, and
-   * fewer otherwise. `passedMs`: since the last tick.
+   * Admits more requests where turns are short, or where refusals take more than their share of the time, and fewer otherwise. `passedMs`: since the last tick, of which `lateMs` are too many.
    */
-  #adapt(waitMs: number, passedMs: number): void {
+  #adapt(lateMs: number, passedMs: number): void {
     if (this.#overloadedUntilMs === null) return;
     const { short, refusing, serving } = CHANGE;
     const times = Math.min(passedMs / TICK_MS, MAX_CHANGES);
-    const change =
-      waitMs <= LONG_TURN_MS ? short : this.#refusingMs > passedMs * MAX_REFUSING_SHARE ? refusing : serving;
+    const isRefusing = this.#refusingMs > passedMs * MAX_REFUSING_SHARE;
+    const change = lateMs <= LONG_TURN_MS ? short : isRefusing ? refusing : serving;
     const wantedPerMs = this.#admittedPerMs * change ** times;
     this.#admittedPerMs = Math.min(
       Math.max(wantedPerMs, MIN_SHARE * this.#bestPerMs),

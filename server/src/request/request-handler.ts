@@ -35,7 +35,7 @@ export class RequestHandler {
 
   /** How many connections that rest may be read again in this turn of the event loop. */
   readableInTurn(): number {
-    return this.#services.overload.refusalsInTurn();
+    return this.#services.overload.readableInTurn();
   }
 
   /** Requests that are being answered. */
@@ -82,7 +82,7 @@ export class RequestHandler {
   /** Counts a request. Returns the failure to refuse it with if there are too many; `null` to serve it. */
   #arrived(exchange: RefusableExchange): Failure | null {
     const { overload, operations } = this.#services;
-    const overloaded = overload.arrived(() => this.#accountIfKnown(exchange));
+    const overloaded = overload.arrived(() => this.#accountIfKnown(exchange), exchange.method === "POST");
     // A key can be revoked whatever the load.
     return overloaded !== null && operations.isManagement(exchange) ? null : overloaded;
   }

@@ -67,6 +67,11 @@ export class TurnShares {
     return this.#waiting;
   }
 
+  /** The number of those of an account. */
+  waitingOf(account: AccountId): number {
+    return this.#lines.get(account)?.requests.length ?? 0;
+  }
+
   /** How long the request that has waited longest waits. */
   get waitedMs(): number {
     let sinceMs = Number.POSITIVE_INFINITY;
