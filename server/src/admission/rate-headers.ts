@@ -7,7 +7,7 @@ export function rateHeaders({ requests, tokens }: Rates): readonly Headers[] {
   return [ofRequests(requests), ofTokens(tokens)];
 }
 
-// Literals, as an object whose names are put together has to be described anew for each answer.
+// Literals: V8 has to describe an object whose names are put together for each answer.
 function ofRequests(rate: Rate | null): Headers {
   if (rate === null) return {};
   return {
