@@ -38,9 +38,11 @@ type OnHead = (
 ) => number;
 
 const REFUSALS = Symbol("early refusals");
-/** The parser's numbers: of its callback for a head, of POST, and of its answer that the body is to be read on. */
+/** Where the parser has its callback for a head. */
 const ON_HEAD = 2;
+/** How the parser names the method. */
 const POST = 3;
+/** What the callback returns for the body to be read. */
 const READ_BODY = 0;
 /** The body of an early refusal is dropped as it comes. For a longer one the connection is closed if it takes too long. */
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -76,7 +78,7 @@ export class EarlyRefusals {
     this.#isStopped = true;
   }
 
-  /** Whether the request that Node hands over at this moment was counted and admitted. To be asked once for each. */
+  /** Whether the request that Node hands over at this moment was counted and admitted. To be asked once for each request. */
   takeAdmitted(): boolean {
     const isAdmitted = this.#isAdmitted;
     this.#isAdmitted = false;
@@ -112,7 +114,7 @@ const onHead: OnHead = function (major, minor, headers, method, target, status, 
   // A request of very many headers has them elsewhere.
   const isEligible = headers !== undefined && method === POST && minor === 1 && isKept && !isUpgrade;
   if (socket != null && refusals !== undefined && isEligible && refusals.refuses(socket, target, headers)) {
-    // What was the connection's last request. The body of this one belongs to none, so Node drops it.
+    // Until now the connection's last request. Without one Node drops the body.
     this.incoming = null;
     return READ_BODY;
   }

@@ -27,7 +27,7 @@ export class OperationTable {
   /** The operations at a path, whatever their methods, with or without a trailing slash. */
   *at(pathAsSent: string): Iterable<Found> {
     const path = withoutLastSlash(pathAsSent);
-    for (const operation of this.#byPath.get(path) ?? NONE) yield { operation, parameters: NO_PARAMETERS };
+    for (const operation of this.#byPath.get(path) ?? []) yield { operation, parameters: NO_PARAMETERS };
     for (const operation of this.#withParameter) {
       const parameters = matchPath(operation, path);
       if (parameters !== null) yield { operation, parameters };
@@ -36,18 +36,12 @@ export class OperationTable {
 
   /** Whether a request is one of the management API. */
   isManagement({ method, path }: Pick<Exchange, "method" | "path">): boolean {
-    // Most paths are those of one operation. The others have to be matched.
-    for (const operation of this.#byPath.get(path) ?? NONE) {
-      if (operation.method === method) return operation.kind === "management";
-    }
     for (const { operation } of this.at(path)) {
       if (methodsOf(operation).includes(method)) return operation.kind === "management";
     }
     return false;
   }
 }
-
-const NONE: readonly Operation[] = [];
 
 interface Found {
   readonly operation: Operation;
