@@ -6,7 +6,7 @@
 // ONLY names contestants, ROUNDS and SECONDS say how long it takes, OUT is a file for the raw figures.
 import { writeFile } from "node:fs/promises";
 import { median } from "./measure.ts";
-import { CONTESTANTS, type Contestant, startModels } from "./peers/contestants.ts";
+import { CONTESTANTS, type Contestant, type Start, startModels } from "./peers/contestants.ts";
 import {
   attack,
   type OpenLoop,
@@ -46,9 +46,7 @@ for (let round = 0; round < ROUNDS; round++) {
   for (const [name, start] of Object.entries(CONTESTANTS)) {
     if (absent.has(name) || (ONLY !== undefined && !ONLY.includes(name))) continue;
     try {
-      // One at a time: the databases of another one would tidy up after it was saturated.
-      await using contestant = await start(models.origin);
-      await measure(contestant, measuredOf(name), round === ROUNDS - 1);
+      await measureOnce(start, measuredOf(name), round === ROUNDS - 1);
     } catch (error) {
       absent.set(name, error instanceof Error ? error.message : String(error));
     }
@@ -75,7 +73,12 @@ function measuredOf(name: string): Measured {
   return known;
 }
 
-async function measure(contestant: Contestant, known: Measured, isLast: boolean): Promise<void> {
+/**
+ * Starts a contestant for one round. One runs at a time: the databases of another one would tidy up after it was saturated.
+ * esbuild's translation of `await using` throws the failure of one turn of a loop in all later ones, so this is no part of the loop.
+ */
+async function measureOnce(start: Start, known: Measured, isLast: boolean): Promise<void> {
+  await using contestant = await start(models.origin);
   await using files = await writeRequest(contestant);
   // The first seconds are those of the compilers.
   await saturate(contestant, files, 2 * SECONDS);

@@ -15,6 +15,8 @@ const PORTKEY = "1.15.2";
 const LITELLM = "1.106.0";
 const BARE_PROXY = fileURLToPath(new URL("bare-proxy.ts", import.meta.url));
 const START_TIMEOUT_MS = 120_000;
+/** How much of what a contestant said is told when it does not start. */
+const SHOWN_CHARACTERS = 2_000;
 /** As `npm start`, the image and the unit of systemd start it. */
 export const AS_STARTED = [
   process.execPath,
@@ -194,8 +196,11 @@ async function startPortkey(models: string): Promise<Contestant> {
       `@portkey-ai/gateway@${PORTKEY}`,
     ]);
   }
-  const port = await freePort();
-  const child = spawn(process.execPath, [program, `--port=${port}`, "--headless"], { stdio: "ignore" });
+  // It listens on all addresses, on some of which the port of an earlier load's connection may still be closing.
+  const port = await freePort("::");
+  const child = spawn(process.execPath, [program, `--port=${port}`, "--headless"], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   const origin = `http://127.0.0.1:${port}`;
   await answering(origin, child);
   return {
@@ -230,7 +235,7 @@ async function startLiteLlm(models: string): Promise<Contestant> {
   );
   const port = await freePort();
   const child = spawn(program, ["--config", settings, "--host", "127.0.0.1", "--port", String(port)], {
-    stdio: "ignore",
+    stdio: ["ignore", "ignore", "pipe"],
     env: { ...process.env, LITELLM_LOG: "ERROR", LITELLM_LOCAL_MODEL_COST_MAP: "True" },
   });
   const origin = `http://127.0.0.1:${port}`;
@@ -253,8 +258,12 @@ function pidOf(child: ChildProcess): number {
 /** Resolves when something answers at the address. @throws when the process has exited or does not answer in time. */
 async function answering(url: string, child: ChildProcess): Promise<void> {
   const endMs = performance.now() + START_TIMEOUT_MS;
+  let said = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    said = `${said}${text}`.slice(-SHOWN_CHARACTERS);
+  });
   while (performance.now() < endMs) {
-    if (child.exitCode !== null) throw new Error(`exited with ${child.exitCode}`);
+    if (child.exitCode !== null) throw new Error(`exited with ${child.exitCode}: ${said}`);
     const response = await fetch(url).catch(() => null);
     await response?.body?.cancel();
     if (response !== null) return;
