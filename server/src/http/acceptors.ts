@@ -7,11 +7,10 @@ import { maxOpenFiles, OTHER_FILES } from "./open-files.ts";
 const ALWAYS = 31;
 /** More of them while many connections come at once, which share those costs. */
 const IN_A_CROWD = 256;
-/**
- * Connections come in a crowd when for this time each turn of the event loop has brought one by each handle. A burst after a short
- * stall, which 32 handles accept within milliseconds, is none: for it, to open more would take longer than to go on.
- */
-const CROWD_AFTER_MS = 100;
+/** Those for a crowd are made when so many connections are open: a service that fewer clients use does not need them. */
+const READY_FROM = 32;
+/** Connections come in a crowd when for this time each turn of the event loop has brought one by each handle. A burst after a stall is none. */
+const CROWD_AFTER_MS = 20;
 /** A crowd is over when for this time there was none. */
 const CROWD_MS = 10_000;
 /** How long the process that sends the handles back may take. */
@@ -28,12 +27,18 @@ const ECHO = `process.on("message", (times, handle) => {
   process.disconnect();
 })`;
 
+/** A handle of a listening socket. What Node has of it is not public. */
+interface Handle {
+  close(): void;
+}
+
 /**
  * Further handles of a server's listening socket, and the limit of its connections. In a turn of its event loop Node accepts one
  * connection for each handle. When turns are long because many requests come, a single handle lets new connections wait for
  * seconds, unseen by the process.
  *
- * Node has no call that makes another handle of a socket. It does so when it sends one to another process.
+ * Node has no call that makes another handle of a socket. It does so when it sends one to another process. In a crowd there is no time
+ * for that, so handles for it are made before and accept nothing until then.
  */
 export class Acceptors {
   readonly #server: Server;
@@ -45,11 +50,16 @@ export class Acceptors {
   #inTurn = 0;
   /** When the first of a series of turns ended in which each handle accepted a connection; `null` after any other turn. */
   #fullSinceMs: number | null = null;
-  #always: Handles | null = null;
-  #inCrowd: Handles | null = null;
+  readonly #always: Server[] = [];
+  #inCrowd: Server[] = [];
+  /** Handles that accept nothing yet. */
+  #ready: Handle[] = [];
+  /** Whether those for a crowd were made, or are being made. */
+  #isReady: boolean;
   #crowdEnds: NodeJS.Timeout | null = null;
-  /** Whether descriptors remain for handles when there are as many connections as there may be. */
-  readonly #canHaveMore: boolean;
+  readonly #closing = new AbortController();
+  /** Resolves when no handle arrives any more. */
+  #copying: Promise<unknown> = Promise.resolve();
   /** Set by {@link close}; called when the last connection of the further handles has closed. */
   #ended: (() => void) | null = null;
 
@@ -57,11 +67,13 @@ export class Acceptors {
   constructor(server: Server, maxConnections: number) {
     this.#server = server;
     this.#maxConnections = maxConnections;
-    this.#canHaveMore = (maxOpenFiles() ?? 0) >= maxConnections + IN_A_CROWD + OTHER_FILES;
+    // Descriptors must remain for as many connections as there may be.
+    this.#isReady = (maxOpenFiles() ?? 0) < maxConnections + IN_A_CROWD + OTHER_FILES;
     server.maxConnections = maxConnections;
     server.on("connection", (socket: Socket) => {
       this.#open++;
       socket.once("close", () => this.#open--);
+      if (this.#open >= READY_FROM) this.#makeReady();
       // During a series of full turns the end of each is awaited anyway.
       if (this.#inTurn === 0 && this.#fullSinceMs === null) setImmediate(() => this.#endTurn());
       this.#inTurn++;
@@ -70,21 +82,23 @@ export class Acceptors {
 
   /** Opens the handles of a server that listens, soon after. Where that is not possible, the server accepts connections alone. */
   open(): void {
-    this.#always = new Handles(this.#server, ALWAYS, (socket) => this.#hand(socket));
+    this.#copy(ALWAYS, (handle) => this.#always.push(this.#listen(handle)));
   }
 
-  /** Accepts no connections any more. Resolves when those that were accepted here are closed. */
+  /** Accepts no connections any more. Those that were accepted stay open; resolves when those of the further handles are closed. */
   async close(): Promise<void> {
     if (this.#crowdEnds !== null) clearTimeout(this.#crowdEnds);
     const ended = new Promise<void>((resolve) => {
       this.#ended = resolve;
     });
-    await Promise.all([this.#always?.close(), this.#inCrowd?.close()]);
+    this.#closing.abort();
+    await this.#copying;
+    for (const each of [...this.#always, ...this.#inCrowd, ...this.#ready]) each.close();
     if (this.#accepted > 0) await ended;
   }
 
   #endTurn(): void {
-    const isFull = this.#inTurn > ALWAYS && this.#always !== null;
+    const isFull = this.#inTurn > ALWAYS && this.#always.length > 0;
     this.#inTurn = 0;
     if (!isFull) {
       this.#fullSinceMs = null;
@@ -96,19 +110,46 @@ export class Acceptors {
     setImmediate(() => this.#endTurn());
   }
 
-  /** Opens further handles, or keeps them open. */
+  #makeReady(): void {
+    if (this.#isReady || this.#always.length === 0) return;
+    this.#isReady = true;
+    this.#copy(IN_A_CROWD, (handle) => {
+      if (this.#crowdEnds === null) this.#ready.push(handle);
+      else this.#inCrowd.push(this.#listen(handle));
+    });
+  }
+
+  /** Accepts with the handles that are ready, or goes on with them. */
   #expectMore(): void {
-    if (this.#ended !== null || !this.#canHaveMore) return;
+    if (this.#closing.signal.aborted) return;
     if (this.#crowdEnds !== null) {
       this.#crowdEnds.refresh();
       return;
     }
-    const handles = new Handles(this.#server, IN_A_CROWD, (socket) => this.#hand(socket));
-    this.#inCrowd = handles;
-    this.#crowdEnds = setTimeout(() => {
-      this.#crowdEnds = null;
-      void handles.close();
-    }, CROWD_MS).unref();
+    this.#inCrowd = this.#ready.splice(0).map((handle) => this.#listen(handle));
+    this.#crowdEnds = setTimeout(() => this.#endCrowd(), CROWD_MS).unref();
+  }
+
+  /** A handle that has accepted connections can't stop, so others are made for the next crowd. */
+  #endCrowd(): void {
+    this.#crowdEnds = null;
+    for (const acceptor of this.#inCrowd.splice(0)) {
+      acceptor.close();
+      this.#isReady = false;
+    }
+    if (this.#open >= READY_FROM) this.#makeReady();
+  }
+
+  #copy(count: number, copied: (handle: Handle) => void): void {
+    const copying = copyHandle(this.#server, count, this.#closing.signal, copied);
+    this.#copying = Promise.all([this.#copying, copying]);
+  }
+
+  #listen(handle: Handle): Server {
+    const acceptor = new Server({ noDelay: true, allowHalfOpen: true }, (socket) => this.#hand(socket));
+    // The others go on.
+    acceptor.on("error", () => acceptor.close());
+    return acceptor.listen(handle, BACKLOG);
   }
 
   #hand(socket: Socket): void {
@@ -129,35 +170,12 @@ export class Acceptors {
   }
 }
 
-/** Some handles of a server's socket, which arrive one after the other. */
-class Handles {
-  readonly #closing = new AbortController();
-  readonly #acceptors: Server[] = [];
-  readonly #opened: Promise<void>;
-
-  constructor(server: Server, count: number, accept: (socket: Socket) => void) {
-    this.#opened = copyHandle(server, count, this.#closing.signal, (handle) => {
-      const acceptor = new Server({ noDelay: true, allowHalfOpen: true }, accept);
-      // The others go on.
-      acceptor.on("error", () => acceptor.close());
-      this.#acceptors.push(acceptor.listen(handle, BACKLOG));
-    });
-  }
-
-  /** Accepts no connections any more. Those that were accepted stay open. */
-  async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#opened;
-    for (const acceptor of this.#acceptors) acceptor.close();
-  }
-}
-
 /** Calls `copied` for each further handle of the server's socket. Never rejects, and ends soon when it is aborted. */
 function copyHandle(
   server: Server,
   count: number,
   signal: AbortSignal,
-  copied: (handle: object) => void,
+  copied: (handle: Handle) => void,
 ): Promise<void> {
   return new Promise((resolve) => {
     const echo = spawn(process.execPath, ["--eval", ECHO], {
@@ -168,7 +186,10 @@ function copyHandle(
       signal,
     });
     echo.on("message", (_, handle) => {
-      if (handle !== undefined && !signal.aborted) copied(handle);
+      if (handle === undefined) return;
+      const copy = handle as object as Handle;
+      if (signal.aborted) copy.close();
+      else copied(copy);
     });
     echo.on("close", () => resolve());
     // It could not be started, or was aborted. A process that has started is awaited.

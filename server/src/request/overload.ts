@@ -40,16 +40,26 @@ const MAX_CHANGES = 5;
 const MIN_SHARE = 0.3;
 const MAX_SHARE = 1.5;
 /**
- * The share of the time that refusals may take. Where clients send again as soon as they are refused, turns are long however few
- * requests are served, and the rest of the time is what is served in. With a smaller share there is too little time to refuse
- * the others soon.
+ * The share of the time that refusals may take where requests that were admitted wait. With a smaller one there is too little time to
+ * refuse the others soon: at twice what can be served refusals take a third. With a larger one clients that send again as soon as they
+ * are refused would leave too little time to serve.
  */
-const MAX_REFUSING_SHARE = 0.25;
+const MAX_REFUSING_SHARE = 0.4;
+/**
+ * If refusals take more of the time, they are why turns are long, however few requests are served. So no fewer are admitted then.
+ */
+const HIGH_REFUSING_SHARE = 0.25;
 /** What a refusal takes before anything was measured, and the weight of earlier refusals in the average. */
 const FIRST_REFUSAL_MS = 0.1;
 const REFUSAL_WEIGHT = 0.95;
-/** How many refused connections are read again in a turn of the event loop at most: to refuse as many takes some milliseconds. */
-const MAX_READ_IN_TURN = 128;
+/** How many refused connections are read again in a turn of the event loop at most: to refuse as many takes 10 to 20 ms. */
+const MAX_READ_IN_TURN = 512;
+/**
+ * Nothing more is admitted while the first of many requests that wait for their turn has waited for this time, or more wait than are
+ * served at best in that one. Requests that come in bursts can wait for each other; a queue that stays would only be a longer wait for all.
+ */
+const MAX_WAITED_MS = 100;
+const MAX_WAITING_MS = 200;
 /** What is not used of the admissible requests of this time is lost. */
 const BURST_MS = 50;
 /** Over which time the accounts' requests are counted, and how much of what is admissible then their shares may take in advance. */
@@ -249,18 +259,15 @@ export class Overload {
 
   /** Whether so many admitted requests wait for their turn that one more would wait long. */
   get #isBehind(): boolean {
-    return this.#turnShares.waiting > this.#mostWaiting;
+    const { waiting, waitedMs } = this.#turnShares;
+    if (waiting <= MIN_REQUESTS_IN_TURN) return false;
+    return waitedMs > MAX_WAITED_MS || waiting > MAX_WAITING_MS * this.#bestPerMs;
   }
 
   /** Whether too many admitted requests wait, and more than its part of them are the account's own. */
   #hasManyWaiting(account: AccountId | null): boolean {
     if (account === null || !this.#isBehind) return false;
-    return this.#turnShares.waitingOf(account) > this.#mostWaiting / (1 + this.#arrived.size);
-  }
-
-  /** How many admitted requests may wait for their turn. */
-  get #mostWaiting(): number {
-    return Math.max(MIN_REQUESTS_IN_TURN, Math.floor(LONG_TURN_MS * this.#bestPerMs));
+    return this.#turnShares.waitingOf(account) > this.#turnShares.waiting / (1 + this.#arrived.size);
   }
 
   /**
@@ -274,9 +281,9 @@ export class Overload {
     this.#refusableSinceMs = nowMs;
     const { waiting } = this.#turnShares;
     if (waiting === 0) return MAX_READ_IN_TURN;
-    const admissible = Math.max(0, this.#mostWaiting - waiting);
+    const admissible = this.#isBehind ? 0 : MAX_WAITING_MS * this.#bestPerMs;
     const refusable = Math.max(1, Math.floor(this.#refusableMs / this.#refusalMs));
-    return Math.min(admissible + refusable, MAX_READ_IN_TURN);
+    return Math.min(Math.floor(admissible) + refusable, MAX_READ_IN_TURN);
   }
 
   /** Counts a request that was refused with the failure of {@link arrived}, and how long that took in all. */
@@ -309,7 +316,7 @@ export class Overload {
     if (this.#overloadedUntilMs === null) return;
     const { short, refusing, serving } = CHANGE;
     const times = Math.min(passedMs / TICK_MS, MAX_CHANGES);
-    const isRefusing = this.#refusingMs > passedMs * MAX_REFUSING_SHARE;
+    const isRefusing = this.#refusingMs > passedMs * HIGH_REFUSING_SHARE;
     const change = lateMs <= LONG_TURN_MS ? short : isRefusing ? refusing : serving;
     const wantedPerMs = this.#admittedPerMs * change ** times;
     this.#admittedPerMs = Math.min(

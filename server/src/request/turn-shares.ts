@@ -46,6 +46,8 @@ export class TurnShares {
    * waits, what begins without a wait does not count, or accounts that send all the time would keep the others from going on.
    */
   #excess = 0;
+  /** Since when the request waits that has waited longest. */
+  #firstSinceMs = 0;
   /** The accounts with requests that wait. */
   readonly #lines = new Map<AccountId, Line>();
   #waiting = 0;
@@ -74,10 +76,7 @@ export class TurnShares {
 
   /** How long the request that has waited longest waits. */
   get waitedMs(): number {
-    let sinceMs = Number.POSITIVE_INFINITY;
-    for (const { requests } of this.#lines.values())
-      sinceMs = Math.min(sinceMs, requests[0]?.sinceMs ?? sinceMs);
-    return Number.isFinite(sinceMs) ? this.#monotonicMs() - sinceMs : 0;
+    return this.#waiting === 0 ? 0 : this.#monotonicMs() - this.#firstSinceMs;
   }
 
   /**
@@ -96,6 +95,7 @@ export class TurnShares {
     }
     return new Promise((begin) => {
       const waiting = { size, sinceMs: this.#monotonicMs(), begin };
+      if (this.#waiting === 0) this.#firstSinceMs = waiting.sinceMs;
       if (line === undefined) this.#lines.set(account, { requests: [waiting], used: this.#used });
       else line.requests.push(waiting);
       this.#waiting++;
@@ -128,6 +128,9 @@ export class TurnShares {
     this.#beginTurn();
     // What is resumed goes on after this function, so how long it takes is an estimate.
     while (this.#waiting > 0 && this.#excess + this.#resumedSize < this.#share) this.#resumeNext();
+    this.#firstSinceMs = this.#monotonicMs();
+    for (const { requests } of this.#lines.values())
+      this.#firstSinceMs = Math.min(this.#firstSinceMs, requests[0]?.sinceMs ?? this.#firstSinceMs);
   }
 
   #measure(): void {
