@@ -2,7 +2,7 @@
 // process tree, with the databases told apart; how long requests take at a steady rate; how many a second stay below a latency; and
 // what happens when twice as many come as can be served. What can't be had on this machine is named.
 //
-// Needs nginx and wrk (Debian's packages) and Go; what else it needs it installs below node_modules/.cache. Linux only.
+// Needs nginx, wrk and h2load (Debian's packages nginx-light, wrk and nghttp2-client) and Go; what else it needs it installs below node_modules/.cache. Linux only.
 // ONLY names contestants, ROUNDS and SECONDS say how long it takes, OUT is a file for the raw figures.
 import { writeFile } from "node:fs/promises";
 import { median } from "./measure.ts";
@@ -38,6 +38,7 @@ interface Measured {
 }
 
 if ((await find("wrk")) === null) throw new Error("needs wrk: apt-get install wrk");
+if ((await find("h2load")) === null) throw new Error("needs h2load: apt-get install nghttp2-client");
 await installVegeta();
 await using models = await startModels();
 const all = new Map<string, Measured>();
@@ -167,18 +168,19 @@ function printOpenLoop(): void {
 async function overloadRow(
   contestant: Contestant,
   files: RequestFiles,
-  { name, openLoop }: Measured,
+  { name, openLoop, saturated }: Measured,
 ): Promise<readonly string[]> {
-  // By the same program: it takes more of the processor than the one that saturates.
   const best = Math.max(...openLoop.map(({ goodPerSecond }) => goodPerSecond));
   const rate = Math.round(2 * best);
   const result = await overload(contestant, files, { rate, seconds: OVERLOAD_SECONDS });
+  const saturatedPerSecond = median(saturated.map(({ perSecond }) => perSecond));
   return [
     name,
     `${rate}/s`,
     (result.goodPerSecond / best).toFixed(2),
-    result.refusedP99Ms === null ? "–" : result.refusedP99Ms.toFixed(0),
-    result.goodP99Ms.toFixed(0),
+    (result.goodPerSecond / saturatedPerSecond).toFixed(2),
+    [result.refusedP50Ms, result.refusedP99Ms].map((ms) => ms?.toFixed(0) ?? "–").join(" / "),
+    [result.goodP50Ms, result.goodP99Ms].map((ms) => ms.toFixed(0)).join(" / "),
     Object.entries(result.statuses)
       .map(([status, count]) => `${status}: ${count}`)
       .join(", "),
@@ -187,9 +189,20 @@ async function overloadRow(
 }
 
 function printOverload(): void {
-  const head = ["goodput / best", "p99 ms of refusals", "p99 ms of answers", "answers", "ms to recover"];
   const rows = measured.map(({ overloaded }) => overloaded).filter((row) => row !== null);
-  table([`overload, ${OVERLOAD_SECONDS} s at twice the most`, "rate", ...head], rows);
+  table(
+    [
+      `overload, ${OVERLOAD_SECONDS} s at twice the most`,
+      "rate",
+      "served, of the most in open loop",
+      "of saturated",
+      "ms of refusals, p50 / p99",
+      "ms of answers, p50 / p99",
+      "answers",
+      "ms to recover",
+    ],
+    rows,
+  );
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): void {

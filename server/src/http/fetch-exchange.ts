@@ -29,8 +29,6 @@ export class FetchExchange implements Exchange {
     this.response = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    // Deno aborts the signal after successful answers, too.
-    request.signal.addEventListener("abort", () => this.#gone(), { once: true });
   }
 
   get query(): URLSearchParams {
@@ -39,6 +37,10 @@ export class FetchExchange implements Exchange {
 
   onClientGone(listener: () => void): void {
     this.#clientGone = listener;
+    // Deno makes the signal when it is asked for, and aborts it after successful answers, too.
+    const { signal } = this.#request;
+    if (signal.aborted) this.#gone();
+    else signal.addEventListener("abort", () => this.#gone(), { once: true });
   }
 
   header(name: string): readonly string[] {

@@ -1,8 +1,7 @@
-import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import type { Contestant } from "./contestants.ts";
 import { type CpuTime, cpuOf } from "./processes.ts";
 import { run, TOOLS } from "./tools.ts";
@@ -51,6 +50,7 @@ export interface OpenLoop {
 export interface RequestFiles extends AsyncDisposable {
   readonly wrkScript: string;
   readonly vegetaTarget: string;
+  readonly bodyFile: string;
 }
 
 export async function writeRequest(contestant: Contestant): Promise<RequestFiles> {
@@ -79,6 +79,7 @@ export async function writeRequest(contestant: Contestant): Promise<RequestFiles
   return {
     wrkScript,
     vegetaTarget,
+    bodyFile,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -135,36 +136,45 @@ export async function attack(
 export interface Overloaded {
   /** Answers with status 200 a second. */
   readonly goodPerSecond: number;
+  readonly goodP50Ms: number;
   readonly goodP99Ms: number;
   /** `null`: none was refused with 503. */
+  readonly refusedP50Ms: number | null;
   readonly refusedP99Ms: number | null;
-  /** Answers by status; `0`: no answer within ten seconds. */
+  /** Answers by status; `-1`: the connection was lost. */
   readonly statuses: Readonly<Record<string, number>>;
   /** From the end of the load to the first of ten answers in a row that each took less than 50 ms. `null`: not within 30 seconds. */
   readonly recoveredMs: number | null;
 }
 
+/** Clients of an overload, each of which sends at a steady rate unless it still waits for an answer. */
+const CROWD = 4_000;
+/** Its programs begin one after the other in the time between two requests of a client, or all clients would send at once. */
+const PROGRAMS = 10;
 const QUICK_MS = 50;
 const QUICK_IN_A_ROW = 10;
 const RECOVERY_TIMEOUT_MS = 30_000;
 
-/** Sends more requests than a contestant can serve, and waits until it is well again. */
+/**
+ * Sends more requests than a contestant can serve, and waits until it is well again. By h2load, which takes a quarter of a processor at
+ * rates at which vegeta takes as much as the contestant.
+ */
 export async function overload(
   contestant: Contestant,
   files: RequestFiles,
   { rate, seconds }: { readonly rate: number; readonly seconds: number },
 ): Promise<Overloaded> {
-  const encode = `"${join(TOOLS, "vegeta")}" encode -to csv`;
-  const child = spawn("sh", ["-c", `${attackOf(files, rate, seconds)} | ${encode}`], {
-    stdio: ["ignore", "pipe", "inherit"],
+  const headers = Object.entries({ "content-type": "application/json", ...contestant.headers });
+  const logs = Array.from({ length: PROGRAMS }, (_, index) => `${files.bodyFile}.${index}.log`);
+  const programs = logs.map(async (log, index) => {
+    await setTimeout((index / PROGRAMS) * (CROWD / rate) * 1_000);
+    await run("h2load", [
+      ...["--h1", "-m", "1", "-c", String(CROWD / PROGRAMS), `--rps=${rate / CROWD}`, "-D", String(seconds)],
+      ...["-d", files.bodyFile, ...headers.flatMap(([name, value]) => ["-H", `${name}: ${value}`])],
+      ...[`--log-file=${log}`, contestant.url],
+    ]);
   });
-  const latenciesMs = new Map<string, number[]>();
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [, status = "", latencyNs = ""] = line.split(",", 3);
-    const known = latenciesMs.get(status);
-    if (known === undefined) latenciesMs.set(status, [Number(latencyNs) / 1e6]);
-    else known.push(Number(latencyNs) / 1e6);
-  }
+  await Promise.all(programs);
   const endedMs = performance.now();
   let recoveredMs = 0;
   let quick = 0;
@@ -178,19 +188,30 @@ export async function overload(
     if (isQuick && quick === 0) recoveredMs = performance.now() - endedMs;
     quick = isQuick ? quick + 1 : 0;
   }
+  const latenciesMs = new Map<string, number[]>();
+  for (const log of logs)
+    for (const line of (await readFile(log, "utf8")).split("\n")) {
+      const [, status, latencyUs] = line.split("\t");
+      if (status === undefined) continue;
+      const known = latenciesMs.get(status);
+      if (known === undefined) latenciesMs.set(status, [Number(latencyUs) / 1e3]);
+      else known.push(Number(latencyUs) / 1e3);
+    }
   const good = latenciesMs.get("200") ?? [];
   const refused = latenciesMs.get("503");
   return {
     goodPerSecond: good.length / seconds,
-    goodP99Ms: p99(good),
-    refusedP99Ms: refused === undefined ? null : p99(refused),
+    goodP50Ms: percentile(good, 0.5),
+    goodP99Ms: percentile(good, 0.99),
+    refusedP50Ms: refused === undefined ? null : percentile(refused, 0.5),
+    refusedP99Ms: refused === undefined ? null : percentile(refused, 0.99),
     statuses: Object.fromEntries([...latenciesMs].map(([status, all]) => [status, all.length])),
     recoveredMs: quick === QUICK_IN_A_ROW ? recoveredMs : null,
   };
 }
 
-function p99(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN;
+function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
 }
 
 function difference(before: CpuTime, after: CpuTime, requests: number): CpuTime {
