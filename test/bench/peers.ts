@@ -2,7 +2,8 @@
 // process tree, with the databases told apart; how long requests take at a steady rate; how many a second stay below a latency; and
 // what happens when twice as many come as can be served. What can't be had on this machine is named.
 //
-// Needs nginx, wrk and h2load (Debian's packages nginx-light, wrk and nghttp2-client) and Go; what else it needs it installs below node_modules/.cache. Linux only.
+// Needs nginx, wrk and h2load (Debian's packages nginx-light, wrk and nghttp2-client) and Go; what else it needs it installs below
+// node_modules/.cache. Linux only.
 // ONLY names contestants, ROUNDS and SECONDS say how long it takes, OUT is a file for the raw figures.
 import { writeFile } from "node:fs/promises";
 import { median } from "./measure.ts";

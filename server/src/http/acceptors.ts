@@ -54,8 +54,10 @@ export class Acceptors {
   #inCrowd: Server[] = [];
   /** Handles that accept nothing yet. */
   #ready: Handle[] = [];
+  /** Whether descriptors remain for those for a crowd when there are as many connections as there may be. */
+  readonly #canHaveMore: boolean;
   /** Whether those for a crowd were made, or are being made. */
-  #isReady: boolean;
+  #isReady = false;
   #crowdEnds: NodeJS.Timeout | null = null;
   readonly #closing = new AbortController();
   /** Resolves when no handle arrives any more. */
@@ -67,8 +69,7 @@ export class Acceptors {
   constructor(server: Server, maxConnections: number) {
     this.#server = server;
     this.#maxConnections = maxConnections;
-    // Descriptors must remain for as many connections as there may be.
-    this.#isReady = (maxOpenFiles() ?? 0) < maxConnections + IN_A_CROWD + OTHER_FILES;
+    this.#canHaveMore = (maxOpenFiles() ?? 0) >= maxConnections + IN_A_CROWD + OTHER_FILES;
     server.maxConnections = maxConnections;
     server.on("connection", (socket: Socket) => {
       this.#open++;
@@ -111,7 +112,7 @@ export class Acceptors {
   }
 
   #makeReady(): void {
-    if (this.#isReady || this.#always.length === 0) return;
+    if (this.#isReady || !this.#canHaveMore || this.#always.length === 0) return;
     this.#isReady = true;
     this.#copy(IN_A_CROWD, (handle) => {
       if (this.#crowdEnds === null) this.#ready.push(handle);
@@ -133,10 +134,8 @@ export class Acceptors {
   /** A handle that has accepted connections can't stop, so others are made for the next crowd. */
   #endCrowd(): void {
     this.#crowdEnds = null;
-    for (const acceptor of this.#inCrowd.splice(0)) {
-      acceptor.close();
-      this.#isReady = false;
-    }
+    for (const acceptor of this.#inCrowd.splice(0)) acceptor.close();
+    this.#isReady = false;
     if (this.#open >= READY_FROM) this.#makeReady();
   }
 
