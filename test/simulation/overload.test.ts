@@ -423,6 +423,22 @@ describe("a process under more load than it can serve", () => {
     });
   }
 
+  it("refuses nothing of a client that waits for its answers, though nothing of a crowd has been served yet", () => {
+    let nowMs = 0;
+    const turnShares = { waiting: 2_000, waitedMs: 300, waitingOf: () => 0, isOverloaded: false };
+    const overload = new Overload({ monotonicMs: () => nowMs, log: LOG, turnShares });
+    for (; !overload.isOverloaded; nowMs += TICK_MS) {
+      for (let request = 0; request < 200; request++) overload.arrived(() => ACCOUNT, true);
+      overload.tick();
+    }
+    for (let answer = 0; answer < 10; answer++) {
+      for (let request = 0; request < 200; request++) overload.arrived(() => ACCOUNT, true);
+      expect(overload.arrived(() => OTHER, false)).toBe(null);
+      nowMs += TICK_MS;
+      overload.tick();
+    }
+  });
+
   describe("that one account sends", () => {
     for (const who of [ACCOUNT, null]) {
       it(`refuses nothing of an account that sends little, beside ${who === null ? "strangers" : "another account"}`, () => {

@@ -66,6 +66,8 @@ const BURST_MS = 50;
 const SHARED_MS = 100;
 /** An account's share of the first time of an overload, when it is not known yet who sends most. */
 const FIRST_SHARE = 0.05;
+/** An account's share of {@link SHARED_MS} is at least so many requests: what can be served may not be known, or be known too low. */
+const MIN_SHARE_REQUESTS = 10;
 /** An overloaded process has recovered when it had to refuse nothing for this time. */
 const RECOVERY_MS = 1_000;
 
@@ -237,7 +239,7 @@ export class Overload {
       // As many accounts as before are expected to share the time that begins, and one more that has sent nothing. After a long turn
       // the requests of its whole time arrive together.
       const admissible = Math.min(passedMs, RECOVERY_MS) * this.#admittedPerMs;
-      this.#share = Math.max(1, admissible / (1 + this.#arrived.size));
+      this.#share = Math.max(MIN_SHARE_REQUESTS, admissible / (1 + this.#arrived.size));
       this.#arrivedBefore = this.#arrived;
       this.#arrived = new Map();
       this.#sharedMs = nowMs;
@@ -338,7 +340,7 @@ export class Overload {
       this.#arrived = new Map();
       this.#arrivedBefore = new Map();
       this.#sharedMs = nowMs;
-      this.#share = Math.max(1, FIRST_SHARE * SHARED_MS * this.#bestPerMs);
+      this.#share = Math.max(MIN_SHARE_REQUESTS, FIRST_SHARE * SHARED_MS * this.#bestPerMs);
       this.#turnShares.isOverloaded = true;
       this.#log.warn("more requests come than this process can serve: some are refused");
     }
