@@ -28,7 +28,7 @@ const MIN_BEST_PER_MS = 0.2;
 const MAX_TIMES_PRESENT = 2;
 /**
  * By what the rate of admission is multiplied in each {@link TICK_MS}: where turns are short; where they are long, and refusals take
- * more than their share of the time; and where serving takes it.
+ * a high share of the time; and where serving takes it.
  */
 const CHANGE = { short: 1.01, refusing: 1.05, serving: 0.95 };
 /** A turn that took longer counts as so many. */
@@ -40,14 +40,12 @@ const MAX_CHANGES = 5;
 const MIN_SHARE = 0.3;
 const MAX_SHARE = 1.5;
 /**
- * The share of the time that refusals may take where requests that were admitted wait. With a smaller one there is too little time to
+ * The share of the time that refusals may take while too many admitted requests wait. With a smaller one there is too little time to
  * refuse the others soon: at twice what can be served refusals take a third. With a larger one clients that send again as soon as they
  * are refused would leave too little time to serve.
  */
 const MAX_REFUSING_SHARE = 0.4;
-/**
- * If refusals take more of the time, they are why turns are long, however few requests are served. So no fewer are admitted then.
- */
+/** If refusals take more of the time, they are why turns are long, however few requests are served: no fewer are admitted then. */
 const HIGH_REFUSING_SHARE = 0.25;
 /** What a refusal takes before anything was measured, and the weight of earlier refusals in the average. */
 const FIRST_REFUSAL_MS = 0.1;
@@ -55,8 +53,8 @@ const REFUSAL_WEIGHT = 0.95;
 /** How many refused connections are read again in a turn of the event loop at most: to refuse as many takes 10 to 20 ms. */
 const MAX_READ_IN_TURN = 512;
 /**
- * Nothing more is admitted while the first of many requests that wait for their turn has waited for this time, or more wait than are
- * served at best in that one. Requests that come in bursts can wait for each other; a queue that stays would only be a longer wait for all.
+ * Nothing more is admitted while the first of more than {@link MIN_REQUESTS_IN_TURN} requests that wait for their turn has waited for
+ * {@link MAX_WAITED_MS}, or while more of them wait than are served at best in {@link MAX_WAITING_MS}. Requests that come in bursts can wait for each other; a queue that stays would only be a longer wait for all.
  */
 const MAX_WAITED_MS = 100;
 const MAX_WAITING_MS = 200;
@@ -273,19 +271,17 @@ export class Overload {
   }
 
   /**
-   * How many of the clients that were refused may send their next request in this turn of the event loop: as many as are admitted, and
-   * so many more that refusals take no more than their share of the time while admitted requests wait.
+   * How many of the clients that were refused may send their next request in this turn of the event loop: while too many admitted
+   * requests wait, only so many that refusals take no more than their share of the time.
    */
   readableInTurn(): number {
     const nowMs = this.#monotonicMs();
     const moreMs = (nowMs - this.#refusableSinceMs) * MAX_REFUSING_SHARE;
     this.#refusableMs = Math.min(this.#refusableMs + moreMs, BURST_MS * MAX_REFUSING_SHARE);
     this.#refusableSinceMs = nowMs;
-    const { waiting } = this.#turnShares;
-    if (waiting === 0) return MAX_READ_IN_TURN;
-    const admissible = this.#isBehind ? 0 : MAX_WAITING_MS * this.#bestPerMs;
-    const refusable = Math.max(1, Math.floor(this.#refusableMs / this.#refusalMs));
-    return Math.min(Math.floor(admissible) + refusable, MAX_READ_IN_TURN);
+    if (!this.#isBehind) return MAX_READ_IN_TURN;
+    const refusable = Math.floor(this.#refusableMs / this.#refusalMs);
+    return Math.min(Math.max(1, refusable), MAX_READ_IN_TURN);
   }
 
   /** Counts a request that was refused with the failure of {@link arrived}, and how long that took in all. */
@@ -312,7 +308,8 @@ export class Overload {
   }
 
   /**
-   * Admits more requests where turns are short, or where refusals take more than their share of the time, and fewer otherwise. `passedMs`: since the last tick, of which `lateMs` are too many.
+   * Admits more requests where turns are short, or where refusals take a high share of the time, and fewer otherwise. `passedMs`: since
+   * the last tick, of which `lateMs` are too many.
    */
   #adapt(lateMs: number, passedMs: number): void {
     if (this.#overloadedUntilMs === null) return;
