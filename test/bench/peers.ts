@@ -17,7 +17,7 @@ import {
   saturate,
   writeRequest,
 } from "./peers/load.ts";
-import { find, installVegeta } from "./peers/tools.ts";
+import { find } from "./peers/tools.ts";
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 const SECONDS = Number(process.env.SECONDS ?? 6);
@@ -40,7 +40,6 @@ interface Measured {
 
 if ((await find("wrk")) === null) throw new Error("needs wrk: apt-get install wrk");
 if ((await find("h2load")) === null) throw new Error("needs h2load: apt-get install nghttp2-client");
-await installVegeta();
 await using models = await startModels();
 const all = new Map<string, Measured>();
 const absent = new Map<string, string>();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { Contestant } from "./contestants.ts";
 import { type CpuTime, cpuOf } from "./processes.ts";
-import { run, TOOLS } from "./tools.ts";
+import { installVegeta, run, TOOLS } from "./tools.ts";
 
 const CONNECTIONS = 64;
 /** Beyond this many requests under way the next ones wait: with more connections the program itself is what is measured. */
@@ -115,6 +115,7 @@ export async function attack(
   files: RequestFiles,
   { rate, seconds }: { readonly rate: number; readonly seconds: number },
 ): Promise<OpenLoop> {
+  await installVegeta();
   const before = cpuOf(contestant.pids());
   const report = `"${join(TOOLS, "vegeta")}" report -type=json`;
   const printed = await run("sh", ["-c", `${attackOf(files, rate, seconds)} | ${report}`]);
