@@ -66,6 +66,11 @@ export class EventReader {
     return events;
   }
 
+  /** Whether nothing of the next event has been read. */
+  #isBetweenEvents(): boolean {
+    return this.#data.length === 0 && this.#event === "" && !this.#isFirst && !this.#afterCarriageReturn;
+  }
+
   /** The data of an incomplete event: some servers omit the last blank line. */
   end(): readonly string[] {
     return this.#read(`${this.#takeLine()}\n\n`).map(({ data }) => data);
@@ -93,6 +98,8 @@ export class EventReader {
 
   /** Reads complete lines. */
   #read(lines: string): readonly ServerSentEvent[] {
+    const data = this.#isBetweenEvents() ? onlyDataOf(lines) : null;
+    if (data !== null) return [{ event: "", id: this.#id, data }];
     const events: ServerSentEvent[] = [];
     let text = lines;
     if (this.#isFirst && text.startsWith(BYTE_ORDER_MARK)) text = text.slice(1);
@@ -123,6 +130,13 @@ export class EventReader {
     }
     return events;
   }
+}
+
+/** The data of lines that are one event with one line of data, as most pieces of a stream are; `null` for others. */
+function onlyDataOf(lines: string): string | null {
+  const end = lines.length - 2;
+  if (lines.indexOf("\n") !== end || !lines.startsWith("data:") || !lines.endsWith("\n\n")) return null;
+  return lines.includes("\r") ? null : fieldValueOf(lines.slice(0, end), 5);
 }
 
 /** A field's value: what follows the colon, without one space. */

@@ -40,21 +40,11 @@ export class PrimedStream<Item> implements AsyncIterableIterator<Item> {
     this.#use = use;
   }
 
-  async next(): Promise<IteratorResult<Item>> {
+  next(): Promise<IteratorResult<Item>> {
     const first = this.#first;
     this.#first = null;
-    try {
-      const result = await (first ?? this.#iterator.next());
-      if (result.done === true) {
-        this.#end(null);
-        return result;
-      }
-      if (this.#use !== null) result.value = this.#use.change(result.value);
-      return result;
-    } catch (reason) {
-      this.#end(reason);
-      throw this.#use === null ? reason : this.#use.changeError(reason);
-    }
+    const result = first === null ? this.#iterator.next() : Promise.resolve(first);
+    return result.then(this.#found, this.#failed);
   }
 
   async return(): Promise<IteratorResult<Item>> {
@@ -68,6 +58,24 @@ export class PrimedStream<Item> implements AsyncIterableIterator<Item> {
   [Symbol.asyncIterator](): this {
     return this;
   }
+
+  readonly #found = (result: IteratorResult<Item>): IteratorResult<Item> => {
+    if (result.done === true) {
+      this.#end(null);
+      return result;
+    }
+    if (this.#use === null) return result;
+    try {
+      return { done: false, value: this.#use.change(result.value) };
+    } catch (reason) {
+      return this.#failed(reason);
+    }
+  };
+
+  readonly #failed = (reason: unknown): never => {
+    this.#end(reason);
+    throw this.#use === null ? reason : this.#use.changeError(reason);
+  };
 
   #end(reason: unknown): void {
     this.#isOver = true;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
@@ -92,16 +93,21 @@ export class NodeExchange implements Exchange {
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink {
     const response = this.#response;
     if (!beginStream(response, status, headers)) response.writeHead(status, Object.assign({}, ...headers));
+    /** Whether the head, or the end, has been handed to Node. */
     let isBegun = false;
     // By then a first chunk that was ready has been written in one piece with the head.
     process.nextTick(() => {
       if (!isBegun) response.flushHeaders();
+      isBegun = true;
     });
     return {
-      write: async (chunk) => {
+      write: (chunk) => {
+        if (response.destroyed) return null;
+        const full = writeChunk(response, chunk, isBegun);
         isBegun = true;
-        if (response.destroyed || writeChunk(response, chunk)) return;
-        if (!(await drained(response))) response.destroy();
+        return full === null
+          ? null
+          : drained(full).then((isDrained) => void (isDrained || response.destroy()));
       },
       end: async () => {
         isBegun = true;
@@ -135,32 +141,45 @@ export function valuesOf(headers: readonly string[], name: string): readonly str
 }
 
 /**
- * Text in one piece with its frame (RFC 9112, section 7.1), and with the head where that has not gone out: Node itself hands a
- * chunk to the socket in four pieces, which costs several times as much.
+ * Text in one piece with its frame (RFC 9112, section 7.1): Node itself hands a chunk to the socket in four pieces, which costs several times
+ * as much. Behind the head it goes to the socket at once, which Node would do at the end of the turn.
+ *
+ * Returns what is to drain before more is written; `null`: nothing.
  */
-function writeChunk(response: ServerResponse, chunk: string | Uint8Array): boolean {
+function writeChunk(
+  response: ServerResponse,
+  chunk: string | Uint8Array,
+  isBegun: boolean,
+): ServerResponse | Socket | null {
   // An empty chunk would be the last; a client of HTTP/1.0 is sent none.
-  if (typeof chunk !== "string" || chunk === "" || !response.chunkedEncoding) return response.write(chunk);
+  if (typeof chunk !== "string" || chunk === "" || !response.chunkedEncoding)
+    return response.write(chunk) ? null : response;
+  const bytes = Buffer.byteLength(chunk);
+  const text = `${bytes.toString(16)}\r\n${chunk}\r\n`;
+  const { socket } = response;
+  // It has none while an earlier answer is sent on the same connection.
+  if (isBegun && socket !== null)
+    return socket.write(text, bytes === chunk.length ? "latin1" : "utf8") ? null : socket;
   response.chunkedEncoding = false;
   try {
-    return response.write(`${Buffer.byteLength(chunk).toString(16)}\r\n${chunk}\r\n`);
+    return response.write(text) ? null : response;
   } finally {
     response.chunkedEncoding = true;
   }
 }
 
 /** Resolves whether more may be written in time. If the client has gone, `close` is emitted instead of `drain`. */
-function drained(response: ServerResponse): Promise<boolean> {
+function drained(full: ServerResponse | Socket): Promise<boolean> {
   return new Promise((resolve) => {
     const decide = (isDrained: boolean) => {
       clearTimeout(timer);
-      response.off("drain", done);
-      response.off("close", done);
+      full.off("drain", done);
+      full.off("close", done);
       resolve(isDrained);
     };
     const done = () => decide(true);
     const timer = setTimeout(decide, READER_TIMEOUT_MS, false);
-    response.on("drain", done);
-    response.on("close", done);
+    full.on("drain", done);
+    full.on("close", done);
   });
 }

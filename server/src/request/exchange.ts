@@ -46,8 +46,8 @@ export const READER_TIMEOUT_MS = 60_000;
 
 /** A streamed response body. After the client has disconnected, writes are ignored. */
 export interface BodySink {
-  /** Resolves when the client may be sent more: awaiting it is the back-pressure. */
-  write(chunk: string | Uint8Array): Promise<void>;
+  /** Returns what resolves when the client may be sent more, which is the back-pressure; `null`: at once. */
+  write(chunk: string | Uint8Array): Promise<void> | null;
   end(): Promise<void>;
   /** Closes the connection early, so that the client can't take the answer for complete. */
   abort(): void;

@@ -32,7 +32,8 @@ export function streamWriter(sink: BodySink, signs: StreamSigns | null, monotoni
       try {
         for await (const chunk of chunks) {
           isSilent = false;
-          await sink.write(chunk);
+          const drained = sink.write(chunk);
+          if (drained !== null) await drained;
           writtenMs = monotonicMs();
           isSilent = true;
           if (isDone()) return;

@@ -20,50 +20,112 @@ export interface EventForwarder {
 }
 
 /** The text of a stream for the client: one piece for each piece from the upstream, however many events are in it. */
-export async function* forwardedEvents(
+export function forwardedEvents(
   body: AsyncIterable<Uint8Array>,
   forwarder: EventForwarder,
-): AsyncGenerator<string> {
-  const reader = new EventReader(MAX_EVENT_BYTES);
-  let fault: unknown = null;
+): AsyncIterableIterator<string> {
+  return new ForwardedEvents(body[Symbol.asyncIterator](), forwarder);
+}
+
+type Piece = IteratorResult<string>;
+
+/** Not a generator, as that waits for several promises for each piece. */
+class ForwardedEvents implements AsyncIterableIterator<string> {
+  readonly #body: AsyncIterator<Uint8Array>;
+  readonly #forwarder: EventForwarder;
+  readonly #reader = new EventReader(MAX_EVENT_BYTES);
+  /** Whether the first event is still to be sent before the rest of its piece. */
+  #isAhead: boolean;
+  /** The rest of the piece whose first event was sent ahead. */
+  #rest: Uint8Array | null = null;
+  /** What ends the stream after the text before it. */
+  #fault: unknown = null;
+  #isOver = false;
+
+  constructor(body: AsyncIterator<Uint8Array>, forwarder: EventForwarder) {
+    this.#body = body;
+    this.#forwarder = forwarder;
+    this.#isAhead = forwarder.sendsFirstAhead;
+  }
+
+  next(): Promise<Piece> {
+    if (this.#fault !== null || this.#isOver) return this.#end();
+    const rest = this.#rest;
+    if (rest === null) return this.#body.next().then(this.#received);
+    this.#rest = null;
+    // The first event is written to the socket before the rest is changed.
+    return setImmediate(rest).then((bytes) => this.#forward(bytes));
+  }
+
+  async return(): Promise<Piece> {
+    this.#isOver = true;
+    await this.#body.return?.();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  readonly #received = ({ done, value }: IteratorResult<Uint8Array>): Piece | Promise<Piece> => {
+    if (done === true) return this.#complete();
+    if (!this.#isAhead) return this.#forward(value);
+    const end = endOfEvent(value);
+    const first = this.#textOf(() => this.#reader.push(value.subarray(0, end)));
+    if (first !== "") {
+      this.#isAhead = false;
+      if (this.#forwarder.isDone) this.#isOver = true;
+      if (end < value.length) this.#rest = value.subarray(end);
+      return { done: false, value: first };
+    }
+    return this.#fault === null ? this.#forward(value.subarray(end)) : this.next();
+  };
+
+  #forward(bytes: Uint8Array): Piece | Promise<Piece> {
+    const text = this.#textOf(() => this.#reader.push(bytes));
+    if (this.#forwarder.isDone) this.#isOver = true;
+    return text === "" ? this.next() : { done: false, value: text };
+  }
+
+  /** The upstream's stream has ended. */
+  #complete(): Piece | Promise<Piece> {
+    const text = this.#textOf(() => this.#reader.end());
+    this.#isOver = true;
+    if (this.#fault === null && !this.#forwarder.isDone)
+      this.#fault = this.#faultOf(() => this.#forwarder.end());
+    return text === "" ? this.next() : { done: false, value: text };
+  }
+
+  /** Ends the stream, with its fault if it has one. What the upstream still sends is not read. */
+  async #end(): Promise<Piece> {
+    const fault = this.#fault;
+    this.#fault = null;
+    const end = await this.return();
+    if (fault !== null) throw fault;
+    return end;
+  }
+
   /** The text up to the event that ends the stream with a fault: the events before it are valid. */
-  const textOf = (read: () => readonly string[]): string => {
+  #textOf(read: () => readonly string[]): string {
     let text = "";
-    try {
+    this.#fault = this.#faultOf(() => {
       for (const data of read()) {
-        if (forwarder.isDone) break;
-        text += forwarder.forward(data);
+        if (this.#forwarder.isDone) break;
+        text += this.#forwarder.forward(data);
       }
+    });
+    return text;
+  }
+
+  #faultOf(run: () => void): unknown {
+    try {
+      run();
+      return null;
     } catch (thrown) {
       // A value that is nested too deeply to be walked through is a RangeError.
-      fault = thrown instanceof EventTooLarge || thrown instanceof RangeError ? malformedResponse() : thrown;
+      return thrown instanceof EventTooLarge || thrown instanceof RangeError ? malformedResponse() : thrown;
     }
-    return text;
-  };
-  let isAhead = forwarder.sendsFirstAhead;
-  for await (const bytes of body) {
-    let rest = bytes;
-    if (isAhead) {
-      const end = endOfEvent(bytes);
-      rest = bytes.subarray(end);
-      const first = textOf(() => reader.push(bytes.subarray(0, end)));
-      if (first !== "") {
-        isAhead = false;
-        yield first;
-        // It is written to the socket before the rest is changed.
-        if (rest.length > 0) await setImmediate();
-      }
-      if (fault !== null) throw fault;
-    }
-    const text = textOf(() => reader.push(rest));
-    if (text !== "") yield text;
-    if (fault !== null) throw fault;
-    if (forwarder.isDone) return;
   }
-  const text = textOf(() => reader.end());
-  if (text !== "") yield text;
-  if (fault !== null) throw fault;
-  if (!forwarder.isDone) forwarder.end();
 }
 
 /** The position after the piece's first event, or the end of the piece if no event ends in it with a blank line. */

@@ -58,8 +58,9 @@ function requestIdIn(sent: readonly ResponseHeaders[]): string | null {
 function sinkFor(ended: (outcome: Outcome) => void): BodySink {
   let text = "";
   return {
-    write: async (chunk) => {
+    write: (chunk) => {
       text += typeof chunk === "string" ? chunk : new TextDecoder().decode(chunk);
+      return null;
     },
     end: async () => ended(text.endsWith(LAST_CHUNK) ? { kind: "whole", text } : refusalIn(text)),
     abort: () => ended({ kind: "broken" }),

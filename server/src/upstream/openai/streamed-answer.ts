@@ -1,13 +1,14 @@
 import { CHAT_SIGNS, LAST_CHUNK } from "../../conversation/signs.ts";
-import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import { addProduced, type Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
 import { type EventForwarder, forwardedEvents, oneLine } from "../forward-events.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse, refusalOf } from "../refusal.ts";
-import { ChunkEditor } from "./chunk-editor.ts";
+import { ChunkEditor, type EditedChunk } from "./chunk-editor.ts";
 import { readUsage } from "./usage.ts";
+import { type TextChunk, UsualChunk } from "./usual-chunk.ts";
 
 const DONE = "[DONE]";
 
@@ -25,6 +26,9 @@ export function streamedAnswer(call: ForwardCall, body: AsyncIterable<Uint8Array
   };
 }
 
+/** How many kinds of chunks are tried to be told apart by their text alone. Some servers make each chunk different. */
+const MAX_KINDS = 8;
+
 /** Edits an upstream's chunks for the client, and collects usage and text. */
 class ChunkForwarder implements EventForwarder {
   readonly sendsFirstAhead = true;
@@ -36,6 +40,9 @@ class ChunkForwarder implements EventForwarder {
   #isFinished = false;
   readonly #includesUsage: boolean;
   readonly #editor: ChunkEditor;
+  /** The kind of the last chunk whose text could be told apart. */
+  #usual: UsualChunk | null = null;
+  #kinds = 0;
 
   constructor({ publicModel, request: { includeUsage } }: ForwardCall) {
     this.#includesUsage = includeUsage;
@@ -48,22 +55,50 @@ class ChunkForwarder implements EventForwarder {
       this.isDone = true;
       return "";
     }
+    const usual = this.#usual?.read(data) ?? null;
+    if (usual !== null) {
+      this.produced.add(usual.produced);
+      return usual.event;
+    }
     const chunk = this.#editor.edit(data);
     if (chunk === null) throw malformedResponse();
     const { value } = chunk;
-    if (value.error !== undefined && value.error !== null) throw refusalOf(500, data);
+    if (isPresent(value.error)) throw refusalOf(500, data);
     this.usage = readUsage(value.usage) ?? this.usage;
     addProduced(value.choices, this.produced);
     this.#isFinished ||= hasFinish(value);
     const isHidden = !this.#includesUsage && "usage" in value;
     if (isHidden && Array.isArray(value.choices) && value.choices.length === 0) return "";
-    return `data: ${oneLine(chunk.text)}\n\n`;
+    if (this.#kinds < MAX_KINDS) {
+      this.#kinds++;
+      this.#usual = UsualChunk.like(data, (like) => this.#readText(like)) ?? this.#usual;
+    }
+    return eventOf(chunk);
+  }
+
+  /** Reads a chunk that has nothing but text, by parsing it. */
+  #readText(data: string): TextChunk | null {
+    const chunk = this.#editor.edit(data);
+    if (chunk === null) return null;
+    const { error, usage, choices } = chunk.value;
+    if (isPresent(error) || readUsage(usage) !== null || hasFinish(chunk.value)) return null;
+    const produced = new TextTally();
+    addProduced(choices, produced);
+    return { produced: produced.beginning(), event: eventOf(chunk) };
   }
 
   /** Without `[DONE]` the stream is complete only if some choice has finished. */
   end(): void {
     if (!this.#isFinished) throw incompleteAnswer("a finish");
   }
+}
+
+function eventOf({ text }: EditedChunk): string {
+  return `data: ${oneLine(text)}\n\n`;
+}
+
+function isPresent(value: Json | undefined): boolean {
+  return value !== undefined && value !== null;
 }
 
 function hasFinish(chunk: JsonObject): boolean {

@@ -1,0 +1,67 @@
+/** What comes before the text of a chunk. */
+const CONTENT = '"content":"';
+/** The text of a JSON string, without its quotes (RFC 8259, section 7). */
+const STRING_TEXT = /(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y;
+/** Stands for the text of a chunk while it is found out where that goes. */
+const PROBE = "ostiary-text";
+
+/** What is before a text and after it. */
+type Around = readonly [before: string, after: string];
+
+/** What becomes of a chunk that says nothing but text. */
+export interface TextChunk {
+  /** The text. */
+  readonly produced: string;
+  /** The client's event. */
+  readonly event: string;
+}
+
+/**
+ * Chunks that differ in nothing but the text of the answer, as most of a stream do. What was found out about one of them by parsing it is true
+ * of all, so the others are not parsed.
+ */
+export class UsualChunk {
+  readonly #received: Around;
+  readonly #sent: Around;
+
+  private constructor(received: Around, sent: Around) {
+    this.#received = received;
+    this.#sent = sent;
+  }
+
+  /**
+   * The chunks that are like this one; `null` if its text can't be told from the rest.
+   *
+   * @param read Reads a chunk by parsing it; `null` if it says more than its text.
+   */
+  static like(chunk: string, read: (chunk: string) => TextChunk | null): UsualChunk | null {
+    const name = chunk.indexOf(CONTENT);
+    if (name === -1) return null;
+    const start = name + CONTENT.length;
+    const received: Around = [chunk.slice(0, start), chunk.slice(endOfText(chunk, start))];
+    const probed = read(received.join(PROBE));
+    // With another text in this place, the text is another one: no other member is called the same.
+    if (probed?.produced !== PROBE) return null;
+    const [before, after, ...others] = probed.event.split(PROBE);
+    if (before === undefined || after === undefined || others.length > 0) return null;
+    return new UsualChunk(received, [before, after]);
+  }
+
+  /** @returns `null` if the chunk is not like the others. */
+  read(chunk: string): TextChunk | null {
+    const [before, after] = this.#received;
+    if (!chunk.startsWith(before) || !chunk.endsWith(after)) return null;
+    const end = chunk.length - after.length;
+    if (endOfText(chunk, before.length) !== end) return null;
+    const text = chunk.slice(before.length, end);
+    const produced: string = text.includes("\\") ? JSON.parse(`"${text}"`) : text;
+    return { produced, event: this.#sent[0] + text + this.#sent[1] };
+  }
+}
+
+/** Where the text of a JSON string ends that begins at `start`. */
+function endOfText(json: string, start: number): number {
+  STRING_TEXT.lastIndex = start;
+  STRING_TEXT.test(json);
+  return STRING_TEXT.lastIndex;
+}
