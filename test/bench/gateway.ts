@@ -25,6 +25,17 @@ const CHUNK_MS = 10;
 const SLOW_STREAMS = Number(process.env.SLOW_STREAMS ?? 64 * 6);
 const STREAMS = Number(process.env.STREAMS ?? 2_000);
 const ROUNDS = 5;
+/** Streams that are open at once, each with a prompt of so many words of five bytes, after so many other requests. */
+interface OpenStreams {
+  readonly earlier: number;
+  readonly count: number;
+  readonly words: number;
+}
+const OPEN: Readonly<Record<string, OpenStreams>> = {
+  [`of ${STREAMS}, after 2000`]: { earlier: 2_000, count: STREAMS, words: 1 },
+  [`of ${STREAMS}, after 20000`]: { earlier: 20_000, count: STREAMS, words: 1 },
+  "of 300, with a prompt of 200 KB": { earlier: 2_000, count: 300, words: 40_000 },
+};
 const MEMORY_ROUNDS = 3;
 /** By then a background job has loaded the tokenizer, which takes 70 MB. */
 const TOKENIZER_MS = 8_000;
@@ -137,12 +148,12 @@ async function measure(): Promise<void> {
     })),
   });
   const agent = new Agent({ connections: 4_000 });
-  const ask = ({ baseUrl, key, model }: Asked, name: string, stream: boolean) =>
+  const ask = ({ baseUrl, key, model }: Asked, name: string, stream: boolean, content = "hi") =>
     request(`${baseUrl}/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       dispatcher: agent,
-      body: JSON.stringify({ model: model(name), messages: [{ role: "user", content: "hi" }], stream }),
+      body: JSON.stringify({ model: model(name), messages: [{ role: "user", content }], stream }),
     });
   await measureSpeed();
   await measureMemory();
@@ -244,35 +255,35 @@ async function measure(): Promise<void> {
       startProgram(new URL("peers/bare-proxy.ts", import.meta.url), new URL(models.baseUrl).origin);
     const services = { gateway: () => startGateway(catalog.file), "bare proxy": startProxy };
     for (const [who, start] of Object.entries(services)) {
-      for (const earlier of [2_000, 20_000]) {
+      for (const [name, streams] of Object.entries(OPEN)) {
         const rounds: number[] = [];
-        while (rounds.length < MEMORY_ROUNDS) rounds.push(await memoryEach(start, earlier));
-        report(`memory of an open stream, of ${STREAMS}, after ${earlier}: ${who}`, "KB", summary(rounds, 1));
+        while (rounds.length < MEMORY_ROUNDS) rounds.push(await memoryEach(start, streams));
+        report(`memory of an open stream, ${name}: ${who}`, "KB", summary(rounds, 1));
       }
     }
   }
 
   /**
-   * `earlier`: how many requests the service has answered. After few of them its heap has still to grow to what V8 lets it have
-   * before it collects, which is counted here; after many, what they have left is used again, which is not.
+   * What the process grows by for each stream. After few earlier requests its heap has still to grow to what V8 lets it have before it
+   * collects, which is counted here; after many, what they have left is used again, which is not.
    */
   async function memoryEach(
     start: () => Promise<Asked & (Disposable | AsyncDisposable)>,
-    earlier: number,
+    { earlier, count, words }: OpenStreams,
   ): Promise<number> {
     await using asked = await start();
     await many(asked, earlier, true);
     await new Promise((resolve) => setTimeout(resolve, TOKENIZER_MS));
     const before = residentOf(asked.pid);
     const open = await Promise.all(
-      Array.from({ length: STREAMS }, async () => {
-        const { body } = await ask(asked, "idle", true);
+      Array.from({ length: count }, async () => {
+        const { body } = await ask(asked, "idle", true, "word ".repeat(words));
         await body[Symbol.asyncIterator]().next();
         return body;
       }),
     );
     await new Promise((resolve) => setTimeout(resolve, 2_000));
-    const each = (residentOf(asked.pid) - before) / STREAMS / 1_024;
+    const each = (residentOf(asked.pid) - before) / count / 1_024;
     for (const body of open) body.on("error", () => {}).destroy();
     return each;
   }

@@ -87,6 +87,8 @@ export class IncomingBody {
     const receiving = this.#receiving;
     if (receiving === null) return;
     const content = this.#content ?? NOTHING;
+    // It is the receiver's now: the request may last long after it has been read.
+    this.#content = null;
     this.#finish();
     this.#wholeBytes = this.#bytes;
     receiving.resolve(content.length === this.#bytes ? content : content.subarray(0, this.#bytes));

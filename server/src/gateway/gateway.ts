@@ -102,23 +102,7 @@ export class Gateway {
         const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal };
         return answerThrough(dialect, call, asked, () => this.#head(model));
       },
-      begin: (answer, upstream, ended) => {
-        if (answer.kind === "whole") return wholeAnswer(answer, upstream, ended);
-        const change = cutCredential(upstream);
-        const changeError = (reason: unknown) => errorWithoutCredential(reason, upstream);
-        const { stored } = answer;
-        return primedStream(answer.events, { change, changeError, ended }).then((events) => ({
-          ...answer,
-          events,
-          last: (usage: Usage, changes: JsonObject) => change(answer.last(usage, changes)),
-          // A failure may repeat what was received before it.
-          signs: {
-            heartbeat: () => answer.signs.heartbeat(),
-            failure: (failure: Failure) => change(answer.signs.failure(failure)),
-          },
-          ...(stored && { stored: (usage: Usage) => change(stored(usage)) }),
-        }));
-      },
+      begin: begunAnswer,
     });
   }
 
@@ -292,6 +276,29 @@ export async function answerThrough(
   const { events, ignored } = await withOptionalReasoning(dialect, asked);
   const answer = { events, ignored: [...conversation.ignored, ...ignored] };
   return await translated(answer, { request, head: head(), estimate });
+}
+
+/** Not part of {@link Gateway.answer}, as what a function refers to keeps all that it was made with: the request, however long its prompt. */
+function begunAnswer(
+  answer: WireAnswer,
+  upstream: Upstream,
+  ended: (reason: unknown) => void,
+): WireAnswer | Promise<WireAnswer> {
+  if (answer.kind === "whole") return wholeAnswer(answer, upstream, ended);
+  const change = cutCredential(upstream);
+  const changeError = (reason: unknown) => errorWithoutCredential(reason, upstream);
+  const { stored } = answer;
+  return primedStream(answer.events, { change, changeError, ended }).then((events) => ({
+    ...answer,
+    events,
+    last: (usage: Usage, changes: JsonObject) => change(answer.last(usage, changes)),
+    // A failure may repeat what was received before it.
+    signs: {
+      heartbeat: () => answer.signs.heartbeat(),
+      failure: (failure: Failure) => change(answer.signs.failure(failure)),
+    },
+    ...(stored && { stored: (usage: Usage) => change(stored(usage)) }),
+  }));
 }
 
 function wholeAnswer(answer: WholeAnswer, upstream: Upstream, ended: (reason: unknown) => void): WholeAnswer {

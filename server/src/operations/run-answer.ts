@@ -54,12 +54,13 @@ export async function runAnswer(
   complete: Complete | null = null,
 ): Promise<Reply> {
   const { model, priced } = paid;
-  const estimate = (produced: TextTally) => {
-    const prompt = request.promptText?.();
-    return prompt === undefined
-      ? estimator.usageOf(request.body.value, produced)
-      : estimator.usageOfPrompt(prompt, produced);
-  };
+  // Not the request itself: only what is counted is kept while the answer is streamed, and not the text of the body.
+  const { promptText } = request;
+  const { value } = request.body;
+  const estimate = (produced: TextTally) =>
+    promptText === undefined
+      ? estimator.usageOf(value, produced)
+      : estimator.usageOfPrompt(promptText(), produced);
   const replying = gateway
     .answer({ model, request, maxTokens: paidTokens(paid), signal, estimate })
     .then(({ answer, upstream }): Reply | Promise<Reply> => {

@@ -1,3 +1,4 @@
+import type { Reply } from "../operations/operation.ts";
 import { authenticate, authorize } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
 import { findModel, holdCredit, priceRequest } from "./hold-credit.ts";
@@ -10,53 +11,60 @@ import { runManagement } from "./run-management.ts";
 import type { Services } from "./services.ts";
 
 /**
- * The lifecycle of a request under `/v1` and `/dashboard` that the process has the capacity to serve. Each step throws a `Failure` to
- * end the request; the comment names the statuses. Whatever happens the request is answered and, if its key is known, recorded. Never
- * rejects.
+ * The lifecycle of a request under `/v1` and `/dashboard` that the process has the capacity to serve. Whatever happens the request is
+ * answered and, if its key is known, recorded. Never rejects.
  */
 export async function handleRequest(request: RequestContext, services: Services): Promise<void> {
-  const { exchange } = request;
   try {
-    const { operation, parameters } = findOperation(request, services.operations); // a public operation answers 404 and 405
-    // A key can be revoked whatever the load.
-    if (operation.kind !== "management") services.recorder.requireRoom(); // 503
-    const identity = await authenticate(request, operation, services); // 401
-    if (operation.kind !== "management") requireOwnRoom(request, services); // 503
-    if (operation.kind === "public") return await respond(request, await operation.run(), services);
-    if (operation.kind === "query") {
-      const accountId = await authorize(request, identity, null, services); // 401, 403
-      const input = operation.read({
-        parameters,
-        query: exchange.query,
-        header: (name) => exchange.header(name),
-      }); // 400
-      return await respond(request, await operation.run({ input, accountId }), services);
-    }
-    if (operation.kind === "management") {
-      const reply = await runManagement(request, operation, parameters, identity, services); // 4xx of its own
-      return await respond(request, reply, services);
-    }
-
-    const received = await receiveBody(request, operation, services); // 401 and 403 of keys revoked by now, 408, 429
-    const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429: before a wrong body's 4xx
-    const body = received.parse(); // 400, 413, 415
-    const sent = operation.read(body); // 400
-    const model = findModel(request, sent.model, services); // 404
-    const answered = await beginOnce(request, operation, accountId, received.bytes, services); // 409, 422
-    if (answered !== null) return await respond(request, answered, services);
-    const input = (await operation.resolve?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
-    const priced = priceRequest(model, input, received.bytes);
-    const paid = await holdCredit(request, accountId, priced, services); // 402, 503
-    request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
-    services.overload.served(); // from here on the request waits for a model
-    const { startedMs, abort: signal } = request;
-    const reply = await operation.run({ input, accountId, exchange, body, paid, signal, startedMs }); // 400, 502, 504
-    await respond(request, keepAnswer(request, reply), services); // records and settles before the last byte is sent
+    const reply = await replyTo(request, services);
+    await respond(request, reply, services); // records and settles before the last byte is sent
   } catch (thrown) {
     await respondFailure(request, thrown, services);
   } finally {
     await endRequest(request);
   }
+}
+
+/**
+ * Does what a request asks for. Each step throws a `Failure` to end the request; the comment names the statuses. When it has returned,
+ * nothing of the body is kept in memory, however long the answer is streamed.
+ */
+async function replyTo(request: RequestContext, services: Services): Promise<Reply> {
+  const { exchange } = request;
+  const { operation, parameters } = findOperation(request, services.operations); // a public operation answers 404 and 405
+  // A key can be revoked whatever the load.
+  if (operation.kind !== "management") services.recorder.requireRoom(); // 503
+  const identity = await authenticate(request, operation, services); // 401
+  if (operation.kind !== "management") requireOwnRoom(request, services); // 503
+  if (operation.kind === "public") return await operation.run();
+  if (operation.kind === "query") {
+    const accountId = await authorize(request, identity, null, services); // 401, 403
+    const input = operation.read({
+      parameters,
+      query: exchange.query,
+      header: (name) => exchange.header(name),
+    }); // 400
+    return await operation.run({ input, accountId });
+  }
+  if (operation.kind === "management") {
+    return await runManagement(request, operation, parameters, identity, services); // 4xx of its own
+  }
+
+  const received = await receiveBody(request, operation, services); // 401 and 403 of keys revoked by now, 408, 429
+  const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429: before a wrong body's 4xx
+  const body = received.parse(); // 400, 413, 415
+  const sent = operation.read(body); // 400
+  const model = findModel(request, sent.model, services); // 404
+  const answered = await beginOnce(request, operation, accountId, received.bytes, services); // 409, 422
+  if (answered !== null) return answered;
+  const input = (await operation.resolve?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
+  const priced = priceRequest(model, input, received.bytes);
+  const paid = await holdCredit(request, accountId, priced, services); // 402, 503
+  request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
+  services.overload.served(); // from here on the request waits for a model
+  const { startedMs, abort: signal } = request;
+  const reply = await operation.run({ input, accountId, exchange, body, paid, signal, startedMs }); // 400, 502, 504
+  return keepAnswer(request, reply);
 }
 
 /** Refuses an account that takes the room of the others in the recorder. As for a recorder without room, the refusal is not recorded. */
