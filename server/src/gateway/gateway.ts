@@ -278,7 +278,10 @@ export async function answerThrough(
   return await translated(answer, { request, head: head(), estimate });
 }
 
-/** Not part of {@link Gateway.answer}, as what a function refers to keeps all that it was made with: the request, however long its prompt. */
+/**
+ * Waits for the first event of a stream. It is not written inside {@link Gateway.answer}: functions that are made there keep the request in
+ * memory, however long its prompt is, and those of a stream last as long as the stream.
+ */
 function begunAnswer(
   answer: WireAnswer,
   upstream: Upstream,

@@ -26,8 +26,8 @@ export async function handleRequest(request: RequestContext, services: Services)
 }
 
 /**
- * Does what a request asks for. Each step throws a `Failure` to end the request; the comment names the statuses. When it has returned,
- * nothing of the body is kept in memory, however long the answer is streamed.
+ * Does what a request asks for. Each step throws a `Failure` to end the request; the comment names the statuses. It is a function of its own,
+ * so that a body is not kept in memory while its answer is streamed, but for what its tokens are counted from.
  */
 async function replyTo(request: RequestContext, services: Services): Promise<Reply> {
   const { exchange } = request;
