@@ -6,7 +6,7 @@ import { chunkOf, startModelServer } from "../fixtures/model-server.ts";
 import { RUNTIME, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-/** Long enough for what else is on the heap not to matter. */
+/** Together their prompts are much larger than whatever else changes on the heap. */
 const STREAMS = 20;
 const PROMPT = "word ".repeat(100_000);
 
