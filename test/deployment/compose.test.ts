@@ -2,11 +2,11 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { appendFile, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { request } from "node:https";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../fixtures/free-port.ts";
 import { ROOT, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { buildManifests, type Manifests, MISSING_GO } from "./manifests.ts";
@@ -199,13 +199,4 @@ function statusByHttps(port: number, ca: Buffer, key: string): Promise<number> {
       .on("error", reject)
       .end();
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

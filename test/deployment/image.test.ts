@@ -1,11 +1,11 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../fixtures/free-port.ts";
 import { OPERATOR_ENV } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { ROOT } from "../fixtures/service.ts";
@@ -61,15 +61,6 @@ async function buildImage(): Promise<Image> {
   const container = buildah("from", ...PLATFORM_OPTIONS, `localhost/ostiary:${version}`);
   const { Docker } = JSON.parse(buildah("inspect", container));
   return { root: buildah("mount", container), config: Docker.config };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 /** The command line that runs a program of the image, as a container does. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { Authority, hasOpenSsl } from "../fixtures/certificate.ts";
-import { freePort } from "../fixtures/redis.ts";
+import { freePort } from "../fixtures/free-port.ts";
 import { startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { readDocument, SNIPPETS, type Snippet, snippetsIn } from "./snippets.ts";

@@ -44,11 +44,14 @@ onTerminal("the first start on an empty data folder, on a terminal", () => {
   it.each([
     ["with OSTIARY_DEMO=0", { OSTIARY_DEMO: "0" }],
     ["in production, whatever is set", { OSTIARY_DEMO: "1", NODE_ENV: "production" }],
-  ])("prints only the log %s, and creates no demo account", async (_, env) => {
+  ])("prints only the log %s, which says so, and creates no demo account", async (_, variables) => {
+    const env = { ...variables, OSTIARY_LOG: "info" };
     await using service = await startService({ env, fromNothing: true, onTerminal: true });
     const printed = service.stdout();
-    expect(logLines(printed).length).toBe(printed.trim().split("\n").length);
+    const lines = logLines(printed);
+    expect(lines.length).toBe(printed.trim().split("\n").length);
     expect(printed).not.toContain("password");
+    expect(lines.find(({ msg }) => msg === "starting")?.settings).toMatchObject({ OSTIARY_DEMO: false });
   });
 });
 

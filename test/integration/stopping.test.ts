@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { Agent, get } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { pino } from "pino";
 import postgres from "postgres";
@@ -10,6 +9,7 @@ import { readConfig } from "../../server/src/config/config.ts";
 import { Shutdown } from "../../server/src/start/shutdown.ts";
 import { Teardown } from "../../server/src/start/teardown.ts";
 import { writeCatalog } from "../fixtures/catalog.ts";
+import { freePort } from "../fixtures/free-port.ts";
 import { chunkOf, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { OPERATOR_ENV, signInOperator } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
@@ -203,15 +203,6 @@ describe("a service that starts", () => {
     },
   );
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 describe("shutting down", () => {
   afterEach(() => {

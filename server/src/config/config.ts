@@ -250,6 +250,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     cert === undefined || key === undefined ? null : { certFile: resolve(cert), keyFile: resolve(key) };
   const publicUrl =
     values.OSTIARY_PUBLIC_URL === undefined ? null : new URL(values.OSTIARY_PUBLIC_URL).origin;
+  // A production database must never get an account whose password was printed on a terminal.
+  const demo = values.NODE_ENV !== "production" && values.OSTIARY_DEMO;
   return {
     host: values.HOST,
     port: values.PORT,
@@ -271,8 +273,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     /** The number of processes that share the port. */
     workers: values.OSTIARY_WORKERS === "auto" ? availableParallelism() : Number(values.OSTIARY_WORKERS),
     takeOver: values.OSTIARY_TAKE_OVER,
-    // A production database must never get an account whose password was printed on a terminal.
-    demo: values.NODE_ENV !== "production" && values.OSTIARY_DEMO,
+    demo,
     signUp: values.OSTIARY_SIGNUP,
     trustedProxies: values.TRUSTED_PROXIES,
     /** Scheme, host and port, without a trailing slash. `null`: the address on which the service listens. */
@@ -307,8 +308,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     /** Whether a line is logged for each request. */
     accessLog: values.OSTIARY_ACCESS_LOG,
     serviceName: values.OSTIARY_SERVICE_NAME,
-    /** Every setting that has a value, by its variable, for the log. */
-    logged: withoutSecretValues(values, present),
+    /** Every setting that has a value, by its variable, for the log: what is in force. */
+    logged: withoutSecretValues({ ...values, OSTIARY_DEMO: demo }, present),
     /** Warnings about dangerous combinations of settings. */
     warnings: isOpenWithoutTls(values) ? [NO_TLS] : [],
     /** Messages about variables that look like settings but are none. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../fixtures/redis.ts";
+import { freePort } from "../../fixtures/free-port.ts";
 import { run } from "./tools.ts";
 
 /** A PostgreSQL of a measurement's own, with its default settings. */
