@@ -7,12 +7,12 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createSecureServer, Server as SecureServer } from "node:https";
-import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Failure } from "../errors/failure.ts";
 import { READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { Acceptors, BACKLOG } from "./acceptors.ts";
 import { KEEP_ALIVE_MS } from "./answer-head.ts";
+import { ClientConnections, type ClientSocket, isAnswering } from "./client-connections.ts";
 import { EarlyRefusals } from "./early-refusals.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
@@ -34,12 +34,13 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   let closing = false;
   // One function for all of them, as it is called by the response.
   function answered(this: ServerResponse): void {
+    connections.end(this.req.socket);
     if (!this.req.complete) linger(this.req);
     // A connection that becomes idle after the listener was closed is one that `close` did not find.
     if (closing) setImmediate(() => server.closeIdleConnections());
   }
   const handle = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
-    unused.delete(request.socket);
+    connections.begin(request.socket);
     if (retiring) response.shouldKeepAlive = false;
     // `on`, here and below, of what happens once: `once` makes two functions more.
     response.on("close", answered);
@@ -50,7 +51,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   // After this long without activity Node looks whether more of a pending answer was read since; if not, the next time counts.
   server.timeout = READER_TIMEOUT_MS;
   server.on("timeout", endUnread);
-  const unused = unusedConnections(server);
+  const connections = new ClientConnections(server, options.maxConnections);
   early?.watch(server);
   server.on("checkContinue", (request, response) => handle(request, response, true));
   answerRefusals(server, served.newRequestId);
@@ -76,8 +77,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
       closing = true;
       early?.stop();
       const closed = close(server, acceptors, drainMs);
-      // No client waits for an answer on these.
-      for (const socket of unused) socket.destroy();
+      connections.closeUnused();
       return closed;
     },
   };
@@ -93,44 +93,12 @@ function contextOf({ cert, key }: TlsPair) {
   return { cert, key, minVersion: "TLSv1.2" } as const;
 }
 
-/** The connections without a request so far. Whoever gets a request takes its connection out. */
-function unusedConnections(server: Server | SecureServer): Set<Socket> {
-  const unused = new Set<Socket>();
-  const add = (socket: Socket) => {
-    unused.add(socket);
-    socket.once("close", () => unused.delete(socket));
-  };
-  if (!(server instanceof SecureServer)) {
-    server.on("connection", add);
-    return unused;
-  }
-  // A connection that negotiates TLS is another socket until that is done.
-  const negotiating = new Map<string, Socket>();
-  const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
-  server.on("connection", (socket: Socket) => {
-    const name = nameOf(socket);
-    negotiating.set(name, socket);
-    socket.once("close", () => {
-      if (negotiating.get(name) === socket) negotiating.delete(name);
-    });
-    add(socket);
-  });
-  server.on("secureConnection", (socket: Socket) => {
-    const negotiated = negotiating.get(nameOf(socket));
-    if (negotiated !== undefined) unused.delete(negotiated);
-    add(socket);
-  });
-  return unused;
-}
-
 /**
  * Nothing was sent or received on the connection for a time. It is closed if the client does not read its answer, or asks for nothing.
  * A request whose answer is still to come has other time limits.
  */
-function endUnread(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): void {
-  // A private property; no public one tells whether a request is being answered.
-  const isAnswering = socket._httpMessage != null;
-  if (!isAnswering || socket.writableLength > 0) socket.destroy();
+function endUnread(socket: ClientSocket): void {
+  if (!isAnswering(socket) || socket.writableLength > 0) socket.destroy();
 }
 
 /** Hands each request to the part that answers it. */

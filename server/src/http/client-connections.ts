@@ -1,0 +1,130 @@
+import type { Server, ServerResponse } from "node:http";
+import { Server as SecureServer } from "node:https";
+import type { Socket } from "node:net";
+
+/** The part of the maximum that is kept free for new connections. More than are accepted in a turn of the event loop by default. */
+const KEPT_FREE = 1 / 16;
+/** A connection is idle when nobody has been answered on it for this time: whoever has just connected is about to ask. */
+const IDLE_AFTER_MS = 1_000;
+/** While there are too many connections, all are looked at so often. */
+const NEXT_LOOK_MS = 100;
+
+const STATE = Symbol("state of a connection");
+
+interface State {
+  /** When it was opened, or when the last request was answered, by `performance.now()`. */
+  idleSinceMs: number;
+  /** Whether it had a request. */
+  isUsed: boolean;
+}
+
+/** `_httpMessage` is private to Node's server: the answer that is being written. No public property tells whether there is one. */
+export type ClientSocket = Socket & { [STATE]?: State; readonly _httpMessage?: ServerResponse | null };
+
+/**
+ * The connections of a server's clients. When few more may be opened, idle ones are closed, as nginx does: those of the address that has
+ * the most, the longest idle first. So nobody keeps others out by opening all connections that there may be.
+ */
+export class ClientConnections {
+  readonly #maximum: number;
+  readonly #open = new Set<ClientSocket>();
+  readonly #keptFree: number;
+  #nextLook: NodeJS.Timeout | null = null;
+
+  constructor(server: Server | SecureServer, maximum: number) {
+    this.#maximum = maximum;
+    this.#keptFree = Math.ceil(maximum * KEPT_FREE);
+    if (!(server instanceof SecureServer)) {
+      server.on("connection", (socket) => this.#add(socket));
+      return;
+    }
+    // A connection that negotiates TLS is another socket until that is done.
+    const negotiating = new Map<string, Socket>();
+    const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+    server.on("connection", (socket: Socket) => {
+      const name = nameOf(socket);
+      negotiating.set(name, socket);
+      socket.once("close", () => {
+        if (negotiating.get(name) === socket) negotiating.delete(name);
+      });
+      this.#add(socket);
+    });
+    server.on("secureConnection", (socket: Socket) => {
+      const negotiated = negotiating.get(nameOf(socket));
+      if (negotiated !== undefined) this.#open.delete(negotiated);
+      this.#add(socket);
+    });
+  }
+
+  /** To be called with the connection of each request. */
+  begin({ [STATE]: state }: ClientSocket): void {
+    if (state !== undefined) state.isUsed = true;
+  }
+
+  /** To be called when a request of the connection was answered. */
+  end({ [STATE]: state }: ClientSocket): void {
+    if (state !== undefined) state.idleSinceMs = performance.now();
+  }
+
+  /** Closes the connections without a request so far: no client waits for an answer on these. */
+  closeUnused(): void {
+    for (const socket of this.#open) if (socket[STATE]?.isUsed === false) socket.destroy();
+  }
+
+  #add(socket: ClientSocket): void {
+    socket[STATE] = { idleSinceMs: performance.now(), isUsed: false };
+    this.#open.add(socket);
+    socket.once("close", () => this.#open.delete(socket));
+    if (this.#isCrowded) this.#makeRoom();
+  }
+
+  get #isCrowded(): boolean {
+    return this.#open.size > this.#maximum - this.#keptFree;
+  }
+
+  /** Again and again, until there is room. */
+  #makeRoom(): void {
+    if (this.#nextLook !== null) return;
+    this.#closeIdle();
+    this.#nextLook = setTimeout(() => {
+      this.#nextLook = null;
+      if (this.#isCrowded) this.#makeRoom();
+    }, NEXT_LOOK_MS).unref();
+  }
+
+  /** Closes more than it has to, as a look at all connections takes some milliseconds. */
+  #closeIdle(): void {
+    const nowMs = performance.now();
+    const count = this.#open.size - (this.#maximum - 2 * this.#keptFree);
+    const idleByAddress = new Map<string, ClientSocket[]>();
+    for (const socket of this.#open) {
+      if (!isIdle(socket, nowMs)) continue;
+      const { remoteAddress = "" } = socket;
+      const known = idleByAddress.get(remoteAddress);
+      if (known === undefined) idleByAddress.set(remoteAddress, [socket]);
+      else known.push(socket);
+    }
+    const mostFirst = [...idleByAddress.values()].sort((one, other) => other.length - one.length);
+    const longestFirst = mostFirst.flatMap((sockets) =>
+      sockets.sort((one, other) => idleSince(one) - idleSince(other)),
+    );
+    for (const socket of longestFirst.slice(0, count)) {
+      // It would count until it is closed.
+      this.#open.delete(socket);
+      socket.destroy();
+    }
+  }
+}
+
+function isIdle(socket: ClientSocket, nowMs: number): boolean {
+  return !isAnswering(socket) && nowMs - idleSince(socket) >= IDLE_AFTER_MS;
+}
+
+function idleSince(socket: ClientSocket): number {
+  return socket[STATE]?.idleSinceMs ?? 0;
+}
+
+/** Whether a request of the connection is being answered. */
+export function isAnswering({ _httpMessage: answer }: ClientSocket): boolean {
+  return answer != null;
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { openRaw, type RawConnection } from "../fixtures/raw-http.ts";
+import { statusOf } from "../fixtures/request.ts";
+import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+const MAXIMUM = 64;
+const STRANGER = "127.0.0.2";
+const HEALTH = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+const TIMEOUT = { timeout: 20_000 };
+
+const start = () => startService({ env: { OSTIARY_MAX_CONNECTIONS: String(MAXIMUM) } });
+
+/** As many connections as there may be, of a stranger who sends `begun` on each. */
+function fillFrom(service: Service, begun: string): Promise<readonly RawConnection[]> {
+  const opening = Array.from({ length: MAXIMUM }, async () => {
+    const connection = await openRaw(service.baseUrl, STRANGER);
+    connection.send(begun);
+    return connection;
+  });
+  return Promise.all(opening);
+}
+
+/** The status that a client gets who connects now; `null`: its connection is closed. */
+async function statusOnNewConnection({ baseUrl }: Service): Promise<number | null> {
+  using connection = await openRaw(baseUrl);
+  connection.send(HEALTH);
+  return await connection.answer().then(
+    ({ status }) => status,
+    () => null,
+  );
+}
+
+// Deno has limits of its own.
+describe.runIf(RUNTIME === "node")("a stranger who opens all connections that there may be", () => {
+  it.each([
+    ["sends nothing", ""],
+    ["does not end a request's head", "GET /v1/models HTTP/1.1\r\n"],
+    ["asks for nothing more", HEALTH],
+  ])("and %s keeps nobody out", async (_, begun) => {
+    await using service = await start();
+    const { key } = await signUpWithKey(service.baseUrl);
+    const strangers = await fillFrom(service, begun);
+    await expect.poll(() => statusOnNewConnection(service), TIMEOUT).toBe(200);
+    expect(await statusOf(service.baseUrl, key)).toBe(200);
+    for (const stranger of strangers) stranger[Symbol.dispose]();
+  });
+
+  it("does not end the connections of others, idle or not, and no request", async () => {
+    await using service = await start();
+    const { key } = await signUpWithKey(service.baseUrl);
+    using idle = await openRaw(service.baseUrl);
+    idle.send(HEALTH);
+    expect((await idle.answer()).status).toBe(200);
+    using sending = await openRaw(service.baseUrl, STRANGER);
+    const body = JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] });
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n`;
+    sending.send(`${head}content-type: application/json\r\n\r\n{`);
+    const strangers = await fillFrom(service, "");
+    await expect.poll(() => statusOnNewConnection(service), TIMEOUT).toBe(200);
+    expect(strangers.filter(({ isOpen }) => isOpen).length).toBeGreaterThan(MAXIMUM / 2);
+    sending.send(body.slice(1));
+    expect((await sending.answer()).status).toBe(200);
+    idle.send(HEALTH);
+    expect((await idle.answer()).status).toBe(200);
+    for (const stranger of strangers) stranger[Symbol.dispose]();
+  });
+});
