@@ -81,6 +81,18 @@ describe("a node of an older version", () => {
     },
   );
 
+  it("has counted no broken-off stream as an error: an upgrade adds them to the sums", async () => {
+    await using database = await openFormerDatabase(service, "0019");
+    await writeAsFormerVersion(database.sql);
+    const broken =
+      await database.sql`update audit_entries set error_code = 'upstream_error' where status < 400`;
+    expect(broken.count).toBeGreaterThan(0);
+    await database.upgrade();
+    const credits: Pick<Credits, "outstanding"> = { outstanding: () => ({ holds: 0, nanoUsd: 0n }) };
+    const report = await new Reconciler(database.sql, credits, () => new Date()).check(PAST_HOURS);
+    expect(report.usageMismatches).toEqual([]);
+  });
+
   it("leaves sums that agree with what they sum up", async () => {
     await using current = await openFormerDatabase(service, NEWEST);
     await writeAsFormerVersion(current.sql);

@@ -140,7 +140,7 @@ function addUp(entries: readonly AuditEntry[], { from, to, interval, groupBy = "
     const sum = sums.get(name) ?? { requests: 0, errors: 0, costNanoUsd: 0n };
     sums.set(name, {
       requests: sum.requests + 1,
-      errors: sum.errors + (entry.status >= 400 ? 1 : 0),
+      errors: sum.errors + (entry.status >= 400 || entry.errorCode !== null ? 1 : 0),
       costNanoUsd: sum.costNanoUsd + entry.costNanoUsd,
     });
   }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-words.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
-import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
+import { answerWhole, chunkOf, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { refusalOf } from "../fixtures/operator.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
@@ -14,7 +14,11 @@ let folder: string;
 let service: Service;
 
 beforeAll(async () => {
-  upstream = await startModelServer(answerWhole);
+  upstream = await startModelServer((request) => {
+    if (request.body.stream !== true) return answerWhole(request);
+    request.response.setHeader("content-type", "text/event-stream").write(chunkOf({ content: "and" }));
+    setImmediate(() => request.response.destroy());
+  });
   folder = await mkdtemp(join(tmpdir(), "ostiary-catalog-"));
   const catalog = join(folder, "catalog.yaml");
   await writeFile(
@@ -39,13 +43,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function chat(key: string, model: string): Promise<void> {
+async function chat(key: string, model: string, more: object = {}): Promise<void> {
   const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] }),
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }], ...more }),
   });
   await response.arrayBuffer();
+}
+
+/** A stream that its model breaks off. */
+async function brokenOff(key: string): Promise<void> {
+  await chat(key, "acme/free", { stream: true }).catch(() => {});
 }
 
 const HOUR_MS = 60 * 60_000;
@@ -59,7 +68,7 @@ async function sumOfEntries({ trpc }: Owner) {
     entries.reduce((all, entry) => all + of(entry), 0);
   return {
     requests: entries.length,
-    errors: sum(({ status }) => (status >= 400 ? 1 : 0)),
+    errors: sum(({ status, errorCode }) => (status >= 400 || errorCode !== null ? 1 : 0)),
     promptTokens: sum(({ promptTokens }) => promptTokens ?? 0),
     completionTokens: sum(({ completionTokens }) => completionTokens ?? 0),
     cachedTokens: sum(({ cachedTokens }) => cachedTokens ?? 0),
@@ -81,12 +90,13 @@ describe("the summary of usage", () => {
       ]);
     }
     await fetch(`${service.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${staging.key}` } });
+    await brokenOff(staging.key);
     const expected = await sumOfEntries(owner);
     expect(expected).toMatchObject({
-      requests: 46,
-      errors: 5,
-      promptTokens: 40_000,
-      completionTokens: 8_000,
+      requests: 47,
+      errors: 6,
+      promptTokens: expect.closeTo(40_000, -2),
+      completionTokens: expect.closeTo(8_000, -2),
     });
     // 1,000 tokens at 2.50 and 200 at 10 USD a million.
     expect(expected.costNanoUsd).toBe(30n * 4_500_000n);
@@ -106,7 +116,7 @@ describe("the summary of usage", () => {
     expect(Object.fromEntries(requests)).toEqual({
       "": 1,
       "acme/chat": 30,
-      "acme/free": 10,
+      "acme/free": 11,
       [UNKNOWN_MODEL]: 5,
     });
     const byKey = await owner.trpc.usage.summary.query({ ...today, interval: "day", groupBy: "key" });

@@ -85,7 +85,7 @@ export class PostgresAudit implements EntrySink {
         where chain.removed_up_to is null or row.id > chain.removed_up_to
         on conflict (id) do nothing
         returning entry_digest(entry) as digest, batch, id, account_id, key, at, source_ip,
-          usage_model(model, error_code, upstream) as model, status,
+          usage_model(model, error_code, upstream) as model, has_failed(status, error_code) as has_failed,
           coalesce(prompt_tokens, 0) as prompt_tokens, coalesce(completion_tokens, 0) as completion_tokens,
           coalesce(cached_tokens, 0) as cached_tokens, cost_nano_usd
       ),
@@ -105,7 +105,7 @@ export class PostgresAudit implements EntrySink {
       -- Entries that differ in none of these are counted once, and all sums follow from the few rows that are left.
       counts as materialized (
         select account_id, key, model, source_ip, date_trunc('minute', at) as minute, max(at) as last_at, count(*) as requests,
-               count(*) filter (where status >= 400) as errors, sum(prompt_tokens) as prompt_tokens,
+               count(*) filter (where has_failed) as errors, sum(prompt_tokens) as prompt_tokens,
                sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
         from inserted group by 1, 2, 3, 4, 5
       ),

@@ -51,7 +51,7 @@ export function matching(sql: Database, scope: LogScope, filter: EntryFilter, as
 
 /** Whether a request failed. An answer that had begun may have failed with status 200. */
 export function hasFailed(sql: Database) {
-  return sql`(entries.status >= 400 or entries.error_code is not null)`;
+  return sql`has_failed(entries.status, entries.error_code)`;
 }
 
 function statusMatches(sql: Database, status: NonNullable<EntryFilter["status"]>) {

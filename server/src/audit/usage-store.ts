@@ -63,14 +63,15 @@ export class PostgresUsage {
     // left out after it, so that a model that is hardly used does not make the walk longer.
     const rows = await sql<PerformanceRow[]>`
       with newest as materialized (
-        select id, at, model, upstream, status, latency_ms, time_to_first_token_ms
+        select id, at, model, upstream, has_failed(status, error_code) as has_failed, latency_ms, time_to_first_token_ms
         from audit_entries
         where id >= ${firstEntryIdAt(from)} and id < ${firstEntryIdAt(to)} ${owner}
           ${key === undefined ? sql`` : sql`and key = ${key}`}
         order by id desc limit ${maxMeasured + 1}
       ),
       measured as (
-        select ${startOf(sql, sql`at`, span)} as start, upstream, status, time_to_first_token_ms as first, latency_ms as whole
+        select ${startOf(sql, sql`at`, span)} as start, upstream, has_failed, time_to_first_token_ms as first,
+               latency_ms as whole
         from newest
         where upstream is not null ${model === undefined ? sql`` : sql`and model = ${model}`}
       )
@@ -92,13 +93,13 @@ export class PostgresUsage {
     // Walks the primary key backwards, up to the limit.
     const rows = await sql<UpstreamRow[]>`
       with newest as materialized (
-        select at, upstream, status, error_code, latency_ms, time_to_first_token_ms
+        select at, upstream, has_failed(status, error_code) as has_failed, error_code, latency_ms, time_to_first_token_ms
         from audit_entries
         where id >= ${firstEntryIdAt(span.from)} and id < ${firstEntryIdAt(span.to)}
         order by id desc limit ${maxMeasured + 1}
       ),
       measured as (
-        select ${startOf(sql, sql`at`, span)} as start, upstream, status, error_code as code, time_to_first_token_ms as first,
+        select ${startOf(sql, sql`at`, span)} as start, upstream, has_failed, error_code as code, time_to_first_token_ms as first,
                latency_ms as whole
         from newest where upstream is not null
       )
@@ -216,7 +217,7 @@ function figuresOf({ requests, errors, latencyMs, timeToFirstTokenMs }: Performa
 /** The columns of a {@link PerformanceRow} that sum up `measured` requests, which are the `newest` up to a number. */
 function figures(sql: Database, maxMeasured: number) {
   return sql`
-    count(*)::float8 as requests, count(*) filter (where status >= 400)::float8 as errors,
+    count(*)::float8 as requests, count(*) filter (where has_failed)::float8 as errors,
     ${percentiles(sql, "whole")} as "latencyMs", ${percentiles(sql, "first")} as "timeToFirstTokenMs",
     (select case when count(*) > ${maxMeasured} then min(at) end from newest) as "measuredSince"`;
 }
@@ -224,7 +225,7 @@ function figures(sql: Database, maxMeasured: number) {
 /** The percentiles of successful requests. */
 function percentiles(sql: Database, column: "whole" | "first") {
   const percentile = (share: number) => sql`
-    percentile_disc(${share}::float8) within group (order by ${sql(column)}) filter (where status < 400)`;
+    percentile_disc(${share}::float8) within group (order by ${sql(column)}) filter (where not has_failed)`;
   return sql`json_build_object('p50', ${percentile(0.5)}, 'p95', ${percentile(0.95)})`;
 }
 

@@ -14,7 +14,7 @@ export type ServiceUsageGrouping = "none" | "model" | "account";
 export interface UsageTotals {
   /** The number of requests, including refused ones. */
   readonly requests: number;
-  /** The requests answered with a status of 400 or more. */
+  /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
   readonly errors: number;
   /** The tokens of the prompts. */
   readonly promptTokens: number;
@@ -109,7 +109,7 @@ export interface Percentiles {
 export interface PerformanceFigures {
   /** The number of requests that reached an upstream. */
   readonly requests: number;
-  /** Those of them that were answered with a status of 400 or more. */
+  /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
   readonly errors: number;
   /** The time from the request to the end of the answer. */
   readonly latencyMs: Percentiles;

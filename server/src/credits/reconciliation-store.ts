@@ -119,7 +119,7 @@ export async function findUsageMismatches(
     with entry_hours as (
       select account_id, date_trunc('hour', at, 'UTC') as hour, key,
              usage_model(model, error_code, upstream) as model,
-             count(*) as requests, count(*) filter (where status >= 400) as errors,
+             count(*) as requests, count(*) filter (where has_failed(status, error_code)) as errors,
              coalesce(sum(prompt_tokens), 0) as prompt_tokens,
              coalesce(sum(completion_tokens), 0) as completion_tokens,
              coalesce(sum(cached_tokens), 0) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
