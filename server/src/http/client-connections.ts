@@ -16,6 +16,8 @@ interface State {
   idleSinceMs: number;
   /** Whether it had a request. */
   isUsed: boolean;
+  /** Answers that wait for the end of an earlier one, because the client sends requests without awaiting their answers. */
+  readonly waiting: Set<ServerResponse>;
 }
 
 /** `_httpMessage` is private to Node's server: the answer that is being written. No public property tells whether there is one. */
@@ -23,7 +25,8 @@ export type ClientSocket = Socket & { [STATE]?: State; readonly _httpMessage?: S
 
 /**
  * The connections of a server's clients. When few more may be opened, idle ones are closed, as nginx does: those of the address that has
- * the most, the longest idle first. So nobody keeps others out by opening all connections that there may be.
+ * the most, the longest idle first, and none of an address that has fewer than the average. So nobody keeps others out by opening all
+ * connections that there may be.
  */
 export class ClientConnections {
   readonly #maximum: number;
@@ -56,9 +59,13 @@ export class ClientConnections {
     });
   }
 
-  /** To be called with the connection of each request. */
-  begin({ [STATE]: state }: ClientSocket): void {
-    if (state !== undefined) state.isUsed = true;
+  /** To be called with each request's connection and answer. */
+  begin({ [STATE]: state }: ClientSocket, response: ServerResponse): void {
+    if (state === undefined) return;
+    state.isUsed = true;
+    if (response.socket !== null) return;
+    state.waiting.add(response);
+    response.once("socket", () => state.waiting.delete(response));
   }
 
   /** To be called when a request of the connection was answered. */
@@ -72,9 +79,14 @@ export class ClientConnections {
   }
 
   #add(socket: ClientSocket): void {
-    socket[STATE] = { idleSinceMs: performance.now(), isUsed: false };
+    const waiting = new Set<ServerResponse>();
+    socket[STATE] = { idleSinceMs: performance.now(), isUsed: false, waiting };
     this.#open.add(socket);
-    socket.once("close", () => this.#open.delete(socket));
+    socket.once("close", () => {
+      this.#open.delete(socket);
+      // Node tells this only of the answer that is being sent.
+      for (const response of waiting) response.destroy().emit("close");
+    });
     if (this.#isCrowded) this.#makeRoom();
   }
 
@@ -117,14 +129,14 @@ export class ClientConnections {
 }
 
 function isIdle(socket: ClientSocket, nowMs: number): boolean {
-  return !isAnswering(socket) && nowMs - idleSince(socket) >= IDLE_AFTER_MS;
+  return answerOn(socket) === null && nowMs - idleSince(socket) >= IDLE_AFTER_MS;
 }
 
 function idleSince(socket: ClientSocket): number {
   return socket[STATE]?.idleSinceMs ?? 0;
 }
 
-/** Whether a request of the connection is being answered. */
-export function isAnswering({ _httpMessage: answer }: ClientSocket): boolean {
-  return answer != null;
+/** The answer that is being written to the connection; `null`: none is. */
+export function answerOn({ _httpMessage: answer }: ClientSocket): ServerResponse | null {
+  return answer ?? null;
 }

@@ -168,17 +168,26 @@ function writeChunk(
   }
 }
 
-/** Resolves whether more may be written in time. If the client has gone, `close` is emitted instead of `drain`. */
+/**
+ * Resolves whether more may be written in time. If the client has gone, `close` is emitted instead of `drain`. An answer that waits for
+ * the end of an earlier one can't be read yet: its time begins with its turn.
+ */
 function drained(full: ServerResponse | Socket): Promise<boolean> {
   return new Promise((resolve) => {
+    let timer: NodeJS.Timeout | undefined;
+    const begin = () => {
+      timer = setTimeout(decide, READER_TIMEOUT_MS, false);
+    };
     const decide = (isDrained: boolean) => {
       clearTimeout(timer);
+      full.off("socket", begin);
       full.off("drain", done);
       full.off("close", done);
       resolve(isDrained);
     };
     const done = () => decide(true);
-    const timer = setTimeout(decide, READER_TIMEOUT_MS, false);
+    if ("socket" in full && full.socket === null) full.on("socket", begin);
+    else begin();
     full.on("drain", done);
     full.on("close", done);
   });

@@ -2,6 +2,7 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { envelopeOf, Failure, headersOf } from "../errors/failure.ts";
+import { answerOn } from "./client-connections.ts";
 
 /** Errors of a connection that never spoke TLS, or not the service's: there is no way to answer on it. */
 const FAILED_NEGOTIATION = /^(ERR_(SSL|TLS)_|EPROTO$)/;
@@ -13,7 +14,17 @@ const FAILED_NEGOTIATION = /^(ERR_(SSL|TLS)_|EPROTO$)/;
 export function answerRefusals(server: Server | SecureServer, newRequestId: () => string): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     const isBeforeRequest = FAILED_NEGOTIATION.test(error.code ?? "");
-    if (!socket.writable || error.code === "ECONNRESET" || isBeforeRequest || hasBegunToAnswer(socket)) {
+    if (!socket.writable || error.code === "ECONNRESET" || isBeforeRequest) {
+      socket.destroy();
+      return;
+    }
+    const answering = answerOn(socket);
+    if (answering?.req.complete === true) {
+      // What is refused came behind a valid request, and there is no place for another answer before the end of that one's.
+      endAfterAnswers(socket);
+      return;
+    }
+    if (answering?.headersSent === true) {
       socket.destroy();
       return;
     }
@@ -27,6 +38,10 @@ export function answerRefusals(server: Server | SecureServer, newRequestId: () =
   server.on("connect", (_: IncomingMessage, socket: Socket) => {
     // Node has taken off its own listeners. Without one, a client that resets the connection would end the process.
     socket.on("error", () => socket.destroy());
+    if (answerOn(socket) !== null) {
+      socket.destroy();
+      return;
+    }
     const headers = { allow: "GET, HEAD, POST" };
     const failure = new Failure("method_not_allowed", "The service is not a proxy. Use GET or POST.", {
       headers,
@@ -64,9 +79,20 @@ function failureOf({ code }: NodeJS.ErrnoException): Failure {
   }
 }
 
-/** Reads the private property by which Node decides this itself; no public one exists. */
-function hasBegunToAnswer(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
-  return socket._httpMessage?.headersSent === true;
+const ENDING = new WeakSet<Socket>();
+
+/** Closes a connection when all requests that came before are answered. */
+function endAfterAnswers(socket: Socket): void {
+  // Node reports an error for each further piece.
+  if (ENDING.has(socket)) return;
+  ENDING.add(socket);
+  const end = () => {
+    const answering = answerOn(socket);
+    if (answering === null) socket.destroySoon();
+    // The next answer is on the connection only after all listeners of this one.
+    else answering.once("finish", () => setImmediate(end));
+  };
+  end();
 }
 
 function answerOf(failure: Failure, requestId: string) {

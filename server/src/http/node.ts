@@ -12,7 +12,7 @@ import { Failure } from "../errors/failure.ts";
 import { READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { Acceptors, BACKLOG } from "./acceptors.ts";
 import { KEEP_ALIVE_MS } from "./answer-head.ts";
-import { ClientConnections, type ClientSocket, isAnswering } from "./client-connections.ts";
+import { answerOn, ClientConnections, type ClientSocket } from "./client-connections.ts";
 import { EarlyRefusals } from "./early-refusals.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
@@ -40,7 +40,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     if (closing) setImmediate(() => server.closeIdleConnections());
   }
   const handle = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
-    connections.begin(request.socket);
+    connections.begin(request.socket, response);
     if (retiring) response.shouldKeepAlive = false;
     // `on`, here and below, of what happens once: `once` makes two functions more.
     response.on("close", answered);
@@ -98,7 +98,7 @@ function contextOf({ cert, key }: TlsPair) {
  * A request whose answer is still to come has other time limits.
  */
 function endUnread(socket: ClientSocket): void {
-  if (!isAnswering(socket) || socket.writableLength > 0) socket.destroy();
+  if (answerOn(socket) === null || socket.writableLength > 0) socket.destroy();
 }
 
 /** Hands each request to the part that answers it. */
