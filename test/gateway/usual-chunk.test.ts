@@ -115,6 +115,16 @@ describe("chunks that differ in nothing but their text", () => {
       expect(await forwarded(chunks, includeUsage)).toEqual(await forwardedAlone(chunks, includeUsage));
   });
 
+  it("are forwarded as if each came alone when their text has millions of characters", async () => {
+    const chunks = ["s", "x".repeat(12_000_000), "\\n".repeat(4_000_000), "e"].map(
+      (text) => `{"model":"inner","choices":[{"delta":{"content":"${text}"}}]}`,
+    );
+    const { sent, error } = await forwarded(chunks, false);
+    expect(error).toBeNull();
+    // Not compared as values: what differs would be printed.
+    expect(sent === (await forwardedAlone(chunks, false)).sent).toBe(true);
+  });
+
   it("are forwarded as if each came alone, whatever comes between them", async () => {
     await fc.assert(
       fc.asyncProperty(

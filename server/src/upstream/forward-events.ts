@@ -54,7 +54,7 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
     if (rest === null) return this.#body.next().then(this.#received);
     this.#rest = null;
     // The first event is written to the socket before the rest is changed.
-    return setImmediate(rest).then((bytes) => this.#forward(bytes));
+    return setImmediate(rest).then((bytes) => this.#forward(bytes) ?? this.#nextText());
   }
 
   async return(): Promise<Piece> {
@@ -67,7 +67,20 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
     return this;
   }
 
-  readonly #received = ({ done, value }: IteratorResult<Uint8Array>): Piece | Promise<Piece> => {
+  readonly #received = (result: IteratorResult<Uint8Array>): Piece | Promise<Piece> =>
+    this.#read(result) ?? this.#nextText();
+
+  /** After a piece without text. In a loop, as promises that wait for each other are all kept until the last one is resolved. */
+  async #nextText(): Promise<Piece> {
+    while (this.#fault === null && !this.#isOver) {
+      const piece = this.#read(await this.#body.next());
+      if (piece !== null) return piece;
+    }
+    return await this.#end();
+  }
+
+  /** `null`: the piece has no text for the client. */
+  #read({ done, value }: IteratorResult<Uint8Array>): Piece | null {
     if (done === true) return this.#complete();
     if (!this.#isAhead) return this.#forward(value);
     const end = endOfEvent(value);
@@ -78,22 +91,22 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
       if (end < value.length) this.#rest = value.subarray(end);
       return { done: false, value: first };
     }
-    return this.#fault === null ? this.#forward(value.subarray(end)) : this.next();
-  };
+    return this.#fault === null ? this.#forward(value.subarray(end)) : null;
+  }
 
-  #forward(bytes: Uint8Array): Piece | Promise<Piece> {
+  #forward(bytes: Uint8Array): Piece | null {
     const text = this.#textOf(() => this.#reader.push(bytes));
     if (this.#forwarder.isDone) this.#isOver = true;
-    return text === "" ? this.next() : { done: false, value: text };
+    return text === "" ? null : { done: false, value: text };
   }
 
   /** The upstream's stream has ended. */
-  #complete(): Piece | Promise<Piece> {
+  #complete(): Piece | null {
     const text = this.#textOf(() => this.#reader.end());
     this.#isOver = true;
     if (this.#fault === null && !this.#forwarder.isDone)
       this.#fault = this.#faultOf(() => this.#forwarder.end());
-    return text === "" ? this.next() : { done: false, value: text };
+    return text === "" ? null : { done: false, value: text };
   }
 
   /** Ends the stream, with its fault if it has one. What the upstream still sends is not read. */
