@@ -1,4 +1,7 @@
 import { request as httpRequest } from "node:http";
+import type { AppRouter } from "@ostiary/server/router";
+import { createTRPCClient, httpBatchLink, httpLink, type TRPCClientError } from "@trpc/client";
+import superjson from "superjson";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { RUNTIME, type Service } from "../fixtures/service.ts";
@@ -199,6 +202,71 @@ describe("concurrent calls", () => {
     const last = script.trpc.keys.create.mutate({ name: "last" }).catch((error) => error.data.httpStatus);
     expect((await owner.trpc.tokens.revoke.mutate({ id })).revokedAt).not.toBeNull();
     expect(await last).not.toBe(500);
+  });
+});
+
+describe("a request for procedures with an API key", () => {
+  /** `status error_code` of all entries that a new key has when these requests were answered, in no order. */
+  async function recordedOf(requests: readonly (readonly [path: string, init: RequestInit])[]) {
+    const { key, trpc } = await signUpWithKey(service.baseUrl);
+    for (const [path, init] of requests) {
+      const headers = { authorization: `Bearer ${key}`, ...init.headers };
+      await (await fetch(`${service.baseUrl}/trpc/${path}`, { ...init, headers })).text();
+    }
+    const { entries } = await trpc.audit.list.query({});
+    return entries.map(({ status, errorCode }) => `${status} ${errorCode}`).sort();
+  }
+
+  it("is recorded when it is refused before its caller is known", async () => {
+    const json = { "content-type": "application/json" };
+    const recorded = await recordedOf([
+      ["keys.create", { method: "POST", headers: { "content-type": "text/plain" }, body: "{}" }],
+      ["keys.create", { method: "POST", headers: { ...json, origin: "http://evil.example" }, body: "{}" }],
+      ["keys.create", { method: "POST", headers: json, body: JSON.stringify({ json: "x".repeat(40_000) }) }],
+      ["keys.list", { method: "PUT", headers: json, body: "{}" }],
+      ["keys.list", { method: "HEAD" }],
+    ]);
+    expect(recorded).toEqual([
+      "403 permission_denied",
+      "405 method_not_allowed",
+      "405 method_not_allowed",
+      "413 request_too_large",
+      "415 unsupported_media_type",
+    ]);
+  });
+
+  it("is recorded with the code of the error that it was answered with", async () => {
+    const json = { "content-type": "application/json" };
+    const input = (value: unknown) => encodeURIComponent(JSON.stringify({ json: value }));
+    const recorded = await recordedOf([
+      ["keys.create", { method: "POST", headers: json, body: JSON.stringify({ json: { name: "a" } }) }],
+      [`usage.summary?input=${input({ from: "x" })}`, {}],
+      ["nope.nope", {}],
+      ["keys.list", {}],
+    ]);
+    expect(recorded).toEqual(["200 null", "400 invalid_request", "403 permission_denied", "404 not_found"]);
+  });
+});
+
+describe("a request for procedures that is refused as a whole", () => {
+  it("is understood by tRPC's own links, and by clients of the HTTP API", async () => {
+    const options = {
+      url: `${service.baseUrl}/trpc`,
+      transformer: superjson,
+      headers: { authorization: "Bearer mt-unknown" },
+    };
+    for (const link of [httpLink<AppRouter>(options), httpBatchLink<AppRouter>(options)]) {
+      const trpc = createTRPCClient<AppRouter>({ links: [link] });
+      const error = await trpc.keys.list.query().catch((thrown: TRPCClientError<AppRouter>) => thrown);
+      expect(error).toMatchObject({
+        message: expect.stringContaining("token"),
+        data: { code: "UNAUTHORIZED", httpStatus: 401, ostiary: { code: "invalid_management_token" } },
+      });
+    }
+    const answer = await fetch(`${options.url}/keys.list`, { headers: options.headers });
+    expect(await answer.json()).toMatchObject({
+      error: { code: "invalid_management_token", message: expect.stringContaining("token") },
+    });
   });
 });
 

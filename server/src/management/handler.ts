@@ -7,7 +7,7 @@ import type { BodyBudget } from "../admission/body-budget.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { type AuditEntry, type EntryId, NO_TOKENS, requestIdOf, timeOfEntry } from "../contract/entry.ts";
 import type { KeySnapshot } from "../contract/key.ts";
-import { envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { type Compress, createCompressor } from "../operations/compressed-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { CallLimits } from "./call-limits.ts";
@@ -20,7 +20,7 @@ import {
   sessionCookie,
 } from "./dashboard-sessions.ts";
 import type { AppRouter } from "./router.ts";
-import { failureOf, type RpcContext } from "./trpc.ts";
+import { failureOf, type RpcContext, shapeOf } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
 
 const MAX_BATCH = 20;
@@ -40,7 +40,10 @@ export interface RpcParts extends CallerParts {
   readonly browserAddress: BrowserAddress;
 }
 
-/** Creates the web-standard handler of `/trpc/*`. It never rejects: every failure is answered with the error envelope. */
+/**
+ * Creates the web-standard handler of `/trpc/*`. It never rejects: every failure is answered with the error envelope, in which there
+ * is the error of tRPC, too.
+ */
 export function createRpcHandler(parts: RpcParts): (request: Request, peer: string) => Promise<Response> {
   const cookie = sessionCookie(parts.browserAddress);
   const compress = createCompressor();
@@ -84,6 +87,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
   };
   // Headers of failed procedures, such as `retry-after`.
   const failureHeaders = new Headers();
+  let errorCode: ErrorCode | null = null;
   const response = await fetchRequestHandler({
     endpoint: "/trpc",
     req: complete,
@@ -94,6 +98,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
     allowMethodOverride: true,
     onError: ({ error, path }) => {
       const failure = failureOf(error);
+      errorCode ??= failure.code;
       for (const [name, value] of Object.entries(headersOf(failure))) failureHeaders.set(name, value);
       if (failure.status < 500) return;
       parts.log.error({ requestId, path, code: failure.code, err: failure.cause }, "a procedure failed");
@@ -101,7 +106,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
   });
   if (caller.kind === "key") {
     const { snapshot, wouldRefuse } = caller.permission;
-    const outcome = { status: response.status, errorCode: null, wouldRefuse };
+    const outcome = { status: response.status, errorCode, wouldRefuse };
     await recordKeyUse(parts, incoming, snapshot, outcome);
   }
   for (const [name, value] of failureHeaders) response.headers.set(name, value);
@@ -178,14 +183,26 @@ function mayBeLong(request: Request): boolean {
 
 /** Returns the failure to answer. A refusal with a known key is recorded first; if that fails, this failure is answered. */
 async function failureToAnswer(parts: RpcParts, incoming: Incoming, thrown: unknown): Promise<Failure> {
-  if (!(thrown instanceof RefusedCaller)) return toFailure(thrown);
-  const { failure, snapshot } = thrown;
+  const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
+  const snapshot = thrown instanceof RefusedCaller ? thrown.snapshot : await keyOf(parts, incoming);
+  if (snapshot === null) return failure;
   try {
     const outcome = { status: failure.status, errorCode: failure.code, wouldRefuse: null };
     await recordKeyUse(parts, incoming, snapshot, outcome);
     return failure;
   } catch (unrecorded) {
     return toFailure(unrecorded);
+  }
+}
+
+/** The key of a request that was refused before its caller was known; `null` if it has no known key. */
+async function keyOf({ access }: RpcParts, { request }: Incoming): Promise<KeySnapshot | null> {
+  const header = request.headers.get("authorization");
+  if (header === null) return null;
+  try {
+    return (await access.authenticate([header])).snapshot;
+  } catch {
+    return null;
   }
 }
 
@@ -222,7 +239,10 @@ function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): 
   if (failure.status >= 500) {
     log.error({ requestId, code: failure.code, err: failure.cause }, "a management request failed");
   }
-  return Response.json(envelopeOf(failure), {
+  const { error } = envelopeOf(failure);
+  // tRPC's own client reads `json`, and clients of the HTTP API what is beside it.
+  const body = { error: { ...error, json: shapeOf(failure, requestId) } };
+  return Response.json(body, {
     status: failure.status,
     headers: { ...headersOf(failure), "x-request-id": requestId, "cache-control": "no-store" },
   });

@@ -1,4 +1,5 @@
 import { initTRPC, TRPCError } from "@trpc/server";
+import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { ZodError } from "zod";
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
 import {
@@ -142,7 +143,6 @@ const t = initTRPC
     isDev: false,
     errorFormatter: ({ shape, error, ctx }) => {
       const failure = failureOf(error);
-      const { status, type } = ERROR_CODES[failure.code];
       return {
         ...shape,
         /** The JSON-RPC code that tRPC has for the error. */
@@ -156,23 +156,38 @@ const t = initTRPC
           code: shape.data.code,
           // The procedure that was asked for, as it was asked for.
           ...(shape.data.path === undefined ? {} : { path: withoutSecrets(shape.data.path) }),
-          /** The HTTP status. */
-          httpStatus: status,
-          /** The error, as the HTTP API writes it. */
-          ostiary: {
-            /** The error code, such as `not_found`. */
-            code: failure.code,
-            /** The class of the error, such as `invalid_request_error`. */
-            type,
-            /** The path of the input's field that is at fault; `null`: none. */
-            param: failure.param,
-            /** The id of the request, also in `x-request-id`; `null` if the call was refused before it had one. */
-            requestId: ctx?.requestId ?? null,
-          },
+          ...detailsOf(failure, ctx?.requestId ?? null),
         },
       };
     },
   });
+
+/** The parts of an error that are the service's own. */
+function detailsOf(failure: Failure, requestId: string | null) {
+  const { status, type } = ERROR_CODES[failure.code];
+  return {
+    /** The HTTP status. */
+    httpStatus: status,
+    /** The error, as the HTTP API writes it. */
+    ostiary: {
+      /** The error code, such as `not_found`. */
+      code: failure.code,
+      /** The class of the error, such as `invalid_request_error`. */
+      type,
+      /** The path of the input's field that is at fault; `null`: none. */
+      param: failure.param,
+      /** The id of the request, also in `x-request-id`; `null` if the call was refused before it had one. */
+      requestId,
+    },
+  };
+}
+
+/** The error of a request that was refused as a whole, as tRPC would write it. */
+export function shapeOf(failure: Failure, requestId: string) {
+  const { code } = toTrpcError(failure);
+  const data = { code, ...detailsOf(failure, requestId) };
+  return { message: failure.message, code: TRPC_ERROR_CODES_BY_KEY[code], data };
+}
 
 export const router = t.router;
 
