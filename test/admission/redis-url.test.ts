@@ -49,6 +49,9 @@ describe("REDIS_URL", () => {
   it.each([
     "http://a",
     "redis://a,b:2",
+    "redis://a/abc",
+    "redis://a/1/2",
+    "redis://a/123456",
     "redis+cluster://",
     "redis+cluster://a, b",
     "redis+cluster://a,,b",

@@ -55,6 +55,7 @@ describe("the audit log", () => {
       [{ error_code: "*" }, 2],
       [{ error_code: "revoked_api_key" }, 1],
       [{ source: "192.0.2.1" }, 1],
+      [{ source: "::ffff:192.0.2.1" }, 1],
       [{ source: "192.0.2.0/24" }, 2],
       [{ source: "2001:db8::/32" }, 2],
       [{ source: "::/0" }, 2],

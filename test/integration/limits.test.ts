@@ -118,6 +118,20 @@ describe("a limit on requests per minute", () => {
     expect((await refusalOf(zero)).code).toBe("invalid_request");
   });
 
+  it("of an account stays as it is when another one is set, also at the same time", async () => {
+    const { accountId } = await ownerOn("free");
+    const { setLimits, get } = operator.trpc.operator.accounts;
+    await Promise.all([
+      setLimits.mutate({ id: accountId, limits: { requestsPerMinute: 3 } }),
+      setLimits.mutate({ id: accountId, limits: { tokensPerMinute: 1_000 } }),
+      setLimits.mutate({ id: accountId, limits: { concurrentRequests: 2 } }),
+    ]);
+    const limits = { requestsPerMinute: 3, tokensPerMinute: 1_000, concurrentRequests: 2 };
+    expect((await get.query({ id: accountId })).limits).toEqual(limits);
+    await setLimits.mutate({ id: accountId, limits: { tokensPerMinute: null } });
+    expect((await get.query({ id: accountId })).limits).toEqual({ ...limits, tokensPerMinute: null });
+  });
+
   it("is a RateLimitError to an OpenAI client", async () => {
     const { key } = await ownerOn("free");
     await statuses(20, key);

@@ -245,6 +245,8 @@ describe("the list of security events", () => {
     ]);
     expect((await query({ source: "172.20.0.0/16" })).events).toHaveLength(1);
     expect((await query({ source: "172.20.5.6" })).events).toHaveLength(1);
+    expect((await query({ source: "::ffff:172.20.5.6" })).events).toHaveLength(1);
+    expect((await query({ source: "::ffff:172.20.0.0/112" })).events).toHaveLength(1);
     expect((await query({ source: "172.20.5.7" })).events).toEqual([]);
     const kinds = new Set((await query({ kind: "revoked_key", limit: 200 })).events.map(({ kind }) => kind));
     expect([...kinds]).toEqual(["revoked_key"]);

@@ -48,6 +48,9 @@ describe("the health endpoints", () => {
   it("report that the service is alive and ready", async () => {
     expect((await fetch(`${service.baseUrl}/healthz`)).status).toBe(200);
     expect(await (await fetch(`${service.baseUrl}/readyz`)).json()).toEqual({ status: "ready" });
+    // A probe of the dashboard's page would never fail.
+    expect(await (await fetch(`${service.baseUrl}/readyz/`)).json()).toEqual({ status: "ready" });
+    expect(await (await fetch(`${service.baseUrl}/healthz/`)).json()).toEqual({ status: "ok" });
   });
 });
 

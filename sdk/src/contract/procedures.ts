@@ -1421,7 +1421,7 @@ export interface Procedures {
           readonly isOther: boolean;
           /** The number of requests, including refused ones. */
           readonly requests: number;
-          /** The requests answered with a status of 400 or more. */
+          /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
           readonly errors: number;
           /** The tokens of the prompts. */
           readonly promptTokens: number;
@@ -1436,7 +1436,7 @@ export interface Procedures {
         readonly total: {
           /** The number of requests, including refused ones. */
           readonly requests: number;
-          /** The requests answered with a status of 400 or more. */
+          /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
           readonly errors: number;
           /** The tokens of the prompts. */
           readonly promptTokens: number;
@@ -1474,7 +1474,7 @@ export interface Procedures {
         readonly intervals: readonly {
           /** The number of requests that reached an upstream. */
           readonly requests: number;
-          /** Those of them that were answered with a status of 400 or more. */
+          /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
           readonly errors: number;
           /** The time from the request to the end of the answer. */
           readonly latencyMs: {
@@ -1497,7 +1497,7 @@ export interface Procedures {
         readonly upstreams: readonly {
           /** The number of requests that reached an upstream. */
           readonly requests: number;
-          /** Those of them that were answered with a status of 400 or more. */
+          /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
           readonly errors: number;
           /** The time from the request to the end of the answer. */
           readonly latencyMs: {
@@ -1806,7 +1806,7 @@ export interface Procedures {
             readonly isOther: boolean;
             /** The number of requests, including refused ones. */
             readonly requests: number;
-            /** The requests answered with a status of 400 or more. */
+            /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
             readonly errors: number;
             /** The tokens of the prompts. */
             readonly promptTokens: number;
@@ -1821,7 +1821,7 @@ export interface Procedures {
           readonly total: {
             /** The number of requests, including refused ones. */
             readonly requests: number;
-            /** The requests answered with a status of 400 or more. */
+            /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
             readonly errors: number;
             /** The tokens of the prompts. */
             readonly promptTokens: number;
@@ -1854,7 +1854,7 @@ export interface Procedures {
           readonly intervals: readonly {
             /** The number of requests that reached an upstream. */
             readonly requests: number;
-            /** Those of them that were answered with a status of 400 or more. */
+            /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
             readonly errors: number;
             /** The time from the request to the end of the answer. */
             readonly latencyMs: {
@@ -1877,7 +1877,7 @@ export interface Procedures {
           readonly upstreams: readonly {
             /** The number of requests that reached an upstream. */
             readonly requests: number;
-            /** Those of them that were answered with a status of 400 or more. */
+            /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
             readonly errors: number;
             /** The time from the request to the end of the answer. */
             readonly latencyMs: {
@@ -2514,14 +2514,14 @@ export interface Procedures {
         {
           /** The id of the account. */
           readonly id: string;
-          /** All three limits: 1 to 1,000,000,000 each. `null` uses the plan's limit. */
+          /** Limits to set: 1 to 1,000,000,000 each. `null` uses the plan's limit; one that is absent stays as it is. */
           readonly limits: {
             /** Requests in 60 seconds. */
-            readonly requestsPerMinute: number | null;
+            readonly requestsPerMinute?: number | null | undefined;
             /** Tokens of prompts and answers in 60 seconds. */
-            readonly tokensPerMinute: number | null;
+            readonly tokensPerMinute?: number | null | undefined;
             /** Requests that may be answered at the same time. */
-            readonly concurrentRequests: number | null;
+            readonly concurrentRequests?: number | null | undefined;
           };
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason?: string | undefined;
@@ -2647,7 +2647,7 @@ export interface Procedures {
           readonly isOther: boolean;
           /** The number of requests, including refused ones. */
           readonly requests: number;
-          /** The requests answered with a status of 400 or more. */
+          /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
           readonly errors: number;
           /** The tokens of the prompts. */
           readonly promptTokens: number;
@@ -2662,7 +2662,7 @@ export interface Procedures {
         readonly total: {
           /** The number of requests, including refused ones. */
           readonly requests: number;
-          /** The requests answered with a status of 400 or more. */
+          /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
           readonly errors: number;
           /** The tokens of the prompts. */
           readonly promptTokens: number;
@@ -3094,7 +3094,7 @@ export interface Procedures {
         readonly intervals: readonly {
           /** The number of requests that reached an upstream. */
           readonly requests: number;
-          /** Those of them that were answered with a status of 400 or more. */
+          /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
           readonly errors: number;
           /** The time from the request to the end of the answer. */
           readonly latencyMs: {
@@ -3117,7 +3117,7 @@ export interface Procedures {
         readonly upstreams: readonly {
           /** The number of requests that reached an upstream. */
           readonly requests: number;
-          /** Those of them that were answered with a status of 400 or more. */
+          /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
           readonly errors: number;
           /** The time from the request to the end of the answer. */
           readonly latencyMs: {
@@ -3177,7 +3177,7 @@ export interface Procedures {
             }[];
             /** The number of requests that reached an upstream. */
             readonly requests: number;
-            /** Those of them that were answered with a status of 400 or more. */
+            /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
             readonly errors: number;
             /** The time from the request to the end of the answer. */
             readonly latencyMs: {

@@ -7,7 +7,10 @@ export type AccountChange =
   | { readonly action: "account.reinstate" }
   | { readonly action: "account.setPlan"; readonly plan: Plan }
   | { readonly action: "account.setIpRules"; readonly ipRules: IpRuleChange }
-  | { readonly action: "account.setLimits"; readonly limits: LimitOverrides };
+  | { readonly action: "account.setLimits"; readonly limits: LimitChange };
+
+/** A limit that is absent stays as it is. */
+export type LimitChange = { readonly [Name in keyof LimitOverrides]?: LimitOverrides[Name] | undefined };
 
 /** New networks for an account's rules; a mode of `null` keeps the present one. */
 export interface IpRuleChange {
@@ -32,8 +35,13 @@ export function changed(account: Account, change: AccountChange, now: Date): Acc
     case "account.setIpRules":
       return { ...account, ipRules: changedRules(account.ipRules, change.ipRules) };
     case "account.setLimits":
-      return { ...account, limits: change.limits };
+      return { ...account, limits: changedLimits(account.limits, change.limits) };
   }
+}
+
+function changedLimits(present: LimitOverrides, change: LimitChange): LimitOverrides {
+  const given = Object.entries(change).filter(([, limit]) => limit !== undefined);
+  return { ...present, ...Object.fromEntries(given) };
 }
 
 /** Removing all networks resets the mode, so that later rules are enforced unless they set another mode. */

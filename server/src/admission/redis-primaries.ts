@@ -118,6 +118,13 @@ export interface PrimariesParts {
   readonly onError: (message: string) => void;
 }
 
+/** Connects, and makes sure of the database: if the server has no such one, ioredis goes on in database 0, which may be another service's. */
+async function connectToDatabase(client: RedisClient): Promise<void> {
+  await client.connect();
+  const { db = 0 } = client.options;
+  if (db !== 0) await client.select(db);
+}
+
 /** A single server, or the primary that sentinels name. */
 export function openSinglePrimary(
   address: Exclude<RedisAddress, { kind: "cluster" }>,
@@ -133,7 +140,7 @@ export function openSinglePrimary(
     get isConnected() {
       return client.status === "ready";
     },
-    connect: () => askRedis(client, (redis) => redis.connect()),
+    connect: () => askRedis(client, connectToDatabase),
     run: (_, command) => askRedis(client, command),
     all: () => all,
     refresh: async () => {},

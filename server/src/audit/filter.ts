@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { KeyUuid } from "../contract/key.ts";
-import { parseNetworks } from "../networks/networks.ts";
+import { databaseNetwork, parseNetworks } from "../networks/networks.ts";
 import { periodEnd, periodStart } from "./time-bounds.ts";
 
 /** Filters of audit entries. `null` matches every value. */
@@ -61,6 +61,7 @@ export const filterInput = {
     .string()
     .trim()
     .refine((value) => parseNetworks([value]).problems.length === 0, "must be an IP address or a CIDR block")
+    .overwrite(databaseNetwork)
     .optional(),
 };
 

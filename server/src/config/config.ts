@@ -23,6 +23,14 @@ const url = (...protocols: string[]) =>
     message: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`,
   });
 
+/** Whether a URL has no path, query, user or password. */
+function isOrigin(value: string): boolean {
+  // What is no URL is reported as such.
+  if (!URL.canParse(value)) return true;
+  const { origin, href } = new URL(value);
+  return href === `${origin}/`;
+}
+
 const redisUrl = z.string().superRefine((value, context) => {
   try {
     parseRedisUrl(value);
@@ -130,7 +138,9 @@ const variables = z.object({
   OSTIARY_DEMO: flag.default(true),
   OSTIARY_SIGNUP: oneOf(["open", "closed"]).default("open"),
   TRUSTED_PROXIES: networks.default([]),
-  OSTIARY_PUBLIC_URL: url("http:", "https:").optional(),
+  OSTIARY_PUBLIC_URL: url("http:", "https:")
+    .refine(isOrigin, "must have a scheme, a host and a port only, such as https://ostiary.example.com")
+    .optional(),
   OSTIARY_METRICS_FROM: networks.default(["127.0.0.0/8", "::1"]),
   OSTIARY_METRICS_PORT: wholeNumber(1, 65_535).nullable().default(null),
   AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),

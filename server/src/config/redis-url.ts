@@ -34,6 +34,7 @@ const SENTINEL_PORT = 26_379;
 const SEVERAL =
   /^redis(?<tls>s?)\+(?<kind>cluster|sentinel):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@/?#]+)(?:\/(?<path>[^?#]*))?(?:\?(?<query>[^#]*))?$/;
 const HOST = /^(?:\[(?<ipv6>[0-9A-Fa-f:.]+)\]|(?<name>[^:[\]\s]+))(?::(?<port>\d{1,5}))?$/;
+const SERVER_PATH = /^(?:\/\d{0,5})?$/;
 const SENTINEL_PATH = /^(?<name>[^/]+)(?:\/(?<database>\d{1,5}))?$/;
 const SENTINEL_QUERY = ["sentinel_username", "sentinel_password"];
 
@@ -65,7 +66,12 @@ function serverOf(url: string): RedisAddress {
       "must be a URL such as redis://host:6379, redis+cluster://host:6379,host:6379 or redis+sentinel://host:26379,host:26379/name; with rediss for TLS",
     );
   }
-  const { hostname, port } = parsed;
+  const { hostname, port, pathname } = parsed;
+  if (!SERVER_PATH.test(pathname)) {
+    throw new RedisUrlError(
+      "must end with the host and port, or with the number of a database, such as redis://host:6379/1",
+    );
+  }
   return { kind: "server", url, hosts: [{ host: hostname, port: Number(port || REDIS_PORT) }] };
 }
 

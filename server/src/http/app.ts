@@ -26,7 +26,8 @@ export interface AppParts {
  * without secrets and answered with the error envelope.
  */
 export function createApp(parts: AppParts): Answer {
-  const app = new Hono<{ Bindings: { peer: string } }>();
+  // A path may end in a slash: a probe of `/readyz/` must not be answered with the dashboard.
+  const app = new Hono<{ Bindings: { peer: string } }>({ strict: false });
   const answerFailure = (thrown: unknown, request: Request): Response => {
     const failure = toFailure(thrown);
     const requestId = requestIdOf(parts.newId());

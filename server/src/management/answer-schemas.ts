@@ -513,7 +513,8 @@ export const ANSWER_SCHEMAS = {
             requests: { type: "integer", description: "The number of requests that reached an upstream." },
             errors: {
               type: "integer",
-              description: "Those of them that were answered with a status of 400 or more.",
+              description:
+                "Those of them that failed: answered with a status of 400 or more, or aborted with an error code.",
             },
             latencyMs: {
               $ref: "#/components/schemas/Percentiles",
@@ -536,7 +537,8 @@ export const ANSWER_SCHEMAS = {
             requests: { type: "integer", description: "The number of requests that reached an upstream." },
             errors: {
               type: "integer",
-              description: "Those of them that were answered with a status of 400 or more.",
+              description:
+                "Those of them that failed: answered with a status of 400 or more, or aborted with an error code.",
             },
             latencyMs: {
               $ref: "#/components/schemas/Percentiles",
@@ -593,7 +595,11 @@ export const ANSWER_SCHEMAS = {
                 "Whether the row sums up the models or keys without rows of their own. Neither is named then.",
             },
             requests: { type: "integer", description: "The number of requests, including refused ones." },
-            errors: { type: "integer", description: "The requests answered with a status of 400 or more." },
+            errors: {
+              type: "integer",
+              description:
+                "The requests that failed: answered with a status of 400 or more, or aborted with an error code.",
+            },
             promptTokens: { type: "integer", description: "The tokens of the prompts." },
             completionTokens: { type: "integer", description: "The tokens of the answers." },
             cachedTokens: {
@@ -610,7 +616,11 @@ export const ANSWER_SCHEMAS = {
         type: "object",
         properties: {
           requests: { type: "integer", description: "The number of requests, including refused ones." },
-          errors: { type: "integer", description: "The requests answered with a status of 400 or more." },
+          errors: {
+            type: "integer",
+            description:
+              "The requests that failed: answered with a status of 400 or more, or aborted with an error code.",
+          },
           promptTokens: { type: "integer", description: "The tokens of the prompts." },
           completionTokens: { type: "integer", description: "The tokens of the answers." },
           cachedTokens: {

@@ -9,6 +9,8 @@ import { holdsSecret } from "../secrets/redact.ts";
 export const words = (max: number) =>
   z
     .string()
+    // Two names that look the same must not differ by how their letters are put together.
+    .normalize()
     .trim()
     .min(1, "must not be empty")
     .max(max, `must have at most ${max} characters`)

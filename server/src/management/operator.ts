@@ -201,14 +201,14 @@ export function operatorRouter(services: RpcServices) {
         .input(
           z.strictObject({
             id: accountId,
-            /** All three limits: 1 to 1,000,000,000 each. `null` uses the plan's limit. */
+            /** Limits to set: 1 to 1,000,000,000 each. `null` uses the plan's limit; one that is absent stays as it is. */
             limits: z.strictObject({
               /** Requests in 60 seconds. */
-              requestsPerMinute: limit,
+              requestsPerMinute: limit.optional(),
               /** Tokens of prompts and answers in 60 seconds. */
-              tokensPerMinute: limit,
+              tokensPerMinute: limit.optional(),
               /** Requests that may be answered at the same time. */
-              concurrentRequests: limit,
+              concurrentRequests: limit.optional(),
             }),
             reason: reason.optional(),
           }),

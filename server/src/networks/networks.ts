@@ -71,6 +71,12 @@ function prefixOf(address: Address, length: number): bigint {
   return value >> BigInt(BITS[address.kind()] - length);
 }
 
+/** An address or a block as the database has addresses: an IPv4-mapped one as IPv4. @returns the text itself if it is neither. */
+export function databaseNetwork(text: string): string {
+  const block = parseBlock(text);
+  return block === null ? text : `${block.base}/${block.prefixLength}`;
+}
+
 /** A block's host bits may be set: `10.1.2.3/8` is `10.0.0.0/8`. */
 function parseBlock(text: string): { readonly base: Address; readonly prefixLength: number } | null {
   const [, baseText, length] = CIDR.exec(text) ?? [];

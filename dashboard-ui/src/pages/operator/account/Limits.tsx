@@ -18,8 +18,8 @@ const PLAN_DEFAULT = "Plan default";
 
 /** The account's limits that differ from its plan's. */
 export function Limits({ account }: { readonly account: AccountDetails }) {
-  // Without a draft, the form shows the current limits.
-  const [draft, setDraft] = useState<WrittenLimits | null>(null);
+  // A field without a draft shows the current limit, and saving leaves it: another operator may have changed it.
+  const [draft, setDraft] = useState<Partial<WrittenLimits> | null>(null);
   const [reason, setReason] = useState("");
   const [isChecked, setChecked] = useState(false);
   const { id } = account;
@@ -33,16 +33,13 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
       onSettled,
     }),
   );
-  const written = draft ?? writtenLimits(account.limits);
+  const written = { ...writtenLimits(account.limits), ...draft };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     setChecked(true);
     if (!LIMITS.every(({ name }) => isWritten(written[name]))) return;
-    const limits = {
-      requestsPerMinute: limitOf(written.requestsPerMinute),
-      tokensPerMinute: limitOf(written.tokensPerMinute),
-      concurrentRequests: limitOf(written.concurrentRequests),
-    };
+    const changed = LIMITS.filter(({ name }) => draft?.[name] !== undefined);
+    const limits = Object.fromEntries(changed.map(({ name }) => [name, limitOf(written[name])]));
     const clear = () => {
       setDraft(clearedOf(draft, null));
       setReason(clearedOf(reason, ""));
@@ -76,7 +73,7 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
               error={errorAt(name)}
               onChange={(event) => {
                 if (!setLimits.isPending) setLimits.reset();
-                setDraft({ ...written, [name]: event.target.value });
+                setDraft({ ...draft, [name]: event.target.value });
               }}
             />
           ))}
