@@ -41,6 +41,7 @@ class Overloaded {
         return isOverloaded();
       },
       readableInTurn: () => 128,
+      lacksVersion: () => false,
       refusesEarly: (exchange) => {
         if (!this.refuses(exchange)) return false;
         this.ways.push("early");

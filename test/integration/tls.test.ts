@@ -3,10 +3,13 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect as connectSecure } from "node:tls";
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfig } from "../../server/src/config/config.ts";
+import { writeCatalog } from "../fixtures/catalog.ts";
 import { Authority, type Certificate, hasOpenSsl, servedFingerprint } from "../fixtures/certificate.ts";
+import { chunkOf, startModelServer } from "../fixtures/model-server.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
 import { statusOf } from "../fixtures/request.ts";
@@ -112,10 +115,12 @@ withOpenSsl("a service with a certificate", () => {
   });
 });
 
-function connectionTo(service: Service) {
+function addressOf(service: Service) {
   const { hostname, port } = new URL(service.baseUrl);
-  return connect(Number(port), hostname).on("error", () => {});
+  return { host: hostname, port: Number(port) };
 }
+
+const connectionTo = (service: Service) => connect(addressOf(service)).on("error", () => {});
 
 withOpenSsl("a certificate that is replaced", () => {
   it("is used by new connections, also when its folder is replaced by a link as in Kubernetes", async () => {
@@ -144,6 +149,43 @@ withOpenSsl("a certificate that is replaced", () => {
     expect(await statusOf(service.baseUrl, key)).toBe(200);
     const reloaded = logLines(service.stderr()).filter(({ msg }) => msg === "reloaded the TLS certificate");
     expect(reloaded).toMatchObject([{ level: "info", expiresAt: expect.stringMatching(/^20\d\d-/) }]);
+  });
+
+  it("does not end open streams, nor keep the service from stopping while an answer is not read", async () => {
+    let finish = () => {};
+    await using upstream = await startModelServer(({ response }) => {
+      response.setHeader("content-type", "text/event-stream").write(chunkOf({ content: "half" }));
+      finish = () => response.end(`${chunkOf({}, "stop")}data: [DONE]\n\n`);
+    });
+    await using catalog = await writeCatalog({
+      upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
+      models: [{ id: "acme/chat", routes: [{ upstream: "main", model: "inner" }] }],
+    });
+    const own = await mkdtemp(join(folder, "open-"));
+    const second = authority.sign();
+    const files = await written(authority.sign(), own);
+    await using service = await startService({
+      env: { ...files, OSTIARY_CATALOG: catalog.file, OSTIARY_DRAIN_S: "0" },
+    });
+    const { key } = await signUpWithKey(service.baseUrl);
+    const stream = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], stream: true }),
+    });
+    const unread = connectSecure({ ...addressOf(service), ca: authority.pem }).on("error", () => {});
+    await once(unread, "secureConnect");
+    unread.write("GET /docs HTTP/1.1\r\nhost: x\r\n\r\n".repeat(300));
+
+    await written(second, own);
+    process.kill(service.pid, "SIGHUP");
+    await expect
+      .poll(() => servedFingerprint(service.baseUrl, authority.pem), { timeout: 20_000 })
+      .toBe(second.fingerprint);
+    finish();
+    expect(await stream.text()).toContain("[DONE]");
+    expect(await service.stop()).toBe(0);
+    unread.destroy();
   });
 
   it("stays in use while what replaces it is broken, which is logged once", async () => {

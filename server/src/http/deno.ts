@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { resultWithin } from "../errors/deadline.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import type { TlsPair } from "./tls-pair.ts";
@@ -9,7 +10,6 @@ interface ServeOptions {
   /** Whether other processes may listen on the port, too. */
   readonly reusePort: boolean;
   readonly onListen: () => void;
-  readonly signal: AbortSignal;
   readonly cert?: string;
   readonly key?: string;
 }
@@ -26,21 +26,21 @@ interface DenoNamespace {
   serve(options: ServeOptions, handler: Handler): DenoServer;
 }
 
-/** A listening server. `close` resolves when its requests have ended, or were aborted after `drainMs`. */
+/** A listening server. */
 interface Opened {
   readonly port: number;
-  close(drainMs: number): Promise<void>;
+  /** Stops accepting requests. Resolves when the running ones have ended. A second call waits for the first. */
+  shutdown(): Promise<void>;
 }
 
-/** How long requests on connections with a former certificate may take to end. */
-const RENEWAL_DRAIN_MS = 60 * 60_000;
 /** How long a port may take to be free after its server was closed. */
 const REOPEN_TIMEOUT_MS = 5_000;
 const REOPEN_PAUSE_MS = 2;
 
 /** Serves on `Deno.serve`. */
 export async function serveOnDeno(served: Served, options: ListenerOptions): Promise<Listener> {
-  const handler = handlerOf(served);
+  const exchanges = new Set<FetchExchange>();
+  const handler = handlerOf(served, exchanges);
   let server = open(handler, options, options.port, options.tls);
   const former = new Set<Opened>();
   return {
@@ -51,25 +51,30 @@ export async function serveOnDeno(served: Served, options: ListenerOptions): Pro
     renew: async (pair) => {
       const replaced = server;
       former.add(replaced);
-      void replaced.close(RENEWAL_DRAIN_MS).then(() => former.delete(replaced));
+      void replaced.shutdown().then(() => former.delete(replaced));
       server = await reopen(() => open(handler, options, replaced.port, pair));
     },
     close: async (drainMs) => {
-      await Promise.all([server, ...former].map((opened) => opened.close(drainMs)));
+      const ended = Promise.all([server, ...former].map((opened) => opened.shutdown()));
+      if ((await resultWithin(drainMs, ended)) !== null) return;
+      // Deno can't close connections during a shutdown: they end with the process.
+      for (const exchange of exchanges) exchange.disconnect();
     },
   };
 }
 
-function handlerOf(served: Served): Handler {
+/** @param exchanges Those that are being answered. */
+function handlerOf(served: Served, exchanges: Set<FetchExchange>): Handler {
   return (request, { remoteAddr }) => {
     const peer = remoteAddr.hostname ?? "";
     const url = new URL(request.url);
     const { requests } = served;
-    if (requests === null || !isApiPath(url.pathname, () => request.headers.get("accept"))) {
+    if (requests === null || !isApiPath(requests, url.pathname, () => request.headers.get("accept"))) {
       return served.web(request, peer);
     }
     const exchange = new FetchExchange(request, url, peer);
-    void requests.handle(exchange);
+    exchanges.add(exchange);
+    void requests.handle(exchange).then(() => exchanges.delete(exchange));
     return exchange.response;
   };
 }
@@ -80,20 +85,17 @@ function open(
   port: number,
   tls: TlsPair | null,
 ): Opened {
-  const cut = new AbortController();
   const secure = tls === null ? {} : { cert: tls.cert, key: tls.key };
   const server = denoNamespace().serve(
-    { hostname: host, port, reusePort: sharesPort, onListen: () => {}, signal: cut.signal, ...secure },
+    { hostname: host, port, reusePort: sharesPort, onListen: () => {}, ...secure },
     handler,
   );
   let closed: Promise<void> | null = null;
   return {
     port: server.addr.port,
-    close: async (drainMs) => {
-      const timer = globalThis.setTimeout(() => cut.abort(), drainMs);
+    shutdown: () => {
       closed ??= server.shutdown();
-      await closed;
-      clearTimeout(timer);
+      return closed;
     },
   };
 }

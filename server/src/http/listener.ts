@@ -1,4 +1,3 @@
-import { lacksVersion } from "../request/not-found-hints.ts";
 import type { RequestHandler } from "../request/request-handler.ts";
 import type { TlsPair } from "./tls-pair.ts";
 
@@ -7,7 +6,7 @@ export interface Served {
   /** Everything under `/v1/` and `/dashboard/`; `null`: nothing is special there. */
   readonly requests: Pick<
     RequestHandler,
-    "handle" | "isOverloaded" | "refusesEarly" | "readableInTurn"
+    "handle" | "isOverloaded" | "refusesEarly" | "readableInTurn" | "lacksVersion"
   > | null;
   /** Everything else, as a web-standard handler. */
   readonly web: (request: Request, peer: string) => Promise<Response>;
@@ -41,13 +40,19 @@ export interface Listener {
   close(drainMs: number): Promise<void>;
 }
 
+const BELOW_VERSION = /^\/+v1(?:\/|$)/i;
+
 /**
  * True for paths that {@link RequestHandler} answers: the API, the dashboard's requests by session, and API paths without `/v1`, which
- * get a hint. One of these is also a page, which the `accept` header selects.
+ * get a hint. Some of these are also pages, which the `accept` header selects.
  */
-export function isApiPath(path: string, accept: () => string | null | undefined): boolean {
-  if (path.startsWith("/v1/") || path === "/v1" || path.startsWith("/dashboard/")) return true;
-  return lacksVersion(path) && accept()?.includes("text/html") !== true;
+export function isApiPath(
+  requests: Pick<RequestHandler, "lacksVersion">,
+  path: string,
+  accept: () => string | null | undefined,
+): boolean {
+  if (BELOW_VERSION.test(path) || path.startsWith("/dashboard/")) return true;
+  return requests.lacksVersion(path) && accept()?.includes("text/html") !== true;
 }
 
 /** The host for a URL: loopback for a wildcard address, brackets around IPv6. */

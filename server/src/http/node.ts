@@ -127,7 +127,7 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
     request.url = target;
     const question = target.indexOf("?");
     const path = question === -1 ? target : target.slice(0, question);
-    if (served.requests !== null && isApiPath(path, () => request.headers.accept)) {
+    if (served.requests !== null && isApiPath(served.requests, path, () => request.headers.accept)) {
       void served.requests.handle(new NodeExchange(request, response, awaitsContinue, resting), isAdmitted);
       return;
     }

@@ -2,7 +2,7 @@ import { Failure } from "../errors/failure.ts";
 import type { Operation, PathParameters, PublicOperation } from "../operations/operation.ts";
 import { holdsSecret, withoutSecrets } from "../secrets/redact.ts";
 import type { Exchange } from "./exchange.ts";
-import { isUnserved, notFoundHint } from "./not-found-hints.ts";
+import { hintFor, isUnserved, notFoundHint, withVersion } from "./not-found-hints.ts";
 import type { RequestContext } from "./request-context.ts";
 
 const MAX_NAME_LENGTH = 256;
@@ -13,6 +13,8 @@ export class OperationTable {
   readonly names: readonly string[];
   readonly #byPath = new Map<string, readonly Operation[]>();
   readonly #withParameter: readonly Operation[];
+  /** The first segments of paths below `/v1`. */
+  readonly #sections: ReadonlySet<string>;
 
   constructor(operations: readonly Operation[]) {
     this.names = operations.flatMap((operation) =>
@@ -22,16 +24,23 @@ export class OperationTable {
       this.#byPath.set(operation.path, [...(this.#byPath.get(operation.path) ?? []), operation]);
     }
     this.#withParameter = operations.filter(({ path }) => path.includes("{"));
+    this.#sections = new Set(operations.flatMap(({ path }) => sectionOf(path) ?? []));
   }
 
   /** The operations at a path, whatever their methods, with or without a trailing slash. */
-  *at(pathAsSent: string): Iterable<Found> {
+  *at(pathAsSent: string): Generator<Found, undefined> {
     const path = withoutLastSlash(pathAsSent);
     for (const operation of this.#byPath.get(path) ?? []) yield { operation, parameters: NO_PARAMETERS };
     for (const operation of this.#withParameter) {
       const parameters = matchPath(operation, path);
       if (parameters !== null) yield { operation, parameters };
     }
+  }
+
+  /** Whether a path is one of the API, or of a provider's, without `/v1` in front. Some of these paths are also pages of the dashboard. */
+  lacksVersion(path: string): boolean {
+    const right = withVersion(path);
+    return this.#sections.has(sectionOf(right) ?? "") || hintFor(right) !== null;
   }
 
   /** Whether a request is one of the management API. */
@@ -64,11 +73,16 @@ export function findOperation(request: RequestContext, operations: OperationTabl
     allowed.push(...methods);
   }
   const served = withoutLastSlash(path);
+  const servedAt = (other: string) => operations.at(other).next().value?.operation.path ?? null;
   const isUnknown = allowed.length === 0 || isUnserved(method, served);
-  const failure = isUnknown ? notFoundHint(served) : methodNotAllowed(allowed);
+  const failure = isUnknown ? notFoundHint(served, servedAt) : methodNotAllowed(allowed);
   const operation = notServed(request.exchange, failure);
   request.operation = operation.path;
   return { operation, parameters: NO_PARAMETERS };
+}
+
+function sectionOf(path: string): string | null {
+  return /^\/v1\/([^/]+)/.exec(path)?.[1] ?? null;
 }
 
 const GET_AND_HEAD = ["GET", "HEAD"];

@@ -1,8 +1,8 @@
 import { Failure } from "../errors/failure.ts";
 
 /**
- * Operations on paths that lie below a served one, and what to use instead. They come before {@link HINTS}, and before the methods of the
- * operation whose parameter their last segment could be.
+ * Operations on paths that lie below a served one, and what to use instead. They come before the operation whose parameter their last
+ * segment could be, and before {@link HINTS}.
  */
 const UNSERVED: readonly (readonly [RegExp, string])[] = [
   [
@@ -25,7 +25,6 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
 
 /** Operations that clients of OpenAI's API may call, and what to use instead. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
-  ...UNSERVED,
   [/^\/v1\/completions$/, "Call POST /v1/chat/completions, with the prompt as a user's message."],
   [
     /^\/v1\/messages\/batches(\/|$)/,
@@ -54,12 +53,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/v1\//, "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once."],
 ];
 
-/** Operations of clients whose base URL lacks the `/v1` at its end. */
-const WITHOUT_VERSION = /^\/(chat\/completions|completions|embeddings|responses|messages|models)(?:\/|$)/;
-
-/** Whether the path is that of an operation without `/v1`. One of these paths is also a page of the dashboard. */
-export function lacksVersion(path: string): boolean {
-  return WITHOUT_VERSION.test(path);
+/** A path as it would be below `/v1`: with that once, in lower case, and with no empty segment. */
+export function withVersion(path: string): string {
+  const tidy = path.replace(/\/{2,}/g, "/");
+  return `/v1${tidy.replace(/^\/v1(?=\/|$)/i, "")}`;
 }
 
 /** Whether a path is known not to be served by the method, although a parameter of a served path matches it. */
@@ -67,21 +64,30 @@ export function isUnserved(method: string, path: string): boolean {
   return method === "POST" && UNSERVED.some(([pattern]) => pattern.test(path));
 }
 
-/** `not_found` for a path that is not served, with what to use instead. */
-export function notFoundHint(path: string): Failure {
-  const operation = WITHOUT_VERSION.exec(path)?.[1];
-  if (operation !== undefined) {
-    const right = hintFor(`/v1/${operation}`) ?? `Use /v1/${operation}.`;
-    // Anthropic's clients add `/v1` themselves.
-    if (operation === "messages") return new Failure("not_found", right);
-    return new Failure("not_found", `${right} Set the client's base URL so that it ends in /v1.`);
-  }
-  return new Failure(
-    "not_found",
-    hintFor(path) ?? "No such path. See the API reference at /v1/openapi.json.",
-  );
+/** What to use instead of a path that is not served; `null` if nothing is known. */
+export function hintFor(path: string): string | null {
+  return hintIn(UNSERVED, path) ?? hintIn(HINTS, path);
 }
 
-function hintFor(path: string): string | null {
-  return HINTS.find(([pattern]) => pattern.test(path))?.[1] ?? null;
+/**
+ * `not_found` for a path that is not served, with what to use instead.
+ *
+ * @param servedAt The path of the operation that is served at a path; `null` if there is none.
+ */
+export function notFoundHint(path: string, servedAt: (path: string) => string | null): Failure {
+  const right = withVersion(path);
+  const served = right === path ? null : servedAt(right);
+  const hint = hintIn(UNSERVED, right) ?? (served === null ? hintIn(HINTS, right) : `Use ${served}.`);
+  if (hint === null) {
+    return new Failure("not_found", "No such path. See the API reference at /v1/openapi.json.");
+  }
+  // Anthropic's clients add `/v1` themselves.
+  if (right === path || MESSAGES.test(right)) return new Failure("not_found", hint);
+  return new Failure("not_found", `${hint} Set the client's base URL so that it ends in /v1.`);
+}
+
+const MESSAGES = /^\/v1\/messages(?:\/|$)/;
+
+function hintIn(hints: typeof HINTS, path: string): string | null {
+  return hints.find(([pattern]) => pattern.test(path))?.[1] ?? null;
 }

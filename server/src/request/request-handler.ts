@@ -33,6 +33,11 @@ export class RequestHandler {
     return this.#services.operations.names;
   }
 
+  /** Whether a path is one of the API without `/v1` in front. */
+  lacksVersion(path: string): boolean {
+    return this.#services.operations.lacksVersion(path);
+  }
+
   /** How many connections that rest may be read again in this turn of the event loop. */
   readableInTurn(): number {
     return this.#services.overload.readableInTurn();

@@ -33,13 +33,14 @@ export async function respond(request: RequestContext, reply: Reply, services: S
   send(request, 200, headers, body);
 }
 
-/** Compresses JSON that was asked for with GET. Answers to other methods may contain a new secret. */
+/** Compresses JSON that was asked for with GET; HEAD has the same headers. Answers to other methods may contain a new secret. */
 async function compressed(
   { exchange }: RequestContext,
   { headers, body, isShared = false }: WholeReply,
   { compress }: Services,
 ): Promise<{ readonly headers: ResponseHeaders; readonly body: string | Uint8Array }> {
-  if (exchange.method !== "GET" || headers["content-type"] !== JSON_HEADERS["content-type"]) {
+  const isRead = exchange.method === "GET" || exchange.method === "HEAD";
+  if (!isRead || headers["content-type"] !== JSON_HEADERS["content-type"]) {
     return { headers, body };
   }
   const varied = { ...headers, vary: "accept-encoding" };
