@@ -217,10 +217,14 @@ describe("an answer that takes several requests", () => {
     expect(vendor.sent).toHaveLength(64);
   });
 
-  it("fails if a later request does", async () => {
+  it("fails if a later request does, and has the tokens of those before it", async () => {
     vendor.answers(503, { error: { code: 503, message: "m", status: "UNAVAILABLE" } });
+    vendor.streamsOnce(streamOf(longer("two")));
     vendor.streamsOnce(streamOf(longer("one")));
-    const stream = chunks(chat(upstream, "gemini-4-argon", { ...HI, stream: true }));
+    const begun = await chat(upstream, "gemini-4-argon", { ...HI, stream: true });
+    const stream = chunks(Promise.resolve(begun));
     await expect(stream).rejects.toMatchObject({ status: 503, failure: { code: "server_is_overloaded" } });
+    if (begun.kind !== "stream") throw new Error("not a stream");
+    expect(begun.usageSoFar?.()).toEqual({ promptTokens: 20, completionTokens: 10, cachedTokens: 0 });
   });
 });

@@ -197,7 +197,7 @@ async function conversed(
     maxTokens: null,
   });
   const found: AnswerEvent[] = [];
-  for await (const together of events) found.push(...together);
+  for await (const piece of events) found.push(...piece.events);
   const [request] = sent;
   if (request === undefined) throw new Error("nothing was sent");
   return { url: request.url, body: JSON.parse(new TextDecoder().decode(request.body ?? undefined)), found };

@@ -144,7 +144,7 @@ describe("a message of Anthropic", () => {
 });
 
 describe("a message of Anthropic that breaks off", () => {
-  it("has the tokens of its prompt, and no parts of an answer that is estimated", async () => {
+  it("has the usage that it began with", async () => {
     const usage = { input_tokens: 10, output_tokens: 5, output_tokens_details: { thinking_tokens: 4 } };
     const start = { type: "message_start", message: { ...MESSAGE, content: [], usage } };
     vendor.streams(`event: message_start\ndata: ${JSON.stringify(start)}\n\n`);
@@ -155,7 +155,13 @@ describe("a message of Anthropic that breaks off", () => {
     });
     if (answer.kind !== "stream") throw new Error("not a stream");
     await expect(streamText(Promise.resolve(answer))).rejects.toThrow();
-    expect(answer.promptUsage?.()).toStrictEqual({ promptTokens: 10, completionTokens: 5, cachedTokens: 0 });
+    expect(answer.usage()).toBeNull();
+    expect(answer.usageSoFar?.()).toStrictEqual({
+      promptTokens: 10,
+      completionTokens: 5,
+      cachedTokens: 0,
+      reasoningTokens: 4,
+    });
   });
 });
 

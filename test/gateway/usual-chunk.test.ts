@@ -26,7 +26,7 @@ async function forwarded(chunks: readonly string[], includeUsage: boolean): Prom
   } catch (thrown) {
     error = String(thrown);
   }
-  return { sent, produced: answer.produced().beginning(), usage: answer.usage(), error };
+  return { sent, produced: answer.produced().beginning(), usage: answer.usageSoFar?.() ?? null, error };
 }
 
 /** Each chunk in a stream of its own, in which nothing is known of others. */

@@ -33,5 +33,12 @@ export type AnswerEvent =
       readonly usage: Usage | null;
     };
 
+/** What a piece from the upstream contains. */
+export interface AnswerPiece {
+  readonly events: readonly AnswerEvent[];
+  /** The usage that the upstream has reported so far, also before the `finish`; `null`: none. */
+  readonly usageSoFar: Usage | null;
+}
+
 /** `length`: the maximum of tokens was reached. `filter`: the provider's filter ended the answer. */
 export type FinishReason = "stop" | "length" | "calls" | "filter";

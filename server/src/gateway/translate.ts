@@ -53,12 +53,13 @@ export async function translated(
       last: (usage, changes) => writer.last(usage, changes),
       signs: writer,
       usage: () => tracker.usage,
+      usageSoFar: () => tracker.usageSoFar,
       produced: () => tracker.produced,
       ignored: () => answer.ignored,
       ...(stored && { stored }),
     };
   }
-  for await (const events of answer.events) tracker.write(events);
+  for await (const { events } of answer.events) tracker.write(events);
   tracker.requireFinish();
   const { usage, produced } = tracker;
   const told = usage ?? (writer.needsUsage ? await estimate(produced) : null);
@@ -76,6 +77,7 @@ export async function translated(
 class AnswerTracker {
   readonly produced = new TextTally();
   usage: Usage | null = null;
+  usageSoFar: Usage | null = null;
   #isFinished = false;
   readonly #writer: AnswerWriter;
 
@@ -84,12 +86,13 @@ class AnswerTracker {
   }
 
   /** The beginning is sent together with the first event, because a request whose upstream fails before may be retried. */
-  async *streamOf(events: ConversationAnswer["events"]): AsyncGenerator<string> {
+  async *streamOf(pieces: ConversationAnswer["events"]): AsyncGenerator<string> {
     let beginning: string | null = null;
-    for await (const together of events) {
-      if (together.length === 0) continue;
+    for await (const { events, usageSoFar } of pieces) {
+      this.usageSoFar = usageSoFar;
+      if (events.length === 0) continue;
       beginning ??= this.#writer.begin();
-      const text = beginning + this.write(together);
+      const text = beginning + this.write(events);
       beginning = "";
       if (text !== "") yield text;
     }

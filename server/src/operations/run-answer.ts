@@ -66,10 +66,12 @@ export async function runAnswer(
     .then(({ answer, upstream }): Reply | Promise<Reply> => {
       const timeToFirstTokenMs = Math.round(monotonicMs() - startedMs);
       const estimated = async (): Promise<Usage> => {
-        const usage = await estimate(answer.produced());
-        // What the upstream has reported of the prompt is believed even if it has not reported the rest.
-        const prompt = answer.kind === "stream" ? answer.promptUsage?.() : null;
-        return { ...usage, ...prompt, completionTokens: usage.completionTokens };
+        const counted = await estimate(answer.produced());
+        const soFar = answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null;
+        // Some servers tell 0 until they know the prompt's tokens.
+        if (soFar === null || soFar.promptTokens === 0) return counted;
+        // What the upstream has reported of the prompt is believed. Of the answer it may have counted only a beginning, or nothing.
+        return { ...soFar, completionTokens: Math.max(soFar.completionTokens, counted.completionTokens) };
       };
       const factsOf: FactsOf = async (reported) => {
         const usage = reported ?? (await estimated());

@@ -1,6 +1,6 @@
 import type { Upstream } from "../catalog/catalog.ts";
 import type { DialectSettings } from "../catalog/catalog-file.ts";
-import type { AnswerEvent } from "../conversation/answer.ts";
+import type { AnswerPiece } from "../conversation/answer.ts";
 import type { Conversation } from "../conversation/conversation.ts";
 import type { StreamSigns, WireName, WireRequest } from "../conversation/wire.ts";
 import type { Failure } from "../errors/failure.ts";
@@ -94,10 +94,10 @@ export interface ConversationCall extends AnswerCall {
 /** An answer that is to be written in a client's format. */
 export interface ConversationAnswer {
   /**
-   * Together those that a piece from the upstream contains. Throws a failure, {@link UpstreamRefused} or {@link TransportError}
+   * Those of a piece from the upstream together. Throws a failure, {@link UpstreamRefused} or {@link TransportError}
    * when the upstream stops without a finish.
    */
-  readonly events: AsyncIterable<readonly AnswerEvent[]> | Iterable<readonly AnswerEvent[]>;
+  readonly events: AsyncIterable<AnswerPiece> | Iterable<AnswerPiece>;
   /** Fields of the request that were ignored, which was known too late to refuse them. */
   readonly ignored: readonly string[];
 }
@@ -130,10 +130,10 @@ export interface StreamedAnswer {
    */
   readonly last: (usage: Usage, changes: JsonObject) => string;
   readonly signs: StreamSigns;
-  /** The usage that the upstream has reported so far. */
+  /** The usage of the whole answer; `null`: the upstream has not reported it, or not finished. */
   readonly usage: () => Usage | null;
-  /** The usage of the prompt, for upstreams that report it before that of the answer. Asked for if {@link usage} is unknown. */
-  readonly promptUsage?: () => Usage | null;
+  /** What the upstream has reported so far, for those that report before the end. Asked for if {@link usage} is unknown. */
+  readonly usageSoFar?: () => Usage | null;
   /** The text received so far. */
   readonly produced: () => TextTally;
   /** The ignored fields, as of a whole answer. They are known once the first event has been received. */

@@ -1,4 +1,4 @@
-import type { AnswerEvent, FinishReason } from "../conversation/answer.ts";
+import type { AnswerEvent, AnswerPiece, FinishReason } from "../conversation/answer.ts";
 import type { Signature } from "../conversation/conversation.ts";
 import type { Json } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
@@ -27,6 +27,11 @@ export abstract class AnswerReader {
     return this.#isOver;
   }
 
+  /** The usage that was reported so far, by providers that report it before the end. */
+  get usageSoFar(): Usage | null {
+    return null;
+  }
+
   /** Reads a whole answer. @throws {UpstreamRefused} for a failure or what is malformed. */
   abstract readWhole(text: string): void;
 
@@ -36,11 +41,11 @@ export abstract class AnswerReader {
   /** Finishes what the upstream has ended without a `finish`. @throws {TransportError} if the answer is incomplete. */
   abstract end(): void;
 
-  /** The events of what was read since they were taken last. */
-  takeEvents(): readonly AnswerEvent[] {
+  /** What was read since this was called last. */
+  takePiece(): AnswerPiece {
     const events = this.#events;
     this.#events = [];
-    return events;
+    return { events, usageSoFar: this.usageSoFar };
   }
 
   protected found(event: AnswerEvent): void {
@@ -104,14 +109,14 @@ export async function readAnswer(
     reader.readWhole(await answerText(response));
   }
   if (!reader.isOver) reader.end();
-  return { events: [reader.takeEvents()], ignored };
+  return { events: [reader.takePiece()], ignored };
 }
 
 /** The events of a stream: those of a piece together, also when a later part of it can't be read. */
 async function* eventsOfStream(
   first: TransportResponse,
   { reader, more = nothingMore }: AnswerReading,
-): AsyncGenerator<readonly AnswerEvent[]> {
+): AsyncGenerator<AnswerPiece> {
   for (let response: TransportResponse | null = first; response !== null; response = await more()) {
     for await (const list of eventDataOf(response.body)) {
       try {
@@ -120,13 +125,13 @@ async function* eventsOfStream(
           if (reader.isOver) break;
         }
       } catch (error) {
-        yield reader.takeEvents();
+        yield reader.takePiece();
         throw error;
       }
-      yield reader.takeEvents();
+      yield reader.takePiece();
       if (reader.isOver) return;
     }
   }
   reader.end();
-  yield reader.takeEvents();
+  yield reader.takePiece();
 }

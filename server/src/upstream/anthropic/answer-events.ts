@@ -2,6 +2,7 @@ import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { OVERLOADED } from "../../errors/messages-error.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
 import type { UpstreamRefused } from "../dialect.ts";
 import { AnswerReader, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
@@ -34,6 +35,10 @@ export class MessageReader extends AnswerReader {
   #calls = 0;
   #stopReason: string | null = null;
   #stopSequence: string | null = null;
+
+  override get usageSoFar(): Usage | null {
+    return this.#usage.soFar;
+  }
 
   readWhole(text: string): void {
     const message = parseJsonObject(text);

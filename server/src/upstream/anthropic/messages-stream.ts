@@ -27,7 +27,7 @@ export function streamedMessage(call: ForwardCall, body: AsyncIterable<Uint8Arra
     last: () => events.last,
     signs: events,
     usage: () => events.usage.whole,
-    promptUsage: () => events.usage.prompt,
+    usageSoFar: () => events.usage.soFar,
     produced: () => events.produced,
     ignored: () => [],
   };

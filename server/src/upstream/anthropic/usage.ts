@@ -40,6 +40,8 @@ function count(value: unknown): number {
 
 /** The usage of a message, which a stream tells twice: at its beginning that of the prompt, and at its end that of all. */
 export class MessageUsage {
+  /** That of the prompt, and what was told of the answer. */
+  soFar: Usage | null = null;
   #told: JsonObject = {};
   #isFinal = false;
 
@@ -48,6 +50,7 @@ export class MessageUsage {
     if (!isJsonObject(usage)) return;
     const told = Object.entries(usage).filter(([, value]) => value !== null);
     this.#told = { ...this.#told, ...Object.fromEntries(told) };
+    this.soFar = readMessagesUsage(this.#told);
   }
 
   /** That of `message_delta`, which overwrites what was told before, or of a whole message. */
@@ -56,13 +59,8 @@ export class MessageUsage {
     this.#isFinal ||= isJsonObject(usage) && typeof usage.output_tokens === "number";
   }
 
-  /** Without parts of the answer, whose tokens are estimated where this is asked for. */
-  get prompt(): Usage | null {
-    return readMessagesUsage({ ...this.#told, output_tokens_details: null });
-  }
-
   /** `null`: the end did not tell it. */
   get whole(): Usage | null {
-    return this.#isFinal ? readMessagesUsage(this.#told) : null;
+    return this.#isFinal ? this.soFar : null;
   }
 }

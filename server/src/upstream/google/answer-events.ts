@@ -38,6 +38,12 @@ export class ContentReader extends AnswerReader {
   /** The usage of the requests before this one. */
   readonly #usages: (Usage | null)[] = [];
 
+  /** The total of the requests that have reported theirs. */
+  override get usageSoFar(): Usage | null {
+    const known = [...this.#usages, readContentUsage(this.#metadata)].filter((usage) => usage !== null);
+    return known.length === 0 ? null : totalUsage(known);
+  }
+
   readWhole(text: string): void {
     this.#hasWholeParts = true;
     this.read(text);

@@ -25,6 +25,10 @@ export class CompletionReader extends AnswerReader {
   #reason: string | null = null;
   #stopSequence: string | null = null;
 
+  override get usageSoFar(): Usage | null {
+    return this.#usage;
+  }
+
   readWhole(text: string): void {
     const completion = parseJsonObject(text);
     const [choice] = Array.isArray(completion?.choices) ? completion.choices : [];

@@ -21,6 +21,7 @@ export function streamedAnswer(call: ForwardCall, body: AsyncIterable<Uint8Array
     last: () => LAST_CHUNK,
     signs: CHAT_SIGNS,
     usage: () => chunks.usage,
+    usageSoFar: () => chunks.usageSoFar,
     produced: () => chunks.produced,
     ignored: () => [],
   };
@@ -33,7 +34,7 @@ const MAX_KINDS = 8;
 class ChunkForwarder implements EventForwarder {
   readonly sendsFirstAhead = true;
   readonly produced = new TextTally();
-  usage: Usage | null = null;
+  usageSoFar: Usage | null = null;
   /** Whether the upstream has sent `[DONE]`. */
   isDone = false;
   /** Whether some choice has finished. */
@@ -47,6 +48,11 @@ class ChunkForwarder implements EventForwarder {
   constructor({ publicModel, request: { includeUsage } }: ForwardCall) {
     this.#includesUsage = includeUsage;
     this.#editor = new ChunkEditor(publicModel, !includeUsage);
+  }
+
+  /** What was reported before the finish may be that of the prompt alone. */
+  get usage(): Usage | null {
+    return this.isDone || this.#isFinished ? this.usageSoFar : null;
   }
 
   /** The client's event for a chunk; empty for a chunk of usage that the client did not request. */
@@ -64,7 +70,7 @@ class ChunkForwarder implements EventForwarder {
     if (chunk === null) throw malformedResponse();
     const { value } = chunk;
     if (isPresent(value.error)) throw refusalOf(500, data);
-    this.usage = readUsage(value.usage) ?? this.usage;
+    this.usageSoFar = readUsage(value.usage) ?? this.usageSoFar;
     addProduced(value.choices, this.produced);
     this.#isFinished ||= hasFinish(value);
     const isHidden = !this.#includesUsage && "usage" in value;
