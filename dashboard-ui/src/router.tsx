@@ -19,6 +19,7 @@ import { connectKeysQuery } from "./pages/connect/keys-query.ts";
 import { readConnectSearch } from "./pages/connect/search.ts";
 import { statementQuery } from "./pages/credits/statement-query.ts";
 import { readKeysSearch } from "./pages/keys/search.ts";
+import { loadRotation } from "./pages/keys/use-key-use.ts";
 import { readModelsSearch } from "./pages/models/search.ts";
 import { accountsQuery, SERVICE_TRAIL_SIZE, securityQuery, trailQuery } from "./pages/operator/queries.ts";
 import {
@@ -159,13 +160,18 @@ const key = createRoute({
   getParentRoute: () => account,
   path: "/settings/keys/$keyId",
   validateSearch: readUsageSearch,
-  loader: ({ params }) => load(api.keys.usage.queryOptions({ id: params.keyId })),
+  loader: ({ params }) =>
+    load(
+      api.keys.usage.queryOptions({ id: params.keyId }),
+      api.models.list.queryOptions(),
+      api.service.info.queryOptions(),
+    ),
   component: lazyPage(() => import("./pages/keys/KeyPage.tsx"), "KeyPage"),
 });
 const rotation = createRoute({
   getParentRoute: () => account,
   path: "/settings/keys/$keyId/rotation",
-  loader: ({ params }) => load(api.keys.usage.queryOptions({ id: params.keyId })),
+  loader: ({ params }) => loadRotation(params.keyId),
   component: lazyPage(() => import("./pages/keys/RotationGuide.tsx"), "RotationGuide"),
 });
 const credits = createRoute({

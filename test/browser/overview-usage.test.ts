@@ -50,6 +50,22 @@ describe.skipIf(!hasBrowser)("an account's usage", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("shows which time zone its hours are in, and changes them to the one that is chosen", async () => {
+    const { page } = await overview.pageOf(overview.used, "/?range=24h&by=none", {
+      timezoneId: "Asia/Tokyo",
+    });
+    const newest = page.getByRole("rowheader").first();
+    await expect.poll(() => newest.textContent()).toContain("GMT+9");
+    const pressed = page.getByRole("group", { name: "Time zone" }).getByRole("button", { pressed: true });
+    expect(await pressed.textContent()).toBe("Tokyo");
+    await page.getByText("Times in Asia/Tokyo. The current hour is incomplete.").waitFor();
+    await page.getByRole("button", { name: "UTC", exact: true }).click();
+    // At once, and not when the usage is refreshed the next time.
+    await expect.poll(() => newest.textContent(), { timeout: 10_000 }).toContain("UTC");
+    expect(await pressed.textContent()).toBe("UTC");
+    await page.getByText("Times in UTC. The current hour is incomplete.").waitFor();
+  });
+
   it("is downloaded as it is shown, with exact figures and without formulas", async () => {
     const owner = await overview.ownerWithUsage();
     const formula = await owner.trpc.keys.create.mutate({ name: '=HYPERLINK("a"),1' });

@@ -25,6 +25,19 @@ async function openPalette(visitor: Visitor, path = "/"): Promise<{ page: Page; 
   return watched;
 }
 
+/** Holds the palette's code back, as a slow network does, until the function that it returns is called. */
+async function holdCode(page: Page): Promise<() => void> {
+  let send = () => {};
+  const isSent = new Promise<void>((resolve) => {
+    send = resolve;
+  });
+  await page.route(/\/assets\/Palette-[^/]*\.js$/, async (route) => {
+    await isSent;
+    await route.continue();
+  });
+  return send;
+}
+
 const option = (page: Page, name: string | RegExp) => page.getByRole("option", { name });
 
 describe.skipIf(!hasBrowser)("the command palette", () => {
@@ -36,6 +49,43 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
     await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
     expect(await page.getByRole("dialog").count()).toBe(0);
     expect(complaints).toEqual([]);
+  });
+
+  it("gets what is typed before it has the focus, and nothing else does", async () => {
+    const { page } = await site.open(owner, "/playground");
+    const message = page.getByRole("textbox", { name: "Message", exact: true });
+    await message.fill("Hello");
+    const send = await holdCode(page);
+    await message.press("Control+k");
+    await page.keyboard.type("modelx");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("Enter");
+    expect(await message.inputValue()).toBe("Hello");
+    expect(await page.locator(".Message_message").count()).toBe(0);
+    send();
+    const search = page.getByRole("combobox", { name: "Search everything" });
+    await expect.poll(() => search.inputValue()).toBe("model");
+    await page.keyboard.type("s");
+    await option(page, "Models").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.keyboard.type("!");
+    expect(await message.inputValue()).toBe("Hello!");
+  });
+
+  it("is not opened any more once Escape was pressed while its code was loaded", async () => {
+    const { page } = await site.open(owner, "/playground");
+    const message = page.getByRole("textbox", { name: "Message", exact: true });
+    const send = await holdCode(page);
+    const loaded = page.waitForResponse(/\/assets\/Palette-/);
+    await message.press("Control+k");
+    await page.keyboard.press("Escape");
+    await page.keyboard.type("Hello");
+    expect(await message.inputValue()).toBe("Hello");
+    send();
+    await loaded;
+    await page.waitForLoadState("networkidle");
+    expect(await page.getByRole("dialog").count()).toBe(0);
   });
 
   it("finds a key, a model, and a request by its id", async () => {

@@ -73,6 +73,30 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("shows no earlier step while the successor is loaded", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { id, key } = await owner.trpc.keys.rotate.mutate({ id: owner.id });
+    expect(await statusOf(site.service.baseUrl, key)).toBe(200);
+    const { page } = await site.page();
+    await goToKeys(page, owner);
+    await page.addInitScript(() => {
+      const steps = new Set<string>();
+      Object.assign(window, { steps });
+      new MutationObserver(() => {
+        const step = document.querySelector('li[aria-current="step"] h2')?.textContent;
+        if (step) steps.add(step);
+      }).observe(document, { childList: true, subtree: true });
+    });
+    await page.route(/keys\.usage/, async (route) => {
+      if (route.request().url().includes(id)) await new Promise((resolve) => setTimeout(resolve, 500));
+      await route.continue();
+    });
+    await page.goto(guideOf(owner.id));
+    await standsAt(page, "Step 3 of 4");
+    const steps = await page.evaluate(() => [...(window as unknown as { steps: Set<string> }).steps]);
+    expect(steps).toEqual(["Watch the old key's traffic fall to zero"]);
+  });
+
   it("says that the old key can be revoked when it has been unused for long enough", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await owner.trpc.keys.rotate.mutate({ id: owner.id });

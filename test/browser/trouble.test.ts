@@ -268,6 +268,31 @@ describe.skipIf(!hasBrowser)("a page whose code can't be loaded", () => {
     expect(new URL(page.url()).pathname).toBe("/settings/credits");
   });
 
+  it("heals by itself when the service answers again before the failure is shown", async () => {
+    const page = await pageOf(await signUpWithKey(site.service.baseUrl));
+    let heal = () => {};
+    const healed = new Promise<void>((resolve) => {
+      heal = resolve;
+    });
+    await page.route(PROCEDURES, async (route) => {
+      if (!route.request().url().includes("credits.")) return route.continue();
+      // The page waits for its data, and is shown as failed after the connection has come back.
+      await healed;
+      await route.continue();
+    });
+    await page.route(PAGE_CODE, (route) => route.abort());
+    await page.route(
+      (url) => url.pathname === "/",
+      (route) => route.abort(),
+    );
+    await page.getByRole("link", { name: "Credits" }).click();
+    await page.getByText("Connection lost").waitFor();
+    await page.unroute(PAGE_CODE);
+    await page.getByText("Connection lost").waitFor({ state: "detached" });
+    heal();
+    await page.getByRole("heading", { name: "Credits", level: 1 }).waitFor();
+  });
+
   it("is tried again on request", async () => {
     const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     await page.route("**/*", (route) =>

@@ -40,7 +40,7 @@ describe("the outlook of a balance", () => {
 
   it("has no rate where nothing was spent", () => {
     const outlook = outlookOf({ balanceNanoUsd: USD, ...none });
-    expect(outlook).toEqual({ words: "No spend in the last 7 days.", state: "ample" });
+    expect(outlook).toEqual({ words: "No spend in the 7 days before today.", state: "ample" });
   });
 });
 

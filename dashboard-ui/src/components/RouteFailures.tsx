@@ -2,7 +2,7 @@ import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-route
 import { useEffect } from "react";
 import { CodeError } from "../code-loading.ts";
 import buttonStyles from "./Button.module.css";
-import { CodeRetry, codeLossText } from "./lazy.tsx";
+import { CodeRetry, codeLossText, RetryWhenHealed } from "./lazy.tsx";
 import { Empty, LoadError, Loading, Notice } from "./Notice.tsx";
 import { PageHead } from "./PageHead.tsx";
 import { Skeleton } from "./Skeleton.tsx";
@@ -64,6 +64,7 @@ function Failure({ error }: { readonly error: unknown }) {
     <Notice tone="error">
       <p>{codeLossText(error)}</p>
       <CodeRetry error={error} retry={retry} />
+      <RetryWhenHealed error={error} retry={retry} />
     </Notice>
   );
 }

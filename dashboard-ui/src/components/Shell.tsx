@@ -25,6 +25,7 @@ import { clearSession } from "./storage.ts";
 import { Toasts, toastList } from "./Toasts.tsx";
 import { tooltipPopup } from "./Tooltip.tsx";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
+import { useTypeAhead } from "./use-type-ahead.ts";
 
 const drawer = lazyCode(async () => (await import("./Drawer.tsx")).Drawer);
 const palette = lazyCode(async () => (await import("./palette/Palette.tsx")).Palette);
@@ -47,6 +48,7 @@ export function Shell() {
   const menuButton = useRef<HTMLButtonElement>(null);
   const [isShortcutsOpen, setShortcutsOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const takeTyped = useTypeAhead(isPaletteOpen, () => setPaletteOpen(false));
   const navigate = useNavigate();
   const me = useQuery(api.auth.me.queryOptions());
   const signOut = useMutation(
@@ -160,6 +162,7 @@ export function Shell() {
           props={{
             pages,
             isOperator: me.data?.user.role === "operator",
+            takeTyped,
             onSignOut: () => signOut.mutate(),
             onShowShortcuts: () => setShortcutsOpen(true),
             onClose: () => setPaletteOpen(false),

@@ -10,14 +10,18 @@ const exactTime = new Intl.DateTimeFormat(LOCALE, {
   second: "2-digit",
   timeZoneName: "short",
 });
+const zonedTime = new Intl.DateTimeFormat(LOCALE, { ...time, timeZoneName: "short" });
 const timeOfDay = new Intl.DateTimeFormat(LOCALE, { timeStyle: "medium" });
 const date = new Intl.DateTimeFormat(LOCALE, day);
 const utcDate = new Intl.DateTimeFormat(LOCALE, { ...day, timeZone: "UTC" });
 const utcDateTime = new Intl.DateTimeFormat(LOCALE, { ...day, ...time, timeZone: "UTC" });
 const count = new Intl.NumberFormat(LOCALE);
-const briefCount = new Intl.NumberFormat(LOCALE, { notation: "compact" });
+// British English abbreviates a million as "m", which is the symbol of a thousandth.
+const briefCount = new Intl.NumberFormat("en-US", { notation: "compact" });
 const share = new Intl.NumberFormat(LOCALE, { style: "percent", maximumFractionDigits: 1 });
 const MIN_SHARE = 0.001;
+/** The start of the last minute of an hour, from the hour's start. */
+const LAST_MINUTE_MS = 59 * 60_000;
 
 const SPANS = [
   { unit: "day", seconds: 24 * 60 * 60 },
@@ -34,6 +38,9 @@ export const formatDate = (value: Date): string => date.format(value);
 export const formatDateTime = (value: Date): string => dateTime.format(value);
 /** As {@link formatDateTime}, with seconds. */
 export const formatExactTime = (value: Date): string => exactTime.format(value);
+/** The hour that begins at a time, in the reader's time zone, which it names: "16:00–16:59 CET". */
+export const formatHour = (start: Date): string =>
+  zonedTime.formatRange(start, new Date(start.getTime() + LAST_MINUTE_MS));
 /** The time of a day in the reader's time zone: "16:05:06". */
 export const formatTimeOfDay = (value: Date): string => timeOfDay.format(value);
 /** A date in UTC, which the text around it names: "3 Mar 2026". */
@@ -44,7 +51,7 @@ export const formatUtcDateTime = (value: Date): string => utcDateTime.format(val
 export const zoneNameAt = (value: Date): string =>
   dateTime.formatToParts(value).find(({ type }) => type === "timeZoneName")?.value ?? "UTC";
 export const formatCount = (value: number): string => count.format(value);
-/** A count in few characters: "1.2K". */
+/** A count in few characters: "1.2K", "3.4M". */
 export const formatCountBriefly = (value: number): string => briefCount.format(value);
 
 /** A fraction of 1 as a percentage. A tiny share is shown as "<0.1%", not as 0. */

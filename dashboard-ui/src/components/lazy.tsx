@@ -160,7 +160,7 @@ export function CodeRetry({ error, retry }: { readonly error: CodeError; readonl
 }
 
 /** Tries again by itself when the service can be reached again. */
-function RetryWhenHealed({ error, retry }: { readonly error: CodeError; readonly retry: () => void }) {
+export function RetryWhenHealed({ error, retry }: { readonly error: CodeError; readonly retry: () => void }) {
   const onChange = useEffectEvent(() => {
     if (!connection.isLost()) retry();
   });

@@ -13,6 +13,8 @@ import { useCommands } from "./use-commands.tsx";
 export interface PaletteProps {
   readonly pages: readonly PageLink[];
   readonly isOperator: boolean;
+  /** Returns what was typed before the palette had the focus. */
+  readonly takeTyped: () => string;
   readonly onSignOut: () => void;
   readonly onShowShortcuts: () => void;
   readonly onClose: () => void;
@@ -20,7 +22,7 @@ export interface PaletteProps {
 
 /** Finds pages, keys, models, requests and accounts by what is typed, and does what is chosen. */
 export function Palette(props: PaletteProps) {
-  const { isOperator, onClose } = props;
+  const { isOperator, takeTyped, onClose } = props;
   const [text, setText] = useState("");
   const { groups, isSearching } = useCommands(text, props);
   const run = (command: Command) => {
@@ -48,6 +50,7 @@ export function Palette(props: PaletteProps) {
               {isSearching ? <Spinner /> : <Search size={17} aria-hidden="true" />}
               <Autocomplete.Input
                 className={styles.input}
+                onFocus={() => setText(text + takeTyped())}
                 aria-label="Search everything"
                 placeholder={isOperator ? "Account, e-mail, key or page" : "Page, key, model or request ID"}
                 spellCheck={false}

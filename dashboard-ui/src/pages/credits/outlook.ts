@@ -36,7 +36,7 @@ export function outlookOf({ balanceNanoUsd, spentNanoUsd, requestNanoUsd }: Cred
       state: "short",
     };
   }
-  if (spentNanoUsd <= 0n) return { words: `No spend in the last ${RATE_DAYS} days.`, state: "ample" };
+  if (spentNanoUsd <= 0n) return { words: `No spend in the ${RATE_DAYS} days before today.`, state: "ample" };
   const days = (Number(balanceNanoUsd) / Number(spentNanoUsd)) * RATE_DAYS;
   const rate = `at the average spend of the last ${RATE_DAYS} days`;
   return { words: `Lasts ${daysInWords(days)} ${rate}.`, state: days < LOW_DAYS ? "low" : "ample" };

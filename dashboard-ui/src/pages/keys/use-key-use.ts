@@ -1,6 +1,7 @@
 import { skipToken, useQuery } from "@tanstack/react-query";
-import { api } from "../../api/client.ts";
+import { api, queryClient } from "../../api/client.ts";
 import { errorCodeOf } from "../../api/errors.ts";
+import { load } from "../../load.ts";
 
 const LIVE_MS = 3_000;
 
@@ -13,4 +14,11 @@ export function useKeyUse(id: string | undefined) {
       refetchIntervalInBackground: true,
     }),
   );
+}
+
+/** Loads the use of a key and of its successor, without which the guide would show an earlier state of the rotation at first. */
+export async function loadRotation(id: string): Promise<void> {
+  await load(api.keys.usage.queryOptions({ id }));
+  const successorId = queryClient.getQueryData(api.keys.usage.queryKey({ id }))?.rotation?.successorId;
+  if (successorId !== undefined) await load(api.keys.usage.queryOptions({ id: successorId }));
 }

@@ -68,7 +68,7 @@ function PeriodControls({ choice, period, onChange }: PeriodControlsProps) {
       {LOCAL_ZONE === "UTC" ? null : (
         <Segmented
           label="Time zone"
-          value={choice.zone ?? "utc"}
+          value={choice.zone ?? (period.shownZone === undefined ? "local" : "utc")}
           options={ZONE_OPTIONS}
           onChange={(zone) => onChange({ zone })}
         />

@@ -19,7 +19,7 @@ import {
 } from "./groups.ts";
 import type { Grouping } from "./log-filter.ts";
 import { MEASURES } from "./measures.ts";
-import type { Period } from "./period.ts";
+import { LOCAL_ZONE, type Period } from "./period.ts";
 import type { UsageAnswer, UsageSource } from "./queries.ts";
 import { UsageCharts, type UsagePick } from "./UsageCharts.tsx";
 import { UsageFigures } from "./UsageFigures.tsx";
@@ -135,7 +135,7 @@ const CURRENT = { hour: "The current hour", day: "Today", month: "This month" } 
 
 /** Which zone times are in, and whether the period is over. */
 function noteOn({ span: { to, interval }, shownZone }: Period): string {
-  const zone = shownZone === undefined ? "" : `Times in ${shownZone}. `;
+  const zone = `Times in ${shownZone ?? LOCAL_ZONE}. `;
   return `${zone}${to.getTime() > Date.now() ? `${CURRENT[interval]} is incomplete.` : ""}`.trim();
 }
 

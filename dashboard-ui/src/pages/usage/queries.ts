@@ -31,7 +31,8 @@ export function usageQuery<By extends string>(
   by: By,
 ) {
   return queryOptions({
-    queryKey: ["usage", name, period.span, by] as readonly unknown[],
+    // The answer holds the zone that it is shown in, which for hours may differ from the span's.
+    queryKey: ["usage", name, period.span, period.shownZone, by] as readonly unknown[],
     queryFn: async (): Promise<UsageAnswer<By>> => {
       const [current, before] = await Promise.all([
         rows(period.span, by),
