@@ -70,7 +70,7 @@ describe("an export", () => {
       await chat(key, "=cmd|'/c calc'!A1");
     }
     const response = await fetch(`${service.baseUrl}/v1/audit/export?format=csv`, { headers });
-    expect(response.headers.get("content-type")).toContain("text/csv");
+    expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
     expect(response.headers.get("content-disposition")).toContain("audit.csv");
     const [header, ...rows] = parseCsv(await response.text());
     expect(header).toContain("request_id");
@@ -92,6 +92,7 @@ describe("an export", () => {
     expect(rows.every((row) => row.length === header?.length)).toBe(true);
     const cursor = encodeURIComponent(column("cursor")[3] ?? "");
     const rest = await fetch(`${service.baseUrl}/v1/audit/export?format=csv&cursor=${cursor}`, { headers });
+    expect(rest.headers.get("content-type")).toBe("text/csv; charset=utf-8; header=absent");
     expect(parseCsv(await rest.text()).map((row) => row[0])).toEqual(column("id").slice(4));
   });
 

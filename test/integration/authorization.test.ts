@@ -141,7 +141,10 @@ describe("an Authorization header that is not exactly `Bearer sk-…`", () => {
   });
 
   it("is refused with 401 when it contains a management token, except for the audit log", async () => {
-    expect((await answerTo([`authorization: Bearer ${token}`])).status).toBe(401);
+    const told = await answerTo([`authorization: Bearer ${token}`]);
+    expect(told.status).toBe(401);
+    expect(told.text).toContain("This is a management token. Send an API key.");
+    expect(told.text).not.toContain(token.slice(3, 20));
     expect((await answerTo([`authorization: Bearer ${token}`], "/v1/audit")).status).toBe(200);
     const made = `mt-${"A".repeat(49)}`;
     const refused = await answerTo([`authorization: Bearer ${made}`], "/v1/audit");

@@ -97,6 +97,56 @@ const badRequests: readonly BadRequest[] = [
     message: "stop: must be a text, or an array of texts",
   },
   {
+    name: "more stop sequences than the sandbox takes",
+    body: json({ model: "sandbox/echo", messages, stop: ["1", "2", "3", "4", "5"] }),
+    status: 400,
+    code: "invalid_request",
+    param: "stop",
+    message: "stop: must be a text, or an array of up to 4 texts, for sandbox models",
+  },
+  {
+    name: "a temperature that is too high",
+    body: json({ model: "sandbox/echo", messages, temperature: 3 }),
+    status: 400,
+    code: "invalid_request",
+    param: "temperature",
+    message: "temperature: must be at most 2",
+  },
+  {
+    name: "a broken number of tokens",
+    body: json({ model: "sandbox/echo", messages, max_tokens: 1.5 }),
+    status: 400,
+    code: "invalid_request",
+    param: "max_tokens",
+    message: "max_tokens: must be a whole number",
+  },
+  {
+    name: "an unknown encoding",
+    path: "/v1/embeddings",
+    body: json({ model: "sandbox/embedding", input: "hi", encoding_format: "hex" }),
+    status: 400,
+    code: "invalid_request",
+    param: "encoding_format",
+    message: "encoding_format: must be one of float, base64",
+  },
+  {
+    name: "a chat with a sandbox model for embeddings",
+    body: json({ model: "sandbox/embedding", messages }),
+    status: 400,
+    code: "invalid_request",
+    param: "model",
+    message: "model: does not chat. The sandbox models that do are echo, lorem, reasoning",
+  },
+  {
+    name: "embeddings by a sandbox model for chats",
+    path: "/v1/embeddings",
+    body: json({ model: "sandbox/echo", input: "hi" }),
+    status: 400,
+    code: "invalid_request",
+    param: "model",
+    message: "model: does not embed. The sandbox model that does is embedding",
+  },
+  {
     name: "an unknown model",
     body: json({ model: "gpt-9", messages }),
     status: 404,
@@ -171,6 +221,15 @@ const badRequests: readonly BadRequest[] = [
     param: "cursor",
   },
   {
+    name: "an empty filter",
+    path: "/v1/audit?model=",
+    method: "GET",
+    status: 400,
+    code: "invalid_request",
+    param: "model",
+    message: "model: must not be empty",
+  },
+  {
     name: "a limit that is too high",
     path: "/v1/audit?limit=9999",
     method: "GET",
@@ -231,7 +290,9 @@ describe("a seed", () => {
       body: `{"model":"sandbox/echo","messages":${json(messages)},"seed":${seed}}`,
     });
     expect(answer.status).toBe(status);
-    if (status === 400) expect((await answer.json()).error.param).toBe("seed");
+    if (status !== 400) return;
+    const { error } = await answer.json();
+    expect(error).toMatchObject({ param: "seed", message: "seed: must be a whole number of 64 bits" });
   });
 });
 

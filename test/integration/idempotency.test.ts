@@ -272,7 +272,7 @@ describe("a request with an idempotency key", () => {
 
   it("is refused when the idempotency key is invalid", async () => {
     const owner = await signUpWithKey(service.baseUrl);
-    for (const wrong of ["x".repeat(256), "schl\u00fcssel"]) {
+    for (const wrong of ["x".repeat(256), "schl\u00fcssel", "order 1"]) {
       const response = await ask(owner.key, wrong);
       expect(response.status).toBe(400);
       expect(await codeOf(response)).toBe("invalid_request");

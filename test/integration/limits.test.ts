@@ -242,9 +242,11 @@ describe("an invalid configuration of plans", () => {
   it.each([
     ["{", /must be JSON or the path of a JSON file/],
     ["/no/such/file.json", /must be JSON or the path of a JSON file/],
-    ['{"gold":{}}', /gold/],
-    ['{"free":{"requestsPerMinute":0}}', /free\.requestsPerMinute/],
-    ['{"free":{"requestsPerMonth":5}}', /requestsPerMonth/],
+    ['{"gold":{}}', /OSTIARY_PLANS: has an unknown field: gold/],
+    ['{"free":{"requestsPerMinute":0}}', /OSTIARY_PLANS: free\.requestsPerMinute: must be at least 1\b/],
+    ['{"free":{"requestsPerMinute":1.5}}', /free\.requestsPerMinute: must be a whole number/],
+    ['{"free":{"requestsPerMonth":5}}', /free: has an unknown field: requestsPerMonth/],
+    ['{"free":{"startingCreditsUsd":null}}', /free\.startingCreditsUsd: must be text or a number/],
   ])("prevents the service from starting: %s", async (plans, words) => {
     const { code, stderr } = await runToExit({ env: { OSTIARY_PLANS: plans } });
     expect(code).toBe(1);

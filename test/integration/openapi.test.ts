@@ -131,6 +131,38 @@ describe("the OpenAPI document", () => {
     expect(await response.json()).toMatchObject({ error: { code: "invalid_request", param: "temperature" } });
   });
 
+  it("describes that reads of the audit log are limited", () => {
+    for (const path of ["/v1/audit", "/v1/audit/export"]) {
+      expect(document.paths[path].get.responses[429].description).toBe("`rate_limit_exceeded`");
+    }
+  });
+
+  it("describes the models in the form of Anthropic's API, too", async () => {
+    const ask = async (path: string) => {
+      const headers = { authorization: `Bearer ${owner.key}`, "anthropic-version": "2023-06-01" };
+      const response = await fetch(service.baseUrl + path, { headers });
+      return { status: response.status, answer: await response.json() };
+    };
+    const { parameters, responses } = document.paths["/v1/models"].get;
+    expect(parameters.map(({ name }: { name: string }) => name)).toEqual([
+      "anthropic-version",
+      "limit",
+      "after_id",
+      "before_id",
+    ]);
+    const one = document.paths["/v1/models/{id}"].get.responses;
+    const described = [
+      ["/v1/models?limit=2", responses],
+      ["/v1/models?limit=0", responses],
+      ["/v1/models/sandbox/echo", one],
+    ] as const;
+    for (const [path, answers] of described) {
+      const { status, answer } = await ask(path);
+      const validate = validatorOf(answers[status].content["application/json"].schema);
+      expect(validate(answer), `${path}: ${JSON.stringify(validate.errors)}`).toBe(true);
+    }
+  });
+
   it("describes management operations with REST's names and units", () => {
     const managed = operations().filter(({ path }) =>
       /^\/v1\/(?:keys|usage|account|credits|audit\/summary)/.test(path),

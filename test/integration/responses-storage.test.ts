@@ -48,7 +48,7 @@ describe("a history", () => {
   it("names what is missing, and says what to do", async () => {
     const failure = await failureOf(stored.store.history(accountId, "resp_missing"));
     expect(failure).toMatchObject({ code: "not_found", status: 404, param: "previous_response_id" });
-    expect(failure.message).toMatch(/`resp_missing`.*Send the full history, or set `store: false`/);
+    expect(failure.message).toMatch(/`resp_missing`\. Send the full history\.$/);
   });
 
   it("is bounded in bytes and in length", async () => {
@@ -100,7 +100,7 @@ describe("referenced items", () => {
       stored.store.items(accountId, [`msg_out_${id}`, "msg_missing_1", "msg_missing_0"]),
     );
     expect(failure).toMatchObject({ code: "not_found", status: 404, param: "input" });
-    expect(failure.message).toMatch(/`msg_missing_1`.*Send the full history, or set `store: false`/);
+    expect(failure.message).toMatch(/`msg_missing_1`\. Send the full history\.$/);
   });
 
   it("are the last of a response with very many", async () => {

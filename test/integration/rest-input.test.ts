@@ -59,6 +59,8 @@ describe("a query that is not valid", () => {
     ["/v1/audit/summary?limit=1", "limit"],
     ["/v1/audit/summary?key=short-id", "key"],
     ["/v1/account/actions?cursor=%ff", "cursor"],
+    ["/v1/account/actions/export?after=1.5", "after"],
+    [`/v1/usage?${period}&interval=day&key=MqAr`, "key"],
     [`/v1/usage?${period}`, "interval"],
     [`/v1/usage?${period}&interval=week`, "interval"],
     [`/v1/usage?${period}&interval=day&group_by=account`, "group_by"],
@@ -77,6 +79,19 @@ describe("a query that is not valid", () => {
       status: 400,
       body: { error: { code: "invalid_request", type: "invalid_request_error", param } },
     });
+  });
+
+  const messages: readonly (readonly [path: string, message: string])[] = [
+    ["/v1/keys?cursor=abc", "cursor: must be the next_cursor of the previous page"],
+    ["/v1/account/actions/export?after=999999999999999999", "after: must be at most 9,007,199,254,740,991"],
+    [
+      `/v1/usage?${period}&interval=day&model=fake/*`,
+      "model: must be the id of one model. Only the audit log takes patterns",
+    ],
+  ];
+
+  it.each(messages)("%s is told what it takes", async (path, message) => {
+    expect(await send("GET", path)).toMatchObject({ status: 400, body: { error: { message } } });
   });
 
   it("does not have its secrets repeated", async () => {

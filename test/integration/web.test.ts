@@ -15,7 +15,7 @@ afterAll(async () => {
 describe("the dashboard", () => {
   it("is served at / and at its own paths, with a policy that allows nothing from other origins", async () => {
     for (const path of ["/", "/settings/keys", "/audit", "/sign-in"]) {
-      const response = await fetch(service.baseUrl + path);
+      const response = await fetch(service.baseUrl + path, { headers: { accept: "text/html" } });
       expect(response.status).toBe(200);
       expect(response.headers.get("content-type")).toContain("text/html");
       expect(response.headers.get("content-security-policy")).toContain("default-src 'self'");

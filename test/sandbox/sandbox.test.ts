@@ -280,7 +280,7 @@ describe("a special request to the sandbox", () => {
     [{ n: 0 }, 400, "n"],
     [{ max_tokens: -1 }, 400, "max_tokens"],
     [{ tool_choice: "required" }, 400, "tool_choice"],
-    [{ model: "none" }, 404, "model"],
+    [{ model: "none" }, 400, "model"],
   ])("is refused with the field when it is not supported: %j", async (fields, status, param) => {
     const response = await send(fields);
     expect(response.status).toBe(status);

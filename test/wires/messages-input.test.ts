@@ -76,6 +76,12 @@ const WRONG: readonly (readonly [object, string])[] = [
 
 /** What other upstreams than Anthropic's can't be told. */
 const INEXPRESSIBLE: readonly (readonly [object, string])[] = [
+  [said(), "messages"],
+  [{ ...said(), system: "Be brief." }, "messages"],
+  [
+    { messages: [{ role: "assistant", content: [{ type: "thinking", thinking: "Hm", signature: "x" }] }] },
+    "messages",
+  ],
   [said({ type: "text" }), "messages.0.content.0.text"],
   [said({ type: "some_new_block" }), "messages.0.content.0"],
   [said({ type: "image" }), "messages.0.content.0.source"],

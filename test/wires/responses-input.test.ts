@@ -153,6 +153,41 @@ describe("a request that is not valid", () => {
   });
 });
 
+describe("a request of which nothing is left for a model", () => {
+  const EMPTY: readonly (readonly [string, object])[] = [
+    ["an unknown item", items({ type: "bogus" })],
+    ["an unknown item beside instructions", { ...items({ type: "bogus" }), instructions: "Be brief." }],
+    ["a thought", items({ type: "reasoning", summary: [{ type: "summary_text", text: "Hm." }] })],
+    ["a thought of another provider", items({ type: "reasoning", summary: [], encrypted_content: "x" })],
+    ["a message without parts", said([])],
+  ];
+
+  it.each(EMPTY)("is refused, and names the input: %s", async (_, body) => {
+    const before = running.chat.received.length;
+    const answer = await running.post(body);
+    expect(answer.status).toBe(400);
+    const { error } = await answer.json();
+    expect(error).toMatchObject({ code: "invalid_request", param: "input" });
+    expect(error.message).toContain("nothing that this model can read");
+    expect(running.chat.received.length).toBe(before);
+  });
+
+  it("is not one that continues a response and adds nothing", async () => {
+    const first = await running.ask({ input: "hello" });
+    for (const body of [{}, items(), items({ type: "reasoning", summary: [] })]) {
+      const answer = await running.post({ ...body, previous_response_id: first.id });
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  it("is passed on by an upstream of the Responses API, which knows more items", async () => {
+    const before = running.native.received.length;
+    running.answers.native = ({ response }) => response.writeHead(500).end("{}");
+    await running.post({ model: "acme/native", ...items({ type: "bogus" }) });
+    expect(running.native.received.length).toBeGreaterThan(before);
+  });
+});
+
 describe("values that ask for nothing", () => {
   it("are accepted", async () => {
     const nothing = Object.fromEntries(

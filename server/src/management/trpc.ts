@@ -13,6 +13,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import type { Reader } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
+import { messageOf } from "../errors/issue-message.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { notSignedIn, ownerOf, type RpcCaller } from "./caller.ts";
 import type { ProcedureMeta } from "./calls.ts";
@@ -93,40 +94,6 @@ export function failureOfInput({ issues: [issue] }: ZodError): Failure {
   const param = withoutSecrets(issue.path.join(".")).slice(0, MAX_MESSAGE_LENGTH);
   const message = withoutSecrets(`${param || "input"}: ${messageOf(issue)}`).slice(0, MAX_MESSAGE_LENGTH);
   return new Failure("invalid_request", message, param === "" ? {} : { param });
-}
-
-const TYPES: Readonly<Record<string, string>> = {
-  string: "text",
-  number: "a number",
-  bigint: "a bigint",
-  boolean: "true or false",
-  object: "an object",
-  array: "a list",
-};
-
-/** The message of a schema, or the default one of a wrong type or value in plain words. */
-function messageOf(issue: ZodError["issues"][number]): string {
-  const { code, message } = issue;
-  if (/^Too (?:big|small):/.test(message)) return boundOf(issue) ?? message;
-  if (!message.startsWith("Invalid ")) return message;
-  if (code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
-  if (code !== "invalid_type") return message;
-  if (message.endsWith("received undefined")) return "is required";
-  return `must be ${TYPES[issue.expected] ?? issue.expected}`;
-}
-
-const UNITS: Readonly<Record<string, string>> = { string: "characters", array: "items", set: "items" };
-
-/** The bound that a value exceeds, in words; `null` for other issues. */
-function boundOf(issue: ZodError["issues"][number]): string | null {
-  if (issue.code !== "too_big" && issue.code !== "too_small") return null;
-  const isMax = issue.code === "too_big";
-  const bound = isMax ? issue.maximum : issue.minimum;
-  const [exclusive, inclusive] = isMax ? ["less than", "at most"] : ["greater than", "at least"];
-  const unit = UNITS[issue.origin];
-  if (unit !== undefined && !isMax && Number(bound) === 1) return "must not be empty";
-  const words = `${issue.inclusive === false ? exclusive : inclusive} ${bound.toLocaleString("en")}`;
-  return unit === undefined ? `must be ${words}` : `must have ${words} ${unit}`;
 }
 
 const t = initTRPC

@@ -43,6 +43,7 @@ const filterInput = {
     .string()
     .max(256)
     .regex(/^[^\0]*$/, "must not contain null characters")
+    .refine((text) => !text.includes("*"), "must be the id of one model. Only the audit log takes patterns")
     .optional(),
 };
 

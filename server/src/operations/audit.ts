@@ -8,6 +8,7 @@ import { publicEntryOf } from "../audit/entry-columns.ts";
 import { CSV_FIELDS } from "../audit/entry-sql.ts";
 import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
 import { toFailure } from "../errors/failure.ts";
+import { messageOf } from "../errors/issue-message.ts";
 import { chooseCoding } from "./content-coding.ts";
 import {
   errors,
@@ -23,13 +24,16 @@ import {
 import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
 import { invalid, readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
 
-const AUDIT_ERRORS: readonly ErrorCode[] = [...KEY_ERRORS, "invalid_request", "invalid_management_token"];
+const AUDIT_ERRORS: readonly ErrorCode[] = [
+  ...KEY_ERRORS,
+  "invalid_request",
+  "invalid_management_token",
+  "rate_limit_exceeded",
+];
 const LIMITS = { default: 100, max: AUDIT_PAGE_LIMIT };
 const CSV_HEADER = `${CSV_FIELDS.join(",")}\n`;
-const TYPES: Readonly<Record<ExportFormat, string>> = {
-  ndjson: "application/x-ndjson; charset=utf-8",
-  csv: "text/csv; charset=utf-8; header=present",
-};
+const NDJSON_TYPE = "application/x-ndjson; charset=utf-8";
+const CSV_TYPE = "text/csv; charset=utf-8";
 
 interface AuditPageInput {
   readonly filter: EntryFilter;
@@ -133,11 +137,13 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
     run: async ({ input: { format, filter, cursor, isProved, coding }, accountId }) => {
       const lines = await auditLog.export(accountId, format, filter, cursor, isProved);
       // An export that continues an earlier one is appended to the same file.
-      const chunks = format === "csv" && cursor === null ? withHeader(lines) : lines;
+      const hasHeader = format === "csv" && cursor === null;
+      const chunks = hasHeader ? withHeader(lines) : lines;
+      const csvType = `${CSV_TYPE}; header=${hasHeader ? "present" : "absent"}`;
       return {
         kind: "stream",
         headers: {
-          "content-type": TYPES[format],
+          "content-type": format === "csv" ? csvType : NDJSON_TYPE,
           "content-disposition": `attachment; filename="audit.${format}"`,
           "cache-control": "no-store",
           vary: "accept-encoding",
@@ -176,7 +182,7 @@ export function readFilter(query: URLSearchParams): EntryFilter {
   const parsed = filters.safeParse(Object.fromEntries(given));
   if (parsed.success) return filterOf(parsed.data);
   const [issue] = parsed.error.issues;
-  throw invalid(String(issue?.path[0] ?? "query"), issue?.message ?? "is not valid");
+  throw invalid(String(issue?.path[0] ?? "query"), issue === undefined ? "is not valid" : messageOf(issue));
 }
 
 /** Requires that a query has only the filters and these parameters. @throws {Failure} as {@link requireKnownParameters}. */

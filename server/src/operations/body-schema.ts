@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { Failure } from "../errors/failure.ts";
+import { messageOf } from "../errors/issue-message.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
@@ -123,5 +124,5 @@ function requireItems(name: string, value: unknown, { schema, max }: ItemSchema)
 }
 
 function invalidBy(issue: z.core.$ZodIssue | undefined): Failure {
-  return invalid(issue?.path.join(".") ?? "body", issue?.message ?? "is not valid");
+  return invalid(issue?.path.join(".") ?? "body", issue === undefined ? "is not valid" : messageOf(issue));
 }

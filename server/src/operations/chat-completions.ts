@@ -20,6 +20,7 @@ const MAX_TOOLS = 1_024;
 const MAX_STOPS = 64;
 /** Seeds are 64-bit integers. Their digits are forwarded as they are. */
 const MAX_SEED = 2 ** 63;
+const SEED_ERROR = "must be a whole number of 64 bits";
 /** The fields that say how long an answer may be. */
 const MAX_TOKENS_FIELDS = ["max_completion_tokens", "max_tokens"];
 
@@ -57,7 +58,7 @@ const chatBody = bodySchema(
     frequency_penalty: penalty,
     logprobs: z.boolean().nullish(),
     top_logprobs: z.number().int().min(0).max(20).nullish(),
-    seed: z.number().multipleOf(1, "must be a whole number").min(-MAX_SEED).max(MAX_SEED).nullish(),
+    seed: z.number().multipleOf(1, SEED_ERROR).min(-MAX_SEED, SEED_ERROR).max(MAX_SEED, SEED_ERROR).nullish(),
     stop: z
       .union([z.string(), z.array(z.string()).max(MAX_STOPS)], "must be a text, or an array of texts")
       .nullish(),

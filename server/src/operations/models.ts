@@ -1,11 +1,47 @@
 import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
 import { type ModelPrices, usdOf } from "../catalog/prices.ts";
 import { Failure } from "../errors/failure.ts";
-import { errors, json, KEY_ERRORS, list, MESSAGES_VERSION, parameter, ref } from "./openapi-parts.ts";
+import {
+  errors,
+  json,
+  KEY_ERRORS,
+  list,
+  MESSAGES_CREDENTIALS,
+  messagesErrors,
+  object,
+  parameter,
+  query,
+  ref,
+  type Schema,
+} from "./openapi-parts.ts";
 import { jsonReply, NO_FACTS, type QueryOperation, type QuerySource } from "./operation.ts";
 import { invalid, readLimit } from "./query-parameters.ts";
 
 const LIMITS = { default: 20, max: 1_000 };
+
+/** The header by which clients of Anthropic's API are known. */
+const VERSION = parameter(
+  "header",
+  "anthropic-version",
+  { type: "string", description: "With any value, the answer has the form of Anthropic's API" },
+  false,
+);
+const text = { type: "string" };
+const textOrNull = { type: ["string", "null"] };
+const SCHEMAS: Readonly<Record<string, Schema>> = {
+  MessagesModel: object({
+    type: { const: "model" },
+    id: { type: "string", description: "An id or an alias" },
+    display_name: { type: "string", description: "The id of the model" },
+    created_at: { type: "string", format: "date-time" },
+  }),
+  MessagesModels: object({
+    data: { type: "array", items: ref("MessagesModel") },
+    has_more: { type: "boolean" },
+    first_id: textOrNull,
+    last_id: textOrNull,
+  }),
+};
 
 /** A page of the models, as Anthropic's clients ask for it. */
 interface MessagesModelsPage {
@@ -33,14 +69,22 @@ export function listModels(catalog: Catalog): QueryOperation<ListForm> {
     openapi: {
       operationId: "listModels",
       summary: "The catalog; also a check of key and connectivity",
-      parameters: [MESSAGES_VERSION],
+      security: MESSAGES_CREDENTIALS,
+      parameters: [
+        VERSION,
+        pageParameter("limit", { type: "integer", minimum: 1, maximum: LIMITS.max, default: LIMITS.default }),
+        pageParameter("after_id", text),
+        pageParameter("before_id", text),
+      ],
       responses: {
         200: {
           description: "The models; with `anthropic-version` in the form of Anthropic's API, by pages",
-          content: json(list(ref("Model"))),
+          content: json({ oneOf: [list(ref("Model")), ref("MessagesModels")] }),
         },
         ...errors(KEY_ERRORS),
+        ...messagesErrors(["invalid_request"]),
       },
+      schemas: SCHEMAS,
     },
     read: (source) => {
       if (isForMessages(source)) return { kind: "messages", page: readMessagesModelsPage(source) };
@@ -52,6 +96,11 @@ export function listModels(catalog: Catalog): QueryOperation<ListForm> {
       return jsonReply(form.kind === "codex" ? { ...list, models: [] } : list);
     },
   };
+}
+
+/** A parameter that only pages in the form of Anthropic's API have. */
+function pageParameter(name: string, schema: Schema): Schema {
+  return query(name, { ...schema, description: "Only with `anthropic-version`" });
 }
 
 interface ModelQuery {
@@ -70,11 +119,16 @@ export function getModel(catalog: Catalog): QueryOperation<ModelQuery> {
     openapi: {
       operationId: "retrieveModel",
       summary: "One model, by id or alias; ids may contain slashes",
-      parameters: [parameter("path", "id", { type: "string" }, true)],
+      security: MESSAGES_CREDENTIALS,
+      parameters: [parameter("path", "id", text, true), VERSION],
       responses: {
-        200: { description: "The model", content: json(ref("Model")) },
+        200: {
+          description: "The model; with `anthropic-version` in the form of Anthropic's API",
+          content: json({ oneOf: [ref("Model"), ref("MessagesModel")] }),
+        },
         ...errors([...KEY_ERRORS, "model_not_found"]),
       },
+      schemas: SCHEMAS,
     },
     read: (source) => ({ id: source.parameters.id ?? "", isForMessages: isForMessages(source) }),
     run: async ({ input: asked }) => {

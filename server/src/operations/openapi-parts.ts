@@ -61,7 +61,7 @@ export const IDEMPOTENCY_KEY = {
   in: "header",
   description:
     "Sent again within 24 hours with the same body, the request is answered alike and charged once",
-  schema: { type: "string", minLength: 1, maxLength: 255 },
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]*$" },
 };
 
 /** The header that Anthropic's clients send. */

@@ -346,7 +346,7 @@ export class ResponseStore {
     const reason = this.isKeeping
       ? `The account has no ${kind} \`${shown(id)}\`.`
       : `This service stores no responses, so there is no ${kind} \`${shown(id)}\`.`;
-    return new Failure("not_found", `${reason} Send the full history, or set \`store: false\`.`, { param });
+    return new Failure("not_found", `${reason} Send the full history.`, { param });
   }
 }
 

@@ -5,6 +5,7 @@ import { nanoUsdOf } from "../catalog/prices.ts";
 import { ConfigError } from "../config/config.ts";
 import type { Plan } from "../contract/account.ts";
 import { BUILT_IN_PLANS, type Plans, type PlanTerms } from "../contract/plans.ts";
+import { messageOf } from "../errors/issue-message.ts";
 
 const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 const usd = z.union([z.string(), z.number()]).transform((value, context) => {
@@ -48,7 +49,7 @@ export async function openPlans(configured: string | null): Promise<Plans> {
   if (parsed.success) return parsed.data;
   throw new ConfigError(
     parsed.error.issues.map((issue) =>
-      ["OSTIARY_PLANS", issue.path.join("."), issue.message].filter((part) => part !== "").join(": "),
+      ["OSTIARY_PLANS", issue.path.join("."), messageOf(issue)].filter((part) => part !== "").join(": "),
     ),
   );
 }

@@ -91,15 +91,18 @@ function requireKnownFields(body: JsonBody | null, known: readonly string[]): vo
 /** The text of a query as a number, if one is expected. Any other text is left for the procedure to refuse. */
 function typedValue(text: string | undefined, { type }: Schema): unknown {
   const isNumber = type === "integer" || type === "number";
-  return isNumber && text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+  return isNumber && text !== undefined && /^-?\d{1,30}$/.test(text) ? Number(text) : text;
 }
 
-/** The failure in the terms of the request: with the field's name in REST. */
+const NEXT_CURSOR = "nextCursor";
+
+/** The failure in the terms of the request: with the names of REST. */
 export function inRestTerms(failure: Failure, fields: readonly RestField[]): Failure {
-  const { code, message, param, retryAfterMs, headers, cause } = failure;
+  const { code, param, retryAfterMs, headers, cause } = failure;
   const [name = "", ...inner] = param?.split(".") ?? [];
   const field = fields.find((candidate) => candidate.name === name);
-  if (field === undefined || field.restName === name) return failure;
+  if (field === undefined) return failure;
+  const message = failure.message.replace(NEXT_CURSOR, restNameOf(NEXT_CURSOR));
   const renamed = message.startsWith(`${param}:`);
   const restParam = [field.restName, ...inner].join(".");
   return new Failure(code, renamed ? `${restParam}${message.slice(param?.length)}` : message, {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isJsonObject } from "../../json/json.ts";
-import { type ChatRequest, invalidField, SandboxRefusal, type SandboxTool } from "./chat-request.ts";
+import { type ChatRequest, invalidField, type SandboxTool } from "./chat-request.ts";
 import { instanceOf } from "./schema-instance.ts";
 import { echo, lorem, type TextPieces, untilStop, upTo } from "./text.ts";
 
@@ -42,12 +42,11 @@ const MAX_INPUT_CHARACTERS = 1_000_000;
 /**
  * Decides on the answer of each choice, by the request alone. What they have in common is made once.
  *
- * @throws {SandboxRefusal} the sandbox has no such model.
+ * @throws {SandboxRefusal} the model does not chat.
  */
 export function answersTo(request: ChatRequest): readonly Answer[] {
   if (!MODELS.includes(request.model)) {
-    const message = `The sandbox has the models ${MODELS.join(", ")}.`;
-    throw new SandboxRefusal(404, "model_not_found", message, "model");
+    throw invalidField("model", `does not chat. The sandbox models that do are ${MODELS.join(", ")}`);
   }
   const thoughts = thoughtsOn(request);
   const calls = callsOf(request);

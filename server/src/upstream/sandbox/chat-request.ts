@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { messageOf } from "../../errors/issue-message.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
 /** An error that the sandbox answers a request with. */
@@ -39,7 +40,12 @@ const chat = z.looseObject({
   n: z.number().int().min(1).max(16).nullish(),
   max_tokens: tokenLimit,
   max_completion_tokens: tokenLimit,
-  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+  stop: z
+    .union(
+      [z.string(), z.array(z.string()).max(4)],
+      "must be a text, or an array of up to 4 texts, for sandbox models",
+    )
+    .nullish(),
   seed: z.number().multipleOf(1).nullish(),
   reasoning_effort: z.string().nullish(),
   tools: z.array(tool).max(128).nullish(),
@@ -88,7 +94,10 @@ export function readChatRequest(body: unknown): ChatRequest {
   const parsed = chat.safeParse(body);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw invalidField(issue?.path.join(".") ?? "body", issue?.message ?? "invalid");
+    throw invalidField(
+      issue?.path.join(".") ?? "body",
+      issue === undefined ? "is not valid" : messageOf(issue),
+    );
   }
   const raw = parsed.data;
   const stops = [raw.stop ?? []].flat().filter((stop) => stop !== "");

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { invalidField, SandboxRefusal } from "./chat-request.ts";
+import { invalidField } from "./chat-request.ts";
 import { countTokens, tokensOf } from "./text.ts";
 
 const DIMENSIONS = 256;
@@ -16,7 +16,7 @@ const PIECES_AT_ONCE = 1_024;
 export async function embeddingsFor(request: unknown): Promise<JsonObject> {
   const { model, input, encoding_format: format, dimensions = null } = isJsonObject(request) ? request : {};
   if (model !== "embedding") {
-    throw new SandboxRefusal(404, "model_not_found", "The sandbox embeds with the model embedding.", "model");
+    throw invalidField("model", "does not embed. The sandbox model that does is embedding");
   }
   const length = dimensions ?? DIMENSIONS;
   if (typeof length !== "number" || length > MAX_DIMENSIONS) {

@@ -19,6 +19,7 @@ import type { JsonBody } from "../../json/json-body.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
 import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
 import { arrayOf, booleanOf, numberOf, objectOf, textOf, textsOf } from "../members.ts";
+import { requireContent } from "../require-content.ts";
 import { MessagesWriter, type ShownThoughts } from "./messages-writer.ts";
 import { promptTextOf } from "./prompt-text.ts";
 import {
@@ -138,6 +139,7 @@ function readMessagesConversation(body: JsonObject, signatures: SignatureSealer)
   const turns = arrayOf(body.messages).flatMap((message, index) =>
     turnsOf(message, `messages.${index}`, reading),
   );
+  requireContent(turns, "messages");
   // Instructions within the conversation may add tools.
   const named = [...toolsOf(body.tools, ignored), ...reading.added].map((tool) => [tool.name, tool] as const);
   const tools = [...new Map(named).values()];

@@ -14,6 +14,7 @@ import {
   otherFieldsOf,
   textPart,
 } from "../openai-fields.ts";
+import { requireContent } from "../require-content.ts";
 import { addTools, ClientTools, readToolChoice } from "./client-tools.ts";
 import { newId } from "./output-items.ts";
 import { readItems } from "./read-items.ts";
@@ -130,17 +131,15 @@ function readRequest(body: JsonObject, signatures: SignatureSealer, firstOwn: nu
   const items = readItems(arrayOf(body.input), { tools, signatures, firstOwn });
   const toolChoice = readToolChoice(body.tool_choice, tools, dropped.length > 0);
   const { input, instructions } = body;
+  const turns = [...turnOf("user", input, "input"), ...items.turns];
+  requireContent(turns, "input");
   const text = objectOf(body.text);
   const { effort: asked, summary } = objectOf(body.reasoning);
   const effort = effortOf(asked, "reasoning.effort");
   const conversation: Conversation = {
     ...EMPTY_CONVERSATION,
     ...commonFieldsOf(body),
-    turns: [
-      ...turnOf("system", instructions === "" ? null : instructions, "instructions"),
-      ...turnOf("user", input, "input"),
-      ...items.turns,
-    ],
+    turns: [...turnOf("system", instructions === "" ? null : instructions, "instructions"), ...turns],
     tools: tools.definitions,
     toolChoice,
     maxTokens: numberOf(body.max_output_tokens),

@@ -1,0 +1,13 @@
+import { cannot, type Turn } from "../conversation/conversation.ts";
+
+/**
+ * Requires that something is left to be answered. Items and blocks without equivalent elsewhere are left out, and a thought alone says
+ * nothing to a model of another provider.
+ *
+ * @param turns what was read of the field, without the instructions beside it.
+ * @throws {Failure} `invalid_request` naming the field.
+ */
+export function requireContent(turns: readonly Turn[], field: string): void {
+  const isLeft = turns.some(({ parts }) => parts.some(({ kind }) => kind !== "reasoning"));
+  if (!isLeft) throw cannot(field, "has nothing that this model can read. Send at least one message");
+}
