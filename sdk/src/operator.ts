@@ -16,6 +16,7 @@ import type {
 import type { Procedures } from "./contract/procedures.ts";
 import type { APIPromise } from "./core/api-promise.ts";
 import type { Decimals } from "./core/decimals.ts";
+import { OstiaryError } from "./core/errors.ts";
 import { missingToken, prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import type { RequestOptions } from "./core/transport.ts";
 import { openTrpc, type Trpc } from "./core/trpc.ts";
@@ -140,6 +141,7 @@ export class OperatedNodes {
    * Releases the credit of a node that will not return. If it returns after all, its pending charges may not be collected.
    *
    * @param id as {@link list} shows it.
+   * @throws {OstiaryError} the id is not a whole number.
    * @returns the amount released and the number of accounts it belongs to.
    */
   release(
@@ -147,7 +149,7 @@ export class OperatedNodes {
     params: Omit<Operator["nodes"]["release"]["input"], "id">,
     options?: RequestOptions,
   ): APIPromise<Decimals<Operator["nodes"]["release"]["output"]>> {
-    return this.#trpc.operator.nodes.release.mutate({ id: BigInt(id), ...params }, options);
+    return this.#trpc.operator.nodes.release.mutate({ id: bigintOf("id", id), ...params }, options);
   }
 }
 
@@ -258,7 +260,7 @@ export class OperatedAccounts {
     return this.#trpc.operator.accounts.tryIpRules.query({ id, ...params }, options);
   }
 
-  /** Sets limits of the account's own; `null` uses the plan's. */
+  /** Sets limits of the account's own; `null` uses the plan's. Omitted limits stay as they are. */
   setLimits(
     id: string,
     params: ForAccount<"setLimits">,
@@ -271,7 +273,7 @@ export class OperatedAccounts {
    * Grants credit. A negative amount takes credit back, at most what the account has. The call is not repeated after a lost
    * connection, because a repetition would grant the amount twice: look at the balance then.
    *
-   * @throws {SyntaxError} the amount is not a whole number of nano-USD.
+   * @throws {OstiaryError} the amount is not a whole number of nano-USD.
    * @returns the new balance and the amount that was granted or taken back.
    */
   grantCredits(
@@ -282,7 +284,7 @@ export class OperatedAccounts {
     },
     options?: RequestOptions,
   ): APIPromise<Decimals<Accounts["grantCredits"]["output"]>> {
-    const amountNanoUsd = BigInt(params.amountNanoUsd);
+    const amountNanoUsd = bigintOf("amountNanoUsd", params.amountNanoUsd);
     return this.#trpc.operator.accounts.grantCredits.mutate({ ...params, id, amountNanoUsd }, options);
   }
 }
@@ -304,5 +306,14 @@ export class OperatedUsers {
     options?: RequestOptions,
   ): APIPromise<Decimals<Operator["users"]["resetPassword"]["output"]>> {
     return this.#trpc.operator.users.resetPassword.mutate(params, options);
+  }
+}
+
+/** @throws {OstiaryError} the value is not a whole number. */
+function bigintOf(name: string, value: bigint | string): bigint {
+  try {
+    return BigInt(value);
+  } catch (cause) {
+    throw new OstiaryError(`${name} must be a whole number.`, { cause });
   }
 }

@@ -125,7 +125,9 @@ async function substituted(script: string, document: string): Promise<string> {
     .replaceAll(/http:\/\/(127\.0\.0\.1|10\.0\.0\.7):8080/g, service.baseUrl)
     .replaceAll("sk-…", account.key)
     .replaceAll("mt-…", account.token)
-    .replaceAll("01a205ec-7a6d-75d9-81eb-8bb3082064a0", account.keyId);
+    .replaceAll("01a205ec-7a6d-75d9-81eb-8bb3082064a0", account.keyId)
+    // A month with entries: a file without any cannot be verified.
+    .replaceAll("--from 2026-10-01 --to 2026-10-31", `--from ${new Date().toISOString().slice(0, 7)}-01`);
   if (document === "docs/how-to/run-several-nodes.md") {
     const { nodes } = await operator.trpc.operator.nodes.list.query();
     text = text.replace("nodes release 17", `nodes release ${nodes[0]?.id}`);

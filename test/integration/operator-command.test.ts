@@ -6,6 +6,7 @@ import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
 import { ROOT, RUNTIME, type Service } from "../fixtures/service.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
+import { loopback } from "../sdk/loopback.ts";
 
 let service: Service;
 let env: Record<string, string>;
@@ -129,6 +130,24 @@ describe("the operator's command line", () => {
     expect(await operator("audit", "--account", id)).toContain("reason  unpaid");
   });
 
+  it("sends only the limits that are given, so that operators do not undo each other's changes", async () => {
+    const sent: string[] = [];
+    await using fake = await loopback(async (request, response) => {
+      let body = "";
+      for await (const chunk of request.setEncoding("utf8")) body += chunk;
+      sent.push(`${request.url} ${body}`);
+      response.writeHead(404).end("{}");
+    });
+    const id = crypto.randomUUID();
+    const limits = ["--requests-per-minute", "7", "--concurrent-requests", "plan"];
+    await runOperatorCommand(["accounts", "set-limits", id, ...limits], {
+      ...env,
+      OSTIARY_BASE_URL: fake.url,
+    });
+    const input = { id, limits: { requestsPerMinute: 7, concurrentRequests: null } };
+    expect(sent).toEqual([`/trpc/operator.accounts.setLimits ${JSON.stringify({ json: input })}`]);
+  });
+
   it("creates an account whose user can sign in, and resets a lost password", async () => {
     const email = `${crypto.randomUUID()}@example.com`;
     const made = JSON.parse(
@@ -155,8 +174,9 @@ describe("the operator's command line", () => {
 
   it("reports errors with what to do next, without a stack trace", async () => {
     const cases: [string[], Record<string, string>, number, RegExp][] = [
-      [["accounts", "get", "nobody@example.com"], env, 2, /accounts list/],
+      [["accounts", "get", "nobody@example.com"], env, 1, /accounts list/],
       [["accounts", "suspend", "nobody@example.com"], env, 2, /--reason/],
+      [["accounts", "set-limits", crypto.randomUUID()], env, 2, /at least one limit/],
       [["accounts", "set-plan", crypto.randomUUID(), "gold"], env, 2, /free, pro, enterprise/],
       [["accounts", "get", crypto.randomUUID()], env, 1, /No such account.*\(not_found\)/],
       [

@@ -134,13 +134,48 @@ describe("the SDK's command line", () => {
     expect((await run(["audit", "verify", file])).stdout).toContain("Verified: no changes.");
     await writeFile(file, whole.replace(/"latency_ms":\d+/, '"latency_ms":987654'));
     expect(await run(["audit", "verify", file])).toMatchObject({ code: 3 });
+    const { stdout } = await run(["audit", "verify", file]);
+    expect(stdout).toContain("Verification failed:");
+    expect(stdout).not.toContain("null");
     expect((await run(["audit", "verify"])).stdout).toContain("Verified: no changes.");
     expect((await run(["audit", "export", "--format", "csv", "--status", "200"])).stdout).toMatch(/^id,/);
   });
 
+  it("keeps an existing file if the service refuses the export", async () => {
+    const file = join(folder, "kept.ndjson");
+    await writeFile(file, "kept\n");
+    const refused: [string[], Record<string, string>][] = [
+      [["audit", "export", "-o", file], { OSTIARY_API_KEY: "sk-x" }],
+      [["audit", "export", "-o", file, "--status", "many"], {}],
+      [["actions", "export", "-o", file], { OSTIARY_MANAGEMENT_TOKEN: "mt-x" }],
+    ];
+    for (const [args, env] of refused) {
+      expect(await run(args, env)).toMatchObject({ code: 1, stdout: "" });
+      expect(await readFile(file, "utf8")).toBe("kept\n");
+    }
+  });
+
+  it("tells that a file without entries proves nothing", async () => {
+    const file = join(folder, "empty.ndjson");
+    await writeFile(file, "");
+    for (const [command, what] of [
+      ["audit", "entries"],
+      ["actions", "actions"],
+    ] as const) {
+      expect(await run([command, "verify", file])).toMatchObject({
+        code: 2,
+        stdout: `The file has no ${what}: it proves nothing.\n${what}  0\nhead     none\n`,
+      });
+    }
+  });
+
   it("reports what it does not understand, and what is missing", async () => {
     expect(await run(["nonsense"])).toMatchObject({ code: 2 });
-    expect(await run(["usage", "--days", "many"])).toMatchObject({ code: 2 });
+    for (const days of ["many", "0", "999999999"]) {
+      const refused = await run(["usage", "--days", days]);
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toContain("--days must be a whole number from 1");
+    }
     const lacking = await run(["models"], { OSTIARY_API_KEY: "", OSTIARY_MANAGEMENT_TOKEN: "" });
     expect(lacking.code).toBe(2);
     expect(lacking.stderr).toContain("OSTIARY_API_KEY");

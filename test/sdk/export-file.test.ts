@@ -1,12 +1,12 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Command } from "commander";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ActionsClient, addActionsCommands } from "../../sdk/src/cli/actions-commands.ts";
 import { exportTo } from "../../sdk/src/cli/export-file.ts";
-import { OstiaryError } from "../../sdk/src/index.ts";
-import { answersInTurn, caught, newClient } from "./fake-service.ts";
+import { AuthenticationError, OstiaryError } from "../../sdk/src/index.ts";
+import { answersInTurn, caught, failing, newClient } from "./fake-service.ts";
 
 describe("an export that is resumed in a file", () => {
   let folder = "";
@@ -66,6 +66,70 @@ describe("an export that is resumed in a file", () => {
     const { cursors, after } = await resume(before + cut, format, rest);
     expect(cursors).toEqual(["a~1"]);
     expect(after === before + rest).toBe(true);
+  });
+});
+
+describe("an export to a file", () => {
+  let file = "";
+  beforeEach(async () => {
+    file = join(await mkdtemp(join(tmpdir(), "ostiary-export-")), "export");
+    await writeFile(file, EARLIER);
+  });
+  afterEach(() => rm(dirname(file), { recursive: true, force: true }));
+
+  const EARLIER = '{"id":"a","cursor":"a~1"}\n{"id":"b","cur';
+  const LINE = '{"id":"c","cursor":"c~1"}\n';
+  const { signal } = new AbortController();
+
+  async function exportOf(isResumed: boolean, ...answers: (() => Response)[]) {
+    const client = newClient({ fetch: answersInTurn(...answers) });
+    const error = await caught(exportTo({ client, params: {}, file, isResumed, signal }));
+    return { error, after: await readFile(file, "utf8") };
+  }
+
+  async function exportActions(...lines: (string | Error)[]) {
+    const client: ActionsClient = {
+      async *exportActions() {
+        for (const line of lines) {
+          if (line instanceof Error) throw line;
+          yield line;
+        }
+      },
+      verifyActions: () => Promise.reject(new Error("not called")),
+    };
+    const program = new Command();
+    addActionsCommands(program, { client: () => client, print: () => {} });
+    const error = await caught(program.parseAsync(["export", "-o", file], { from: "user" }));
+    return { error, after: await readFile(file, "utf8") };
+  }
+
+  it.each([
+    ["a whole one", false],
+    ["a resumed one", true],
+  ])("that fails before its first line leaves the file as it is: %s", async (_, isResumed) => {
+    const { error, after } = await exportOf(isResumed, failing(401));
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(after).toBe(EARLIER);
+  });
+
+  it("of actions that fails before its first line leaves the file as it is", async () => {
+    const { error, after } = await exportActions(new OstiaryError("refused"));
+    expect(error).toBeInstanceOf(OstiaryError);
+    expect(after).toBe(EARLIER);
+  });
+
+  it("that fails later leaves what arrived, to be resumed", async () => {
+    const broken = () => new Response(`${LINE}{"id"`);
+    const { error, after } = await exportOf(false, broken, failing(401));
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(after).toBe(LINE);
+    expect((await exportActions("one", new OstiaryError("refused"))).after).toBe("one\n");
+  });
+
+  it("without entries empties the file", async () => {
+    expect(await exportOf(false, () => new Response(""))).toMatchObject({ after: "" });
+    await writeFile(file, EARLIER);
+    expect(await exportActions()).toMatchObject({ after: "" });
   });
 });
 

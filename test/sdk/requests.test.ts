@@ -88,12 +88,11 @@ describe("headers of the SDK", () => {
 });
 
 describe("a request body", () => {
-  it("that can't be serialized throws the caller's own error, and is not sent", async () => {
+  it("that can't be serialized is an invalid option with the runtime's error as its cause, and is not sent", async () => {
     const fetch = answersInTurn(emptyList);
     const body = { model: "m", messages: [], extra_body: { seed_of_ours: 1n } };
-    await expect(newClient({ fetch, maxRetries: 2 }).chat.completions.create(body)).rejects.toBeInstanceOf(
-      TypeError,
-    );
+    const error = await caught(newClient({ fetch, maxRetries: 2 }).chat.completions.create(body));
+    expect(error).toMatchObject({ name: "OstiaryError", cause: expect.any(TypeError) });
     expect(fetch).not.toHaveBeenCalled();
   });
 

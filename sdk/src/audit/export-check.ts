@@ -75,7 +75,7 @@ export class ExportCheck {
     const ok = this.#problems.length === 0;
     return {
       ok,
-      complete: ok ? this.#scope : null,
+      complete: ok && this.#entries > 0 ? this.#scope : null,
       period: { from, to },
       filter,
       entries: this.#entries,

@@ -1,4 +1,5 @@
 import type { AuditExportParams } from "../contract/audit.ts";
+import { notNegative } from "../core/checks.ts";
 import { readWithin } from "../core/deadline.ts";
 import {
   APIConnectionError,
@@ -82,7 +83,7 @@ export class AuditExport implements AsyncIterable<string> {
   async *text(): AsyncGenerator<string, void, undefined> {
     if (this.#started) throw new OstiaryError("An export can be iterated only once.");
     this.#started = true;
-    const maxResumptions = this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS;
+    const maxResumptions = notNegative("maxResumptions", this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS);
     for (let failures = 0; ; ) {
       const before = this.#progress.characters;
       try {

@@ -1,4 +1,5 @@
 import { linkDigest, sha256OfText } from "./digest.ts";
+import { checkPoints } from "./points.ts";
 import { MAX_UNREADABLE_START, UnverifiableExportError } from "./unverifiable.ts";
 
 /** A point in a chain of actions. Keep it to verify later that nothing before it was modified. */
@@ -27,7 +28,7 @@ export interface ActionsProblem {
 
 /** The outcome of {@link verifyActionsExport}. */
 export interface ActionsVerification {
-  /** Whether the export is unmodified, and complete from `first` to `head`. */
+  /** Whether the export is unmodified, and complete from `first` to `head`. One without actions is too, and proves nothing. */
   readonly ok: boolean;
   /** The number of actions in the export. */
   readonly actions: number;
@@ -59,11 +60,13 @@ const LINE =
  *
  * @param lines the export's lines, without line breaks. Empty lines are skipped.
  * @throws {UnverifiableExportError} the lines are no export of actions.
+ * @throws {OstiaryError} an option is not valid.
  */
 export async function verifyActionsExport(
   lines: AsyncIterable<string> | Iterable<string>,
   { expected }: VerifyActionsOptions = {},
 ): Promise<ActionsVerification> {
+  if (expected !== undefined) checkPoints([expected], "position");
   const check = new ActionsCheck(expected ?? null);
   let line = 0;
   for await (const text of lines) {

@@ -1,5 +1,6 @@
 import type { ChainPoint } from "../contract/management.ts";
 import { ExportCheck } from "./export-check.ts";
+import { checkPoints } from "./points.ts";
 
 export { UnverifiableExportError } from "./unverifiable.ts";
 
@@ -47,9 +48,9 @@ export type ExportScope = "log" | "range" | "selection";
 
 /** The outcome of {@link verifyAuditExport}. */
 export interface ExportVerification {
-  /** Whether the export is unmodified and as complete as its scope says. */
+  /** Whether the export has no problems. One without entries has none, and proves nothing: `complete` is then `null`. */
   readonly ok: boolean;
-  /** What the export contains all of; `null` if it has problems. */
+  /** What the export contains all of; `null` if it has problems, or no entries. */
   readonly complete: ExportScope | null;
   /** The period of the export. */
   readonly period: {
@@ -95,12 +96,15 @@ export interface VerifyExportOptions {
  *
  * @param lines the export's lines, without line breaks. Empty lines are skipped.
  * @throws {UnverifiableExportError} the lines are CSV, no export, or an export of a part of the log without its proof.
+ * @throws {OstiaryError} an option is not valid.
  */
 export async function verifyAuditExport(
   lines: AsyncIterable<string> | Iterable<string>,
   { expected = [], removedBatches = 0 }: VerifyExportOptions = {},
 ): Promise<ExportVerification> {
-  const check = new ExportCheck("batch" in expected ? [expected] : expected, removedBatches);
+  const points = [expected].flat();
+  checkPoints(points, "batch");
+  const check = new ExportCheck(points, removedBatches);
   let line = 0;
   for await (const text of lines) {
     line++;

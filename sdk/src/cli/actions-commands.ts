@@ -1,14 +1,12 @@
 import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
-import process from "node:process";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import { type ActionPoint, verifyActionsExport } from "../audit/verify-actions.ts";
 import { OstiaryError } from "../core/errors.ts";
 import type { RequestOptions } from "../core/transport.ts";
-import { write } from "./output.ts";
+import { writeAll } from "./output.ts";
+import { reportOf } from "./verification.ts";
 
-const TAMPERED = 3;
 const POINT = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;
 
 /** A client that exports and verifies actions: of an account, or of the service. */
@@ -40,7 +38,7 @@ export function addActionsCommands(command: Command, { client, print, signal }: 
     .option("-o, --output <file>", "file to write (default: standard output)")
     .option("--after <position>", "begin after this position of the chain", position, 0)
     .action(async ({ output, after }: { output?: string; after: number }) =>
-      writeLines(client().exportActions({ after }, { signal }), output ?? null),
+      writeAll(terminated(client().exportActions({ after }, { signal })), output ?? null),
     );
   command
     .command("verify")
@@ -56,25 +54,19 @@ export function addActionsCommands(command: Command, { client, print, signal }: 
               { expected },
             );
       const { head, problems, actions } = report;
-      const found = problems.map((problem) =>
-        Object.entries(problem)
-          .map(([name, value]) => `${name} ${value}`)
-          .join("  "),
-      );
-      const verdict = problems.length === 0 ? "Verified: no changes." : "Verification failed:";
-      const end = head === null ? "none" : `${head.position}:${head.digest}`;
-      print(report, [verdict, ...found, `actions  ${actions}`, `head     ${end}`]);
-      if (problems.length > 0) process.exitCode = TAMPERED;
+      const outcome = {
+        isFile: file !== undefined,
+        what: "actions",
+        count: actions,
+        problems,
+        head: head === null ? null : { number: head.position, digest: head.digest },
+      };
+      print(report, reportOf(outcome));
     });
 }
 
-async function writeLines(lines: AsyncIterable<string>, file: string | null): Promise<void> {
-  const target = file === null ? null : await open(file, "w");
-  try {
-    for await (const line of lines) await write(target, `${line}\n`);
-  } finally {
-    await target?.close();
-  }
+async function* terminated(lines: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+  for await (const line of lines) yield `${line}\n`;
 }
 
 async function verifyService(

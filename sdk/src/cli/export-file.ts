@@ -1,10 +1,10 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import process from "node:process";
 import { cursorOf, type ExportProgress } from "../audit/export.ts";
 import type { Ostiary } from "../client.ts";
 import type { AuditExportParams } from "../contract/audit.ts";
 import { OstiaryError } from "../core/errors.ts";
-import { write } from "./output.ts";
+import { writeAll } from "./output.ts";
 
 const TAIL_BYTES = 64 * 1024;
 const CSV_HEADER = /^\uFEFF?id,.*,cursor$/;
@@ -23,31 +23,37 @@ export interface ExportJob {
 
 /** Writes an export to a file or to standard output, and shows its progress on a terminal. */
 export async function exportTo({ client, params, file, isResumed, signal }: ExportJob): Promise<void> {
-  const target = file === null ? null : await open(file, isResumed ? "a+" : "w");
-  try {
-    const cursor =
-      target !== null && isResumed ? await lastCursor(target, params.format ?? "ndjson") : undefined;
-    const bar = new ProgressBar(params);
-    const lines = client.audit.export(
-      { ...params, cursor },
-      { signal, onProgress: (progress) => bar.draw(progress) },
-    );
-    for await (const text of lines.text()) await write(target, text);
-    bar.end(lines.progress);
-  } finally {
-    await target?.close();
-  }
+  const { cursor, bytes } =
+    file !== null && isResumed ? await keptPart(file, params.format ?? "ndjson") : NOTHING_KEPT;
+  const bar = new ProgressBar(params);
+  const lines = client.audit.export(
+    { ...params, cursor },
+    { signal, onProgress: (progress) => bar.draw(progress) },
+  );
+  await writeAll(lines.text(), file, bytes);
+  bar.end(lines.progress);
 }
 
+/** The beginning of a file that a resumed export continues. */
+interface KeptPart {
+  readonly bytes: number;
+  /** The cursor of its last line. */
+  readonly cursor: string | undefined;
+}
+
+const NOTHING_KEPT: KeptPart = { bytes: 0, cursor: undefined };
+
 /**
- * Returns the cursor of a file's last complete line and truncates the file after it. A file with no more than the header of CSV is
- * emptied, because the export begins with it again.
+ * Returns the part of a file up to its last complete line. Nothing of a file with no more than the header of CSV is kept, because the
+ * export begins with it again.
  *
- * @throws {OstiaryError} the file does not end like an export of this format. It is unchanged.
+ * @throws {OstiaryError} the file does not end like an export of this format.
  */
-async function lastCursor(file: FileHandle, format: "ndjson" | "csv"): Promise<string | undefined> {
+async function keptPart(path: string, format: "ndjson" | "csv"): Promise<KeptPart> {
+  // Creates a file that does not exist.
+  await using file = await open(path, "a+");
   const { size } = await file.stat();
-  if (size === 0) return undefined;
+  if (size === 0) return NOTHING_KEPT;
   const length = Math.min(size, TAIL_BYTES);
   const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
   const end = buffer.lastIndexOf("\n") + 1;
@@ -64,8 +70,7 @@ async function lastCursor(file: FileHandle, format: "ndjson" | "csv"): Promise<s
       `The file cannot be resumed: its last complete line is not one of an export as ${format}. Pass the format of the file, or export without --resume, which replaces it.`,
     );
   }
-  await file.truncate(isHeader ? 0 : size - length + end);
-  return cursor ?? undefined;
+  return isHeader || cursor === null ? NOTHING_KEPT : { bytes: size - length + end, cursor };
 }
 
 /** The progress by time, because the number of entries is unknown. */

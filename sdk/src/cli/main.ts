@@ -2,7 +2,7 @@ import process from "node:process";
 import { APIConnectionError, APIError, APIUserAbortError, OstiaryError } from "../core/errors.ts";
 import { createProgram } from "./program.ts";
 
-/** Exit codes. 0: success. 1: refused, unreachable or interrupted by an error. 2: invalid usage. 3: verification failed. 130: interrupted. */
+/** Exit codes. 0: success. 1: refused, unreachable or interrupted by an error. 2: invalid usage, or a file that cannot be verified. 3: verification failed. 130: interrupted. */
 const FAILED = 1;
 const MISUSED = 2;
 const INTERRUPTED = 130;

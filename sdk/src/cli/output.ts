@@ -1,11 +1,43 @@
 import { once } from "node:events";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import process from "node:process";
+import { OstiaryError } from "../core/errors.ts";
 
 const NANO_DIGITS = 9;
 
-/** Writes to a file, or to standard output if that is `null`. Resolves when more can be written without being kept in memory. */
-export async function write(file: FileHandle | null, text: string): Promise<void> {
+/**
+ * Writes texts to a file, or to standard output if that is `null`. A file is opened when the first text arrives, or when all have: until
+ * then it stays as it is, for the texts of a command that fails at once.
+ *
+ * @param keptBytes the length of the beginning of the file that the texts follow. The rest of the file is removed.
+ */
+export async function writeAll(
+  texts: AsyncIterable<string>,
+  file: string | null,
+  keptBytes = 0,
+): Promise<void> {
+  let target: FileHandle | null = null;
+  try {
+    for await (const text of texts) {
+      if (file !== null) target ??= await openAfter(file, keptBytes);
+      await write(target, text);
+    }
+    if (file !== null) target ??= await openAfter(file, keptBytes);
+  } finally {
+    await target?.close();
+  }
+}
+
+async function openAfter(file: string, keptBytes: number): Promise<FileHandle> {
+  // Pipes and devices cannot be truncated.
+  if (keptBytes === 0) return open(file, "w");
+  const target = await open(file, "a");
+  await target.truncate(keptBytes);
+  return target;
+}
+
+/** Resolves when more can be written without being kept in memory. */
+async function write(file: FileHandle | null, text: string): Promise<void> {
   if (file !== null) await file.appendFile(text);
   else if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }
@@ -27,6 +59,14 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
 /** Rows in aligned columns below a header. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   return columns([head, ...rows]);
+}
+
+/** The parser of an option whose value is a whole number. */
+export function wholeNumber(name: string, from: number, to: number): (text: string) => number {
+  return (text) => {
+    if (/^\d{1,10}$/.test(text) && Number(text) >= from && Number(text) <= to) return Number(text);
+    throw new OstiaryError(`${name} must be a whole number from ${from} to ${to}.`);
+  };
 }
 
 /** Money is written as decimal strings, because JSON has no integers of that size. */

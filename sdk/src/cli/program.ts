@@ -10,10 +10,13 @@ import { OstiaryError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
 import { addActionsCommands } from "./actions-commands.ts";
 import { exportTo } from "./export-file.ts";
-import { table, toJson, usdOf } from "./output.ts";
+import { table, toJson, usdOf, wholeNumber } from "./output.ts";
+import { reportOf } from "./verification.ts";
 
-const TAMPERED = 3;
 const DAY_MS = 24 * 60 * 60_000;
+const MAX_COUNT = 999_999_999;
+/** The longest period of usage that the service adds up, which is that of months. */
+const MAX_DAYS = 7_320;
 const KEY_ID = 'id of the key, as "keys list" shows it';
 
 const HELP = `
@@ -27,8 +30,8 @@ Examples:
   ostiary audit export --from 2026-10-01 --to 2026-10-31 -o october.ndjson
   ostiary audit verify october.ndjson
 
-Exit codes: 0 success; 1 the service refused the command, could not be reached or was interrupted; 2 invalid command;
-3 verification failed; 130 interrupted by the user.`;
+Exit codes: 0 success; 1 the service refused the command, could not be reached or was interrupted; 2 invalid command,
+or a file that cannot be verified; 3 verification failed; 130 interrupted by the user.`;
 
 /** The command line. Aborting `signal` ends the running command. */
 export function createProgram(signal: AbortSignal): Command {
@@ -57,7 +60,11 @@ export function createProgram(signal: AbortSignal): Command {
     .argument("<model>", 'id of the model, as "models" lists it')
     .argument("[prompt...]", "the message (default: standard input)")
     .option("--system <text>", "system message")
-    .option("--max-tokens <number>", "maximum length of the answer, in tokens", wholeNumber)
+    .option(
+      "--max-tokens <number>",
+      "maximum length of the answer, in tokens",
+      wholeNumber("--max-tokens", 1, MAX_COUNT),
+    )
     .option("--temperature <number>", "randomness, 0 to 2", decimal)
     .action(
       async (
@@ -151,14 +158,17 @@ export function createProgram(signal: AbortSignal): Command {
     .option(
       "--removed-batches <number>",
       "number of batches deleted at the end of their retention, as the service reports it",
-      wholeNumber,
+      wholeNumber("--removed-batches", 0, MAX_COUNT),
     )
     .action(async (file: string | undefined, options: VerifyCommand) => {
-      if (file === undefined)
-        return report(print, await verifyService(client(), options.expected, signal), []);
+      if (file === undefined) {
+        const verified = await verifyService(client(), options.expected, signal);
+        return print(verified, reportOf({ isFile: false, ...outcomeOf(verified) }));
+      }
       const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
       const verification = await verifyAuditExport(lines, options);
-      report(print, verification, scopeOf(verification));
+      const scope = scopeOf(verification);
+      print(verification, reportOf({ isFile: true, ...outcomeOf(verification), scope }));
     });
 
   addActionsCommands(
@@ -210,7 +220,7 @@ export function createProgram(signal: AbortSignal): Command {
     .option(
       "--idle-after <seconds>",
       "seconds without a request after which the old key counts as idle",
-      wholeNumber,
+      wholeNumber("--idle-after", 0, MAX_COUNT),
     )
     .action(async (id: string, options: { name?: string; idleAfter?: number }) => {
       const params = { name: options.name, idleAfterSeconds: options.idleAfter };
@@ -230,7 +240,11 @@ export function createProgram(signal: AbortSignal): Command {
   program
     .command("usage")
     .description("show requests, tokens and cost")
-    .option("--days <number>", "number of past days, today included (default: 30)", wholeNumber)
+    .option(
+      "--days <number>",
+      "number of past days, today included (default: 30)",
+      wholeNumber("--days", 1, MAX_DAYS),
+    )
     .option("--from <time>", "from this date or time on, in UTC")
     .option("--to <time>", "up to and including this date, or up to this time, in UTC (default: now)")
     .addOption(
@@ -300,22 +314,9 @@ function isPart({ from, to, key, model, upstream, status, errorCode, source }: E
 
 type Verified = Pick<ExportVerification, "head" | "entries"> & { readonly problems: readonly object[] };
 
-/** Prints a verification. The last line is the head. */
-function report(
-  print: (value: unknown, lines: readonly string[]) => void,
-  verification: Verified,
-  scope: readonly string[],
-): void {
-  const { head, problems, entries } = verification;
-  const found = problems.map((problem) =>
-    Object.entries(problem)
-      .map(([name, value]) => `${name} ${value}`)
-      .join("  "),
-  );
-  const verdict = problems.length === 0 ? "Verified: no changes." : "Verification failed:";
-  const end = head === null ? "none" : `${head.batch}:${head.digest}`;
-  print(verification, [verdict, ...found, ...scope, `entries  ${entries}`, `head     ${end}`]);
-  if (problems.length > 0) process.exitCode = TAMPERED;
+function outcomeOf({ head, problems, entries }: Verified) {
+  const end = head === null ? null : { number: head.batch, digest: head.digest };
+  return { what: "entries", count: entries, problems, head: end };
 }
 
 /** What the export of a part of the log contains. */
@@ -355,11 +356,6 @@ function chainPoints(text: string, earlier: readonly ChainPoint[] = []): readonl
 /** The date so many days before today, in UTC. */
 function daysAgo(days: number): string {
   return new Date(Date.now() - days * DAY_MS).toISOString().slice(0, "2026-11-22".length);
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new OstiaryError(`"${text}" is not a whole number.`);
-  return Number(text);
 }
 
 function decimal(text: string): number {

@@ -51,14 +51,3 @@ export function readableLines<Item>(
     },
   });
 }
-
-/** The items of a sequence, up to a number of them. The sequence is then left. */
-export async function arrayOf<Item>(items: AsyncIterable<Item>, limit: number): Promise<Item[]> {
-  const all: Item[] = [];
-  if (limit <= 0) return all;
-  for await (const item of items) {
-    all.push(item);
-    if (all.length >= limit) break;
-  }
-  return all;
-}

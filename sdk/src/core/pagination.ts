@@ -1,5 +1,5 @@
 import { APIPromise } from "./api-promise.ts";
-import { arrayOf } from "./iteration.ts";
+import { notNegative } from "./checks.ts";
 
 /** How many items of a list to fetch. */
 export interface ToArrayOptions {
@@ -39,9 +39,17 @@ export class Page<Item> implements AsyncIterable<Item> {
     return this.nextCursor === null ? null : this.#fetchPage(this.nextCursor);
   }
 
-  /** The items of this page and of later pages, up to a limit. */
-  toArray({ limit }: ToArrayOptions): Promise<Item[]> {
-    return arrayOf(this, limit);
+  /** The items of this page and of later pages, up to a limit. @throws {OstiaryError} the limit is not valid. */
+  async toArray(options: ToArrayOptions): Promise<Item[]> {
+    // JavaScript does not prevent a call without options.
+    const limit = notNegative("limit", (options as ToArrayOptions | undefined)?.limit ?? Number.NaN);
+    const all: Item[] = [];
+    if (limit === 0) return all;
+    for await (const item of this) {
+      all.push(item);
+      if (all.length >= limit) break;
+    }
+    return all;
   }
 
   /** Iterates over the items of this page and of all later pages. */
@@ -57,9 +65,9 @@ export class PagePromise<Item> extends Promise<Page<Item>> implements AsyncItera
     return Promise;
   }
 
-  /** The items of all pages, up to a limit. */
-  toArray({ limit }: ToArrayOptions): Promise<Item[]> {
-    return arrayOf(this, limit);
+  /** The items of all pages, up to a limit. @throws {OstiaryError} the limit is not valid. */
+  async toArray(options: ToArrayOptions): Promise<Item[]> {
+    return (await this).toArray(options);
   }
 
   /** Iterates over the items of all pages. */
@@ -70,9 +78,9 @@ export class PagePromise<Item> extends Promise<Page<Item>> implements AsyncItera
 
 /** A list under `/v1` that is being fetched, with the HTTP response of its first page. */
 export class APIPagePromise<Item> extends APIPromise<Page<Item>> implements AsyncIterable<Item> {
-  /** The items of all pages, up to a limit. */
-  toArray({ limit }: ToArrayOptions): Promise<Item[]> {
-    return arrayOf(this, limit);
+  /** The items of all pages, up to a limit. @throws {OstiaryError} the limit is not valid. */
+  async toArray(options: ToArrayOptions): Promise<Item[]> {
+    return (await this).toArray(options);
   }
 
   /** Iterates over the items of all pages. */

@@ -1,10 +1,10 @@
 import type { ClientOptions } from "../client.ts";
+import { fromCaller, notNegative, positive } from "./checks.ts";
 import type { ClientListeners } from "./client-events.ts";
 import { isBrowser, readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
 import { Log, logLevelOf } from "./log.ts";
 import { isFetchReplaced, nodeHttp } from "./node-http.ts";
-import { notNegative, positive } from "./numbers.ts";
 import { type Plane, Transport } from "./transport.ts";
 import { userAgentOf } from "./version.ts";
 import { type Send, sendByFetch } from "./wire.ts";
@@ -22,10 +22,9 @@ export function transportOf(
   secret: (plane: Plane) => string,
   listeners?: ClientListeners,
 ): { readonly transport: Transport; readonly baseURL: string } {
-  const baseURL = withVersion(
-    options.baseURL?.trim() || readVariable(`${prefix}_BASE_URL`) || DEFAULT_BASE_URL,
-  );
-  const level = logLevelOf(options.logLevel ?? readVariable(`${prefix}_LOG_LEVEL`));
+  const address = fromCaller(() => options.baseURL?.trim()) || readVariable(`${prefix}_BASE_URL`);
+  const baseURL = withVersion(address || DEFAULT_BASE_URL);
+  const level = fromCaller(() => logLevelOf(options.logLevel ?? readVariable(`${prefix}_LOG_LEVEL`)));
   const transport = new Transport({
     baseURL,
     // A closure hides the secret from inspection of the client.
@@ -68,7 +67,7 @@ export function prefixOf(service: string | undefined): string {
 
 /** The given key or token, or the variable's; `undefined` without either. */
 export function secretOf(what: string, given: string | undefined, variable: string): string | undefined {
-  const secret = given?.trim() || readVariable(variable);
+  const secret = fromCaller(() => given?.trim()) || readVariable(variable);
   // `fetch` would refuse it too, with the value in its message.
   if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret)) {
     throw new OstiaryError(

@@ -9,6 +9,7 @@ import type {
   StandardSchema,
   StandardSchemaIssue,
 } from "../contract/structured.ts";
+import { fromCaller } from "./checks.ts";
 import { OstiaryError } from "./errors.ts";
 
 /** The answer of a model does not follow the schema that it was given. */
@@ -26,9 +27,20 @@ export class OutputValidationError extends OstiaryError {
   }
 }
 
-/** The response format that asks a model for an output. @throws {OstiaryError} the schema cannot be converted to JSON Schema. */
+/** Returns the schema of an option. @throws {OstiaryError} there is none, which JavaScript does not prevent. */
+export function schemaOf<Output>(options: {
+  readonly schema: StandardSchema<Output>;
+}): StandardSchema<Output> {
+  // Without options too: only a type says that there are some.
+  const schema: StandardSchema<Output> | undefined = (options as typeof options | undefined)?.schema;
+  if (schema?.["~standard"] !== undefined) return schema;
+  throw new OstiaryError("schema must be a Standard Schema.");
+}
+
+/** The response format that asks a model for an output. @throws {OstiaryError} the schema is missing or cannot be converted to JSON Schema. */
 export function responseFormatOf<Output>(format: OutputFormat<Output>): ChatCompletionResponseFormat {
-  const { schema, jsonSchema = jsonSchemaOf(schema), name = "output", description, strict = true } = format;
+  const schema = schemaOf(format);
+  const { jsonSchema = jsonSchemaOf(schema), name = "output", description, strict = true } = format;
   return {
     type: "json_schema",
     json_schema: { name, schema: jsonSchema, strict, ...(description === undefined ? {} : { description }) },
@@ -43,7 +55,7 @@ export function jsonSchemaOf(schema: StandardSchema): Readonly<Record<string, un
       `The schema of ${vendor} has no JSON schema of its own. Pass one beside it, such as \`jsonSchema: z.toJSONSchema(schema)\` for zod.`,
     );
   }
-  const { $schema: _, ...converted } = jsonSchema.input({ target: "draft-2020-12" });
+  const { $schema: _, ...converted } = fromCaller(() => jsonSchema.input({ target: "draft-2020-12" }));
   return closed(converted) as Record<string, unknown>;
 }
 

@@ -8,6 +8,7 @@ import type {
   CompletionUsage,
 } from "../contract/chat.ts";
 import { follow } from "./abort.ts";
+import { fromCaller } from "./checks.ts";
 import { APIUserAbortError, OstiaryError } from "./errors.ts";
 import { type EndEvents, EventStream } from "./event-stream.ts";
 import type { RunnableTool } from "./tools.ts";
@@ -71,8 +72,10 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
   constructor(ask: AskModel, { tools, ...params }: ToolRunParams, options: ToolRunOptions) {
     super();
     this.#ask = ask;
-    this.#messages = [...params.messages];
-    this.#tools = new Map(tools.map((known) => [known.definition.function.name, known]));
+    [this.#messages, this.#tools] = fromCaller(() => [
+      [...params.messages],
+      new Map(tools.map((known) => [known.definition.function.name, known])),
+    ]);
     const body = {
       ...params,
       ...(tools.length === 0 ? {} : { tools: tools.map(({ definition }) => definition) }),

@@ -1,7 +1,7 @@
 import type { ChatCompletionTool, ChatCompletionToolCall } from "../contract/chat.ts";
 import type { StandardSchema } from "../contract/structured.ts";
 import { OstiaryError } from "./errors.ts";
-import { describeIssues, jsonSchemaOf } from "./structured.ts";
+import { describeIssues, jsonSchemaOf, schemaOf } from "./structured.ts";
 
 /** What a tool's function gets beside its arguments. */
 export interface ToolContext {
@@ -55,10 +55,11 @@ export interface RunnableTool {
  * console.log(weather.definition.function.name);
  * ```
  *
- * @throws {OstiaryError} the schema cannot be converted to JSON Schema.
+ * @throws {OstiaryError} the schema is missing or cannot be converted to JSON Schema.
  */
 export function tool<Args>(definition: ToolDefinition<Args>): RunnableTool {
-  const { name, description, schema, jsonSchema = jsonSchemaOf(schema), strict, run } = definition;
+  const schema = schemaOf(definition);
+  const { name, description, jsonSchema = jsonSchemaOf(schema), strict, run } = definition;
   return {
     definition: {
       type: "function",

@@ -1,5 +1,6 @@
 import { follow } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
+import { checkTime, fromCaller, notNegative, positive } from "./checks.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
 import { after, within } from "./deadline.ts";
 import {
@@ -11,7 +12,6 @@ import {
   OstiaryError,
 } from "./errors.ts";
 import type { Log } from "./log.ts";
-import { notNegative, positive } from "./numbers.ts";
 import { withoutQuery } from "./path.ts";
 import { pause } from "./pause.ts";
 import { backoffOf, type Retried, waitBefore, waitForEarlier } from "./retry.ts";
@@ -140,10 +140,12 @@ export class Transport {
    * @throws {APIError} the service answered with an error.
    * @throws {APIConnectionError} no answer came.
    * @throws {APIUserAbortError} the caller's signal was aborted.
+   * @throws {OstiaryError} the request cannot be sent as it is: a parameter or option is not valid.
    */
   async send(target: RequestTarget, options: RequestOptions = {}): Promise<Answer> {
     // An invalid request fails here with its own error, not as a failed connection.
-    return this.#deliver(this.#call(target, options), 0);
+    const call = fromCaller(() => this.#call(target, options));
+    return this.#deliver(call, 0);
   }
 
   /** Returns a promise of the answer's JSON, or of the result of `read`. */
@@ -340,8 +342,10 @@ function withQuery(address: string, query: Query): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   if (given.length === 0) return address;
   const url = new URL(address);
-  for (const [name, value] of given)
+  for (const [name, value] of given) {
+    checkTime(name, value);
     url.searchParams.set(name, value instanceof Date ? value.toISOString() : String(value));
+  }
   return url.href;
 }
 

@@ -1,6 +1,7 @@
 import { clientTransformer, UnreadableData, writeProcedureData } from "../contract/procedure-data.ts";
 import type { Procedure, Procedures } from "../contract/procedures.ts";
 import { APIPromise } from "./api-promise.ts";
+import { checkTime, fromCaller } from "./checks.ts";
 import { type Decimals, decimals } from "./decimals.ts";
 import { notFromService } from "./errors.ts";
 import { subscribe } from "./subscription.ts";
@@ -88,7 +89,7 @@ function callProcedure(
   input: unknown,
   options: RequestOptions | undefined,
 ): APIPromise<unknown> {
-  const target = targetOf(kind, procedure, input);
+  const target = fromCaller(() => targetOf(kind, procedure, input));
   return new APIPromise(transport.send(target, options), (answer) => outputOf(transport, answer));
 }
 
@@ -123,8 +124,14 @@ function targetOf(kind: "query" | "mutation", procedure: string, input: unknown)
   };
 }
 
-/** Removes fields that are `undefined`, because the service refuses fields that it does not know, whatever their value. */
+/**
+ * Removes fields that are `undefined`, because the service refuses fields that it does not know, whatever their value.
+ *
+ * @throws {OstiaryError} a field is not a valid date.
+ */
 function withoutUndefined(input: unknown): unknown {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+  const given = Object.entries(input).filter(([, value]) => value !== undefined);
+  for (const [name, value] of given) checkTime(name, value);
+  return Object.fromEntries(given);
 }

@@ -113,7 +113,7 @@ export class ChatCompletions {
    * ```
    *
    * @throws {OutputValidationError} the answer is cut off, is not JSON or does not follow the schema. It was charged.
-   * @throws {OstiaryError} the schema cannot be converted to JSON Schema, and `jsonSchema` is missing.
+   * @throws {OstiaryError} the schema is missing, or it cannot be converted to JSON Schema and `jsonSchema` is missing.
    */
   parse<Output>(
     params: Omit<ChatCompletionCreateParamsNonStreaming, "response_format" | "stream">,

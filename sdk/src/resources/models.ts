@@ -1,5 +1,6 @@
 import type { Model, ModelList } from "../contract/models.ts";
 import type { APIPromise } from "../core/api-promise.ts";
+import { OstiaryError } from "../core/errors.ts";
 import { APIPagePromise, Page } from "../core/pagination.ts";
 import { checkedPath } from "../core/path.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
@@ -38,10 +39,12 @@ export class Models {
    * ```
    *
    * @throws {NotFoundError} the catalog has no such model.
-   * @throws {OstiaryError} the id is not a path of names: it contains `..`, `//` or a backslash.
+   * @throws {OstiaryError} the id is not a path of names: it is empty, or contains `..`, `//` or a backslash.
    */
   retrieve(id: string, options?: RequestOptions): APIPromise<Model> {
-    const path = checkedPath(`/models/${id.split("/").map(encodeURIComponent).join("/")}`);
+    // The path of an empty id is that of the list.
+    if (!id) throw new OstiaryError("id must not be empty.");
+    const path = checkedPath(`/models/${String(id).split("/").map(encodeURIComponent).join("/")}`);
     return this.#transport.request<Model>({ method: "GET", path }, options);
   }
 }

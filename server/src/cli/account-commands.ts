@@ -148,10 +148,11 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
     )
     .addOption(reason())
     .action(async (which: string, { reason, ...options }: Reason & LimitOptions) => {
-      const { operator, id } = await find(which);
-      const { limits: present } = await operator.accounts.get(id);
       const given = Object.entries(options).map(([name, limit]) => [name, limit === "plan" ? null : limit]);
-      const limits = { ...present, ...Object.fromEntries(given) };
+      if (given.length === 0)
+        throw new OstiaryError("Give at least one limit, such as --requests-per-minute.");
+      const { operator, id } = await find(which);
+      const limits: Partial<LimitOverrides> = Object.fromEntries(given);
       printChange(await operator.accounts.setLimits(id, { limits, reason }));
     });
 
@@ -193,13 +194,16 @@ interface Reason {
   readonly reason?: string;
 }
 
+/** There is no account with an address. Like the service's refusal of an unknown id, it is no invalid command. */
+export class NoSuchAccount extends OstiaryError {}
+
 async function idOf(operator: OstiaryOperator, which: string): Promise<string> {
   if (UUID.test(which)) return which;
   const email = which.toLowerCase();
   const { accounts } = await operator.accounts.list({ search: email, limit: 200 });
   const found = accounts.find(({ users }) => users.some((user) => user.email === email));
   if (found === undefined) {
-    throw new OstiaryError(
+    throw new NoSuchAccount(
       `No account has a user with the address ${which}. Find the account with "accounts list".`,
     );
   }

@@ -1,7 +1,7 @@
 import { usdOf as amountOf } from "../../../sdk/src/cli/output.ts";
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 
-export { columns, toJson } from "../../../sdk/src/cli/output.ts";
+export { columns, toJson, wholeNumber } from "../../../sdk/src/cli/output.ts";
 
 const NANO_PER_USD = 1_000_000_000n;
 const USD = /^(-?)(\d{1,7})(?:\.(\d{1,9}))?$/;
@@ -14,14 +14,6 @@ export function nanoUsdOf(text: string): bigint {
   }
   const amount = BigInt(whole) * NANO_PER_USD + BigInt(fraction.padEnd(9, "0"));
   return sign === "-" ? -amount : amount;
-}
-
-/** The parser of an option whose value is a whole number. */
-export function wholeNumber(name: string, from: number, to: number): (text: string) => number {
-  return (text) => {
-    if (/^\d{1,10}$/.test(text) && Number(text) >= from && Number(text) <= to) return Number(text);
-    throw new OstiaryError(`${name} must be a whole number from ${from} to ${to}.`);
-  };
 }
 
 /** How to read the next page of a list; empty after the last one. */

@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { APIConnectionError, APIError, OstiaryError } from "../../../sdk/src/core/errors.ts";
 import type { Trpc } from "../../../sdk/src/core/trpc.ts";
 import type { OstiaryOperator } from "../../../sdk/src/operator.ts";
-import { addAccountCommands } from "./account-commands.ts";
+import { addAccountCommands, NoSuchAccount } from "./account-commands.ts";
 import { addAuditCommands } from "./audit-command.ts";
 import { asConfiguredOperator, type Environment, operatorOf } from "./connection.ts";
 import { addJournalCommands } from "./journal-commands.ts";
@@ -23,7 +23,8 @@ Environment:
   OSTIARY_OPERATOR_EMAIL, OSTIARY_OPERATOR_PASSWORD
                              credentials that "token" signs in with
 
-Exit codes: 0 success; 1 the service refused the command or could not be reached, or a check failed; 2 invalid command.`;
+Exit codes: 0 success; 1 the service refused the command or could not be reached, or a check failed; 2 invalid command,
+or a file that cannot be verified; 3 verification failed.`;
 
 /** The operator's command line: a program of its own, or a command of another one. */
 export function operatorProgram(run: OperatorRun): Command {
@@ -63,7 +64,8 @@ export function reportCommandFailure(
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (!(error instanceof OstiaryError)) return null;
   writeError(`${explain(error)}\n`);
-  return error instanceof APIError || error instanceof APIConnectionError ? 1 : 2;
+  const isRefused = [APIError, APIConnectionError, NoSuchAccount].some((type) => error instanceof type);
+  return isRefused ? 1 : 2;
 }
 
 /** What a command needs besides its own arguments. */

@@ -1,0 +1,40 @@
+import process from "node:process";
+
+const UNVERIFIABLE = 2;
+const TAMPERED = 3;
+
+/** The outcome of a verification, as it is printed. */
+export interface Outcome {
+  /** Whether a file was verified, and not the service's own records. */
+  readonly isFile: boolean;
+  /** What was verified, such as `entries`, and how many there are. */
+  readonly what: string;
+  readonly count: number;
+  readonly problems: readonly object[];
+  /** Further lines about an export without problems. */
+  readonly scope?: readonly string[];
+  readonly head: { readonly number: number; readonly digest: string } | null;
+}
+
+/** The lines of an outcome. The last one is the head. Sets the exit code. */
+export function reportOf({ isFile, what, count, problems, scope = [], head }: Outcome): readonly string[] {
+  const isEmpty = isFile && count === 0;
+  if (problems.length > 0) process.exitCode = TAMPERED;
+  else if (isEmpty) process.exitCode = UNVERIFIABLE;
+  const verdict = isEmpty ? `The file has no ${what}: it proves nothing.` : "Verified: no changes.";
+  const end = head === null ? "none" : `${head.number}:${head.digest}`;
+  return [
+    ...(problems.length > 0 ? ["Verification failed:", ...problems.map(describe)] : [verdict]),
+    ...scope,
+    `${what.padEnd(8)} ${count}`,
+    `head     ${end}`,
+  ];
+}
+
+/** A problem in one line, without the fields that do not apply. */
+function describe(problem: object): string {
+  return Object.entries(problem)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name} ${value}`)
+    .join("  ");
+}

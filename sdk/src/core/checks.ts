@@ -1,0 +1,29 @@
+import { OstiaryError } from "./errors.ts";
+
+/** Checks an option. @throws {OstiaryError} it is not a number above 0. */
+export function positive(name: string, value: number): number {
+  if (!(value > 0)) throw new OstiaryError(`${name} must be greater than 0.`);
+  return value;
+}
+
+/** Checks an option. @throws {OstiaryError} it is not a number, or is negative. */
+export function notNegative(name: string, value: number): number {
+  if (!(value >= 0)) throw new OstiaryError(`${name} must be 0 or greater.`);
+  return value;
+}
+
+/** Checks a parameter. @throws {OstiaryError} it is a `Date` without a time, which a text that is not a date becomes. */
+export function checkTime(name: string, value: unknown): void {
+  if (value instanceof Date && Number.isNaN(value.getTime()))
+    throw new OstiaryError(`${name} is not a valid date.`);
+}
+
+/** Reads what a caller passed. @throws {OstiaryError} that failed, because it has values that JavaScript does not prevent. */
+export function fromCaller<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof OstiaryError) throw cause;
+    throw new OstiaryError(`Invalid option: ${cause}`, { cause });
+  }
+}
