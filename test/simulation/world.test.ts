@@ -57,6 +57,21 @@ describe("a simulated world", () => {
     );
   });
 
+  it("fails with what its scenario throws, and restores the runtime's own clock", async () => {
+    const before = [setTimeout, Date, Error.stackTraceLimit];
+    const world = new World(1);
+    let isLate = false;
+    world.schedule(1, null, () => {
+      throw new Error("a fault of the scenario");
+    });
+    world.schedule(2, null, () => {
+      isLate = true;
+    });
+    await expect(world.run({ untilMs: 10 })).rejects.toThrow("a fault of the scenario");
+    expect([setTimeout, Date, Error.stackTraceLimit]).toEqual(before);
+    expect(isLate).toBe(false);
+  });
+
   it("lets all promises settle before anything else happens", async () => {
     const world = new World(1);
     const order: string[] = [];

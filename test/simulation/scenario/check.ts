@@ -11,7 +11,7 @@ const RUNS = process.env.OSTIARY_TEST_SIMULATION_RUNS;
 const SEED = Number(process.env.OSTIARY_TEST_SIMULATION_SEED ?? 1);
 /** Replays one schedule, as a failing test names it. */
 const REPLAY = process.env.OSTIARY_TEST_SIMULATION_REPLAY;
-/** Whether a failing test tells all that happened. */
+/** Whether a failing test tells all that happened, and errors have stack traces. */
 const IS_TRACED = process.env.OSTIARY_TEST_SIMULATION_TRACE === "1";
 
 /** A kind of schedule, and what must hold in each of them. */
@@ -87,7 +87,10 @@ export async function findPutBack(
 
 /** Runs one schedule. @throws {BrokenInvariant} */
 async function checkOne(schedule: Schedule, rules: Rules): Promise<void> {
-  const { violation } = await new Simulation(schedule, rules).run();
+  // An error that ends a run is a fault of the simulation. A traced run has its stack trace.
+  const { violation } = await new Simulation(schedule, rules, IS_TRACED)
+    .run()
+    .catch(() => new Simulation(schedule, rules, true).run());
   if (violation !== null)
     throw new BrokenInvariant(
       `${violation.invariant}: ${violation.what}, ${(violation.atMs / 1_000).toFixed(3)} s after the beginning`,

@@ -20,6 +20,8 @@ export interface Wish {
   /** What is random about it: it stays as it is when other requests are left out. */
   readonly random: Random;
   readonly attempts: Attempt[];
+  /** How many of the attempts were answered to their end. */
+  answers: number;
 }
 
 /** How an attempt ended for its client. `whole`: it has seen the answer's last byte. */

@@ -244,7 +244,8 @@ export class Referee {
 
   #lookAtMinute(accountId: AccountId, { limits, slot }: Demand): void {
     const { world, maxAMinute } = this.#parts;
-    if (limits.requestsPerMinute === null) return;
+    // Without a limit of the scenario's own, the demand has the plan's.
+    if (limits.requestsPerMinute === null || maxAMinute === Number.POSITIVE_INFINITY) return;
     const admitted = this.#admittedMs.get(accountId) ?? new Map<Slot, number>();
     this.#admittedMs.set(accountId, admitted.set(slot, world.nowMs));
     const first = [...admitted.values()].at(-maxAMinute - 1) ?? Number.NEGATIVE_INFINITY;

@@ -1,6 +1,7 @@
 import { Agenda, type Happening } from "./agenda.ts";
-import { installGlobals, realSetImmediate } from "./globals.ts";
+import { installGlobals } from "./globals.ts";
 import { Random } from "./random.ts";
+import { takeSteps } from "./steps.ts";
 
 /** A run with more steps than this repeats something without end. */
 const MAX_STEPS = 2_000_000;
@@ -68,7 +69,7 @@ export class World {
   readonly #agenda = new Agenda<Scheduled>();
   readonly #trace: string[] | null;
 
-  /** `isTraced`: whether {@link note} keeps what it is told. */
+  /** `isTraced`: whether {@link note} keeps what it is told, and errors have stack traces. */
   constructor(seed: number, isTraced = false) {
     this.random = new Random(seed);
     this.runtimeRandom = this.random.fork("runtime");
@@ -90,6 +91,11 @@ export class World {
     return this.#steps;
   }
 
+  /** Whether errors have stack traces. */
+  get isTraced(): boolean {
+    return this.#trace !== null;
+  }
+
   /** What was noted, in order, if the world is traced. */
   get trace(): readonly string[] {
     return this.#trace ?? [];
@@ -109,27 +115,33 @@ export class World {
   }
 
   /** Lets the world run. Called once. */
-  async run({ untilMs, isOver = () => false }: RunOptions): Promise<void> {
+  async run(options: RunOptions): Promise<void> {
     const restore = installGlobals(this);
     try {
-      while (!isOver()) {
-        const next = this.#agenda.takeDue(untilMs);
-        if (next === null) {
-          this.#nowMs = untilMs;
-          return;
-        }
-        this.#nowMs = next.dueMs;
-        if (next.life !== null && !this.#enter(next.life)) continue;
-        next.run();
-        // A turn of the real event loop: all promises settle before it.
-        await new Promise<void>((resolve) => realSetImmediate(resolve));
-        this.#life = null;
-        if (++this.#steps > MAX_STEPS) throw new Error(`more than ${MAX_STEPS} steps in one run`);
-      }
+      await takeSteps(() => this.#step(options));
     } finally {
       this.#life = null;
       restore();
     }
+  }
+
+  /** Performs what is due next. @returns `false` when the run is over. */
+  #step({ untilMs, isOver = () => false }: RunOptions): boolean {
+    this.#life = null;
+    if (this.#steps > MAX_STEPS) throw new Error(`more than ${MAX_STEPS} steps in one run`);
+    while (!isOver()) {
+      const next = this.#agenda.takeDue(untilMs);
+      if (next === null) {
+        this.#nowMs = untilMs;
+        return false;
+      }
+      this.#nowMs = next.dueMs;
+      if (next.life !== null && !this.#enter(next.life)) continue;
+      this.#steps++;
+      next.run();
+      return true;
+    }
+    return false;
   }
 
   /** @returns whether the process is there to go on. */
