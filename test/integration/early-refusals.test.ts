@@ -84,7 +84,7 @@ class Overloaded {
 
 let opened: Overloaded[] = [];
 afterEach(async () => {
-  await Promise.all(opened.map(({ listener }) => listener?.close(0)));
+  await Promise.all(opened.map(({ listener }) => listener?.close(Promise.resolve())));
   opened = [];
 });
 

@@ -13,6 +13,7 @@ import { freePort } from "../fixtures/free-port.ts";
 import { chunkOf, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { OPERATOR_ENV, signInOperator } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
+import { stopAtOnce } from "../fixtures/second-signal.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
 
@@ -90,7 +91,7 @@ describe("a service that is told to stop", () => {
     expect(await connectionHeader()).toBe("keep-alive");
     process.kill(service.pid, "SIGTERM");
     await expect.poll(connectionHeader).toBe("close");
-    await untilEnded(service);
+    await stopAtOnce(service);
   });
 
   it("waits for a load balancer only where there is one, and only when it is asked to drain", async () => {
@@ -135,26 +136,11 @@ describe("a service that is told to stop", () => {
     const { key } = await signUpWithKey(behind.service.baseUrl);
     const response = await stream(behind.service, key);
     const text = response.text();
-    expect(await untilEnded(behind.service)).toBe(0);
+    expect(await stopAtOnce(behind.service)).toBe(0);
     expect(await text).toContain("server_is_overloaded");
     expect(behind.service.stderr().match(/second signal received/g)).toHaveLength(1);
   });
 });
-
-/** Tells a service to stop until it has. @returns its exit code. */
-async function untilEnded(service: Service): Promise<number | null> {
-  let code: number | null | undefined;
-  void service.stop().then((ended) => {
-    code = ended;
-  });
-  await expect
-    .poll(() => {
-      if (code === undefined) process.kill(service.pid, "SIGTERM");
-      return code;
-    })
-    .not.toBeUndefined();
-  return code ?? null;
-}
 
 describe("a service that starts", () => {
   it("is ready only when the first operator and the demo account exist", async () => {

@@ -5,6 +5,7 @@ import { writeCatalog } from "../fixtures/catalog.ts";
 import { freePort } from "../fixtures/free-port.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { chunkOf, type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
+import { stopAtOnce } from "../fixtures/second-signal.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
@@ -118,8 +119,11 @@ describe("a client that does not read its stream", () => {
     await expect.poll(() => entryOf(service, key)).toMatchObject(UNREAD);
   });
 
-  it("does not keep a service from stopping, and is charged", async () => {
-    await using endless = await startEndless({ OSTIARY_DRAIN_S: "0" });
+  it.each([
+    ["a service", "0", (service: Service) => service.stop()],
+    ["one that is told so twice", "3600", stopAtOnce],
+  ])("does not keep %s from stopping, and is charged", async (_, drainS, stop) => {
+    await using endless = await startEndless({ OSTIARY_DRAIN_S: drainS });
     const { service } = endless;
     const { key } = await signUpWithKey(service.baseUrl);
     using _client = await openUnread(
@@ -127,7 +131,7 @@ describe("a client that does not read its stream", () => {
       post("/v1/chat/completions", STREAM, authorization(key)),
     );
     await endless.untilStuck();
-    expect(await service.stop()).toBe(0);
+    expect(await stop(service)).toBe(0);
     await using next = await startAfter(service);
     expect(await entryOf(next, key)).toMatchObject(UNREAD);
   });

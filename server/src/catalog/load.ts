@@ -1,4 +1,5 @@
 import { parseDocument } from "yaml";
+import { messageOf } from "../errors/issue-message.ts";
 import {
   type Catalog,
   type CatalogModel,
@@ -75,7 +76,7 @@ function parseFile({ path, dialects }: CatalogSource, text: string): CatalogFile
   // The settings that the catalog knows are of one type in all dialects.
   if (parsed.success) return parsed.data as CatalogFile;
   throw new CatalogError(
-    parsed.error.issues.map((issue) => `${path}: ${pathText(issue.path)}${issue.message}`),
+    parsed.error.issues.map((issue) => `${path}: ${pathText(issue.path)}${messageOf(issue)}`),
   );
 }
 

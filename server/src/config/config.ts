@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { closestMatch } from "leven";
 import * as z from "zod";
+import { messageOf } from "../errors/issue-message.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { SEAL_KEY_BYTES } from "../secrets/sealer.ts";
 import { parseRedisUrl, RedisUrlError } from "./redis-url.ts";
@@ -250,7 +251,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     const issues = parsed.error?.issues ?? [];
     throw new ConfigError([
       ...problems,
-      ...issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`),
+      ...issues.map((issue) => `${String(issue.path[0])}: ${messageOf(issue)}`),
     ]);
   }
   const values = parsed.data;

@@ -1,5 +1,4 @@
 import { setTimeout } from "node:timers/promises";
-import { resultWithin } from "../errors/deadline.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import type { TlsPair } from "./tls-pair.ts";
@@ -54,9 +53,10 @@ export async function serveOnDeno(served: Served, options: ListenerOptions): Pro
       void replaced.shutdown().then(() => former.delete(replaced));
       server = await reopen(() => open(handler, options, replaced.port, pair));
     },
-    close: async (drainMs) => {
+    close: async (cut) => {
       const ended = Promise.all([server, ...former].map((opened) => opened.shutdown()));
-      if ((await resultWithin(drainMs, ended)) !== null) return;
+      const isCut = await Promise.race([ended.then(() => false), cut.then(() => true)]);
+      if (!isCut) return;
       // Deno can't close connections during a shutdown: they end with the process.
       for (const exchange of exchanges) exchange.disconnect();
     },

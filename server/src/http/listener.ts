@@ -36,8 +36,8 @@ export interface Listener {
   retire(): void;
   /** Uses another certificate for new connections. Only with {@link ListenerOptions.tls}. */
   renew(pair: TlsPair): Promise<void>;
-  /** Stops accepting requests. Resolves when running ones have ended, or were aborted after `drainMs`. */
-  close(drainMs: number): Promise<void>;
+  /** Stops accepting requests. Resolves when running ones have ended; when `cut` resolves, those that are left are cut off. */
+  close(cut: Promise<unknown>): Promise<void>;
 }
 
 const BELOW_VERSION = /^\/+v1(?:\/|$)/i;

@@ -73,10 +73,10 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     renew: async (pair) => {
       if (server instanceof SecureServer) server.setSecureContext(contextOf(pair));
     },
-    close: (drainMs) => {
+    close: (cut) => {
       closing = true;
       early?.stop();
-      const closed = close(server, acceptors, drainMs);
+      const closed = close(server, acceptors, cut);
       connections.closeUnused();
       return closed;
     },
@@ -179,11 +179,14 @@ function listening(server: Server | SecureServer, { host, port }: ListenerOption
   });
 }
 
-async function close(server: Server | SecureServer, acceptors: Acceptors, drainMs: number): Promise<void> {
-  const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+async function close(
+  server: Server | SecureServer,
+  acceptors: Acceptors,
+  cut: Promise<unknown>,
+): Promise<void> {
+  void cut.then(() => server.closeAllConnections());
   const accepted = acceptors.close();
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();
   await Promise.all([accepted, closed]);
-  clearTimeout(cut);
 }

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { AuditTail } from "../audit/audit-tail.ts";
 import { requestIdOf } from "../contract/entry.ts";
+import { resultWithin } from "../errors/deadline.ts";
 import { hostForUrl, type Listener, type ListenerOptions, type Served } from "../http/listener.ts";
 import { TlsWatch } from "../http/tls-pair.ts";
 import type { OpenRequests } from "./open-requests.ts";
@@ -9,6 +10,8 @@ import { SECOND_MS, type Startup, watchFile } from "./startup.ts";
 
 /** Requests that are aborted at the end of the drain time have this long to be answered and recorded. */
 const ABORTED_MS = 2_000;
+/** And those that were cut off after that have this long to be recorded. */
+const CUT_MS = 500;
 /** How long background jobs have to end. The next start repeats their work. */
 const JOBS_TIMEOUT_MS = 500;
 
@@ -43,14 +46,16 @@ export async function serve(startup: Startup, opened: OpenRequests, auditTail: A
     await shutdown.pause(shutdown.prestopMs);
     startup.log.info({ requestsInFlight: requests.inFlight, drainS: config.drainS }, "draining");
     auditTail.close();
-    const closed = listener.close(drainMs + ABORTED_MS);
-    // Requests whose clients have disconnected have no connection that the listener could wait for.
-    const ended = Promise.all([closed, requests.idle()]);
     const aborted = shutdown.pause(drainMs).then(() => {
       requests.abortAll();
       return setTimeout(ABORTED_MS, undefined, { ref: false });
     });
+    const closed = listener.close(aborted);
+    // Requests whose clients have disconnected have no connection that the listener could wait for.
+    const ended = Promise.all([closed, requests.idle()]);
     await Promise.race([ended, aborted]);
+    // Those that were cut off are recorded as such.
+    await resultWithin(CUT_MS, ended);
   };
   teardown.add("requests", drain, () => shutdown.prestopMs + drainMs + ABORTED_MS + SECOND_MS);
   return {
@@ -96,7 +101,7 @@ export async function serveMetrics(
   const { metricsPort: port } = startup.settings.config;
   if (port === null) return;
   const listener = await openListener(startup, opened, { requests: null, web }, { port, tls: null });
-  startup.teardown.add("metrics", () => listener.close(0));
+  startup.teardown.add("metrics", () => listener.close(Promise.resolve()));
 }
 
 function openListener(
