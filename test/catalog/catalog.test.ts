@@ -119,7 +119,7 @@ describe("a catalog file", () => {
       "imageOutput",
     ])
       expect(text).toContain(`models[0].prices.${name}UsdPerMTok: `);
-    expect(text).toContain('"cacheWrite2hUsdPerMTok"');
+    expect(text).toContain("models[0].prices: has an unknown field: cacheWrite2hUsdPerMTok");
     // YAML reads it as the number 0.001, which is a price.
     expect(text).not.toContain("reasoningUsdPerMTok");
     expect(found).toHaveLength(7);
