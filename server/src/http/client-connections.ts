@@ -108,17 +108,21 @@ export class ClientConnections {
   #closeIdle(): void {
     const nowMs = performance.now();
     const count = this.#open.size - (this.#maximum - 2 * this.#keptFree);
-    const idleByAddress = new Map<string, ClientSocket[]>();
+    const byAddress = new Map<string, ClientSocket[]>();
     for (const socket of this.#open) {
-      if (!isIdle(socket, nowMs)) continue;
       const { remoteAddress = "" } = socket;
-      const known = idleByAddress.get(remoteAddress);
-      if (known === undefined) idleByAddress.set(remoteAddress, [socket]);
+      const known = byAddress.get(remoteAddress);
+      if (known === undefined) byAddress.set(remoteAddress, [socket]);
       else known.push(socket);
     }
-    const mostFirst = [...idleByAddress.values()].sort((one, other) => other.length - one.length);
+    const average = this.#open.size / byAddress.size;
+    const mostFirst = [...byAddress.values()]
+      .filter(({ length }) => length >= average)
+      .sort((one, other) => other.length - one.length);
     const longestFirst = mostFirst.flatMap((sockets) =>
-      sockets.sort((one, other) => idleSince(one) - idleSince(other)),
+      sockets
+        .filter((socket) => isIdle(socket, nowMs))
+        .sort((one, other) => idleSince(one) - idleSince(other)),
     );
     for (const socket of longestFirst.slice(0, count)) {
       // It would count until it is closed.
