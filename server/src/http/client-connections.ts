@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 const KEPT_FREE = 1 / 16;
 /** A connection is idle when nobody has been answered on it for this time: whoever has just connected is about to ask. */
 const IDLE_AFTER_MS = 1_000;
-/** While there are too many connections, all are looked at so often. */
+/** How often all connections are looked at while there are too many. */
 const NEXT_LOOK_MS = 100;
 
 const STATE = Symbol("state of a connection");
