@@ -104,7 +104,27 @@ describe("credit", () => {
       costNanoUsd: 0n,
     });
     await credit.grant(owner.accountId, 1_000_000_000n);
-    await expect.poll(async () => (await credit.chat(owner.key)).status).toBe(200);
+    expect((await credit.chat(owner.key)).status).toBe(200);
+  });
+
+  it("that is granted pays the next request, also while others are refused for lack of it", async () => {
+    const owner = await credit.ownerWith(0n);
+    const ended = new AbortController();
+    const beside = Array.from({ length: 8 }, async () => {
+      while (!ended.signal.aborted) await (await credit.chat(owner.key)).arrayBuffer();
+    });
+    // One request's cost at a time, which any of them may take.
+    for (let grants = 1; grants <= 10; grants++) {
+      const refused = await credit.chat(owner.key);
+      expect(refused.status).toBe(402);
+      await credit.grant(owner.accountId, OUTPUT_NANO_USD);
+      const answers = await Promise.all(Array.from({ length: 8 }, () => credit.chat(owner.key)));
+      await expect.poll(() => balanceOf(owner)).toBe(0n);
+      await Promise.all(answers.map((answer) => answer.arrayBuffer()));
+    }
+    ended.abort();
+    await Promise.all(beside);
+    await credit.reconcile();
   });
 
   it("for 40 requests is spent by exactly 40 of 500 concurrent ones", async () => {
@@ -112,13 +132,15 @@ describe("credit", () => {
     credit.setAnswer(answerWith(100));
     const statuses = await Promise.all(
       Array.from({ length: 500 }, async () => {
-        const response = await credit.chat(owner.key);
-        await response.arrayBuffer();
-        return response.status;
+        for (;;) {
+          const response = await credit.chat(owner.key);
+          await response.arrayBuffer();
+          // A machine that is busy with other things may refuse some of so many at once.
+          if (response.status !== 503) return response.status;
+        }
       }),
     );
-    const succeeded = statuses.filter((status) => status === 200).length;
-    expect(succeeded).toBe(40);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(40);
     expect(statuses.filter((status) => status === 402)).toHaveLength(460);
     expect(await balanceOf(owner)).toBe(0n);
     await credit.reconcile();

@@ -24,6 +24,7 @@ const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [
     "when messages are lost, and no request is refused for lack of credit that exists",
     scenarios.CREDIT_IS_THERE,
   ],
+  ["when credit is granted to accounts whose requests are refused", scenarios.CREDIT_IS_GRANTED],
   [
     "when the database does not answer, and every request is answered in time",
     scenarios.DATABASE_DOES_NOT_ANSWER,

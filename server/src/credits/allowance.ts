@@ -22,6 +22,8 @@ export interface HoldRange {
 
 /** The answer to an ask, and whether the account had less than the target. */
 export interface AskOutcome extends AskAnswer {
+  /** The number of the ask. */
+  readonly number: bigint;
   readonly isShort: boolean;
 }
 
@@ -46,6 +48,8 @@ export class Allowance {
   asking: Promise<AskOutcome> | null = null;
   /** The last answer that was short, and when it came. */
   short: { readonly outcome: AskOutcome; readonly atMs: number } | null = null;
+  /** When the asks that were short would end if they were sent at a regular pace. */
+  shortAsksMs = 0;
   /** When an ask last failed, and how. */
   failed: { readonly error: unknown; readonly atMs: number } | null = null;
   usedMs: number;

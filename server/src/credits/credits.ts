@@ -2,7 +2,6 @@ import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
-import { Failure } from "../errors/failure.ts";
 import {
   Allowance,
   type AskOutcome,
@@ -11,6 +10,12 @@ import {
   isDrained,
   type Spender,
 } from "./allowance.ts";
+import {
+  databaseUnavailable,
+  exhausted,
+  reservedByAbsentNode,
+  reservedElsewhere,
+} from "./credit-failures.ts";
 import { type CreditStore, SpenderGone } from "./credit-store.ts";
 
 /** Closing a spender takes longer the more accounts it has. */
@@ -20,6 +25,8 @@ const RETRY_AFTER_FAILURE_MS = 1_000;
 /** How long a request waits for credit that other nodes have reserved and do not need. */
 const RECLAIM_TIMEOUT_MS = 2_500;
 const RECLAIM_PAUSE_MS = 250;
+/** Requests of an account without enough credit ask for it this often, and this many times at once after a pause. */
+const SHORT_ASKS = { everyMs: 250, atOnce: 4 };
 /** The maximum asked for beyond what is needed: 1 USD. The database grants at most a tenth of the free credit. */
 const EXTRA_NANO_USD = 1_000_000_000n;
 /** After this long without a request, credit beyond the usual extra is released: a large hold may have cost little. */
@@ -98,19 +105,20 @@ export class Credits {
     const { maxNanoUsd } = range;
     if (maxNanoUsd === 0n) return NOTHING_HELD;
     const beganMs = this.#parts.monotonicMs();
+    const request: WaitingRequest = { needNanoUsd: maxNanoUsd, beganMs, lastAsks: new Map() };
     for (;;) {
       const spender = await this.#requireSpender();
       const allowance = this.#allowanceOf(spender, accountId);
       if (allowance.free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
-      let outcome: AskOutcome;
+      let outcome: AskOutcome | null;
       try {
-        outcome = await this.#answerFor(spender, allowance, maxNanoUsd, beganMs);
+        outcome = await this.#answerFor(spender, allowance, request);
       } catch (error) {
         // The loop continues with the spender that replaces it.
         if (error instanceof SpenderGone) continue;
         throw error;
       }
-      if (spender !== this.#current) continue;
+      if (outcome === null || spender !== this.#current) continue;
       const free = allowance.free;
       if (free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
       // An ask that was sent before this request came did not include it.
@@ -124,6 +132,16 @@ export class Credits {
       }
       if (free >= range.minNanoUsd && free > 0n) return this.#holdFrom(spender, allowance, free);
       throw outcome.stuckNanoUsd > 0n ? reservedByAbsentNode() : exhausted();
+    }
+  }
+
+  /** Forgets that the account had too little, because it has been granted credit: its next requests ask again. */
+  granted(accountId: AccountId): void {
+    for (const { allowances } of this.#spenders.values()) {
+      const allowance = allowances.get(accountId);
+      if (allowance === undefined) continue;
+      allowance.short = null;
+      allowance.shortAsksMs = 0;
     }
   }
 
@@ -252,25 +270,34 @@ export class Credits {
     };
   }
 
-  /** The outcome of an ask for a request that came in at `beganMs`: of a new ask, of one in flight, or of a recent one. */
+  /**
+   * The outcome of an ask for a request: of a new ask, of one in flight, or of a recent one. `null` if the account had too little at an ask
+   * that was sent before the request came: it may have been granted credit since.
+   */
   async #answerFor(
     spender: Spender,
     allowance: Allowance,
-    needNanoUsd: bigint,
-    beganMs: number,
-  ): Promise<AskOutcome> {
+    { needNanoUsd, beganMs, lastAsks }: WaitingRequest,
+  ): Promise<AskOutcome | null> {
+    const lastAsk = lastAsks.get(allowance) ?? allowance.number;
+    lastAsks.set(allowance, lastAsk);
     const { short, failed } = allowance;
     const nowMs = this.#parts.monotonicMs();
     if (allowance.asking === null) {
-      // Requests of an account without credit must not load the database, and a database that is down must not delay them all.
+      // A database that is down must not delay all requests, and those of an account without credit must not load it.
       if (failed !== null && nowMs - failed.atMs < RETRY_AFTER_FAILURE_MS) throw failed.error;
-      if (short !== null && nowMs - short.atMs < RECLAIM_PAUSE_MS) return short.outcome;
+      if (short !== null) {
+        const isTooSoon = allowance.shortAsksMs - nowMs > (SHORT_ASKS.atOnce - 1) * SHORT_ASKS.everyMs;
+        const mayUseAnswer = short.outcome.number > lastAsk || isTooSoon;
+        if (mayUseAnswer && nowMs - short.atMs < RECLAIM_PAUSE_MS) return short.outcome;
+      }
     }
     allowance.demand += needNanoUsd;
     try {
       const asking = allowance.asking ?? this.#ask(spender, allowance);
       // A request that joins several asks in turn waits no longer than for one.
-      return await withTimeout(Math.max(0, beganMs + ANSWER_TIMEOUT_MS - nowMs), () => asking);
+      const outcome = await withTimeout(Math.max(0, beganMs + ANSWER_TIMEOUT_MS - nowMs), () => asking);
+      return outcome.isShort && outcome.number <= lastAsk ? null : outcome;
     } finally {
       allowance.demand -= needNanoUsd;
     }
@@ -320,11 +347,13 @@ export class Credits {
       .then(
         (answer) => {
           const isShort = answer.grantedNanoUsd < targetNanoUsd;
-          const outcome = { ...answer, isShort };
+          const outcome = { ...answer, number, isShort };
           allowance.granted = answer.grantedNanoUsd;
           allowance.isUncertain = false;
           allowance.failed = null;
-          allowance.short = isShort ? { outcome, atMs: this.#parts.monotonicMs() } : null;
+          const nowMs = this.#parts.monotonicMs();
+          allowance.short = isShort ? { outcome, atMs: nowMs } : null;
+          if (isShort) allowance.shortAsksMs = Math.max(allowance.shortAsksMs, nowMs) + SHORT_ASKS.everyMs;
           if (extraNanoUsd > 0n) allowance.extra = isShort ? 0n : answer.grantedNanoUsd - targetNanoUsd;
           return outcome;
         },
@@ -377,40 +406,16 @@ export class Credits {
   }
 }
 
+/** A request that waits for credit. */
+interface WaitingRequest {
+  readonly needNanoUsd: bigint;
+  readonly beganMs: number;
+  /** The number of the last ask that was sent before it came, of each spender's allowance that it has looked at. */
+  readonly lastAsks: Map<Allowance, bigint>;
+}
+
 function isDueForReplacement({ openedMs, allowances }: Spender, nowMs: number): boolean {
   return nowMs - openedMs > MAX_SPENDER_AGE_MS || allowances.size > MAX_SPENDER_ACCOUNTS;
 }
 
 const NOTHING_HELD: Hold = { amountNanoUsd: 0n, spender: null, settle: () => {} };
-
-function exhausted(): Failure {
-  return new Failure(
-    "credit_balance_exhausted",
-    "The account's credit does not cover this request. Ask the operator of the service for credit, or request fewer tokens.",
-  );
-}
-
-function unavailable(message: string, retryAfterMs: number): Failure {
-  return new Failure("server_is_overloaded", message, { retryAfterMs });
-}
-
-function reservedElsewhere(): Failure {
-  return unavailable(
-    "The account's credit is reserved for other requests that are being answered. Try again when they have ended.",
-    1_000,
-  );
-}
-
-function reservedByAbsentNode(): Failure {
-  return unavailable(
-    "The account's remaining credit is reserved by a node that is not running. Try again later; the operator of the service can release it.",
-    30_000,
-  );
-}
-
-function databaseUnavailable(): Failure {
-  return unavailable(
-    "The service cannot check the account's credit at the moment. Try again shortly.",
-    1_000,
-  );
-}

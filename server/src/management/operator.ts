@@ -73,7 +73,7 @@ export function checkableHours(plans: Plans): number {
 
 /** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
 export function operatorRouter(services: RpcServices) {
-  const { accountAdmin, catalog, plans, reads, spenders } = services;
+  const { accountAdmin, catalog, credits, plans, reads, spenders } = services;
   const read = <Result>(part: () => Promise<Result>) => reads.whole("operators", (parts) => parts.run(part));
   const chained = actionChainReads(accountAdmin.actionChain, reads);
   /** Resolves when the change is in force on every node. */
@@ -233,9 +233,11 @@ export function operatorRouter(services: RpcServices) {
             reason,
           }),
         )
-        .mutation(({ ctx, input }) =>
-          accountAdmin.grantCredits(ctx.actor, input.id, input.amountNanoUsd, input.reason),
-        ),
+        .mutation(async ({ ctx, input: { id, amountNanoUsd, reason } }) => {
+          const granted = await accountAdmin.grantCredits(ctx.actor, id, amountNanoUsd, reason);
+          credits.granted(id);
+          return granted;
+        }),
     }),
 
     /** The users of accounts. */

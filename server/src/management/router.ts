@@ -14,6 +14,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { NewAction } from "../contract/action.ts";
 import type { LimitUse } from "../contract/limits.ts";
 import type { Plans } from "../contract/plans.ts";
+import type { Credits } from "../credits/credits.ts";
 import type { PostgresLedger } from "../credits/ledger.ts";
 import type { PostgresCredit } from "../credits/postgres-credit.ts";
 import type { Reconciler } from "../credits/reconciliation-store.ts";
@@ -44,6 +45,7 @@ export interface RpcServices {
   readonly catalog: Catalog;
   /** Resolves when the account's entries that this node has recorded are charged. */
   readonly charged: (accountId: AccountId) => Promise<void>;
+  readonly credits: Pick<Credits, "granted">;
   readonly firstSteps: FirstStepsReader;
   readonly gateway: Pick<Gateway, "health">;
   readonly ipRules: IpRuleBook;

@@ -163,6 +163,17 @@ export const clockJumps: fc.Arbitrary<Event> = fc.record({
   at: moment,
 });
 
+/** Grants of credit, most of them while requests of a burst are sent. */
+export function grants(longestAfterMs: number): fc.Arbitrary<Event> {
+  return fc.record({
+    kind: fc.constant("grant" as const),
+    node,
+    account: fc.nat(3),
+    nanoUsd: fc.integer({ min: 10, max: 300 }),
+    at: fc.record({ burst: fc.nat(7), afterMs: duration(1, longestAfterMs) }),
+  });
+}
+
 export const revocations: fc.Arbitrary<Event> = fc.record({
   kind: fc.constant("revoke" as const),
   node,

@@ -49,8 +49,8 @@ export interface RefereeParts {
   readonly invariants: ReadonlySet<Invariant>;
 }
 
-/** A node may remember for so long that an account has no credit. */
-const REMEMBERED_MS = 500;
+/** After this many requests of an account within a second, a node may refuse others by what it knew so long ago. */
+const MANY = { requests: 4, withinMs: 1_000, rememberedMs: 250 };
 
 /** Watches a run, and notes the first invariant that is broken. */
 export class Referee {
@@ -58,6 +58,7 @@ export class Referee {
   readonly #revokedMs = new Map<KeyUuid, number>();
   readonly #spendable: Spendable;
   readonly #asked = new Map<AccountId, Set<Attempt>>();
+  readonly #attempts = new Map<AccountId, Attempt[]>();
   /** When each was admitted, of an account in their order. */
   readonly #admittedMs = new Map<AccountId, Map<Slot, number>>();
   /** Until then more concurrent requests than the limit may be admitted. */
@@ -98,6 +99,8 @@ export class Referee {
   }
 
   started(attempt: Attempt): void {
+    const { accountId } = attempt.wish;
+    this.#attempts.set(accountId, [...(this.#attempts.get(accountId) ?? []), attempt]);
     this.#spendable.started(attempt);
   }
 
@@ -273,8 +276,12 @@ export class Referee {
 
   #lookAtWant({ wish, outcome, startedMs }: Attempt): void {
     if (outcome?.kind !== "refused" || outcome.code !== "credit_balance_exhausted") return;
+    const recent = (this.#attempts.get(wish.accountId) ?? []).filter(
+      ({ endedMs }) => endedMs === null || endedMs >= startedMs - MANY.withinMs,
+    );
+    const rememberedMs = recent.length > MANY.requests ? MANY.rememberedMs : 0;
     // Its own share is among what others may spend.
-    const least = this.#spendable.leastSince(wish.accountId, startedMs - REMEMBERED_MS);
+    const least = this.#spendable.leastSince(wish.accountId, startedMs - rememberedMs);
     if (least >= 0n)
       this.#report(
         "refused for want",

@@ -4,6 +4,7 @@ import {
   clockJumps,
   crashes,
   emptiedRedis,
+  grants,
   hitMessages,
   type Menu,
   outages,
@@ -161,6 +162,21 @@ export const CREDIT_IS_THERE = scenario(
     ],
   },
   { invariants: ["refused for want"] },
+);
+
+/** While requests of accounts that have spent theirs are refused. */
+export const CREDIT_IS_GRANTED = scenario(
+  300,
+  {
+    creditNanoUsd: { min: 10, max: 100 },
+    maxRequests: 30,
+    longestGapMs: 5 * SECOND_MS,
+    longestAnswerMs: SECOND_MS,
+    keyed: "never",
+    events: [grants(3 * SECOND_MS)],
+    maxEvents: 6,
+  },
+  { invariants: ["refused for want", "answered in time", "paid for", "all drains"] },
 );
 
 /** Priced requests to a node that knows their keys: beside the model's time only credit has to be waited for. */

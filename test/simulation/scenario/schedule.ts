@@ -92,11 +92,20 @@ export interface Revocation {
   readonly at: Moment;
 }
 
+/** An operator grants credit, on a node. */
+export interface Grant {
+  readonly kind: "grant";
+  readonly node: number;
+  readonly account: number;
+  readonly nanoUsd: number;
+  readonly at: Moment;
+}
+
 const MIN_LENGTH_MS = 100;
 
 export type StoreName = "database" | "redis";
 export type Fault = Crash | Restart | Outage | HitMessage | Emptied | ClockJump;
-export type Event = Fault | Revocation;
+export type Event = Fault | Revocation | Grant;
 
 /** All that happens in one run. Whatever else is random follows from the seed. */
 export interface Schedule {
@@ -173,6 +182,8 @@ function eventInWords(schedule: Schedule, event: Event, node: (index: number) =>
       return `the wall clock of ${node(event.node)} jumps by ${seconds(event.byMs)}`;
     case "revoke":
       return `key ${event.key + 1} of account ${event.account + 1} is revoked on ${node(event.node)}`;
+    case "grant":
+      return `account ${event.account + 1} is granted ${event.nanoUsd} on ${node(event.node)}`;
   }
 }
 

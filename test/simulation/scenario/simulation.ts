@@ -210,6 +210,9 @@ export class Simulation {
       case "revoke":
         this.#revoke(node, event.account, event.key);
         break;
+      case "grant":
+        this.#grant(node, event.account, event.nanoUsd);
+        break;
     }
   }
 
@@ -248,6 +251,14 @@ export class Simulation {
         // The operator is told that it is not in force yet: nothing follows from that.
       }
     });
+  }
+
+  #grant(node: SimulatedNode, account: number, nanoUsd: number): void {
+    const id = this.#accounts.ids[account % this.#accounts.ids.length];
+    if (id === undefined) return;
+    this.#database.credit.grant(id, BigInt(nanoUsd));
+    node.perform(async ({ credits }) => credits.granted(id));
+    this.#world.note(() => `the grant of ${nanoUsd} to ${id} is answered`);
   }
 
   #ended(attempt: Attempt, outcome: Outcome): void {
