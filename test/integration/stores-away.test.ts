@@ -34,6 +34,50 @@ describe.skipIf(!hasDatabaseServer)("while the database is unreachable, a single
   });
 });
 
+describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a single node", () => {
+  /** What stops it and what lets it go on. Sessions keep the setting that they began with. */
+  const troubles: Record<string, readonly [stop: string, goOn: string]> = {
+    "takes no writes": ["set default_transaction_read_only = on", "reset default_transaction_read_only"],
+    "refuses connections": ["allow_connections false", "allow_connections true"],
+  };
+  for (const [what, [stop, goOn]] of Object.entries(troubles)) {
+    it(`serves what needs no statement, and answers 503 until it does again: ${what}`, async () => {
+      await using node = await startService({ env: ALONE });
+      const { key } = await signUpWithKey(node.baseUrl);
+      const url = new URL(node.databaseUrl ?? "");
+      const name = url.pathname.slice(1);
+      url.pathname = "/postgres";
+      await using sql = await openDatabaseOf({ ...node, databaseUrl: url.href });
+      expect(await claim(node.baseUrl, key)).toEqual({ status: 200, retryAfter: null });
+
+      await sql.unsafe(`alter database "${name}" ${stop}`);
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`;
+      // The first ones may still find a connection that has just been closed.
+      for (let number = 0; number < 20; number++) {
+        expect(await claim(node.baseUrl, key)).toEqual({ status: 503, retryAfter: "1" });
+        expect(await statusOf(node.baseUrl, key)).toBe(200);
+      }
+      await sql.unsafe(`alter database "${name}" ${goOn}`);
+      await expect.poll(() => claim(node.baseUrl, key)).toEqual({ status: 200, retryAfter: null });
+    });
+  }
+});
+
+/** Sends a request with a new idempotency key, whose claim is written to the database. */
+async function claim(baseUrl: string, key: string) {
+  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "idempotency-key": crypto.randomUUID(),
+    },
+    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+  });
+  await response.arrayBuffer();
+  return { status: response.status, retryAfter: response.headers.get("retry-after") };
+}
+
 describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => {
   it("is refused where nodes could not inform each other of changes", async () => {
     await using first = await startService({ env: ALONE });

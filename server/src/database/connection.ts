@@ -161,7 +161,14 @@ function closed(): Unavailable {
   return new Unavailable("the connection to PostgreSQL was closed");
 }
 
-/** Whether the server closes the connection after an error, or the error is not the server's. */
+/** Of a session that may not write, such as on a server that another one has replaced. */
+const READ_ONLY = "25006";
+
+/**
+ * Whether the connection must not be used again: the server closes it after the error, the error is not the server's, or a new
+ * connection may find what this session lacks, as a session keeps the setting that makes it read-only.
+ */
 function isEndOfConnection(error: unknown): boolean {
-  return !(error instanceof postgres.PostgresError) || ["FATAL", "PANIC"].includes(error.severity);
+  if (!(error instanceof postgres.PostgresError)) return true;
+  return ["FATAL", "PANIC"].includes(error.severity) || error.code === READ_ONLY;
 }
