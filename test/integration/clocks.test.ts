@@ -17,6 +17,13 @@ function shifted(aheadMs: number): Record<string, string> {
   };
 }
 
+/** Of a service whose entries keep the time of its clock however far it is behind, as none are deleted by their age. */
+const KEEPS_ALL = {
+  OSTIARY_PLANS: JSON.stringify(
+    Object.fromEntries(["free", "pro", "enterprise"].map((plan) => [plan, { auditRetentionDays: null }])),
+  ),
+};
+
 function inheritance(service: Service) {
   return {
     dataDir: service.dataDir,
@@ -95,7 +102,7 @@ describe.skipIf(RUNTIME === "deno")("a node whose clock is 401 days", () => {
 
 describe.skipIf(RUNTIME === "deno")("entries past retention by the database's clock", () => {
   it("are deleted by a node whose clock agrees with it", async () => {
-    await using past = await startService({ env: shifted(-FAR_MS) });
+    await using past = await startService({ env: { ...shifted(-FAR_MS), ...KEEPS_ALL } });
     const owner = await signUpWithKey(past.baseUrl);
     await chat(past, owner.key);
     expect(await chats(past, owner)).toBe(1);
@@ -106,6 +113,33 @@ describe.skipIf(RUNTIME === "deno")("entries past retention by the database's cl
     expect(right.stderr()).toBe("");
   });
 });
+
+describe.skipIf(RUNTIME === "deno")(
+  "a node whose clock is behind entries that were deleted for their age",
+  () => {
+    it("dates its own entries later, so that they are not taken for deleted ones, and recorded", async () => {
+      await using past = await startService({ env: { ...shifted(-FAR_MS), ...KEEPS_ALL } });
+      const owner = await signUpWithKey(past.baseUrl);
+      await chat(past, owner.key);
+      await past.stop();
+      const right = await startService({ ...inheritance(past), env: shifted(0) });
+      const sql = await openDatabaseOf(right);
+      await expect.poll(() => sql`select from audit_entries`).toHaveLength(0);
+      await sql.end();
+      await right.stop();
+
+      for (const plans of [{}, KEEPS_ALL]) {
+        await using wrong = await startService({
+          ...inheritance(past),
+          env: { ...shifted(-2 * FAR_MS), ...plans },
+        });
+        const before = await chats(wrong, owner);
+        await chat(wrong, owner.key);
+        expect(await chats(wrong, owner)).toBe(before + 1);
+      }
+    });
+  },
+);
 
 describe.skipIf(RUNTIME === "deno")("entries of a month that has no partition yet", () => {
   it("do not prevent the service from starting when it is created, and are moved into it", async () => {

@@ -5,17 +5,28 @@ const MAX_SKEW_MS = 5 * 60_000;
 
 export type Clocks = ReturnType<typeof openClocks>;
 
+export interface ClocksParts {
+  readonly databaseNow: () => Promise<Date>;
+  readonly now: () => Date;
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+  readonly log: Logger;
+}
+
 /**
  * Compares the node's clock with the database's. The database's clock decides what is old enough to be deleted. While the two
  * differ by minutes nothing is deleted: one of them is wrong, and deleted rows do not come back.
  */
-export function openClocks(databaseNow: () => Promise<Date>, now: () => Date, log: Logger) {
+export function openClocks({ databaseNow, now, monotonicMs, log }: ClocksParts) {
   let skewMs: number | null = null;
+  /** The database's time, and when it was that, at the last comparison. */
+  let compared: { readonly databaseMs: number; readonly atMs: number } | null = null;
   let isReported = false;
   const isAgreed = () => skewMs !== null && Math.abs(skewMs) <= MAX_SKEW_MS;
   const compare = async (): Promise<Date> => {
     const askedMs = now().getTime();
     const databaseTime = await databaseNow();
+    compared = { databaseMs: databaseTime.getTime(), atMs: monotonicMs() };
     const answeredMs = now().getTime();
     // The database read its clock at some moment between the two.
     skewMs = (askedMs + answeredMs) / 2 - databaseTime.getTime();
@@ -35,6 +46,9 @@ export function openClocks(databaseNow: () => Promise<Date>, now: () => Date, lo
     get skewMs() {
       return skewMs;
     },
+    /** The database's time in milliseconds since 1970, counted on from the last comparison; `null` before the first. */
+    databaseMs: (): number | null =>
+      compared === null ? null : compared.databaseMs + monotonicMs() - compared.atMs,
     /** @returns the database's time, whether or not the node's clock agrees with it. */
     compare,
     /** Runs `work` with the database's time, unless the clocks differ by minutes. */

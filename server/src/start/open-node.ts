@@ -35,7 +35,7 @@ export async function openNode(startup: Startup) {
   const { database, longReads } = stores;
   teardown.add("database", close);
   const schema = await openSchema(startup, database);
-  const clocks = openClocks(() => readDatabaseClock(database), now, log);
+  const clocks = openClocks({ databaseNow: () => readDatabaseClock(database), now, monotonicMs, log });
   await makeAuditPartitions(database, await clocks.compare());
 
   // This creates the installation's row, which joining the nodes reads.

@@ -1,0 +1,35 @@
+import { type EntryId, timeOfEntry } from "../contract/entry.ts";
+import type { Plans } from "../contract/plans.ts";
+import type { Database } from "../database/database.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** The time of the newest entry that was deleted for its age, in milliseconds since 1970; `null`: none was. */
+export async function readNewestDeletedMs(database: Database): Promise<number | null> {
+  // A scan: there is one row for each account.
+  const [row] = await database<{ id: EntryId }[]>`
+    select removed_up_to as id from audit_chains where removed_up_to is not null order by removed_up_to desc limit 1`;
+  return row === undefined ? null : timeOfEntry(row.id).getTime();
+}
+
+export interface EarliestEntryParts {
+  readonly plans: Plans;
+  /** The database's time, which decides what is deleted, in milliseconds since 1970; `null`: it is unknown. */
+  readonly databaseMs: () => number | null;
+  /** See {@link readNewestDeletedMs}. */
+  readonly newestDeletedMs: number | null;
+}
+
+/**
+ * Makes a function that returns the earliest time that a new entry may have, in whole milliseconds since 1970. An entry that is older
+ * than the deleted ones of its account counts as one of them when it is inserted, so it would be neither recorded nor charged. A node
+ * whose clock is behind by more than a plan's retention must not date its entries by that clock.
+ */
+export function earliestEntryMs({ plans, databaseMs, newestDeletedMs }: EarliestEntryParts): () => number {
+  const days = Object.values(plans).map(({ auditRetentionDays }) => auditRetentionDays);
+  const shortestMs = Math.min(...days.map((each) => each ?? Number.POSITIVE_INFINITY)) * DAY_MS;
+  // An entry is inserted after the end of its request, which may take long. Until then it must not become old enough to be deleted.
+  const youngerMs = shortestMs - Math.min(DAY_MS, shortestMs / 2);
+  const afterDeletedMs = newestDeletedMs === null ? 0 : newestDeletedMs + 1;
+  return () => Math.max(afterDeletedMs, Math.floor((databaseMs() ?? 0) - youngerMs));
+}
