@@ -90,6 +90,53 @@ describe("a stream of chat completion chunks", () => {
   });
 });
 
+describe("an error in the place of a chat completion", () => {
+  const HI_STREAM = { ...MESSAGE, stream: true };
+  const RESPONSE = { input: "hi", stream: true };
+
+  it.each([
+    // vLLM and SGLang.
+    [{ message: "no", type: "BadRequestError", code: 400 }, 400, "invalid_request"],
+    [{ message: "no", type: "invalid_request_error", param: "top_p", code: null }, 400, "invalid_request"],
+    [{ message: "maximum context length is 8", code: 400 }, 400, "context_length_exceeded"],
+    // OpenRouter and Azure.
+    [{ message: "no", code: 429 }, 429, "server_is_overloaded"],
+    [{ message: "no", code: "429" }, 429, "server_is_overloaded"],
+    [{ message: "no", type: "tokens", code: "rate_limit_exceeded" }, 429, "server_is_overloaded"],
+    [{ message: "no", type: "server_error", code: 200 }, 500, "upstream_error"],
+    ["no", 500, "upstream_error"],
+  ])("is the failure that %j is by its code or type, also in a stream", async (error, status, code) => {
+    const refused = { status, failure: { code } };
+    other.streams(`data: ${JSON.stringify({ error, choices: [] })}\n\n`);
+    await expect(chunks(chat(openai, "m", HI_STREAM))).rejects.toMatchObject(refused);
+    await expect(streamText(messages(openai, "m", HI_STREAM))).rejects.toMatchObject(refused);
+    await expect(streamText(respond(openai, "m", RESPONSE))).rejects.toMatchObject(refused);
+    other.answers(200, { error });
+    await expect(chat(openai, "m", MESSAGE)).rejects.toMatchObject(refused);
+    await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(refused);
+  });
+
+  it.each([false, null, "", 0])("is none if it is %j", async (error) => {
+    const choices = [{ index: 0, delta: { content: "Hello" }, finish_reason: "stop" }];
+    other.streams(`data: ${JSON.stringify({ error, choices })}\n\ndata: [DONE]\n\n`);
+    expect(await chunks(chat(openai, "m", HI_STREAM))).toMatchObject([{ choices }]);
+    expect(await streamText(messages(openai, "m", HI_STREAM))).toContain('"text":"Hello"');
+  });
+
+  it("has the usage that was told with it", async () => {
+    const usage = { prompt_tokens: 1_000, completion_tokens: 500 };
+    const first = { choices: [{ index: 0, delta: { content: "Hello" }, finish_reason: null }] };
+    const list = [first, { error: { message: "no" }, usage }];
+    other.streams(...list.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`));
+    for (const ask of [chat, messages]) {
+      const answer = await ask(openai, "m", HI_STREAM);
+      await expect(streamText(Promise.resolve(answer))).rejects.toMatchObject(MALFORMED);
+      const soFar = answer.kind === "stream" ? answer.usageSoFar?.() : null;
+      expect(soFar).toMatchObject({ promptTokens: 1_000, completionTokens: 500 });
+    }
+  });
+});
+
 describe("a chat completion that is cut off at the beginning of a call", () => {
   const chunk = (delta: object, finish: string | null = null) =>
     `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;

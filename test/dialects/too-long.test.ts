@@ -53,3 +53,44 @@ describe("a prompt that is too long for its model", () => {
     expect(refused).toMatchObject({ failure: { code: expect.not.stringContaining("context") } });
   });
 });
+
+describe("an upstream's refusal", () => {
+  const upstream = upstreamOf("openai", { baseUrl });
+  const LONG = "Prompt contains 40000 tokens, too large for model with 32768 maximum context length";
+  const wrong = [{ type: "missing", loc: ["body", "messages", 0, "role"], msg: "Field required" }];
+
+  it.each([
+    ["a text (LM Studio, TGI)", { error: LONG }],
+    [
+      "its members at the top (Mistral, Cohere, older vLLM)",
+      { object: "error", message: LONG, code: "3051" },
+    ],
+    ["a detail (FastAPI)", { detail: LONG }],
+  ])("is understood where the error is %s", async (_, body) => {
+    vendor.answers(400, body);
+    const failure = { code: "context_length_exceeded", message: LONG };
+    await expect(chat(upstream, "m", { messages: MESSAGES })).rejects.toMatchObject({ failure });
+  });
+
+  it.each([
+    ["a list of details (FastAPI)", { detail: wrong }],
+    ["a message with such a list (Mistral)", { object: "error", message: { detail: wrong } }],
+  ])("names the field where the error is %s", async (_, body) => {
+    vendor.answers(422, body);
+    const failure = { code: "invalid_request", message: "Field required", param: "messages.0.role" };
+    await expect(chat(upstream, "m", { messages: MESSAGES })).rejects.toMatchObject({ failure });
+  });
+
+  it.each([
+    { detail: [] },
+    { detail: [null] },
+    { detail: [{ loc: [{}], msg: 1 }] },
+    { message: {} },
+    [],
+    "no",
+  ])("has the service's own words where the body tells nothing: %j", async (body) => {
+    vendor.answers(400, body as object);
+    const failure = { code: "invalid_request", param: null, message: expect.stringContaining("rejected") };
+    await expect(chat(upstream, "m", { messages: MESSAGES })).rejects.toMatchObject({ failure });
+  });
+});

@@ -227,6 +227,34 @@ describe("an upstream with the Responses API that fails", () => {
     }
   });
 
+  it.each([
+    ["/v1/responses", native({ stream: true })],
+    [
+      "/v1/chat/completions",
+      { model: "acme/native", messages: [{ role: "user", content: "hi" }], stream: true },
+    ],
+    [
+      "/v1/messages",
+      { model: "acme/native", messages: [{ role: "user", content: "hi" }], stream: true, max_tokens: 9 },
+    ],
+  ])("is paid for what it has reported, by a client of %s", async (path, body) => {
+    const response = { ...failed("server_error"), usage: { input_tokens: 5_000, output_tokens: 700 } };
+    running.answers.native = streamsEvents([
+      ...beginningOf(upstreamResponse()),
+      { type: "response.failed", response },
+    ]);
+    const headers = { authorization: `Bearer ${running.key}`, "content-type": "application/json" };
+    const { baseUrl } = running.service;
+    await (await fetch(baseUrl + path, { method: "POST", headers, body: JSON.stringify(body) })).text();
+    const audit = await fetch(`${baseUrl}/v1/audit?limit=1`, { headers });
+    expect((await audit.json()).data[0]).toMatchObject({
+      end_reason: "upstream_error",
+      usage_source: "estimated",
+      prompt_tokens: 5_000,
+      completion_tokens: 700,
+    });
+  });
+
   it("has an error envelope where the whole response has failed", async () => {
     running.answers.native = answersWhole(failed("server_error"));
     const answer = await running.post(native({}));

@@ -73,7 +73,17 @@ export function refusedStatus(status: number, body: string): number {
   return /credit balance is too low/i.test(body) ? 402 : status;
 }
 
-function readError(body: string): { message: string | null; code: string | null; param: string | null } {
+interface ReadError {
+  readonly message: string | null;
+  readonly code: string | null;
+  readonly param: string | null;
+}
+
+/**
+ * Reads an error in one of the forms of the servers that are otherwise compatible: OpenAI's object, one in an array (Google), its members at
+ * the top (Mistral, Cohere, older vLLM), a text (LM Studio, TGI), or details of what is wrong (FastAPI, also within Mistral's message).
+ */
+function readError(body: string): ReadError {
   let parsed: unknown;
   try {
     parsed = JSON.parse(body);
@@ -81,12 +91,30 @@ function readError(body: string): { message: string | null; code: string | null;
     // The body is not JSON, for example a proxy's page, which is not passed on.
     parsed = null;
   }
-  // Google's compatible endpoint wraps its error in an array.
-  const outer = Array.isArray(parsed) ? parsed[0] : parsed;
-  const error = isJsonObject(outer) && isJsonObject(outer.error) ? outer.error : {};
-  const text = (value: unknown) =>
-    typeof value === "string" && value !== "" ? value.slice(0, MESSAGE_LENGTH) : null;
-  return { message: text(error.message), code: text(error.code), param: text(error.param) };
+  const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
+  const outer = isJsonObject(first) ? first : {};
+  const error = outer.error ?? outer;
+  const { message, code, param } = isJsonObject(error) ? error : { message: error };
+  const told = textOf(message);
+  const detail = told === null ? detailOf(isJsonObject(message) ? message.detail : outer.detail) : null;
+  return {
+    message: told ?? detail?.message ?? null,
+    code: textOf(code),
+    param: textOf(param) ?? detail?.param ?? null,
+  };
+}
+
+/** The first of the details that FastAPI tells. Their `loc` begins with the part of the request. */
+function detailOf(detail: Json | undefined): Pick<ReadError, "message" | "param"> {
+  if (!Array.isArray(detail)) return { message: textOf(detail), param: null };
+  const [first] = detail;
+  const { msg, loc } = isJsonObject(first) ? first : {};
+  const path = Array.isArray(loc) ? loc.filter((step) => typeof step !== "object") : [];
+  return { message: textOf(msg), param: textOf(path.slice(1).join(".")) };
+}
+
+function textOf(value: Json | undefined): string | null {
+  return typeof value === "string" && value !== "" ? value.slice(0, MESSAGE_LENGTH) : null;
 }
 
 /** The header is in seconds or a date (RFC 9110, section 10.2.3). */

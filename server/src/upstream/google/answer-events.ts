@@ -55,9 +55,9 @@ export class ContentReader extends AnswerReader {
     const response = parseJsonObject(data);
     if (response === null) throw malformedResponse();
     const { error, usageMetadata, promptFeedback, candidates } = response;
-    if (isJsonObject(error)) throw refusedIn(error);
     // Each tells the tokens of all pieces so far.
     if (isJsonObject(usageMetadata)) this.#metadata = usageMetadata;
+    if (isJsonObject(error)) throw refusedIn(error);
     this.#isBlocked ||= isJsonObject(promptFeedback) && isBlocking(promptFeedback.blockReason);
     const candidate = candidateIn(candidates);
     if (candidate === null || this.#isBlocked) return;

@@ -1,6 +1,7 @@
 import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
 import { readResponsesUsage } from "../openai/usage.ts";
 import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
@@ -19,6 +20,11 @@ export class ResponseReader extends AnswerReader {
   /** Whether an item was read to its end. */
   #hasEnded = false;
   #hasRefused = false;
+  #usage: Usage | null = null;
+
+  override get usageSoFar(): Usage | null {
+    return this.#usage;
+  }
 
   readWhole(text: string): void {
     const response = parseJsonObject(text);
@@ -32,6 +38,8 @@ export class ResponseReader extends AnswerReader {
     if (data === "[DONE]") return;
     const event = parseJsonObject(data);
     if (event === null) throw malformedResponse();
+    // A response that has failed tells what it has used, too.
+    if (isJsonObject(event.response)) this.#usage = readResponsesUsage(event.response.usage) ?? this.#usage;
     if (event.type === "response.completed" || event.type === "response.incomplete") {
       if (!isJsonObject(event.response)) throw malformedResponse();
       this.#finish(event.response);

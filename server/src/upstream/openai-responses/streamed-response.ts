@@ -34,6 +34,7 @@ export function streamedResponse(call: ForwardCall, body: AsyncIterable<Uint8Arr
     last: (usage, changes) => forwarder.last(usage, changes),
     signs: forwarder,
     usage: () => forwarder.usage,
+    usageSoFar: () => forwarder.usageSoFar,
     produced: () => forwarder.produced,
     ignored: () => [],
     stored: (usage) => forwarder.stored(usage),
@@ -54,6 +55,7 @@ class ResponseForwarder implements EventForwarder, StreamSigns {
   readonly sendsFirstAhead = false;
   readonly produced = new TextTally();
   usage: Usage | null = null;
+  usageSoFar: Usage | null = null;
   readonly #editor: ResponseEditor;
   /** The number of the next event. */
   #sequence = 0;
@@ -115,6 +117,9 @@ class ResponseForwarder implements EventForwarder, StreamSigns {
     const event = parseJsonObject(data);
     if (event === null) throw malformedResponse();
     const type = typeof event.type === "string" ? event.type : "";
+    // A response that has failed tells what it has used, too.
+    if (isJsonObject(event.response))
+      this.usageSoFar = readResponsesUsage(event.response.usage) ?? this.usageSoFar;
     if (FAILED.has(type) || isJsonObject(event.error)) throw refusedResponse(event);
     if (!TYPE.test(type)) throw malformedResponse();
     // Clients take nothing before the response has begun, and have heartbeats of the service.

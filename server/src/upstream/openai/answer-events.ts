@@ -3,8 +3,9 @@ import type { Signature } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
-import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
+import { jsonText, malformedResponse } from "../refusal.ts";
 import { EXTRA_CONTENT } from "./conversation-body.ts";
+import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
@@ -32,7 +33,9 @@ export class CompletionReader extends AnswerReader {
   readWhole(text: string): void {
     const completion = parseJsonObject(text);
     const [choice] = Array.isArray(completion?.choices) ? completion.choices : [];
-    if (completion === null || !isJsonObject(choice)) throw malformedResponse();
+    if (completion === null) throw malformedResponse();
+    if (!isJsonObject(choice))
+      throw hasError(completion) ? refusedCompletion(completion, text) : malformedResponse();
     this.#usage = readUsage(completion.usage);
     this.#readChoice({ ...choice, delta: choice.message });
   }
@@ -44,8 +47,8 @@ export class CompletionReader extends AnswerReader {
     }
     const chunk = parseJsonObject(data);
     if (chunk === null) throw malformedResponse();
-    if (chunk.error !== undefined && chunk.error !== null) throw refusalOf(500, data);
     this.#usage = readUsage(chunk.usage) ?? this.#usage;
+    if (hasError(chunk)) throw refusedCompletion(chunk, data);
     const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
     if (isJsonObject(choice)) this.#readChoice(choice);
   }

@@ -16,6 +16,7 @@ import { malformedResponse } from "../refusal.ts";
 import type { Transport } from "../transport.ts";
 import { CompletionReader } from "./answer-events.ts";
 import { chatBodyOf } from "./conversation-body.ts";
+import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
 
@@ -61,12 +62,15 @@ export async function embed(transport: Transport, call: EmbedCall): Promise<Whol
 /** `results`: the member that an answer must have. */
 function wholeAnswer(call: UpstreamCall, text: string, results: "choices" | "data"): WholeAnswer {
   const body = JsonBody.parse(text);
-  if (body === null || !Array.isArray(body.value[results])) throw malformedResponse();
+  if (body === null) throw malformedResponse();
+  const { value } = body;
+  if (!Array.isArray(value[results]))
+    throw hasError(value) ? refusedCompletion(value, text) : malformedResponse();
   return {
     kind: "whole",
     body: body.textWith({ model: call.publicModel }),
-    usage: readUsage(body.value.usage),
-    produced: () => producedBy(body.value.choices),
+    usage: readUsage(value.usage),
+    produced: () => producedBy(value.choices),
     ignored: [],
   };
 }

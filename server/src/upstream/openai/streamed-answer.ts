@@ -1,12 +1,13 @@
 import { CHAT_SIGNS, LAST_CHUNK } from "../../conversation/signs.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import { addProduced, type Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
 import { type EventForwarder, forwardedEvents, oneLine } from "../forward-events.ts";
 import { incompleteAnswer } from "../read-answer.ts";
-import { malformedResponse, refusalOf } from "../refusal.ts";
+import { malformedResponse } from "../refusal.ts";
 import { ChunkEditor, type EditedChunk } from "./chunk-editor.ts";
+import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { readUsage } from "./usage.ts";
 import { type TextChunk, UsualChunk } from "./usual-chunk.ts";
 
@@ -69,8 +70,8 @@ class ChunkForwarder implements EventForwarder {
     const chunk = this.#editor.edit(data);
     if (chunk === null) throw malformedResponse();
     const { value } = chunk;
-    if (isPresent(value.error)) throw refusalOf(500, data);
     this.usageSoFar = readUsage(value.usage) ?? this.usageSoFar;
+    if (hasError(value)) throw refusedCompletion(value, data);
     addProduced(value.choices, this.produced);
     this.#isFinished ||= hasFinish(value);
     const isHidden = !this.#includesUsage && "usage" in value;
@@ -86,8 +87,8 @@ class ChunkForwarder implements EventForwarder {
   #readText(data: string): TextChunk | null {
     const chunk = this.#editor.edit(data);
     if (chunk === null) return null;
-    const { error, usage, choices } = chunk.value;
-    if (isPresent(error) || readUsage(usage) !== null || hasFinish(chunk.value)) return null;
+    const { usage, choices } = chunk.value;
+    if (hasError(chunk.value) || readUsage(usage) !== null || hasFinish(chunk.value)) return null;
     const produced = new TextTally();
     addProduced(choices, produced);
     return { produced: produced.beginning(), event: eventOf(chunk) };
@@ -101,10 +102,6 @@ class ChunkForwarder implements EventForwarder {
 
 function eventOf({ text }: EditedChunk): string {
   return `data: ${oneLine(text)}\n\n`;
-}
-
-function isPresent(value: Json | undefined): boolean {
-  return value !== undefined && value !== null;
 }
 
 function hasFinish(chunk: JsonObject): boolean {
