@@ -115,6 +115,25 @@ describe("the OpenAPI document", () => {
     for (const [, name = ""] of references) expect(document.components.schemas).toHaveProperty(name);
   });
 
+  it.each([
+    ["/v1/models", "sk-wrong", 401],
+    ["/v1/models/{id}", "sk-wrong", 401],
+    ["/v1/models/{id}", null, 404],
+  ])("describes the errors of %s in the form of each client (%s)", async (path, key, status) => {
+    const { responses } = document.paths[path].get;
+    const validate = validatorOf(responses[status].content["application/json"].schema);
+    for (const version of [{}, { "anthropic-version": "2023-06-01" }]) {
+      const response = await fetch(service.baseUrl + path.replace("{id}", "no/such"), {
+        headers: { authorization: `Bearer ${key ?? owner.key}`, ...version },
+      });
+      expect(response.status).toBe(status);
+      expect(validate(await response.json()), JSON.stringify(validate.errors)).toBe(true);
+    }
+    // Only Anthropic's API has a status of its own for an overloaded server.
+    expect(responses[503].content["application/json"].schema.$ref).toMatch(/\/Error$/);
+    expect(responses[529].content["application/json"].schema.$ref).toMatch(/\/MessagesError$/);
+  });
+
   it("describes requests by the schemas that validate them", async () => {
     const { schema } = document.paths["/v1/chat/completions"].post.requestBody.content["application/json"];
     expect(schema.required).toEqual(["model", "messages"]);

@@ -2,7 +2,7 @@ import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
 import { type ModelPrices, usdOf } from "../catalog/prices.ts";
 import { Failure } from "../errors/failure.ts";
 import {
-  errors,
+  errorsOfBoth,
   json,
   KEY_ERRORS,
   list,
@@ -81,7 +81,7 @@ export function listModels(catalog: Catalog): QueryOperation<ListForm> {
           description: "The models; with `anthropic-version` in the form of Anthropic's API, by pages",
           content: json({ oneOf: [list(ref("Model")), ref("MessagesModels")] }),
         },
-        ...errors(KEY_ERRORS),
+        ...errorsOfBoth(KEY_ERRORS),
         ...messagesErrors(["invalid_request"]),
       },
       schemas: SCHEMAS,
@@ -126,7 +126,7 @@ export function getModel(catalog: Catalog): QueryOperation<ModelQuery> {
           description: "The model; with `anthropic-version` in the form of Anthropic's API",
           content: json({ oneOf: [ref("Model"), ref("MessagesModel")] }),
         },
-        ...errors([...KEY_ERRORS, "model_not_found"]),
+        ...errorsOfBoth([...KEY_ERRORS, "model_not_found"]),
       },
       schemas: SCHEMAS,
     },

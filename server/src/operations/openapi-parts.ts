@@ -170,6 +170,17 @@ export function messagesErrors(codes: readonly ErrorCode[]): Schema {
   return errorsBy(codes, statusOf, "MessagesError");
 }
 
+/** The errors of operations that answer in the format of OpenAI's or of Anthropic's clients, whichever asks. */
+export function errorsOfBoth(codes: readonly ErrorCode[]): Schema {
+  const ours = errors(codes);
+  const theirs = messagesErrors(codes);
+  const content = json({ anyOf: [ref("Error"), ref("MessagesError")] });
+  const both = Object.entries(ours).flatMap(([status, answer]) =>
+    status in theirs ? [[status, { ...(answer as Schema), content }]] : [],
+  );
+  return { ...theirs, ...ours, ...Object.fromEntries(both) };
+}
+
 function errorsBy(
   codes: readonly ErrorCode[],
   statusOf: (code: ErrorCode) => number,

@@ -7,10 +7,13 @@ import type { Exchange } from "./exchange.ts";
 type Asked = Pick<Exchange, "path" | "header">;
 
 const NONE: readonly string[] = [];
-/** Operations that only Anthropic's API has. A base URL that ends in `/v1` makes its clients send it twice. */
-const MESSAGES_PATH = /^(?:\/v1){0,2}\/(?:messages|complete)(?:\/|$)/;
+/**
+ * Operations that only Anthropic's API has. A base URL that ends in `/v1` makes its clients send it twice, and one that ends in a slash two
+ * slashes. Such requests are not served, but their clients have to read why.
+ */
+const MESSAGES_PATH = /^(?:\/+v1){0,2}\/+(?:messages|complete)(?:\/|$)/i;
 /** Operations that other APIs have, too. Clients of Anthropic's send its version. */
-const SHARED_PATH = /^(?:\/v1){0,2}\/(?:models|files|skills|organizations)(?:\/|$)/;
+const SHARED_PATH = /^(?:\/+v1){0,2}\/+(?:models|files|skills|organizations)(?:\/|$)/i;
 
 /** Whether a request is one of Anthropic's API: its key may be in `x-api-key`, and its errors have Anthropic's format. */
 export function isMessagesClient(exchange: Asked): boolean {
