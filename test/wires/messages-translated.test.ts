@@ -108,6 +108,28 @@ describe("a request of the Messages API for an upstream of chat completions", ()
     });
   });
 
+  it("keeps the titles and contexts of documents, which the model reads", async () => {
+    service.answers.chat = chatWhole({ content: "Fine." });
+    const about = { type: "document", title: "Report", context: "From 2026." };
+    const pdf = { type: "base64", media_type: "application/pdf", data: "AAAA" };
+    const content = [
+      { ...about, source: { type: "text", media_type: "text/plain", data: "plain" } },
+      { ...about, source: { type: "content", content: [{ type: "text", text: "in blocks" }] } },
+      { ...about, source: pdf },
+      { type: "document", title: "", context: null, source: { type: "content", content: "bare" } },
+    ];
+    expect((await service.post({ ...HI, messages: [{ role: "user", content }] })).status).toBe(200);
+    const text = (value: string) => ({ type: "text", text: value });
+    expect(sent().messages[0].content).toEqual([
+      text("Report\nFrom 2026.\nplain"),
+      text("Report\nFrom 2026."),
+      text("in blocks"),
+      text("From 2026."),
+      { type: "file", file: { filename: "Report", file_data: "data:application/pdf;base64,AAAA" } },
+      text("bare"),
+    ]);
+  });
+
   it("leaves out tools that only Anthropic runs, and names them", async () => {
     service.answers.chat = chatWhole({ content: "Fine." });
     const response = await service.post({

@@ -272,6 +272,7 @@ describe("a response of an upstream with chat completions", () => {
       truncation: "auto",
       top_logprobs: 2,
       moderation: {},
+      service_tier: "flex",
       client_metadata: { a: "b" },
       stream_options: { include_obfuscation: false },
     });
@@ -282,6 +283,7 @@ describe("a response of an upstream with chat completions", () => {
         "input.1",
         "input.2",
         "moderation",
+        "service_tier",
         "tools.1",
         "tools.2",
         "top_logprobs",

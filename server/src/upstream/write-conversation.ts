@@ -83,9 +83,14 @@ function withoutEquivalent(
 ): readonly (keyof Conversation)[] {
   const fields: (keyof Conversation)[] = [];
   if (verbosity !== null && verbosity !== "medium") fields.push("verbosity");
-  if (serviceTier !== null && serviceTier !== "auto" && serviceTier !== "default") fields.push("serviceTier");
+  if (!isUsualTier(serviceTier)) fields.push("serviceTier");
   if (parallelToolCalls === false && tools.length > 0 && !hasOneCallAtATime) fields.push("parallelToolCalls");
   return fields;
+}
+
+/** Whether a service tier asks for nothing special. */
+export function isUsualTier(tier: string | null): boolean {
+  return tier === null || tier === "auto" || tier === "default";
 }
 
 /**

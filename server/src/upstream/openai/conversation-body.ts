@@ -15,7 +15,13 @@ import {
 import { urlOf } from "../../conversation/media.ts";
 import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
-import { given, givenList, requireSupported, type WrittenConversation } from "../write-conversation.ts";
+import {
+  given,
+  givenList,
+  isUsualTier,
+  requireSupported,
+  type WrittenConversation,
+} from "../write-conversation.ts";
 
 /** The provider of signatures that came as a call's `extra_content`, as Google's compatible endpoint has them. */
 export const EXTRA_CONTENT = "openai";
@@ -61,7 +67,7 @@ export function chatBodyOf({
     service_tier: isOpenAi ? given(conversation.serviceTier) : undefined,
     prompt_cache_key: isOpenAi ? given(conversation.promptCacheKey) : undefined,
   };
-  return { body, ignored: ignoredIn(conversation) };
+  return { body, ignored: ignoredIn(conversation, isOpenAi) };
 }
 
 /** Parsing a URL takes longer than reading a short request. */
@@ -85,9 +91,10 @@ export function answerTokens(upstream: Upstream, asked: number | null): number |
   return asked !== null && isOpenAiHost(upstream) ? Math.max(asked, MIN_TOKENS) : asked;
 }
 
-function ignoredIn(conversation: Conversation): readonly string[] {
-  const { topK, reasoning } = conversation;
+function ignoredIn(conversation: Conversation, isOpenAi: boolean): readonly string[] {
+  const { topK, reasoning, serviceTier } = conversation;
   return [
+    ...(isOpenAi || isUsualTier(serviceTier) ? [] : [nameOf(conversation, "serviceTier")]),
     ...(topK === null ? [] : [nameOf(conversation, "topK")]),
     ...(reasoning !== null && reasoning.effort === null ? [nameOf(conversation, "reasoning")] : []),
   ];

@@ -82,19 +82,28 @@ export function mediaParts(block: JsonObject, at: string): MediaPart[] {
   }
 }
 
+/** A model of Anthropic's reads a document's title and context as well. The title of a file is its name. */
 function documentParts(block: JsonObject, at: string): MediaPart[] {
-  const { source, title } = block;
+  const { source, title, context } = block;
   const cache = cacheOf(block);
   const { type, data, content } = objectOf(source);
   if (type === "text" && typeof data === "string") {
-    return [{ kind: "text", text: titled(title, data), cache, at }];
+    return [{ kind: "text", text: linesOf(title, context, data), cache, at }];
   }
   if (type === "content") {
     const parts = mediaPartsOf(content, `${at}.source.content`);
-    return parts.map((part, index) => (index === parts.length - 1 ? { ...part, cache } : part));
+    const own = parts.map((part, index) => (index === parts.length - 1 ? { ...part, cache } : part));
+    return [...aboutParts(linesOf(title, context), at), ...own];
   }
   const file = sourceOf(source, `${at}.source`);
-  return [{ kind: "file", source: file, filename: textOf(title), cache, at }];
+  return [
+    ...aboutParts(linesOf(context), at),
+    { kind: "file", source: file, filename: textOf(title), cache, at },
+  ];
+}
+
+function aboutParts(text: string, at: string): TextPart[] {
+  return text === "" ? [] : [{ kind: "text", text, cache: null, at }];
 }
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+$/;
@@ -116,11 +125,12 @@ function searchResultText({ title, source, content }: JsonObject, at: string): s
   const blocks = blocksOf(content, `${at}.content`);
   const text = blocks.map(({ block, at: blockAt }) => textPart(block, blockAt).text);
   const from = typeof source === "string" ? `Source: ${source}\n` : "";
-  return titled(title, from + text.join("\n"));
+  return linesOf(title, from + text.join("\n"));
 }
 
-function titled(title: Json | undefined, text: string): string {
-  return typeof title === "string" && title !== "" ? `${title}\n${text}` : text;
+/** The texts that are not empty, each on lines of its own. */
+function linesOf(...texts: readonly (Json | undefined)[]): string {
+  return texts.filter((text) => typeof text === "string" && text !== "").join("\n");
 }
 
 /** The result of a tool call. */
