@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT, type Service } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
 import { type ManagedService, startManagedService } from "./managed-service.ts";
 
 let managed: ManagedService;
@@ -167,6 +168,15 @@ describe("the SDK's command line", () => {
         stdout: `The file has no ${what}: it proves nothing.\n${what}  0\nhead     none\n`,
       });
     }
+  });
+
+  it("says that a log without entries has nothing to verify", async () => {
+    const newcomer = await signUpWithKey(service.baseUrl);
+    const env = { OSTIARY_API_KEY: newcomer.key, OSTIARY_MANAGEMENT_TOKEN: "" };
+    expect(await run(["audit", "verify"], env)).toMatchObject({
+      code: 0,
+      stdout: "The service has no entries: there is nothing to verify.\nentries  0\nhead     none\n",
+    });
   });
 
   it("reports what it does not understand, and what is missing", async () => {

@@ -18,10 +18,14 @@ export interface Outcome {
 
 /** The lines of an outcome. The last one is the head. Sets the exit code. */
 export function reportOf({ isFile, what, count, problems, scope = [], head }: Outcome): readonly string[] {
-  const isEmpty = isFile && count === 0;
   if (problems.length > 0) process.exitCode = TAMPERED;
-  else if (isEmpty) process.exitCode = UNVERIFIABLE;
-  const verdict = isEmpty ? `The file has no ${what}: it proves nothing.` : "Verified: no changes.";
+  else if (isFile && count === 0) process.exitCode = UNVERIFIABLE;
+  const verdict =
+    count > 0
+      ? "Verified: no changes."
+      : isFile
+        ? `The file has no ${what}: it proves nothing.`
+        : `The service has no ${what}: there is nothing to verify.`;
   const end = head === null ? "none" : `${head.number}:${head.digest}`;
   return [
     ...(problems.length > 0 ? ["Verification failed:", ...problems.map(describe)] : [verdict]),
