@@ -33,6 +33,16 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
     },
   );
 
+  it("has all of its parts in their places from the first", async () => {
+    const owner = await signUpWithKey(overview.site.service.baseUrl);
+    const { page } = await overview.pageOf(owner, "/", {}, async (page) => {
+      await page.addInitScript(recordShifts);
+    });
+    await page.getByText("Waiting for the first request…").waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(await page.evaluate(() => Reflect.get(window, "shifts"))).toEqual([]);
+  });
+
   it("needs four clicks from signing up to the first request, with a key of its own", async () => {
     const { page, complaints } = await overview.site.page();
     await page.goto("/sign-up");
@@ -164,4 +174,18 @@ async function outputOf(client: string, code: string, variables: Record<string, 
   const ran = client === "curl" ? await runInShell(code, variables) : await runModule(code, variables);
   expect(ran, ran.stderr).toMatchObject({ code: 0 });
   return ran.stdout;
+}
+
+/** Collects the elements that move while the page loads. Runs in the page. */
+function recordShifts(): void {
+  const shifts: string[] = [];
+  Reflect.set(window, "shifts", shifts);
+  new PerformanceObserver((list) => {
+    for (const { sources } of list.getEntries() as unknown as readonly LayoutShift[])
+      for (const { node } of sources) shifts.push(String(node?.textContent));
+  }).observe({ type: "layout-shift", buffered: true });
+}
+
+interface LayoutShift {
+  readonly sources: readonly { readonly node: Node | null }[];
 }

@@ -1,4 +1,4 @@
-import { skipToken, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
@@ -8,6 +8,7 @@ import { LazyPart } from "../../components/lazy.tsx";
 import { usePreload } from "../../components/lazy-code.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import textStyles from "../../components/text.module.css";
+import { connectKeysQuery } from "../connect/keys-query.ts";
 import { useNewKey } from "../connect/use-new-key.ts";
 import { Checklist } from "./Checklist.tsx";
 import { Credit } from "./Credit.tsx";
@@ -19,8 +20,6 @@ const PRELOADS = [accountUsage.preload];
 
 /** The interval between checks for the first request. */
 const WAITING_MS = 2_000;
-/** More keys than anybody creates before the first request. */
-const MAX_KEYS = 100;
 
 /** The account's overview, or the first steps until it has made a request. */
 export function Overview() {
@@ -35,11 +34,11 @@ export function Overview() {
   const newKey = useNewKey();
   const hasFirstSteps = isUnused || newKey.mustStore;
   // The first steps show the account's keys. Later, they are not needed here.
-  const list = useQuery(
-    api.keys.list.queryOptions(hasFirstSteps ? { limit: MAX_KEYS } : skipToken, {
-      refetchInterval: WAITING_MS,
-    }),
-  );
+  const list = useQuery({
+    ...connectKeysQuery(),
+    enabled: hasFirstSteps,
+    refetchInterval: WAITING_MS,
+  });
   const hasBegun = useBeginning(isUnused);
   const now = (
     <div className={styles.overviewNow}>
