@@ -35,7 +35,7 @@ describe.skipIf(!hasBrowser)("an account's usage", () => {
     await expect
       .poll(() => countsOf(page))
       .toEqual([
-        [expect.stringMatching(/^test …\w{4}$/), "4", "1 25%"],
+        [expect.stringMatching(/^test …\w{4}$/), "4", "1 25.0%"],
         [expect.stringMatching(/^second …\w{4}$/), "2", "0"],
       ]);
     await page.getByRole("button", { name: "24 hours" }).click();

@@ -18,8 +18,14 @@ const utcDateTime = new Intl.DateTimeFormat(LOCALE, { ...day, ...time, timeZone:
 const count = new Intl.NumberFormat(LOCALE);
 // British English abbreviates a million as "m", which is the symbol of a thousandth.
 const briefCount = new Intl.NumberFormat("en-US", { notation: "compact" });
-const share = new Intl.NumberFormat(LOCALE, { style: "percent", maximumFractionDigits: 1 });
+const wholeShare = new Intl.NumberFormat(LOCALE, { style: "percent", maximumFractionDigits: 1 });
+const share = new Intl.NumberFormat(LOCALE, {
+  style: "percent",
+  minimumFractionDigits: 1,
+  maximumFractionDigits: 1,
+});
 const MIN_SHARE = 0.001;
+const MAX_SHARE = 0.999;
 /** The start of the last minute of an hour, from the hour's start. */
 const LAST_MINUTE_MS = 59 * 60_000;
 
@@ -28,6 +34,14 @@ const SPANS = [
   { unit: "hour", seconds: 60 * 60 },
   { unit: "minute", seconds: 60 },
   { unit: "second", seconds: 1 },
+] as const;
+
+/** Durations from here on are in minutes or a longer unit. */
+const MIN_LONG_S = 600;
+const LONG_UNITS = [
+  { name: "min", seconds: 60 },
+  { name: "h", seconds: 60 * 60 },
+  { name: "d", seconds: 24 * 60 * 60 },
 ] as const;
 
 const BYTE_UNITS = ["bytes", "kB", "MB", "GB"] as const;
@@ -54,10 +68,18 @@ export const formatCount = (value: number): string => count.format(value);
 /** A count in few characters: "1.2K", "3.4M". */
 export const formatCountBriefly = (value: number): string => briefCount.format(value);
 
-/** A fraction of 1 as a percentage. A tiny share is shown as "<0.1%", not as 0. */
+/** A count with its noun: "1 request", "1,234 requests". */
+export const formatCounted = (value: number, noun: string, plural = `${noun}s`): string =>
+  `${formatCount(value)} ${value === 1 ? noun : plural}`;
+
+/** A fraction of 1 as a percentage: "12.0%". Only none and all are "0%" and "100%"; what is near them is "<0.1%" and ">99.9%". */
 export function formatShare(value: number): string {
-  return value > 0 && value < MIN_SHARE ? `<${share.format(MIN_SHARE)}` : share.format(value);
+  if (value === 0 || value === 1) return wholeShare.format(value);
+  if (value < MIN_SHARE) return `<${share.format(MIN_SHARE)}`;
+  return value > MAX_SHARE && value < 1 ? `>${share.format(MAX_SHARE)}` : share.format(value);
 }
+/** A percentage on the axis of a chart, without the digits that it does not need: "5%". */
+export const formatShareBriefly = (value: number): string => wholeShare.format(value);
 
 /** Nano-USD as dollars, with as many digits as a small sum needs. */
 export function formatUsd(nanoUsd: bigint): string {
@@ -83,9 +105,13 @@ export function formatBytes(bytes: number): string {
   return `${step === 0 ? value : value.toFixed(value < 100 ? 1 : 0)} ${BYTE_UNITS[step]}`;
 }
 
-/** Milliseconds, or seconds from one second up. */
+/** A duration in a unit that needs few digits: "12 ms", "3.1 s", "150 s", "25 min", "3 d". */
 export function formatDuration(milliseconds: number): string {
-  return milliseconds < 1_000 ? `${milliseconds} ms` : `${(milliseconds / 1_000).toFixed(1)} s`;
+  if (milliseconds < 1_000) return `${milliseconds} ms`;
+  const seconds = milliseconds / 1_000;
+  if (seconds < MIN_LONG_S) return `${seconds.toFixed(seconds < 99.95 ? 1 : 0)} s`;
+  const unit = LONG_UNITS.find(({ seconds: size }) => seconds < size * 100) ?? LONG_UNITS[2];
+  return `${formatCount(Math.round(seconds / unit.seconds))} ${unit.name}`;
 }
 
 /** Seconds in the largest unit that divides them: "1 day", "90 minutes". */

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { api } from "../../api/client.ts";
 import type { AccountView } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
-import { formatCount, formatDate, formatDateTime, formatUsdRoughly } from "../../components/format.ts";
+import { formatCounted, formatDate, formatDateTime, formatUsdRoughly } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
@@ -33,12 +33,12 @@ export function Plan({ account }: { readonly account: AccountView }) {
         <Fact name="Log retention">
           {account.auditRetentionDays === null
             ? "Unlimited"
-            : `${formatCount(account.auditRetentionDays)} days`}
+            : formatCounted(account.auditRetentionDays, "day")}
         </Fact>
         <Fact name="Stored responses">
           {account.responsesTtlDays === 0
             ? "None"
-            : `${formatCount(account.responsesTtlDays)} days, encrypted`}
+            : `${formatCounted(account.responsesTtlDays, "day")}, encrypted`}
         </Fact>
         <Fact name="Created">{formatDate(account.createdAt)}</Fact>
       </dl>

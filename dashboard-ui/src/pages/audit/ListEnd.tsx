@@ -1,5 +1,5 @@
 import { Button } from "../../components/Button.tsx";
-import { formatCount } from "../../components/format.ts";
+import { formatCount, formatCounted } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import textStyles from "../../components/text.module.css";
 import entryTableStyles from "./EntryTable.module.css";
@@ -43,7 +43,7 @@ export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
       ) : log.hasNextPage ? null : (
         <p className={textStyles.small}>
           {count < MAX_ENTRIES
-            ? `${formatCount(count)} ${count === 1 ? "entry" : "entries"} in total.`
+            ? `${formatCounted(count, "entry", "entries")} in total.`
             : `Showing the newest ${formatCount(count)} entries. To see older ones, choose a narrower time or export.`}
         </p>
       )}

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { errorTextOf } from "../../api/errors.ts";
 import buttonStyles from "../../components/Button.module.css";
 import { classes } from "../../components/classes.ts";
-import { formatCount } from "../../components/format.ts";
+import { formatCounted } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
 import styles from "./LiveToggle.module.css";
 import type { TailState } from "./tail.ts";
@@ -67,7 +67,7 @@ function useCountSaid(arrived: number): string {
     const timer = setInterval(() => {
       const more = latest.current - before;
       before = latest.current;
-      setSaid(more > 0 ? `${formatCount(more)} new ${more === 1 ? "entry" : "entries"}` : "");
+      setSaid(more > 0 ? formatCounted(more, "new entry", "new entries") : "");
     }, SAID_EVERY_MS);
     return () => clearInterval(timer);
   }, []);

@@ -1,4 +1,4 @@
-import { formatCount } from "../../components/format.ts";
+import { formatCount, formatCounted } from "../../components/format.ts";
 import type { EntryPage } from "./entry-list.ts";
 
 /** The number of matching entries, for screen readers. */
@@ -6,5 +6,5 @@ export function countText(first: (EntryPage & { readonly nextCursor: string | nu
   if (first === undefined) return "";
   const count = first.entries.length;
   if (first.nextCursor !== null) return `More than ${formatCount(count)} entries`;
-  return `${formatCount(count)} ${count === 1 ? "entry" : "entries"}`;
+  return formatCounted(count, "entry", "entries");
 }

@@ -1,3 +1,5 @@
+import { formatCounted } from "../../components/format.ts";
+
 /** The number of whole days that the rate is averaged over. */
 export const RATE_DAYS = 7;
 /** Below this number of days, the balance counts as low. */
@@ -46,7 +48,7 @@ function daysInWords(days: number): string {
   if (days < 1) return "less than a day";
   if (days > FAR_DAYS) return "more than a year";
   const whole = Math.floor(days);
-  return `about ${whole} ${whole === 1 ? "day" : "days"}`;
+  return `about ${formatCounted(whole, "day")}`;
 }
 
 interface DayOfUsage {

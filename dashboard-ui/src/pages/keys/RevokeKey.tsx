@@ -5,7 +5,7 @@ import { errorTextOf } from "../../api/errors.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Field } from "../../components/Field.tsx";
 import { FormDialog } from "../../components/FormDialog.tsx";
-import { formatCount, formatDateTime } from "../../components/format.ts";
+import { formatCounted, formatDateTime } from "../../components/format.ts";
 import { Notice } from "../../components/Notice.tsx";
 
 interface RevokeKeyProps {
@@ -48,10 +48,7 @@ export function RevokeKey({ apiKey, onRevoked, onClose }: RevokeKeyProps) {
       </p>
       {requestsLastHour === 0 ? null : (
         <Notice tone="warning">
-          <p>
-            This key is in use: {formatCount(requestsLastHour)}{" "}
-            {requestsLastHour === 1 ? "request" : "requests"} in the last hour.
-          </p>
+          <p>This key is in use: {formatCounted(requestsLastHour, "request")} in the last hour.</p>
         </Notice>
       )}
       <Field

@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
-import { formatCount } from "../../components/format.ts";
+import { formatCount, formatCounted } from "../../components/format.ts";
 import { LearnMore } from "../../components/LearnMore.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
@@ -81,7 +81,7 @@ function Catalog({ models }: { readonly models: readonly ListedModel[] }) {
         />
         <p className={textStyles.quiet} role="status">
           {shown.length === models.length
-            ? `${formatCount(models.length)} ${models.length === 1 ? "model" : "models"}`
+            ? formatCounted(models.length, "model")
             : `${formatCount(shown.length)} of ${formatCount(models.length)} models`}
         </p>
       </div>

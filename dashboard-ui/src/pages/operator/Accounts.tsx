@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { Button } from "../../components/Button.tsx";
 import { ExportButton } from "../../components/ExportButton.tsx";
+import { formatCounted } from "../../components/format.ts";
 import { Empty } from "../../components/Notice.tsx";
 import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
@@ -104,5 +105,5 @@ export function Accounts() {
 }
 
 function countOf(count: number, isMore: boolean): string {
-  return `${count} ${count === 1 ? "account" : "accounts"} shown${isMore ? "; more are available" : ""}.`;
+  return `${formatCounted(count, "account")} shown${isMore ? "; more are available" : ""}.`;
 }

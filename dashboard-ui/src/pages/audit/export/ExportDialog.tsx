@@ -7,7 +7,7 @@ import { Button } from "../../../components/Button.tsx";
 import dialogStyles from "../../../components/Dialog.module.css";
 import { Dialog } from "../../../components/Dialog.tsx";
 import formStyles from "../../../components/form.module.css";
-import { formatCount } from "../../../components/format.ts";
+import { formatCount, formatCounted } from "../../../components/format.ts";
 import listsStyles from "../../../components/lists.module.css";
 import { Notice } from "../../../components/Notice.tsx";
 import { Segmented } from "../../../components/Segmented.tsx";
@@ -244,7 +244,7 @@ function Count({ summary, clearFilters }: CountProps) {
   return (
     <p>
       {countedFrom === null ? "" : "More than "}
-      <strong>{formatCount(total.requests)}</strong> {total.requests === 1 ? "entry" : "entries"}.
+      <strong>{formatCounted(total.requests, "entry", "entries")}</strong>.
     </p>
   );
 }

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { CatalogModel } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { type Column, DataTable, NoRows } from "../../../components/DataTable.tsx";
-import { formatCount, formatUsd } from "../../../components/format.ts";
+import { formatCount, formatShare, formatUsd } from "../../../components/format.ts";
 import pagedStyles from "../../../components/Paged.module.css";
 import panelStyles from "../../../components/Panel.module.css";
 import { specialPrices } from "../../../components/special-prices.tsx";
@@ -116,9 +116,7 @@ function Routes({ model }: { readonly model: CatalogModel }) {
           </span>
           {model.routes.length === 1 ? null : (
             <span className={textStyles.small}>
-              {total === 0
-                ? "weight 0"
-                : `${((100 * route.weight) / total).toFixed(0)}%, weight ${route.weight}`}
+              {total === 0 ? "weight 0" : `${formatShare(route.weight / total)}, weight ${route.weight}`}
             </span>
           )}
         </li>

@@ -1,6 +1,6 @@
 import type { CatalogModel, CatalogUpstream } from "../../../api/types.ts";
 import { type Column, DataTable, NoRows } from "../../../components/DataTable.tsx";
-import { formatCount, formatDuration, formatSpan } from "../../../components/format.ts";
+import { formatCount, formatCounted, formatDuration, formatSpan } from "../../../components/format.ts";
 import { Pair } from "../../../components/Pair.tsx";
 import panelStyles from "../../../components/Panel.module.css";
 import textStyles from "../../../components/text.module.css";
@@ -76,7 +76,7 @@ function columnsFor(models: readonly CatalogModel[]): readonly Column<CatalogUps
     {
       label: "Breaker opens",
       cell: ({ breaker }) => (
-        <Pair first={`after ${formatCount(breaker.failures)} failures`}>
+        <Pair first={`after ${formatCounted(breaker.failures, "failure")}`}>
           for {timeOf(breaker.openMs)} initially
         </Pair>
       ),

@@ -5,7 +5,7 @@ import { Answer } from "../../../components/Answer.tsx";
 import { Code } from "../../../components/Code.tsx";
 import { CopyButton } from "../../../components/CopyButton.tsx";
 import { Field } from "../../../components/Field.tsx";
-import { formatCount } from "../../../components/format.ts";
+import { formatCount, formatCounted } from "../../../components/format.ts";
 import panelStyles from "../../../components/Panel.module.css";
 import textStyles from "../../../components/text.module.css";
 import styles from "./ProviderModels.module.css";
@@ -34,8 +34,8 @@ export function ProviderModels({ provider, baseUrl, models }: ProviderModelsProp
       <section className={panelStyles.panel} aria-labelledby="choose">
         <h2 id="choose">2. Choose models</h2>
         <p role="status">
-          The provider accepts the credential and lists {formatCount(models.length)} models. {chosen.length}{" "}
-          chosen.
+          The provider accepts the credential and lists {formatCounted(models.length, "model")}.{" "}
+          {chosen.length} chosen.
         </p>
         <Field label="Filter" value={search} onChange={(event) => setSearch(event.target.value)} />
         <ul className={styles.models}>

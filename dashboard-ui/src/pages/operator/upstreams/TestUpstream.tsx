@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { api } from "../../../api/client.ts";
 import { errorTextOf } from "../../../api/errors.ts";
 import { Button } from "../../../components/Button.tsx";
-import { formatCount, formatDuration } from "../../../components/format.ts";
+import { formatCounted, formatDuration } from "../../../components/format.ts";
 import textStyles from "../../../components/text.module.css";
 
 /** A button that lists the upstream's models with its credential, and the result. */
@@ -28,6 +28,6 @@ interface Result {
 
 function resultText({ problem, models, durationMs }: Result): string {
   if (problem !== null) return problem;
-  const listed = models === 0 ? "" : `, ${formatCount(models)} ${models === 1 ? "model" : "models"}`;
+  const listed = models === 0 ? "" : `, ${formatCounted(models, "model")}`;
   return `Answered in ${formatDuration(durationMs)}${listed}.`;
 }

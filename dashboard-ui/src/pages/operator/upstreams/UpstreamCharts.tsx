@@ -4,7 +4,14 @@ import { client } from "../../../api/client.ts";
 import { Answer } from "../../../components/Answer.tsx";
 import { Chart, type ChartPart } from "../../../components/Chart.tsx";
 import { classes } from "../../../components/classes.ts";
-import { formatCount, formatDateTime, formatDuration, formatShare } from "../../../components/format.ts";
+import {
+  formatCount,
+  formatCounted,
+  formatDateTime,
+  formatDuration,
+  formatShare,
+  formatShareBriefly,
+} from "../../../components/format.ts";
 import panelStyles from "../../../components/Panel.module.css";
 import textStyles from "../../../components/text.module.css";
 import type { Period } from "../../usage/period.ts";
@@ -58,7 +65,8 @@ function UpstreamPanel({ history, period }: UpstreamPanelProps) {
       <h3>
         {upstream}{" "}
         <span className={classes(textStyles.small, styles.summary)}>
-          {formatCount(figures.requests)} requests, {formatShare(figures.errors / figures.requests)} errors
+          {formatCounted(figures.requests, "request")}, {formatShare(figures.errors / figures.requests)}{" "}
+          errors
         </span>
       </h3>
       <div className={styles.charts}>
@@ -98,6 +106,7 @@ function RateChart({ upstream, figures, period }: FigureProps) {
           {...timesOf(period)}
           series={[{ label: "Error rate", values: figures.errorRates }]}
           format={formatShare}
+          formatTick={formatShareBriefly}
           onPick={(part) => pick(part, { status: "error" })}
         />
       )}

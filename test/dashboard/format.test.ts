@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { formatCounted, formatDuration, formatShare } from "../../dashboard-ui/src/components/format.ts";
+
+describe("a share", () => {
+  it("has one decimal in every place, and is none or all only where it is exactly that", () => {
+    expect([0, 0.00001, 0.005, 0.01, 0.25, 0.1666, 0.9996, 1].map(formatShare)).toEqual([
+      "0%",
+      "<0.1%",
+      "0.5%",
+      "1.0%",
+      "25.0%",
+      "16.7%",
+      ">99.9%",
+      "100%",
+    ]);
+  });
+});
+
+describe("a duration", () => {
+  it("is in a unit that needs few digits", () => {
+    const minutes = 60_000;
+    const durations = [0, 999, 1_000, 99_960, 150_000, 25 * minutes, 5 * 60 * minutes, 9 * 24 * 60 * minutes];
+    expect(durations.map(formatDuration)).toEqual([
+      "0 ms",
+      "999 ms",
+      "1.0 s",
+      "100 s",
+      "150 s",
+      "25 min",
+      "5 h",
+      "9 d",
+    ]);
+  });
+});
+
+describe("a count with its noun", () => {
+  it("is one thing or several", () => {
+    expect(formatCounted(1, "request")).toBe("1 request");
+    expect(formatCounted(1_234, "entry", "entries")).toBe("1,234 entries");
+    expect(formatCounted(0, "key")).toBe("0 keys");
+  });
+});
