@@ -7,10 +7,10 @@ import { Answer } from "../../components/Answer.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { formatCount, formatDateTime, formatDuration } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
-import { Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import consoleStyles from "./console.module.css";
+import { ProblemList } from "./ProblemList.tsx";
 import { problemsOf } from "./status/problems.ts";
 import { HEALTH } from "./upstreams/health.ts";
 
@@ -26,7 +26,7 @@ export function Status() {
       <Answer query={status} what="the status">
         {(node) => (
           <>
-            <Problems problems={problemsOf(node)} />
+            <ProblemList problems={problemsOf(node, Date.now())} none="Everything works." />
             <div className={consoleStyles.consoleColumns}>
               <Stores node={node} />
               <Process node={node} />
@@ -37,25 +37,6 @@ export function Status() {
         )}
       </Answer>
     </>
-  );
-}
-
-function Problems({ problems }: { readonly problems: readonly string[] }) {
-  if (problems.length === 0) {
-    return (
-      <Notice tone="good">
-        <p>Everything works.</p>
-      </Notice>
-    );
-  }
-  return (
-    <Notice tone="warning">
-      <ul className={listsStyles.lines}>
-        {problems.map((problem) => (
-          <li key={problem}>{problem}</li>
-        ))}
-      </ul>
-    </Notice>
   );
 }
 

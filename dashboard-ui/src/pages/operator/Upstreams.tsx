@@ -2,7 +2,6 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { api } from "../../api/client.ts";
-import type { UpstreamHealth } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { formatExactTime } from "../../components/format.ts";
 import { Empty, Notice } from "../../components/Notice.tsx";
@@ -12,6 +11,8 @@ import { periodOf } from "../usage/period.ts";
 import type { Preset } from "../usage/search.ts";
 import usageStyles from "../usage/usage.module.css";
 import { useCurrentHour } from "../usage/use-current-hour.ts";
+import { ProblemList } from "./ProblemList.tsx";
+import { upstreamProblems } from "./upstreams/health.ts";
 import { UpstreamCharts } from "./upstreams/UpstreamCharts.tsx";
 import { UpstreamTable } from "./upstreams/UpstreamTable.tsx";
 
@@ -60,9 +61,7 @@ export function Upstreams() {
               </Empty>
             ) : (
               <>
-                <Notice tone={upstreams.every(({ breaker }) => breaker === "closed") ? "good" : "warning"}>
-                  <p>{summaryOf(upstreams)}</p>
-                </Notice>
+                <ProblemList problems={upstreamProblems(upstreams)} none="All upstreams are healthy." />
                 <UpstreamTable upstreams={upstreams} described={described} />
                 <div className={usageStyles.usageHead}>
                   <h2>Latency and errors</h2>
@@ -76,25 +75,4 @@ export function Upstreams() {
       </Answer>
     </>
   );
-}
-
-/** A summary that stays the same while nothing changes, because screen readers announce each change. */
-function summaryOf(upstreams: readonly UpstreamHealth[]): string {
-  const named = (state: UpstreamHealth["breaker"]) =>
-    upstreams.filter(({ breaker }) => breaker === state).map(({ name }) => name);
-  const [open, halfOpen] = [named("open"), named("half-open")];
-  if (open.length === 0 && halfOpen.length === 0) return "All upstreams are healthy.";
-  return [
-    open.length === 0
-      ? ""
-      : `Down: ${open.join(", ")}. Requests use other routes, or are refused where there are none.`,
-    halfOpen.length === 0 ? "" : recoveringText(halfOpen),
-  ]
-    .join(" ")
-    .trim();
-}
-
-function recoveringText(names: readonly string[]): string {
-  const [verb, object] = names.length === 1 ? ["is", "it"] : ["are", "them"];
-  return `${names.join(", ")} ${verb} recovering; the next request tests ${object}.`;
 }
