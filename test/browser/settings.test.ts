@@ -132,12 +132,13 @@ describe.skipIf(!hasBrowser)("the list of keys", () => {
     for (let number = 0; number < 130; number++)
       await owner.trpc.keys.create.mutate({ name: `app-${number}` });
     const page = await pageOf(owner);
-    await page.getByText("130 keys, the first 100 shown").waitFor();
+    await page.getByText("130 keys", { exact: true }).waitFor();
+    await page.getByText("100 of 130 keys shown").waitFor();
     expect(await page.getByRole("rowheader").count()).toBe(100);
     await page.getByRole("button", { name: "Show more keys" }).focus();
     await page.keyboard.press("Enter");
     await expect.poll(() => page.getByRole("rowheader").count()).toBe(130);
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("130 keys");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("130 of 130 keys shown");
   });
 });
 

@@ -2,6 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { SearchField } from "../../components/SearchField.tsx";
 import { Segmented } from "../../components/Segmented.tsx";
 import { Select } from "../../components/Select.tsx";
+import textStyles from "../../components/text.module.css";
 import styles from "./KeyFilters.module.css";
 import { type KeyOrder, type KeysSearch, readKeysSearch } from "./search.ts";
 
@@ -20,8 +21,14 @@ const ORDERS: readonly { readonly value: KeyOrder; readonly label: string }[] = 
 /** The delay is short because filtering sends no request. */
 const WAIT_MS = 80;
 
+interface KeyFiltersProps {
+  readonly search: KeysSearch;
+  /** The number of keys that match, in words. */
+  readonly count: string;
+}
+
 /** The search, filter and order of the key list. */
-export function KeyFilters({ search: { search, state, order } }: { readonly search: KeysSearch }) {
+export function KeyFilters({ search: { search, state, order }, count }: KeyFiltersProps) {
   const navigate = useNavigate({ from: "/settings/keys" });
   const put = (change: Record<string, string>) =>
     void navigate({ search: (now) => readKeysSearch({ ...now, ...change }), replace: true });
@@ -46,6 +53,9 @@ export function KeyFilters({ search: { search, state, order } }: { readonly sear
         value={order ?? "newest"}
         onChange={(event) => put({ order: event.target.value })}
       />
+      <p className={textStyles.quiet} role="status">
+        {count}
+      </p>
     </div>
   );
 }

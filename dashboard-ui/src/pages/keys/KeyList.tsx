@@ -3,7 +3,7 @@ import { flushSync } from "react-dom";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { NoRows } from "../../components/DataTable.tsx";
-import { formatCount } from "../../components/format.ts";
+import { formatCount, formatCounted } from "../../components/format.ts";
 import pagedStyles from "../../components/Paged.module.css";
 import textStyles from "../../components/text.module.css";
 import { KeyFilters } from "./KeyFilters.tsx";
@@ -17,48 +17,53 @@ const PAGE = 100;
 
 interface KeyListProps {
   readonly keys: readonly ListedKey[];
+  /** The number of all keys, which is more than those that are listed where there are too many. */
+  readonly total: number;
   readonly search: KeysSearch;
   readonly revoke: (key: ListedKey) => void;
 }
 
 /** The account's keys that match the search. */
-export function KeyList({ keys, search, revoke }: KeyListProps) {
+export function KeyList({ keys, total, search, revoke }: KeyListProps) {
   const [maxShown, setMaxShown] = useState(PAGE);
   const found = selectKeys(keys, search);
   const shown = found.slice(0, maxShown);
   // A list that fits on one page is refreshed as a whole.
   const fresh = useFreshKeys(keys.length > PAGE ? shown : NO_KEYS);
-  const count = useRef<HTMLParagraphElement>(null);
+  const shownCount = useRef<HTMLParagraphElement>(null);
 
   const showMore = () => {
     flushSync(() => setMaxShown(maxShown + PAGE));
-    // The button goes with the last keys, so the focus moves to the count.
-    if (maxShown + PAGE >= found.length) count.current?.focus({ preventScroll: true });
+    // The button goes with the last keys, so the focus moves to what is in its place.
+    if (maxShown + PAGE >= found.length) shownCount.current?.focus({ preventScroll: true });
   };
 
   return (
     <>
-      {keys.length > 1 ? <KeyFilters search={search} /> : null}
+      {keys.length > 1 ? (
+        <KeyFilters search={search} count={countText(found.length, keys.length, total)} />
+      ) : null}
       {shown.length === 0 ? (
         <NoRows>{noneFound(search)}</NoRows>
       ) : (
         <KeyTable keys={keys.length > PAGE ? fresh : shown} all={keys} revoke={revoke} />
       )}
-      {keys.length > 1 ? (
-        <p className={textStyles.small} role="status" ref={count} tabIndex={-1}>
-          {found.length === keys.length
-            ? `${formatCount(keys.length)} keys`
-            : `${formatCount(found.length)} of ${formatCount(keys.length)} keys`}
-          {shown.length < found.length ? `, the first ${formatCount(shown.length)} shown` : null}
-        </p>
-      ) : null}
-      {shown.length < found.length ? (
+      {found.length > PAGE ? (
         <div className={pagedStyles.more}>
-          <Button onClick={showMore}>Show more keys</Button>
+          <p className={textStyles.small} ref={shownCount} tabIndex={-1}>
+            {formatCount(shown.length)} of {formatCount(found.length)} keys shown
+          </p>
+          {shown.length < found.length ? <Button onClick={showMore}>Show more keys</Button> : null}
         </div>
       ) : null}
     </>
   );
+}
+
+function countText(found: number, listed: number, total: number): string {
+  return found === listed
+    ? formatCounted(total, "key")
+    : `${formatCount(found)} of ${formatCounted(total, "key")}`;
 }
 
 const NO_KEYS: readonly ListedKey[] = [];

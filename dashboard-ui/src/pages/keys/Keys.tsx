@@ -39,6 +39,9 @@ export function Keys() {
     }),
   );
 
+  const isCut = list.data?.nextCursor != null;
+  const counts = useQuery(api.keys.count.queryOptions(undefined, { enabled: isCut }));
+
   const [latest] = useFreshKeys(dialog?.kind === "revoke" ? [dialog.key] : []);
   usePreload(LATER);
   useCreationByLink(() => setDialog({ kind: "create" }));
@@ -86,13 +89,20 @@ export function Keys() {
             </Empty>
           ) : (
             <>
-              <KeyList keys={all} search={search} revoke={(key) => setDialog({ kind: "revoke", key })} />
-              {list.data?.nextCursor == null ? null : (
+              <KeyList
+                keys={all}
+                total={
+                  isCut && counts.data !== undefined ? counts.data.active + counts.data.revoked : all.length
+                }
+                search={search}
+                revoke={(key) => setDialog({ kind: "revoke", key })}
+              />
+              {isCut ? (
                 <p className={textStyles.small}>
-                  Showing the first {formatCount(all.length)} keys, active ones first. Use the SDK or the
+                  The list has the first {formatCount(all.length)} keys, active ones first. Use the SDK or the
                   command line to list all keys.
                 </p>
-              )}
+              ) : null}
             </>
           )
         }
