@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     await insertEntries(site.service, owner, 120);
     const { page } = await site.open(owner, "/audit");
     await rowsOf(page).first().waitFor();
-    await page.getByRole("button", { name: "Errors only" }).focus();
+    await page.getByRole("slider", { name: "Values of the histogram" }).focus();
     await page.keyboard.press("Tab");
     await expect.poll(() => focusedRow(page)).toBe(0);
     for (let press = 0; press < 20; press++) await page.keyboard.press("ArrowDown");
@@ -251,7 +251,7 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     const { page, complaints } = await site.open(owner, "/audit?model=acme/chat-2&status=4xx");
     const totals = page.getByRole("region", { name: "Totals" });
     await totals.getByText("2 (100%)").waitFor();
-    await totals.getByRole("img", { name: "Histogram: 2, of them 2 errors" }).waitFor();
+    await totals.getByRole("img", { name: "Histogram: 2 requests, 2 errors" }).waitFor();
     await page.getByRole("button", { name: "View", exact: true }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Cost").uncheck();
@@ -271,6 +271,21 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     await dialog.getByRole("button", { name: "Schedule" }).click();
     await dialog.getByText("model=acme").waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  it("are narrowed to a bar of the histogram by the keyboard, which hears what each bar has", async () => {
+    const { page } = await site.open(owner, "/audit?model=acme/chat-2&status=4xx");
+    const bars = page.getByRole("slider", { name: "Values of the histogram" });
+    await bars.focus();
+    await page.keyboard.press("Home");
+    // A hundred bars at most, of which two have a request each.
+    for (let bar = 0; bar < 100; bar++) {
+      if (/: Requests 1, Errors 1$/.test((await bars.getAttribute("aria-valuetext")) ?? "")) break;
+      await page.keyboard.press("ArrowRight");
+    }
+    await page.keyboard.press("Enter");
+    await page.getByText("1 entry in total.").waitFor();
+    expect(new URL(page.url()).searchParams.has("from")).toBe(true);
   });
 
   it("find a key by its key ID, and revoked ones too", async () => {
