@@ -40,7 +40,7 @@ export function AccountMenu(props: AccountMenuProps) {
       align="start"
       head={
         <div className={styles.head}>
-          <span className={styles.email}>{email}</span>
+          <span className={styles.email}>{brokenAtSign(email)}</span>
           {plan === undefined ? null : <Badge>{plan}</Badge>}
         </div>
       }
@@ -58,12 +58,26 @@ export function AccountMenu(props: AccountMenuProps) {
           </span>
           <span className={styles.who}>
             <span className={styles.name}>{name}</span>
-            <span className={styles.email}>{email}</span>
+            <span className={styles.email}>{brokenAtSign(email)}</span>
           </span>
           <span className={textStyles.visuallyHidden}>Account menu</span>
           <ChevronsUpDown size={14} aria-hidden="true" className={styles.open} />
         </button>
       )}
     />
+  );
+}
+
+/** An address that may be broken before its domain. */
+function brokenAtSign(email: string) {
+  const at = email.lastIndexOf("@");
+  return at <= 0 ? (
+    email
+  ) : (
+    <>
+      {email.slice(0, at)}
+      <wbr />
+      {email.slice(at)}
+    </>
   );
 }

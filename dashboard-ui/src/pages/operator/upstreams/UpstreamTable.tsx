@@ -59,7 +59,7 @@ function columnsFor(described: UpstreamTableProps["described"]): readonly Column
       className: styles.lastFailure,
       cell: (health) => <LastFailure health={health} />,
     },
-    { label: "Test", isLabelHidden: true, cell: ({ name }) => <TestUpstream name={name} /> },
+    { label: "Test", isLabelHidden: true, kind: "actions", cell: ({ name }) => <TestUpstream name={name} /> },
   ];
 }
 
