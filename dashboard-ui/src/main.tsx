@@ -15,7 +15,7 @@ whenSignedOut(() => {
   const { location } = router.state;
   if (location.pathname === "/sign-in") return;
   queryClient.clear();
-  void router.navigate({ to: "/sign-in", search: { to: location.href } });
+  void router.navigate({ to: "/sign-in", search: { to: location.href, ended: true } });
 });
 
 /** How long after the first page the code of the others is loaded. */

@@ -45,8 +45,11 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   // Every name must be present: the router keeps names that a validator omits, unchecked, as they are in the address.
-  validateSearch: (search: Record<string, unknown>): { to?: string | undefined } => ({
+  validateSearch: (
+    search: Record<string, unknown>,
+  ): { to?: string | undefined; ended?: true | undefined } => ({
     to: ownPath(search.to),
+    ended: search.ended === true ? true : undefined,
   }),
   component: LeaveDashboard,
 });

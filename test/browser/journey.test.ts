@@ -204,6 +204,18 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
     expect(page.url()).toContain("audit");
   });
 
+  it("says that a session has ended while the page was open, and leads back to it", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await site.open(owner, "/settings/keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("late");
+    await page.context().clearCookies();
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+    await page.getByText("Your session has ended.").waitFor();
+    await fillSignIn(page, owner);
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+  });
+
   it("leads nobody to another site after signing in", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     const { page } = await site.page();

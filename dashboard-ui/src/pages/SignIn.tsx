@@ -23,6 +23,9 @@ export function SignIn({ signUp }: SignInProps) {
     location.assign(ownPath(to) ?? "/");
   });
 
+  // The dashboard's link here after it was told that the session is over.
+  const hasEnded = new URLSearchParams(location.search).has("ended");
+
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     mutate({ email, password });
@@ -33,6 +36,9 @@ export function SignIn({ signUp }: SignInProps) {
     <Welcome title="Sign in">
       <form onSubmit={submit} className={formStyles.form}>
         {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+        {hasEnded && formError === null ? (
+          <Notice tone="warning">Your session has ended. Sign in again to go on where you were.</Notice>
+        ) : null}
         <Field
           label="E-mail"
           type="email"
