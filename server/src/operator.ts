@@ -1,8 +1,8 @@
 import process from "node:process";
+import { endWithOutput } from "./cli/output.ts";
 import { operatorProgram, reportCommandFailure } from "./cli/run.ts";
 
-// A reader of a pipe has seen enough, such as `head`.
-process.stdout.on("error", () => process.exit());
+endWithOutput();
 const run = {
   environment: process.env,
   write: (text: string) => void process.stdout.write(text),
@@ -11,7 +11,5 @@ const run = {
 try {
   await operatorProgram(run).parseAsync(process.argv);
 } catch (error) {
-  const code = reportCommandFailure(error, run);
-  if (code === null) throw error;
-  process.exitCode = code;
+  process.exitCode = reportCommandFailure(error, run);
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import process from "node:process";
+import { endWithOutput } from "./cli/output.ts";
 import { runServerCommand } from "./commands/run.ts";
 
-// A reader of a pipe has seen enough, such as `head`. A service goes on without it.
-process.stdout.on("error", () => {
-  if (process.argv[2] !== "start") process.exit();
-});
+// A service goes on without a reader of its output.
+if (process.argv[2] === "start") process.stdout.on("error", () => {});
+else endWithOutput();
 await runServerCommand({
   arguments: process.argv.slice(2),
   environment: process.env,

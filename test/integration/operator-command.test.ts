@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runOperatorCommand } from "../fixtures/command.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
@@ -7,6 +9,9 @@ import { outcomeOf } from "../fixtures/request.ts";
 import { ROOT, RUNTIME, type Service } from "../fixtures/service.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
 import { loopback } from "../sdk/loopback.ts";
+
+/** Writing to it fails as on a full disk. */
+const FULL_DEVICE = "/dev/full";
 
 let service: Service;
 let env: Record<string, string>;
@@ -41,6 +46,26 @@ describe("the operator's command line", () => {
       });
       const [code] = await once(child, "close");
       expect([code, stderr], program).toEqual([0, ""]);
+    }
+  });
+
+  it.runIf(RUNTIME === "node" && existsSync(FULL_DEVICE))("fails when its output is incomplete", async () => {
+    for (const program of ["operator.js", "ostiary-server.js"]) {
+      const full = await open(FULL_DEVICE, "w");
+      const child = spawn(process.execPath, [`server/dist/${program}`, "--help"], {
+        cwd: ROOT,
+        stdio: ["ignore", full.fd, "pipe"],
+      });
+      let stderr = "";
+      child.stderr?.on("data", (text) => {
+        stderr += text;
+      });
+      const [code] = await once(child, "close");
+      await full.close();
+      expect([code, stderr], program).toEqual([
+        1,
+        expect.stringMatching(/^The output cannot be written: .+\n$/),
+      ]);
     }
   });
 
@@ -190,6 +215,7 @@ describe("the operator's command line", () => {
       [["nodes", "release", "first", "--reason", "x"], env, 2, /nodes list/],
       [["nodes", "release", "1"], env, 2, /--reason/],
       [["no-such-command"], env, 2, /unknown command/],
+      [["audit", "verify", "/no/such/export.ndjson"], env, 1, /no such file/i],
       [
         ["accounts", "list"],
         { ...env, OSTIARY_MANAGEMENT_TOKEN: "" },

@@ -9,6 +9,10 @@ import { ROOT, type Service } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { type ManagedService, startManagedService } from "./managed-service.ts";
 
+const CLI = join(ROOT, "sdk/dist/cli.js");
+/** Writing to it fails as on a full disk. */
+const FULL_DEVICE = "/dev/full";
+
 let managed: ManagedService;
 let service: Service;
 let key: string;
@@ -28,8 +32,7 @@ afterAll(async () => {
 });
 
 async function run(args: readonly string[], env: Record<string, string> = {}, program: string | null = null) {
-  const [command, ...words] =
-    program === null ? [process.execPath, join(ROOT, "sdk/dist/cli.js"), ...args] : [program, ...args];
+  const [command, ...words] = program === null ? [process.execPath, CLI, ...args] : [program, ...args];
   const child = spawn(command, words, {
     env: {
       PATH: process.env.PATH,
@@ -140,6 +143,18 @@ describe("the SDK's command line", () => {
     expect(stdout).not.toContain("null");
     expect((await run(["audit", "verify"])).stdout).toContain("Verified: no changes.");
     expect((await run(["audit", "export", "--format", "csv", "--status", "200"])).stdout).toMatch(/^id,/);
+  });
+
+  it.runIf(existsSync(FULL_DEVICE))("fails when its output is incomplete", async () => {
+    const outcome = await run(
+      ["-c", `"$0" "$1" audit export > ${FULL_DEVICE}`, process.execPath, CLI],
+      {},
+      "sh",
+    );
+    expect(outcome).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^The output cannot be written: .+\n$/),
+    });
   });
 
   it("keeps an existing file if the service refuses the export", async () => {

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { APIConnectionError, APIError, APIUserAbortError, OstiaryError } from "../core/errors.ts";
+import { endWithOutput } from "./output.ts";
 import { createProgram } from "./program.ts";
 
 /** Exit codes. 0: success. 1: refused, unreachable or interrupted by an error. 2: invalid usage, or a file that cannot be verified. 3: verification failed. 130: interrupted. */
@@ -10,8 +11,7 @@ const INTERRUPTED = 130;
 async function run(): Promise<void> {
   const leaving = new AbortController();
   process.once("SIGINT", () => leaving.abort());
-  // The reader may close the pipe early, as `head` does.
-  process.stdout.on("error", () => process.exit(0));
+  endWithOutput();
   try {
     await createProgram(leaving.signal).parseAsync(process.argv);
   } catch (error) {

@@ -42,6 +42,18 @@ async function write(file: FileHandle | null, text: string): Promise<void> {
   else if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }
 
+/**
+ * Ends the process when standard output cannot be written: quietly and with exit code 0 if its reader has closed the pipe, as `head`
+ * does; otherwise, as on a full disk, with the reason and exit code 1, because what was written is incomplete.
+ */
+export function endWithOutput(): void {
+  process.stdout.on("error", (error: Error & { readonly code?: unknown }) => {
+    if (error.code === "EPIPE") process.exit(0);
+    process.stderr.write(`The output cannot be written: ${error.message}\n`);
+    process.exit(1);
+  });
+}
+
 /** Rows in aligned columns, each as wide as its widest cell. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { APIConnectionError, APIError, OstiaryError } from "../../../sdk/src/core/errors.ts";
 import type { Trpc } from "../../../sdk/src/core/trpc.ts";
 import type { OstiaryOperator } from "../../../sdk/src/operator.ts";
+import { problemsOf } from "../errors/problems.ts";
 import { addAccountCommands, NoSuchAccount } from "./account-commands.ts";
 import { addAuditCommands } from "./audit-command.ts";
 import { asConfiguredOperator, type Environment, operatorOf } from "./connection.ts";
@@ -55,14 +56,17 @@ export function operatorProgram(run: OperatorRun): Command {
   return program;
 }
 
-/** Prints what went wrong in a command. @returns the exit code; `null` for an error that neither commander nor the SDK throws. */
+/** Prints what went wrong in a command, without a stack trace. @returns the exit code. */
 export function reportCommandFailure(
   error: unknown,
   { writeError }: Pick<OperatorRun, "writeError">,
-): number | null {
+): number {
   // Commander has printed its message, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (!(error instanceof OstiaryError)) return null;
+  if (!(error instanceof OstiaryError)) {
+    for (const problem of problemsOf(error)) writeError(`${problem}\n`);
+    return 1;
+  }
   writeError(`${explain(error)}\n`);
   const isRefused = [APIError, APIConnectionError, NoSuchAccount].some((type) => error instanceof type);
   return isRefused ? 1 : 2;

@@ -12,7 +12,6 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import { openDataDir } from "../start/data-dir.ts";
 import { openConfiguredDatabase } from "../start/open-stores.ts";
 import { readSettings, readVersion, type Settings } from "../start/read-settings.ts";
-import { explainStartup } from "../start/startup-failure.ts";
 import { backupCheck } from "./backup-check.ts";
 import { summaryOf } from "./check-config.ts";
 import type { Findings } from "./findings.ts";
@@ -56,9 +55,8 @@ export async function runServerCommand(run: ServerRun): Promise<void> {
     await program.parseAsync([...run.arguments], { from: "user" });
   } catch (error) {
     const code = reportCommandFailure(error, run);
-    if (code === null) for (const problem of explainStartup(error)) run.writeError(`${problem}\n`);
     // Help that was asked for leaves the exit code as it is.
-    if (code !== 0) process.exitCode = code ?? 1;
+    if (code !== 0) process.exitCode = code;
   }
 }
 

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { problemsOf } from "../errors/problems.ts";
 import { openLog } from "./open-log.ts";
 
 /** A reason not to start, in one line that tells the operator what to do. */
@@ -6,17 +7,10 @@ export class StartupFailure extends Error {
   override readonly name = "StartupFailure";
 }
 
-/** Why the service can't start: a line for each problem, without a stack trace. */
-export function explainStartup(error: unknown): readonly string[] {
-  if (!(error instanceof Error)) return [String(error)];
-  if ("problems" in error && Array.isArray(error.problems)) return error.problems.map(String);
-  return [error.message.trim().split("\n", 1)[0] ?? "unknown error"];
-}
-
 /** Tells why the service can't start, whatever the level of the log is: as text on a terminal, otherwise as lines of the log. */
 export function reportStartupFailure(error: unknown): void {
   const log = openLog("fatal");
-  for (const problem of explainStartup(error)) {
+  for (const problem of problemsOf(error)) {
     if (process.stderr.isTTY) process.stderr.write(`${problem}\n`);
     else log.fatal(problem);
   }
