@@ -137,7 +137,8 @@ export async function startOstiary(
         id: "acme/inner",
         contextTokens: 8_192,
         maxOutputTokens: 100,
-        prices: { inputUsdPerMTok: "0.01", outputUsdPerMTok: "0.01" },
+        // A new account's credit pays for an hour of requests.
+        prices: { inputUsdPerMTok: "0.001", outputUsdPerMTok: "0.001" },
         routes: [{ upstream: "main", model: "inner" }],
       },
     ],
