@@ -227,4 +227,15 @@ describe("opening a journal", () => {
     expect(await appendTogether(journal, entries(1))).toHaveLength(1);
     expect((await readdir(folder)).toSorted()).toEqual(["000000000001.ndjson", "000000000002.ndjson"]);
   });
+
+  it.each(["ndjson", "rejected"])(
+    "is found by the next start beside a file of the highest number: .%s",
+    async (ending) => {
+      await mkdir(folder);
+      await writeFile(join(folder, `999999999999.${ending}`), "");
+      const [entry] = entries(1) as [AuditEntry];
+      await append(await open(), entry);
+      expect(await found()).toEqual([entry.id]);
+    },
+  );
 });

@@ -8,6 +8,8 @@ import { nameOfSegment, RejectedLines } from "./rejected-lines.ts";
 export type { JournalLine };
 
 const SEGMENT_NAME = /^(\d{12})\.ndjson$/;
+/** No journal comes this far. The file of a higher number is somebody else's: those after it would have names that no start finds. */
+const MAX_SEGMENT = 900_000_000_000;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 const SEGMENT_MS = 60 * 60_000;
 /** A journal that could not be written is usable again when these bytes fit on the disk. */
@@ -101,7 +103,8 @@ export class Journal {
       const leftover = names.flatMap((name) => SEGMENT_NAME.exec(name)?.[1] ?? []).map(Number);
       const rejected = await RejectedLines.open(folder, files);
       // The number is above those of rejected files too, so that their names refer to one segment.
-      const highest = Math.max(0, ...leftover, ...names.map((name) => RejectedLines.segmentOf(name) ?? 0));
+      const used = [...leftover, ...names.map((name) => RejectedLines.segmentOf(name) ?? 0)];
+      const highest = Math.max(0, ...used.filter((number) => number <= MAX_SEGMENT));
       return {
         journal: new Journal(options, rejected, highest + 1),
         leftover: leftover.sort((a, b) => a - b),
