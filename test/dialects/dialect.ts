@@ -89,7 +89,7 @@ export function upstreamOf(dialect: string, settings: Partial<Upstream> = {}): U
     isSandbox: false,
     baseUrl: "",
     credential: new Credential(CREDENTIAL),
-    timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 },
+    timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000, totalMs: 60_000 },
     maxConcurrency: 1,
     breaker: DEFAULT_BREAKER,
     ...settings,

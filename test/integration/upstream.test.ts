@@ -32,6 +32,7 @@ upstreams:
   main: { dialect: openai, baseUrl: "${upstream.baseUrl}", credentialEnv: MAIN_CREDENTIAL, timeouts: { firstByteMs: 1000, idleMs: 1000 }, breaker: { failures: 1000 } }
   spare: { dialect: openai, baseUrl: "${spare.baseUrl}" }
   gone: { dialect: openai, baseUrl: "http://127.0.0.1:9/v1" }
+  endless: { dialect: openai, baseUrl: "${upstream.baseUrl}", timeouts: { totalMs: 1000 } }
 models:
   - id: acme/chat
     aliases: [chat]
@@ -41,6 +42,8 @@ models:
     routes: [{ upstream: main, model: inner }]
   - id: acme/unreachable
     routes: [{ upstream: gone, model: inner }]
+  - id: acme/endless
+    routes: [{ upstream: endless, model: inner }]
   - id: acme/two-routes
     routes: [{ upstream: gone, model: inner, weight: 1000 }, { upstream: spare, model: inner }]
 `,
@@ -60,7 +63,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function chat(fields: object, signal?: AbortSignal): Promise<Response> {
+function chat(fields: object, signal?: AbortSignal, idempotencyKey?: string): Promise<Response> {
   return fetch(`${service.baseUrl}/v1/chat/completions`, {
     method: "POST",
     headers: {
@@ -68,6 +71,7 @@ function chat(fields: object, signal?: AbortSignal): Promise<Response> {
       "content-type": "application/json",
       "x-secret-of-the-client": "not for upstreams",
       cookie: "a=b",
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     },
     body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], ...fields }),
     ...(signal === undefined ? {} : { signal }),
@@ -235,6 +239,45 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(response.status).toBe(504);
     expect(await response.json()).toMatchObject({ error: { code: "upstream_timeout" } });
     expect(await lastEntry()).toMatchObject({ endReason: "timeout" });
+  });
+
+  it.each([
+    ["events", chunkOf({ content: "more" })],
+    ["comments", ": still here\n\n"],
+  ])(
+    "that never ends its answer is left after a time, also when the client has left: %s",
+    async (_, more) => {
+      answer = ({ response, dropped }) => {
+        response.setHeader("content-type", "text/event-stream");
+        response.write(chunkOf({ content: "so far" }));
+        const timer = setInterval(() => response.write(more), 50);
+        void dropped.then(() => clearInterval(timer));
+      };
+      const text = await (await chat({ model: "acme/endless", stream: true })).text();
+      expect(text).toContain("so far");
+      const last = text.trim().split("\n\n").at(-1) ?? "";
+      expect(JSON.parse(last.slice("data: ".length))).toMatchObject({ error: { code: "upstream_timeout" } });
+      expect(await lastEntry()).toMatchObject({ status: 200, endReason: "timeout" });
+
+      // A request with an idempotency key runs to completion without its client.
+      const abort = new AbortController();
+      const left = await chat({ model: "acme/endless", stream: true }, abort.signal, crypto.randomUUID());
+      await left.body?.getReader().read();
+      abort.abort();
+      await upstream.received.at(-1)?.dropped;
+      await expect.poll(lastEntry).toMatchObject({ status: 200, endReason: "client_gone" });
+    },
+  );
+
+  it("that never ends an answer that is not streamed causes a timeout", async () => {
+    answer = ({ response, dropped }) => {
+      response.setHeader("content-type", "application/json");
+      const timer = setInterval(() => response.write(" "), 50);
+      void dropped.then(() => clearInterval(timer));
+    };
+    const response = await chat({ model: "acme/endless" });
+    expect(response.status).toBe(504);
+    expect(await response.json()).toMatchObject({ error: { code: "upstream_timeout" } });
   });
 
   it("that sends a malformed answer causes a 502", async () => {

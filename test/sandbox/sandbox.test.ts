@@ -4,7 +4,7 @@ import { createSandboxTransport } from "../../server/src/upstream/sandbox/sandbo
 import { TransportError } from "../../server/src/upstream/transport.ts";
 
 const transport = createSandboxTransport({ now: () => new Date(0) });
-const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 };
+const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000, totalMs: 60_000 };
 
 function send(fields: object, signal = new AbortController().signal) {
   const body = { model: "echo", messages: [{ role: "user", content: "one two three" }], ...fields };

@@ -3398,6 +3398,8 @@ export interface Procedures {
             readonly firstByteMs: number;
             /** Between two chunks of the answer's body. */
             readonly idleMs: number;
+            /** From the request to the end of the answer, however much of it arrives meanwhile. */
+            readonly totalMs: number;
           };
           /** The maximum number of concurrent requests of this node to the upstream. */
           readonly maxConcurrency: number;

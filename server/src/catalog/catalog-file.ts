@@ -37,6 +37,7 @@ const timeouts = z
     connectMs: milliseconds.default(DEFAULT_TIMEOUTS.connectMs),
     firstByteMs: milliseconds.default(DEFAULT_TIMEOUTS.firstByteMs),
     idleMs: milliseconds.default(DEFAULT_TIMEOUTS.idleMs),
+    totalMs: positive.max(86_400_000).default(DEFAULT_TIMEOUTS.totalMs),
   })
   .default(DEFAULT_TIMEOUTS);
 

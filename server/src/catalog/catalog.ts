@@ -81,6 +81,8 @@ export interface TransportTimeouts {
   readonly firstByteMs: number;
   /** Between two chunks of the answer's body. */
   readonly idleMs: number;
+  /** From the request to the end of the answer, however much of it arrives meanwhile. */
+  readonly totalMs: number;
 }
 
 export interface BreakerSettings {
@@ -95,6 +97,7 @@ export const DEFAULT_TIMEOUTS: TransportTimeouts = {
   connectMs: 5_000,
   firstByteMs: 120_000,
   idleMs: 120_000,
+  totalMs: 3_600_000,
 };
 export const DEFAULT_MAX_CONCURRENCY = 256;
 /** Practically unlimited: the limits of each account bound its use of the sandbox, and accounts must not delay each other. */

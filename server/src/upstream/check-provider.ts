@@ -49,7 +49,7 @@ export async function checkProvider(
       headers: { accept: "application/json", ...credentialHeaders(address) },
       body: null,
       signal: AbortSignal.timeout(timeoutMs),
-      timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs },
+      timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
     });
     const text = await readText(response.body, MAX_BYTES);
     const problem = problemOfStatus(response.status);

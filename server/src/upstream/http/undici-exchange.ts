@@ -7,6 +7,19 @@ const READ_AHEAD_BYTES = 64 * 1024;
 const LEFT = "the request was left";
 const NOTHING = () => {};
 
+/** The answer has not ended in time, whether or not it is still arriving. */
+export class AnswerOverdue extends Error {
+  override readonly name = "AnswerOverdue";
+}
+
+export interface UndiciExchangeParts {
+  readonly signal: RequestSignal;
+  /** Converts undici's errors, and {@link AnswerOverdue}. */
+  readonly toError: (error: unknown) => Error;
+  /** The time until the end of the answer, in milliseconds. */
+  readonly totalMs: number;
+}
+
 /**
  * One request of undici's dispatcher: its handler and the answer's body. It is several times as cheap as undici's `request`,
  * whose body is a Node stream.
@@ -16,6 +29,7 @@ export class UndiciExchange
 {
   readonly #signal: RequestSignal;
   readonly #toError: (error: unknown) => Error;
+  readonly #deadline: NodeJS.Timeout;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #controller: Dispatcher.DispatchController | null = null;
@@ -25,10 +39,10 @@ export class UndiciExchange
   #error: Error | null = null;
   #isOver = false;
 
-  /** `toError` converts undici's errors. */
-  constructor(signal: RequestSignal, toError: (error: unknown) => Error) {
+  constructor({ signal, toError, totalMs }: UndiciExchangeParts) {
     this.#signal = signal;
     this.#toError = toError;
+    this.#deadline = setTimeout(() => this.#leave(new AnswerOverdue()), totalMs);
     signal.addEventListener("abort", this.#abort);
   }
 
@@ -117,16 +131,19 @@ export class UndiciExchange
     return this;
   }
 
-  readonly #abort = (): void => {
+  readonly #abort = (): void => this.#leave(new Error(LEFT));
+
+  #leave(reason: Error): void {
     if (this.#isOver) return;
-    if (this.#controller === null) this.#end(this.#toError(new Error(LEFT)));
-    else this.#controller.abort(new Error(LEFT));
-  };
+    if (this.#controller === null) this.#end(this.#toError(reason));
+    else this.#controller.abort(reason);
+  }
 
   #end(error: Error | null): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#error = error;
+    clearTimeout(this.#deadline);
     this.#signal.removeEventListener("abort", this.#abort);
     if (error !== null) this.#fail(error);
     this.#wake?.();

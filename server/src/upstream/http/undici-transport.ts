@@ -9,7 +9,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from "../transport.ts";
-import { UndiciExchange } from "./undici-exchange.ts";
+import { AnswerOverdue, UndiciExchange } from "./undici-exchange.ts";
 
 interface Target {
   readonly origin: string;
@@ -27,7 +27,8 @@ export class UndiciTransport implements Transport {
 
   send({ url, method, headers, body, signal, timeouts }: TransportRequest): Promise<TransportResponse> {
     const { origin, path } = this.#targetOf(url);
-    const exchange = new UndiciExchange(signal, (error) => toTransportError(error, signal));
+    const toError = (error: unknown) => toTransportError(error, signal);
+    const exchange = new UndiciExchange({ signal, toError, totalMs: timeouts.totalMs });
     const head = exchange.head();
     this.#agentFor(timeouts.connectMs).dispatch(
       {
@@ -74,7 +75,8 @@ function toTransportError(error: unknown, signal: RequestSignal): TransportError
   if (error instanceof errors.ConnectTimeoutError) {
     return new TransportError("connect", "the upstream could not be reached in time", error);
   }
-  if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError) {
+  const isLate = error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError;
+  if (isLate || error instanceof AnswerOverdue) {
     return new TransportError("timeout", "the upstream took too long", error);
   }
   const code = error instanceof Error && "code" in error ? error.code : null;
