@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { APIConnectionError, APIError, OstiaryError } from "../../../sdk/src/core/errors.ts";
 import type { Trpc } from "../../../sdk/src/core/trpc.ts";
 import type { OstiaryOperator } from "../../../sdk/src/operator.ts";
+import { loadEnvironmentFile } from "../config/environment-file.ts";
 import { problemsOf } from "../errors/problems.ts";
 import { addAccountCommands, NoSuchAccount } from "./account-commands.ts";
 import { addAuditCommands } from "./audit-command.ts";
@@ -24,6 +25,8 @@ Environment:
   OSTIARY_OPERATOR_EMAIL, OSTIARY_OPERATOR_PASSWORD
                              credentials that "token" signs in with
 
+A file .env in the working folder is read, too, unless NODE_ENV is production.
+
 Exit codes: 0 success; 1 the service refused the command or could not be reached, or a check failed; 2 invalid command,
 or a file that cannot be verified; 3 verification failed.`;
 
@@ -39,7 +42,8 @@ export function operatorProgram(run: OperatorRun): Command {
     .option("--json", "print JSON, for scripts")
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })
-    .exitOverride();
+    .exitOverride()
+    .hook("preAction", () => loadEnvironmentFile(run.environment));
   const parts: CommandParts = {
     client: () => operatorOf(run.environment),
     asConfiguredOperator: (use) => asConfiguredOperator(run.environment, use),

@@ -1,10 +1,12 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { text } from "node:stream/consumers";
+import { loadEnvironmentFile } from "../config/environment-file.ts";
 import type { Findings } from "./findings.ts";
 
 /** Longer than `/readyz` may take. */
 const TIMEOUT_MS = 4_000;
+const MAX_PORT = 65_535;
 const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 /**
@@ -12,14 +14,19 @@ const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "
  * service listens, because it runs often.
  *
  * @param live asks only whether the process answers, not whether it is ready for requests.
+ * @throws {ConfigError} when a file `.env` cannot be read.
  */
 export async function checkHealth(
   environment: Readonly<Record<string, string | undefined>>,
   live: boolean,
 ): Promise<Findings> {
+  loadEnvironmentFile(environment);
   const setting = (name: string, otherwise: string) => environment[name]?.trim() || otherwise;
   const listensOn = setting("HOST", "127.0.0.1");
   const port = Number(setting("PORT", "8080"));
+  if (!(Number.isInteger(port) && port > 0 && port <= MAX_PORT)) {
+    return { lines: [], problems: [`PORT: must be a whole number from 1 to ${MAX_PORT}`] };
+  }
   const isSecure = setting("TLS_CERT_FILE", "") !== "";
   const host = EVERYWHERE[listensOn] ?? listensOn;
   const path = live ? "/healthz" : "/readyz";

@@ -32,8 +32,8 @@ export interface ServerRun {
 }
 
 const HELP = `
-Settings are environment variables. check-config prints their values, and a running service explains them at
-/docs/reference/configuration.
+Settings are environment variables, and outside production also lines of a file .env in the working folder. check-config prints
+what they mean, and a running service explains them at /docs/reference/configuration.
 
 Exit codes: 0 success; 1 the command failed, or a check has found something wrong; 2 invalid command.`;
 

@@ -52,9 +52,14 @@ export function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    throw new Error(`the file ${path} cannot be read: ${REASONS[code] ?? code}`);
+    throw new Error(`the file ${path} cannot be read: ${reasonOf(error)}`);
   }
+}
+
+/** Why a file could not be read, in a few words. */
+export function reasonOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+  return REASONS[code] ?? code;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -63,4 +68,5 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EPERM: "permission denied",
   EISDIR: "it is a folder",
+  ELOOP: "its links form a loop",
 };

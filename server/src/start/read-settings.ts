@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import process from "node:process";
 import { type Config, ConfigError, readConfig, unknownSettings } from "../config/config.ts";
+import { loadEnvironmentFile } from "../config/environment-file.ts";
 import type { Plans } from "../contract/plans.ts";
 import { maxOpenFiles, OTHER_FILES } from "../http/open-files.ts";
 import { readTlsPair, type TlsPair } from "../http/tls-pair.ts";
@@ -28,7 +28,7 @@ export interface Settings {
  * @throws {ConfigError} with all problems of them, and with unknown settings, which are probably misspelt.
  */
 export async function readSettings(environment: Environment): Promise<Settings> {
-  if (environment.NODE_ENV !== "production") readEnvironmentFile();
+  loadEnvironmentFile(environment);
   const problems: string[] = [];
   const attempt = async <Result>(read: () => Result | Promise<Result>): Promise<Result | null> => {
     try {
@@ -50,14 +50,6 @@ export async function readSettings(environment: Environment): Promise<Settings> 
     return { config: { ...config, warnings }, tls, plans, catalogFile };
   }
   throw new ConfigError([...problems, ...unknownSettings(environment)]);
-}
-
-function readEnvironmentFile(): void {
-  try {
-    process.loadEnvFile(".env");
-  } catch {
-    // Most folders have none.
-  }
 }
 
 /** On Deno the number of connections has no limit of its own. */

@@ -1,0 +1,25 @@
+import { accessSync, constants, statSync } from "node:fs";
+import process from "node:process";
+import { ConfigError } from "./config.ts";
+import { reasonOf } from "./secret-files.ts";
+
+const FILE = ".env";
+
+/**
+ * Adds the settings of a file `.env` in the working folder to the environment of the process, except in production. Variables that are
+ * set already stay as they are. A folder of that name is no settings.
+ *
+ * @throws {ConfigError} when there is a file and it cannot be read: the service would run with other settings than its operator wrote.
+ */
+export function loadEnvironmentFile(environment: Readonly<Record<string, string | undefined>>): void {
+  if (environment.NODE_ENV === "production") return;
+  try {
+    // Node says of a file that may not be read that it does not exist.
+    accessSync(FILE, constants.R_OK);
+    if (statSync(FILE).isDirectory()) return;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+    throw new ConfigError([`The file ${FILE} of the working folder cannot be read: ${reasonOf(error)}`]);
+  }
+  process.loadEnvFile(FILE);
+}
