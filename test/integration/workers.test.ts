@@ -170,6 +170,8 @@ describe.skipIf(!isDistributed)("a service of several workers", () => {
       'ostiary_requests_total{endpoint="POST /v1/chat/completions",model="sandbox/echo",status="200",end_reason="stop"}';
     // Whichever worker is asked.
     for (let time = 0; time < 4; time++) await expect.poll(() => metricOf(service.baseUrl, name)).toBe(40);
+    const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    expect(metrics).toMatch(/^ostiary_build_info\{.+\} 1$/m);
     expect((await fetch(`${service.baseUrl}/readyz`)).status).toBe(200);
   });
 

@@ -97,6 +97,7 @@ export class Metrics {
       name: "ostiary_build_info",
       help: "1, with the version of the service and the runtime as labels.",
       labelNames: ["version", "runtime"],
+      aggregator: aggregatorOf("build_info"),
       registers: [this.#registry],
     }).set(build, 1);
     // Every series exists from the start, so that alerts on an increase see the first one.
