@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
+import { logLines } from "../fixtures/service.ts";
 import { signUp } from "../fixtures/user.ts";
 
 describe("the status of a node", () => {
@@ -26,18 +27,26 @@ describe("the status of a node", () => {
     });
   });
 
-  it("tells that Redis does not answer, and that it answers again", async () => {
+  it("tells that Redis does not answer, and that it answers again, as the log does", async () => {
     await using redis = await startRedis();
     await using service = await startOperatedService({
-      env: { REDIS_URL: redis.url, OSTIARY_LOG: "silent" },
+      env: { REDIS_URL: redis.url, OSTIARY_LOG: "info" },
     });
     const { trpc } = await signInOperator(service.baseUrl);
     const isUp = async () => (await trpc.operator.status.query()).redis?.isUp;
     expect(await isUp()).toBe(true);
     await redis.kill();
     await expect.poll(isUp, { timeout: 30_000 }).toBe(false);
+    const readiness = await fetch(`${service.baseUrl}/readyz`);
+    expect(await readiness.json()).toEqual({ status: "not ready", reason: "Redis does not answer" });
     await redis.start();
     await expect.poll(isUp, { timeout: 30_000 }).toBe(true);
+    const told = logLines(service.stderr());
+    const outage = told.filter(({ msg }) => /^Redis (?:does not answer|answers again)$/.test(msg ?? ""));
+    expect(outage).toMatchObject([{ level: "error" }, { level: "info" }]);
+    // Each of two connections tried to connect many times.
+    const refusals = told.filter(({ msg }) => msg?.includes("ECONNREFUSED"));
+    expect(refusals.length).toBeLessThanOrEqual(2);
   });
 
   it("counts rejected lines of the journal", async () => {

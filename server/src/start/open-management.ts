@@ -43,9 +43,10 @@ export async function openManagement(
     isTrustedProxy: (peer: string) => trustedProxies.contains(peer),
   };
   const unavailable = firstUnavailable({
-    database: ping,
-    "admission store": () => admissions.ping(),
-    journal: () => journal.check(),
+    "the database": ping,
+    // Without Redis it is this process's memory, which always answers.
+    Redis: () => admissions.ping(),
+    "the journal": () => journal.check(),
   });
   const answerScrape = (request: Request, peer: string) =>
     answerMetrics(metrics, metricsAccess, request, peer);

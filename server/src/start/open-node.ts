@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import { Admissions } from "../admission/admissions.ts";
 import { databaseEpochsIn } from "../admission/database-epoch.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
@@ -41,7 +42,7 @@ export async function openNode(startup: Startup) {
   // This creates the installation's row, which joining the nodes reads.
   const macSecret = await keyMacSecret(database);
   const id = await nodeId(config.dataDir);
-  const { store, redis, redisMemory } = await openAdmissionStore(config, log);
+  const { store, redis, redisMemory } = await openAdmissionStore(config, log, monotonicMs);
   const admissions = new Admissions(store);
   teardown.add("admission store", () => store.close());
   const membership = await joinNodes(config, {
@@ -69,13 +70,21 @@ export async function openNode(startup: Startup) {
     },
   );
   const probes = {
-    database: probeOf(() => stores.ping(), monotonicMs),
-    redis: redis === null ? null : probeOf(() => redis.ping(), monotonicMs),
+    database: probeOf(() => stores.ping(), monotonicMs, tellOf(log, "PostgreSQL")),
+    redis: redis === null ? null : probeOf(() => redis.ping(), monotonicMs, tellOf(log, "Redis")),
   };
   const measure = () => Promise.all([probes.database.measure(), probes.redis?.measure()]);
   jobs.add({ name: "measure the stores", everyMs: PROBE_MS, run: measure });
   await measure();
   return { id, macSecret, ...stores, schema, clocks, admissions, redis, redisMemory, probes };
+}
+
+/** Logs that a store is away, and that it is back. */
+function tellOf(log: Logger, store: string): (isUp: boolean) => void {
+  return (isUp) => {
+    if (isUp) log.info(`${store} answers again`);
+    else log.error(`${store} does not answer`);
+  };
 }
 
 /** Applies the migrations of this version, or waits until another process has. */

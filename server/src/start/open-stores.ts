@@ -7,6 +7,7 @@ import type { Config } from "../config/config.ts";
 import { parseRedisUrl } from "../config/redis-url.ts";
 import type { PoolUse } from "../database/connection-pool.ts";
 import { type DatabaseAddress, openDatabase } from "../database/database.ts";
+import { atMostOnceIn } from "./repeated-messages.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 /**
@@ -35,6 +36,7 @@ const END_TIMEOUT_S = 1;
 const REDIS_COMMAND_TIMEOUT_MS = 2_000;
 /** A sign-in updates several counters in turn, and can do without the shared ones. */
 const ATTEMPTS_TIMEOUT_MS = 300;
+const REPEATED_ERROR_MS = 60_000;
 /** jsonb_to_recordset and partitions with unique indexes are older; 15 is the oldest that is tested. */
 const OLDEST_POSTGRES = 15;
 
@@ -124,18 +126,19 @@ async function requireVersion(address: DatabaseAddress): Promise<void> {
  *
  * @throws {StartupFailure} if Redis can't be reached.
  */
-export async function openAdmissionStore(config: Config, log: Logger) {
+export async function openAdmissionStore(config: Config, log: Logger, monotonicMs: () => number) {
   if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null, redisMemory: null };
   const { RedisAdmissionStore } = await import("../admission/redis-store.ts");
   const connection = { commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, ca: config.redisCa };
   let lastError: string | null = null;
+  const tell = tellOfRedis(log, monotonicMs);
   const store = new RedisAdmissionStore({
     ...connection,
     url: config.redisUrl,
     prefix: config.redisPrefix,
     onError: (message) => {
       lastError = message;
-      log.warn({ part: "redis" }, message);
+      tell(message);
     },
   });
   const redisMemory = watchRedisMemory(store, log);
@@ -195,7 +198,11 @@ function watchRedisMemory(redis: RedisAdmissionStore, log: Logger) {
 }
 
 /** Opens the counters of sign-in attempts, which all nodes share if they use Redis. */
-export async function openAttemptCounters(config: Config, log: Logger): Promise<AttemptCounters> {
+export async function openAttemptCounters(
+  config: Config,
+  log: Logger,
+  monotonicMs: () => number,
+): Promise<AttemptCounters> {
   if (config.redisUrl === null) return memoryCounters();
   const { redisCounters } = await import("../accounts/redis-attempt-counters.ts");
   return redisCounters({
@@ -203,6 +210,11 @@ export async function openAttemptCounters(config: Config, log: Logger): Promise<
     ca: config.redisCa,
     prefix: config.redisPrefix,
     commandTimeoutMs: ATTEMPTS_TIMEOUT_MS,
-    onError: (message) => log.warn({ part: "redis" }, message),
+    onError: tellOfRedis(log, monotonicMs),
   });
+}
+
+/** Logs the errors of connections to Redis. Each attempt to connect has one: the same error is logged once a minute. */
+function tellOfRedis(log: Logger, monotonicMs: () => number): (message: string) => void {
+  return atMostOnceIn(REPEATED_ERROR_MS, monotonicMs, (message) => log.warn({ part: "redis" }, message));
 }

@@ -3,7 +3,7 @@ import { withTimeout } from "../errors/deadline.ts";
 /** `/readyz` answers within two seconds, whatever hangs. */
 const ANSWER_MS = 1_700;
 
-/** The parts that a node needs, each with a function that resolves if the part works. */
+/** The parts that a node needs, as a sentence begins with them, each with a function that resolves if the part works. */
 export type NeededParts = Readonly<Record<string, () => PromiseLike<unknown>>>;
 
 /**
@@ -16,7 +16,7 @@ export function firstUnavailable(parts: NeededParts): () => Promise<string | nul
     const answers = Object.entries(parts).map(([part, question]) =>
       withTimeout(ANSWER_MS, async () => question()).then(
         () => null,
-        () => `the ${part} does not answer`,
+        () => `${part} does not answer`,
       ),
     );
     return (await Promise.all(answers)).find((reason) => reason !== null) ?? null;

@@ -11,8 +11,16 @@ interface StoreAnswer {
 
 export type StoreProbe = ReturnType<typeof probeOf>;
 
-/** Measures how long a store takes to answer. */
-export function probeOf(ask: () => PromiseLike<unknown>, monotonicMs: () => number) {
+/**
+ * Measures how long a store takes to answer.
+ *
+ * @param onChange is called when the store is away for the first time or again, and when it is back.
+ */
+export function probeOf(
+  ask: () => PromiseLike<unknown>,
+  monotonicMs: () => number,
+  onChange: (isUp: boolean) => void,
+) {
   let last: StoreAnswer | null = null;
   return {
     /** The last measurement; `null` before the first. */
@@ -27,7 +35,9 @@ export function probeOf(ask: () => PromiseLike<unknown>, monotonicMs: () => numb
         () => false,
       );
       const isUp = (await resultWithin(ANSWER_TIMEOUT_MS, answered)) === true;
+      const wasUp = last?.isUp ?? true;
       last = { isUp, ms: isUp ? monotonicMs() - startedMs : null };
+      if (isUp !== wasUp) onChange(isUp);
     },
   };
 }

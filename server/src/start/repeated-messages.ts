@@ -1,0 +1,19 @@
+/** Messages that are remembered. A server has few errors; with more of them each counts as new. */
+const MAX_MESSAGES = 100;
+
+/** Returns a function that passes a message on unless it has passed on the same one in the last `intervalMs` milliseconds. */
+export function atMostOnceIn(
+  intervalMs: number,
+  monotonicMs: () => number,
+  pass: (message: string) => void,
+): (message: string) => void {
+  const passedMs = new Map<string, number>();
+  return (message) => {
+    const nowMs = monotonicMs();
+    const lastMs = passedMs.get(message);
+    if (lastMs !== undefined && nowMs - lastMs < intervalMs) return;
+    if (passedMs.size >= MAX_MESSAGES) passedMs.clear();
+    passedMs.set(message, nowMs);
+    pass(message);
+  };
+}
