@@ -179,6 +179,12 @@ describe("the operator's command line", () => {
       await operator("--json", "accounts", "create", "--email", email, "--name", "Made", "--plan", "pro"),
     );
     await visit(service.baseUrl).trpc.auth.signIn.mutate({ email, password: made.password });
+    const create = ["accounts", "create", "--email", email, "--name", "Made again"];
+    const { code, stderr } = await runOperatorCommand(create, env);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/exists\. Search for the address.*\(conflict\)/),
+    ]);
     const reset = JSON.parse(await operator("--json", "reset-password", email));
     const user = visit(service.baseUrl);
     await user.trpc.auth.signIn.mutate({ email, password: reset.password });

@@ -170,7 +170,8 @@ export class AccountAdmin {
     const fresh = await this.#parts.signIn.newAccount({ ...request, password }, request.plan);
     const { accountName: name, email, plan } = fresh;
     const created = { action: "account.create", after: { name, email, plan } } as const;
-    if (!(await createAccount(this.#parts.database, fresh, by, created))) throw addressTaken();
+    if (!(await createAccount(this.#parts.database, fresh, by, created)))
+      throw addressTaken("Search for the address to find the user's account.");
     return { account: await this.get(fresh.accountId), password };
   }
 

@@ -82,7 +82,7 @@ export class SignIn {
     await this.#parts.attempts.countSignUp(clientInfo.sourceIp);
     const account = await this.newAccount(request, "free");
     const signedIn = await this.#parts.store.createAccountWithUser(account, clientInfo);
-    if (signedIn === null) throw addressTaken();
+    if (signedIn === null) throw addressTaken("Sign in instead.");
     return this.#beginSession(signedIn, account.passwordHash, clientInfo);
   }
 
@@ -277,10 +277,9 @@ export class SignIn {
   }
 }
 
-export function addressTaken(): Failure {
-  return new Failure("conflict", "A user with this e-mail address exists. Sign in instead.", {
-    param: "email",
-  });
+/** The refusal of a new user whose address another one has. `advice` tells the caller what to do. */
+export function addressTaken(advice: string): Failure {
+  return new Failure("conflict", `A user with this e-mail address exists. ${advice}`, { param: "email" });
 }
 
 /** The security event of a failed attempt; `null` for other failures. */
