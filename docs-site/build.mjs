@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, stop } from "esbuild";
 import { compressFolder } from "../scripts/compress.mjs";
 import { apiPages } from "./src/api.mjs";
 import { groupsOf, OPENAPI, readDocuments, resolveLink } from "./src/documents.mjs";
@@ -21,6 +21,8 @@ const documents = readDocuments(root);
 const api = apiPages(JSON.parse(readFileSync(join(root, OPENAPI), "utf8")));
 const pages = [...documents.map(documentPage), ...api];
 const files = await assets(pages);
+// If esbuild is still running when this process ends, it may print that it is in a deadlock.
+await stop();
 const site = { groups: groups(), files };
 for (const page of pages) write(`${page.address}.html`, pageHtml(site, page));
 write("/docs/404.html", pageHtml(site, missingPage()));

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, stop } from "esbuild";
 import { thirdPartyNotices } from "../scripts/third-party-notices.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -48,6 +48,8 @@ await bundle("cli/main.ts", "cli.js", {
     js: '#!/usr/bin/env node\nimport { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);',
   },
 });
+// If esbuild is still running when this process ends, it may print that it is in a deadlock.
+await stop();
 chmodSync(join(dist, "cli.js"), 0o755);
 
 const { status } = spawnSync("npx", ["--no-install", "tsc", "-p", here, "--outDir", dist], {

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, stop } from "esbuild";
 import { thirdPartyNotices } from "../scripts/third-party-notices.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -40,6 +40,8 @@ const { metafile } = await build({
   external: EXTERNAL,
   logLevel: "warning",
 });
+// If esbuild is still running when this process ends, it may print that it is in a deadlock.
+await stop();
 cpSync(`${here}/src/database/migrations`, `${here}/dist/database/migrations`, { recursive: true });
 chmodSync(`${here}/dist/ostiary-server.js`, 0o755);
 writeFileSync(
