@@ -23,6 +23,13 @@ describe("ostiary-server check-config", () => {
   });
 
   it.each([
+    ["::1", "[::1]:81"],
+    ["0.0.0.0", "0.0.0.0:81"],
+  ])("shows where it listens with HOST=%s", async (HOST, address) => {
+    expect((await checkConfig({ HOST, PORT: "81" })).stdout).toContain(`address   ${address}\n`);
+  });
+
+  it.each([
     ["redis://:hunter2@redis.example/2", "redis.example/2"],
     ["redis+cluster://:hunter2@a.example:7000,b.example", "a.example:7000, b.example:6379"],
     ["rediss+sentinel://a.example:26379,b.example:26379/main", "a.example:26379, b.example:26379"],

@@ -9,7 +9,8 @@ import { logLines, RUNTIME, type Service, type ServiceOptions, startService } fr
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-const PASSWORD = "a password that no log shows";
+/** It could be a URL, of which a log shows where it leads. */
+const PASSWORD = "secret://that-no-log/shows";
 
 /** Its log at the level `info`, if the test does not say otherwise. */
 function start(options: ServiceOptions = {}): Promise<Service> {

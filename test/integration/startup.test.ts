@@ -89,15 +89,19 @@ describe("a service that can't start", () => {
         OSTIARY_PLANS: '{"free":{"requestsPerMinute":-1}}',
         OSTIARY_CATALOG: path,
         OSTIARY_SIGNUPS: "closed",
+        OSTIARY_DATABASE_URL: "postgres://127.0.0.1/x",
       },
     });
     const report = lines(exit);
-    expect(report).toHaveLength(5);
+    expect(report).toHaveLength(6);
     expect(report[0]).toContain("PORT");
     expect(report[1]).toContain("OSTIARY_PLANS: free.requestsPerMinute");
     expect(report.slice(2, 4).join("\n")).toContain("models[0].routes[0].upstream");
     expect(report.slice(2, 4).join("\n")).toContain("the variable ABSENT_KEY is not set");
-    expect(report[4]).toBe("OSTIARY_SIGNUPS: is not a setting of this service. Did you mean OSTIARY_SIGNUP?");
+    expect(report.slice(4)).toEqual([
+      "OSTIARY_SIGNUPS: is not a setting of this service. Did you mean OSTIARY_SIGNUP?",
+      "OSTIARY_DATABASE_URL: is not a setting of this service. Did you mean DATABASE_URL?",
+    ]);
   });
 
   it("reports that the database can't be reached, without its password", async () => {
@@ -115,16 +119,26 @@ describe("a service that can't start", () => {
     expect(exit.stderr).not.toContain("hunter2");
   });
 
-  it("reports that the port is in use", async () => {
+  it.each(["PORT", "OSTIARY_METRICS_PORT"])("reports that the port of %s is in use", async (setting) => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const address = other.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
-    const [line, ...others] = lines(await runToExit({ env: { PORT: String(port) } }));
+    const [line, ...others] = lines(await runToExit({ env: { [setting]: String(port) } }));
     other.close();
     expect(line).toContain(`Port ${port}`);
+    expect(line).toContain(`set ${setting} to another port`);
     expect(others).toEqual([]);
   });
+
+  it.each(["http://127.0.0.1", "[::1]", "127.0.0.1:80", "a b"])(
+    "reports that HOST is no host: %s",
+    async (HOST) => {
+      const [line, ...others] = lines(await runToExit({ env: { HOST } }));
+      expect(line).toMatch(/^HOST: must be an address or a name/);
+      expect(others).toEqual([]);
+    },
+  );
 
   it("reports that another service uses the data folder", async () => {
     await using first = await startService();

@@ -1,3 +1,4 @@
+import { isIPv6 } from "node:net";
 import { parseRedisUrl } from "../config/redis-url.ts";
 import type { Settings } from "../start/read-settings.ts";
 import type { Findings } from "./findings.ts";
@@ -9,7 +10,7 @@ export function summaryOf({ config, catalogFile }: Settings): Findings {
   return {
     lines: [
       "The configuration is valid.",
-      `address   ${config.host}:${config.port}`,
+      `address   ${isIPv6(config.host) ? `[${config.host}]` : config.host}:${config.port}`,
       `database  ${databaseUrl === null ? `bundled PostgreSQL in ${config.dataDir}` : placeOf(databaseUrl)}`,
       `redis     ${redisUrl === null ? "none: this node runs alone" : serversOf(redisUrl)}`,
       `catalog   ${models === null ? "none: sandbox models and local model servers" : `${models} models in ${catalogFile?.source.path}`}`,

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { closestMatch } from "leven";
@@ -31,6 +32,14 @@ function isOrigin(value: string): boolean {
   const { origin, href } = new URL(value);
   return href === `${origin}/`;
 }
+
+const HOST_NAME = /^[A-Za-z0-9._-]+$/;
+const host = z
+  .string()
+  .refine(
+    (value) => isIP(value) !== 0 || HOST_NAME.test(value),
+    "must be an address or a name, such as 127.0.0.1 or ::, without a scheme, brackets or a port",
+  );
 
 const redisUrl = z.string().superRefine((value, context) => {
   try {
@@ -112,7 +121,7 @@ const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
  * unit. docs/reference/configuration.md describes what each does.
  */
 const variables = z.object({
-  HOST: z.string().default("127.0.0.1"),
+  HOST: host.default("127.0.0.1"),
   PORT: wholeNumber(0, 65_535).default(8080),
   TLS_CERT_FILE: z.string().optional(),
   TLS_KEY_FILE: z.string().optional(),
@@ -226,10 +235,16 @@ const checkedVariables = variables
     problemOf("OSTIARY_WORKERS", WORKERS_NEED),
   );
 
+const PREFIX = "OSTIARY_";
 const MAX_TYPING_ERRORS = 3;
 
-/** Variables of the SDK, which may be set in the same environment. */
-const SDK_VARIABLES = new Set(["OSTIARY_API_KEY", "OSTIARY_BASE_URL", "OSTIARY_MANAGEMENT_TOKEN"]);
+/** Variables of the SDK and of the operator's command line, which may be set in the same environment. */
+const CLIENT_VARIABLES = new Set([
+  "OSTIARY_API_KEY",
+  "OSTIARY_BASE_URL",
+  "OSTIARY_MANAGEMENT_TOKEN",
+  fileVariableOf("OSTIARY_MANAGEMENT_TOKEN"),
+]);
 
 /** The checked settings. */
 export type Config = ReturnType<typeof readConfig>;
@@ -342,8 +357,11 @@ function withoutSecretValues(
   return Object.fromEntries(
     valued.map(([name, value]) => {
       if (name.endsWith("_FILE")) return [name, present[name]];
+      const isSecret = SECRETS.some((secret) => secret === name);
+      // A password may contain what looks like a URL.
+      if (isSecret && !name.endsWith("_URL")) return [name, "(set)"];
       if (typeof value === "string" && value.includes("://")) return [name, addressIn(value)];
-      return [name, SECRETS.some((secret) => secret === name) ? "(set)" : value];
+      return [name, isSecret ? "(set)" : value];
     }),
   );
 }
@@ -373,8 +391,10 @@ export function unknownSettings(
 ): readonly string[] {
   const known = [...Object.keys(variables.shape), ...SECRETS.map(fileVariableOf)];
   return Object.keys(environment).flatMap((name) => {
-    if (!name.startsWith("OSTIARY_") || known.includes(name) || SDK_VARIABLES.has(name)) return [];
-    const meant = closestMatch(name, known, { maxDistance: MAX_TYPING_ERRORS });
+    if (!name.startsWith(PREFIX) || known.includes(name) || CLIENT_VARIABLES.has(name)) return [];
+    const bare = name.slice(PREFIX.length);
+    // Some settings have the names that they have everywhere, such as PORT and DATABASE_URL.
+    const meant = known.includes(bare) ? bare : closestMatch(name, known, { maxDistance: MAX_TYPING_ERRORS });
     return [
       meant === undefined
         ? `${name}: is not a setting of this service`

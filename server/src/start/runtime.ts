@@ -2,7 +2,7 @@ import process from "node:process";
 import type { Config } from "../config/config.ts";
 import type { Listener, ListenerOptions, Served } from "../http/listener.ts";
 import type { Tracing } from "../tracing/open-telemetry.ts";
-import { listenFailure } from "./startup-failure.ts";
+import { listenFailure, type PortSetting } from "./startup-failure.ts";
 
 // The parts that differ by runtime, or that are loaded only if they are configured.
 
@@ -21,11 +21,16 @@ export async function openTracing(
   return openTelemetry({ serviceName, serviceVersion: version, instanceId: id, otlpHeaders });
 }
 
-export async function listen(served: Served, options: ListenerOptions): Promise<Listener> {
+/** `portSetting` is the setting that has the port. @throws {StartupFailure} when the address can't be listened on. */
+export async function listen(
+  served: Served,
+  options: ListenerOptions,
+  portSetting: PortSetting,
+): Promise<Listener> {
   try {
     if (isDeno) return await (await import("../http/deno.ts")).serveOnDeno(served, options);
     return await (await import("../http/node.ts")).serveOnNode(served, options);
   } catch (error) {
-    throw listenFailure(error, options.host, options.port);
+    throw listenFailure(error, options, portSetting);
   }
 }

@@ -7,6 +7,7 @@ import { TlsWatch } from "../http/tls-pair.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
 import { SECOND_MS, type Startup, watchFile } from "./startup.ts";
+import type { PortSetting } from "./startup-failure.ts";
 
 /** Requests that are aborted at the end of the drain time have this long to be answered and recorded. */
 const ABORTED_MS = 2_000;
@@ -32,6 +33,7 @@ export async function serve(startup: Startup, opened: OpenRequests, auditTail: A
     opened,
     { requests, web: (request, peer) => web(request, peer) },
     { port: config.port, tls: settings.tls },
+    "PORT",
   );
   const certificate = renewCertificates(startup, listener);
   // Jobs keep what is held and claimed for requests until the last has ended.
@@ -100,7 +102,13 @@ export async function serveMetrics(
 ): Promise<void> {
   const { metricsPort: port } = startup.settings.config;
   if (port === null) return;
-  const listener = await openListener(startup, opened, { requests: null, web }, { port, tls: null });
+  const listener = await openListener(
+    startup,
+    opened,
+    { requests: null, web },
+    { port, tls: null },
+    "OSTIARY_METRICS_PORT",
+  );
   startup.teardown.add("metrics", () => listener.close(Promise.resolve()));
 }
 
@@ -109,10 +117,12 @@ function openListener(
   { newId }: OpenRequests,
   served: Pick<Served, "requests" | "web">,
   socket: Pick<ListenerOptions, "port" | "tls">,
+  portSetting: PortSetting,
 ): Promise<Listener> {
   const { host, maxConnections } = settings.config;
   return listen(
     { ...served, newRequestId: () => requestIdOf(newId()) },
     { ...socket, host, maxConnections, sharesPort: worker !== null },
+    portSetting,
   );
 }

@@ -16,17 +16,26 @@ export function reportStartupFailure(error: unknown): void {
   }
 }
 
+/** A setting that has a port of the service. */
+export type PortSetting = "PORT" | "OSTIARY_METRICS_PORT";
+
 /** Why a socket could not be listened on. */
-export function listenFailure(error: unknown, host: string, port: number): StartupFailure {
+export function listenFailure(
+  error: unknown,
+  { host, port }: { readonly host: string; readonly port: number },
+  setting: PortSetting,
+): StartupFailure {
   const code = error instanceof Error && "code" in error ? error.code : null;
   const name = error instanceof Error ? error.name : "";
   if (code === "EADDRINUSE" || name === "AddrInUse") {
     return new StartupFailure(
-      `Port ${port} of ${host} is in use. Stop the process that listens on it, or set PORT to another port.`,
+      `Port ${port} of ${host} is in use. Stop the process that listens on it, or set ${setting} to another port.`,
     );
   }
   if (code === "EACCES" || name === "PermissionDenied") {
-    return new StartupFailure(`Listening on port ${port} is not permitted. Set PORT to 1024 or higher.`);
+    return new StartupFailure(
+      `Listening on port ${port} is not permitted. Set ${setting} to 1024 or higher.`,
+    );
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || name === "AddrNotAvailable") {
     return new StartupFailure(
