@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from "node:fs";
+import { closeSync, openSync, statSync } from "node:fs";
 import process from "node:process";
 import { ConfigError } from "./config.ts";
 import { reasonOf } from "./secret-files.ts";
@@ -14,9 +14,10 @@ const FILE = ".env";
 export function loadEnvironmentFile(environment: Readonly<Record<string, string | undefined>>): void {
   if (environment.NODE_ENV === "production") return;
   try {
-    // Node says of a file that may not be read that it does not exist.
-    accessSync(FILE, constants.R_OK);
-    if (statSync(FILE).isDirectory()) return;
+    const found = statSync(FILE);
+    if (found.isDirectory()) return;
+    // Node says of a file that may not be read that it does not exist. A pipe can be opened only once.
+    if (found.isFile()) closeSync(openSync(FILE, "r"));
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
     throw new ConfigError([`The file ${FILE} of the working folder cannot be read: ${reasonOf(error)}`]);
