@@ -24,7 +24,13 @@ const chunk = (delta: object, finish: string | null = null) =>
 const CHAT_END = `${chunk({}, "stop")}data: [DONE]\n\n`;
 
 /** Reads a stream whose upstream says the first part at once, and the second when the client has got a sign of life. */
-async function readSilent(model: string, first: string, second: string, sign: RegExp): Promise<string> {
+async function readSilent(
+  model: string,
+  first: string,
+  second: string,
+  sign: RegExp,
+  headers: Record<string, string> = {},
+): Promise<string> {
   let goOn = () => {};
   const signed = new Promise<void>((resolve) => {
     goOn = resolve;
@@ -37,7 +43,7 @@ async function readSilent(model: string, first: string, second: string, sign: Re
     response.end(second);
   };
   service.answers[model === "acme/native" ? "native" : "chat"] = answer;
-  const response = await service.post({ ...HI, model, stream: true });
+  const response = await service.post({ ...HI, model, stream: true }, headers);
   const decoder = new TextDecoder();
   let text = "";
   for await (const bytes of response.body ?? []) {
@@ -56,11 +62,16 @@ describe("a stream that is silent", { timeout: 60_000 }, () => {
     const native = frames(NATIVE_START);
     const rest = frames(...NATIVE_TEXT.slice(0, 1), ...NATIVE_TEXT.slice(2), ...NATIVE_END);
     const chat = chunk({ content: "Hello" });
+    const onceOnly = { "idempotency-key": crypto.randomUUID() };
     // One model at a time: a test's upstream answers all of its requests alike.
     const [early, earlyNative] = await Promise.all([
-      readSilent("acme/chat", "", chat + CHAT_END, COMMENT),
+      readSilent("acme/chat", "", chat + CHAT_END, COMMENT, onceOnly),
       readSilent("acme/native", "", native + rest, COMMENT),
     ]);
+    const repeated = await service.post({ ...HI, model: "acme/chat", stream: true }, onceOnly);
+    expect(repeated.headers.get("idempotency-replayed")).toBe("true");
+    // Nobody has waited for it.
+    expect(await repeated.text()).toBe(early.replace(/^(?:: waiting\n\n)+/, ""));
     for (const text of [early, earlyNative]) {
       expect(eventsIn(text)[0]?.event).toBe("message_start");
       expect(eventsIn(text).at(-1)?.event).toBe("message_stop");

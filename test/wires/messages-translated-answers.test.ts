@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventsIn, messageIn } from "./messages-events.ts";
 import {
+  type Answer,
   chatStream,
   chatWhole,
   HI,
@@ -22,6 +23,14 @@ const sent = () => service.sent();
 const streamed = async (body: object) =>
   messageIn(await (await service.post({ ...body, stream: true })).text());
 const callPiece = (index: number, piece: object) => ({ tool_calls: [{ index, ...piece }] });
+
+/** Streams three words, and reports no usage. */
+const streamWithoutUsage: Answer = ({ response }) => {
+  const chunk = (delta: object, finish: string | null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  response.setHeader("content-type", "text/event-stream");
+  response.end(`${chunk({ content: "one two three" }, null)}${chunk({}, "stop")}data: [DONE]\n\n`);
+};
 
 describe("a whole answer", () => {
   it("is a message, with what was not cached as its input tokens", async () => {
@@ -273,12 +282,7 @@ describe("a streamed answer", () => {
   });
 
   it("has a usage even if the upstream reports none", async () => {
-    service.answers.chat = ({ response }) => {
-      const chunk = (delta: object, finish: string | null) =>
-        `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-      response.setHeader("content-type", "text/event-stream");
-      response.end(`${chunk({ content: "one two three" }, null)}${chunk({}, "stop")}data: [DONE]\n\n`);
-    };
+    service.answers.chat = streamWithoutUsage;
     const { usage } = await streamed(HI);
     expect(usage).toMatchObject({ output_tokens: 3 });
     expect(usage.input_tokens).toBeGreaterThan(0);
@@ -302,10 +306,19 @@ describe("a streamed answer", () => {
 });
 
 describe("a request with an idempotency key", () => {
-  it("is answered once, and repeated alike", async () => {
-    service.answers.chat = chatStream([{ content: "Hello" }], [{}, "stop"]);
+  it.each([
+    ["reports its usage", chatStream([{ content: "Hello" }], [{}, "stop"])],
+    ["reports none", streamWithoutUsage],
+  ])("is answered once, and repeated alike, where the upstream %s", async (_, answer) => {
+    service.answers.chat = answer;
     const headers = { "idempotency-key": crypto.randomUUID() };
     const first = await (await service.post({ ...HI, stream: true }, headers)).text();
+    expect(messageIn(first)).toMatchObject({ stop_reason: "end_turn" });
+    expect(
+      eventsIn(first)
+        .map(({ event }) => event)
+        .slice(-2),
+    ).toEqual(["message_delta", "message_stop"]);
     const calls = service.chat.received.length;
     const second = await service.post({ ...HI, stream: true }, headers);
     expect(second.headers.get("idempotency-replayed")).toBe("true");

@@ -74,10 +74,12 @@ function collected(reply: StreamReply): Reply {
     signs: signs && { heartbeat: () => HEARTBEAT, failure: (failure) => signs.failure(failure) },
     chunks: (async function* () {
       for await (const chunk of reply.chunks) {
+        yield chunk;
+        // A stream that begins before its upstream has answered begins with a heartbeat.
+        if (chunk === HEARTBEAT) continue;
         length += chunk.length;
         if (length <= MAX_ANSWER_CHARACTERS) parts.push(textOf(chunk));
         else parts.length = 0;
-        yield chunk;
       }
       isWhole = true;
     })(),

@@ -87,6 +87,7 @@ export class MessagesWriter implements AnswerWriter {
     }
   }
 
+  /** Changes nothing, because it is asked for again where the answer is kept for an idempotency key. */
   last(usage: Usage): string {
     return (this.#isDeltaWritten ? "" : this.#delta(usage)) + eventOf("message_stop", {});
   }
@@ -173,11 +174,11 @@ export class MessagesWriter implements AnswerWriter {
     this.#current = null;
     const ended = this.#blocks.endAll();
     // Where the upstream reports no usage, it is counted before the last event is written.
+    this.#isDeltaWritten = usage !== null;
     return usage === null ? ended : ended + this.#delta(usage);
   }
 
   #delta(usage: Usage): string {
-    this.#isDeltaWritten = true;
     return eventOf("message_delta", { delta: this.#stop, usage: usageOf(usage) });
   }
 }
