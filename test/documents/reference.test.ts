@@ -90,7 +90,7 @@ describe("docs/explanation/architecture.md", () => {
     const body = bodyOf("replyTo") + bodyOf("handleRequest");
     const steps = rowsOf("docs/explanation/architecture.md").flatMap(([step]) => codesIn(step));
     expect(steps.slice(0, 16).at(-1)).toBe("respond");
-    // Some operations have no `resolve`.
+    // Some operations have no `loadStored`.
     const calls = body.replaceAll("?.(", "(");
     const places = steps.slice(0, 16).map((step) => calls.lastIndexOf(`${step}(`));
     expect(places).not.toContain(-1);

@@ -108,6 +108,8 @@ describe("a service whose journal was damaged", () => {
     expect(listed.stdout).toContain("000000000700.rejected  cannot be read");
     // Nothing of a damaged line gets to the terminal as it is.
     expect(listed.stdout).not.toContain("\0");
+    const [, zeros = ""] = /^([0-9a-f]{12}) .*·{80}$/m.exec(listed.stdout) ?? [];
+    expect((await operator("show", zeros)).stdout).toBe(`${"·".repeat(512)}\n`);
     const [, id = ""] =
       new RegExp(`^([0-9a-f]{12}) .*${requestIdOf(bad.id)}$`, "m").exec(listed.stdout) ?? [];
 

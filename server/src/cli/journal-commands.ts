@@ -38,11 +38,11 @@ export function addJournalCommands(program: Command, { client, print }: CommandP
 
   journal
     .command("show")
-    .description("print the text of a line")
+    .description("print the text of a line; with --json, exactly as it is")
     .argument("<id>", 'id of the line, as "journal list" shows it', idOf)
     .action(async (id: string) => {
       const line = await client().journal.get(id);
-      print(line, [line.text]);
+      print(line, [printable(line.text)]);
     });
 
   journal
@@ -85,12 +85,12 @@ function idOf(text: string): string {
 }
 
 function describe({ kind, problem, request, text }: SetAsideLine): string[] {
-  if (request === null) return [`cannot be read: ${problem}`, printable(text)];
+  if (request === null) return [`cannot be read: ${problem}`, printable(text.slice(0, SHOWN_CHARACTERS))];
   const what = kind === "begun" ? "begun" : usdOf(request.costNanoUsd);
   return [`${what}, account ${request.accountId}, at ${request.at.toISOString()}`, request.requestId];
 }
 
-/** Removes control characters: a damaged line may contain any bytes, which must not reach the terminal. */
+/** Replaces control characters: a damaged line may contain any bytes, which must not reach the terminal. With --json it has them all. */
 function printable(text: string): string {
-  return text.slice(0, SHOWN_CHARACTERS).replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, "·");
+  return text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, "·");
 }

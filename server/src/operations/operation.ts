@@ -75,7 +75,7 @@ export interface ModelOperation<Input extends ModelUse> extends Route {
    *
    * @throws {Failure} `not_found`; `request_too_large`; `invalid_request` naming the field.
    */
-  resolve?(input: Input, accountId: AccountId): Promise<Input>;
+  loadStored?(input: Input, accountId: AccountId): Promise<Input>;
   /**
    * Forwards the request.
    *

@@ -62,7 +62,7 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
     outputTokenFields: MAX_OUTPUT_TOKENS_FIELDS,
     signs: EARLY_RESPONSE_SIGNS,
     read: (body) => readRequest(parts, body),
-    resolve: (input, accountId) => resolveRequest(parts, input, accountId),
+    loadStored: (input, accountId) => resolveRequest(parts, input, accountId),
     run: (call) => {
       const { input, accountId, paid } = call;
       const { stream, isStored, previousResponseId, firstOwn } = input;

@@ -57,7 +57,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const model = findModel(request, sent.model, services); // 404
   const answered = await beginOnce(request, operation, accountId, received.bytes, services); // 409, 422
   if (answered !== null) return answered;
-  const input = (await operation.resolve?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
+  const input = (await operation.loadStored?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
   const priced = priceRequest(model, input, received.bytes);
   const paid = await holdCredit(request, accountId, priced, services); // 402, 503
   request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
