@@ -2,12 +2,14 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   type AuditExportParams,
+  Ostiary,
   OstiaryError,
   tool,
   verifyActionsExport,
   verifyAuditExport,
 } from "../../sdk/src/index.ts";
 import { OstiaryOperator } from "../../sdk/src/operator.ts";
+import { ostiaryLink } from "../../sdk/src/trpc.ts";
 import { answersInTurn, collect, emptyList, newClient } from "./fake-service.ts";
 
 const client = newClient({ fetch: answersInTurn(emptyList) });
@@ -22,6 +24,9 @@ const { completions } = client.chat;
 const noConverted = z.object({ at: z.bigint() });
 
 const calls: Record<string, [() => unknown, RegExp]> = {
+  "null as the options of a client": [() => new Ostiary(wrong(null)), /Invalid option/],
+  "null as the options of an operator's client": [() => new OstiaryOperator(wrong(null)), /Invalid option/],
+  "null as the options of a link": [() => ostiaryLink(wrong(null)), /Invalid option/],
   "an empty id of a model": [() => client.models.retrieve(""), /id must not be empty/],
   "no id of a model": [() => client.models.retrieve(wrong(undefined)), /id must not be empty/],
   "toArray without options": [() => client.audit.list().toArray(wrong(undefined)), /limit/],

@@ -85,8 +85,8 @@ export function missingToken(prefix: string): OstiaryError {
 }
 
 /** @throws {OstiaryError} this is a web page, and the options do not allow it. */
-export function refuseWebPages({ dangerouslyAllowBrowser }: ClientOptions): void {
-  if (!isBrowser() || dangerouslyAllowBrowser === true) return;
+export function refuseWebPages(options: ClientOptions): void {
+  if (fromCaller(() => options.dangerouslyAllowBrowser) === true || !isBrowser()) return;
   throw new OstiaryError(
     "The client does not run in a web page, because every visitor could read the API key. Call the service from your own backend.",
   );
