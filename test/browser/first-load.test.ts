@@ -133,7 +133,7 @@ describe.skipIf(!hasBrowser)("the first load", () => {
     const { page } = await site.page();
     await page.clock.install();
     await goToKeys(page, owner);
-    await page.getByText("1,000 keys").waitFor();
+    await page.getByText("1,000 keys", { exact: true }).waitFor();
     const traffic = await trafficOf(page);
     const asked: string[] = [];
     page.on("requestfinished", (request) => void asked.push(new URL(request.url()).pathname));

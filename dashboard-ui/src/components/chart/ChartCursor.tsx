@@ -1,5 +1,5 @@
 import type { KeyboardEvent, MouseEvent, PointerEvent } from "react";
-import chartStyles from "../Chart.module.css";
+import styles from "./ChartCursor.module.css";
 import type { SeriesValue } from "./series-value.ts";
 
 interface ChartCursorProps {
@@ -46,7 +46,7 @@ export function ChartCursor(props: ChartCursorProps) {
   };
   return (
     <div
-      className={chartStyles.chartCursor}
+      className={styles.cursor}
       role="slider"
       tabIndex={0}
       aria-label={`Values of ${label}`}
