@@ -84,6 +84,29 @@ describe("a stream of chat completion chunks", () => {
     expect(text).toContain("second");
   });
 
+  it("has not finished by an empty reason, which some servers write in every chunk", async () => {
+    const chunk = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: "" }] });
+    const pieces = ["Hel", "lo"].map((text) => `data: ${JSON.stringify(chunk(text))}\n\n`);
+    const streams = [
+      () => chat(openai, "m", { ...MESSAGE, stream: true }),
+      () => messages(openai, "m", { ...MESSAGE, stream: true }),
+      () => respond(openai, "m", { input: "hi", stream: true }),
+    ];
+    for (const stream of streams) {
+      other.streams(...pieces);
+      await expect(streamText(stream())).rejects.toMatchObject({
+        message: expect.stringContaining("a finish"),
+      });
+      other.streams(...pieces, "data: [DONE]\n\n");
+      expect(await streamText(stream())).toContain("lo");
+    }
+    other.answers(200, { choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "" }] });
+    expect(await whole(messages(openai, "m", MESSAGE))).toMatchObject({ stop_reason: "end_turn" });
+    const last = { choices: [{ index: 0, delta: {}, finish_reason: "length" }] };
+    other.streams(...pieces, `data: ${JSON.stringify(last)}\n\n`, `data: ${JSON.stringify(chunk(""))}\n\n`);
+    expect(await streamText(messages(openai, "m", { ...MESSAGE, stream: true }))).toContain('"max_tokens"');
+  });
+
   it("is a failure if it tells an error", async () => {
     other.streams('data: {"error":{"message":"no"}}\n\n');
     await expect(chunks(chat(openai, "m", { ...MESSAGE, stream: true }))).rejects.toMatchObject(MALFORMED);

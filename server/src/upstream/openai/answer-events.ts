@@ -6,9 +6,12 @@ import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 import { EXTRA_CONTENT } from "./conversation-body.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
+import { finishReasonOf } from "./finish-reason.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
+/** Of an answer that is complete and does not say why it has ended. */
+const UNKNOWN_REASON = "";
 
 /** A tool call while it is received. */
 interface Call {
@@ -38,10 +41,12 @@ export class CompletionReader extends AnswerReader {
       throw hasError(completion) ? refusedCompletion(completion, text) : malformedResponse();
     this.#usage = readUsage(completion.usage);
     this.#readChoice({ ...choice, delta: choice.message });
+    this.#reason ??= UNKNOWN_REASON;
   }
 
   read(data: string): void {
     if (data === DONE) {
+      this.#reason ??= UNKNOWN_REASON;
       this.end();
       return;
     }
@@ -53,7 +58,7 @@ export class CompletionReader extends AnswerReader {
     if (isJsonObject(choice)) this.#readChoice(choice);
   }
 
-  /** Without `[DONE]` a stream is complete only if the choice has finished. */
+  /** Without `[DONE]` a stream is complete only if the choice has told why it has finished. */
   end(): void {
     if (this.#reason === null) throw incompleteAnswer("a finish");
     const reason = finishOf(this.#reason, this.#all.length > 0);
@@ -66,9 +71,10 @@ export class CompletionReader extends AnswerReader {
     this.finish(reason, reason === "stop" ? this.#stopSequence : null, this.#usage);
   }
 
-  #readChoice({ delta, finish_reason: reason, stop_reason: stopSequence }: JsonObject): void {
+  #readChoice(choice: JsonObject): void {
+    const { delta, stop_reason: stopSequence } = choice;
     if (isJsonObject(delta)) this.#readDelta(delta);
-    if (typeof reason === "string") this.#reason = reason;
+    this.#reason = finishReasonOf(choice) ?? this.#reason;
     // vLLM and SGLang tell the stop sequence that they have found.
     if (typeof stopSequence === "string") this.#stopSequence = stopSequence;
   }

@@ -8,6 +8,7 @@ import { incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import { ChunkEditor, type EditedChunk } from "./chunk-editor.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
+import { finishReasonOf } from "./finish-reason.ts";
 import { readUsage } from "./usage.ts";
 import { type TextChunk, UsualChunk } from "./usual-chunk.ts";
 
@@ -106,5 +107,5 @@ function eventOf({ text }: EditedChunk): string {
 
 function hasFinish(chunk: JsonObject): boolean {
   const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
-  return choices.some((choice) => isJsonObject(choice) && typeof choice.finish_reason === "string");
+  return choices.some((choice) => isJsonObject(choice) && finishReasonOf(choice) !== null);
 }
