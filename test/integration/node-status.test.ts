@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
 import { logLines } from "../fixtures/service.ts";
-import { signUp } from "../fixtures/user.ts";
+import { signUp, signUpWithKey } from "../fixtures/user.ts";
 
 describe("the status of a node", () => {
   it("has its version, schema, stores, records and breakers", async () => {
@@ -33,17 +33,32 @@ describe("the status of a node", () => {
       env: { REDIS_URL: redis.url, OSTIARY_LOG: "info" },
     });
     const { trpc } = await signInOperator(service.baseUrl);
+    const { key } = await signUpWithKey(service.baseUrl);
     const isUp = async () => (await trpc.operator.status.query()).redis?.isUp;
     expect(await isUp()).toBe(true);
     await redis.kill();
     await expect.poll(isUp, { timeout: 30_000 }).toBe(false);
     const readiness = await fetch(`${service.baseUrl}/readyz`);
     expect(await readiness.json()).toEqual({ status: "not ready", reason: "Redis does not answer" });
+    const models = await fetch(`${service.baseUrl}/v1/models`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(models.status).toBe(503);
     await redis.start();
     await expect.poll(isUp, { timeout: 30_000 }).toBe(true);
     const told = logLines(service.stderr());
     const outage = told.filter(({ msg }) => /^Redis (?:does not answer|answers again)$/.test(msg ?? ""));
     expect(outage).toMatchObject([{ level: "error" }, { level: "info" }]);
+    // An outage fails many requests: the log has no stack of each.
+    const failed = told.filter(({ msg }) => msg === "a request failed");
+    expect(failed).toMatchObject([
+      {
+        level: "warn",
+        code: "server_is_overloaded",
+        reason: expect.stringMatching(/^Redis did not answer: /),
+      },
+    ]);
+    expect(failed[0]).not.toHaveProperty("err");
     // Each of two connections tried to connect many times.
     const refusals = told.filter(({ msg }) => msg?.includes("ECONNREFUSED"));
     expect(refusals.length).toBeLessThanOrEqual(2);

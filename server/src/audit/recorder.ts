@@ -272,6 +272,7 @@ export class Recorder {
           continue;
         }
         failures = 0;
+        if (this.#isFailing) this.#parts.log.info("inserting audit entries into the database works again");
         this.#isFailing = false;
         this.#pending = this.#pending.slice(batch.length);
         for (const { entry } of batch) this.#countOut(entry);

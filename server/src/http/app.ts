@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import type { Logger } from "pino";
 import { type EntryId, requestIdOf } from "../contract/entry.ts";
 import { envelopeOf, headersOf, toFailure } from "../errors/failure.ts";
+import { loggedOf } from "../errors/problems.ts";
 import type { AccessLog } from "../request/services.ts";
 import type { Dashboard } from "./dashboard.ts";
 
@@ -35,8 +36,7 @@ export function createApp(parts: AppParts): Answer {
       requestId,
       method: request.method,
       path: pathOf(request),
-      code: failure.code,
-      err: failure.cause ?? failure,
+      ...loggedOf(failure),
     };
     parts.log.error(fields, "a request failed");
     return Response.json(envelopeOf(failure), {

@@ -8,6 +8,7 @@ import type { Recorder } from "../audit/recorder.ts";
 import { type AuditEntry, type EntryId, NO_TOKENS, requestIdOf, timeOfEntry } from "../contract/entry.ts";
 import type { KeySnapshot } from "../contract/key.ts";
 import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
+import { loggedOf } from "../errors/problems.ts";
 import { type Compress, createCompressor } from "../operations/compressed-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { CallLimits } from "./call-limits.ts";
@@ -101,7 +102,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
       errorCode ??= failure.code;
       for (const [name, value] of Object.entries(headersOf(failure))) failureHeaders.set(name, value);
       if (failure.status < 500) return;
-      parts.log.error({ requestId, path, code: failure.code, err: failure.cause }, "a procedure failed");
+      parts.log.error({ requestId, path, ...loggedOf(failure) }, "a procedure failed");
     },
   });
   if (caller.kind === "key") {
@@ -237,7 +238,7 @@ async function recordKeyUse(
 
 function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): Response {
   if (failure.status >= 500) {
-    log.error({ requestId, code: failure.code, err: failure.cause }, "a management request failed");
+    log.error({ requestId, ...loggedOf(failure) }, "a management request failed");
   }
   const { error } = envelopeOf(failure);
   // tRPC's own client reads `json`, and clients of the HTTP API what is beside it.

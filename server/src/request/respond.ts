@@ -2,6 +2,7 @@ import { RefusedCaller } from "../access/access.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type EndReason, requestIdOf } from "../contract/entry.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
+import { loggedOf } from "../errors/problems.ts";
 import { RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import {
@@ -181,7 +182,7 @@ function withRequestHeaders(
 function logFault({ id, exchange }: RequestContext, failure: Failure, { log }: Services): void {
   if (failure.status < 500 || exchange.isClientGone) return;
   const level = failure.code === "internal_error" ? "error" : "warn";
-  log[level]({ requestId: requestIdOf(id), code: failure.code, err: failure.cause }, "a request failed");
+  log[level]({ requestId: requestIdOf(id), ...loggedOf(failure) }, "a request failed");
 }
 
 function stopping(): Failure {
