@@ -175,9 +175,13 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
 
   it("shows that the page is being loaded, then what is wrong, and heals on request", async () => {
     const page = await pageOf(await signUpWithKey(site.service.baseUrl));
-    await page.route(PROCEDURES, (route) => route.abort());
+    const loading = page.getByText("Loading").waitFor();
+    await page.route(PROCEDURES, async (route) => {
+      await loading;
+      await route.abort();
+    });
     await page.goto("/settings/keys");
-    await page.getByText("Loading").waitFor();
+    await loading;
     const again = page.getByRole("button", { name: "Try again" });
     await again.waitFor();
     await page.unroute(PROCEDURES);
