@@ -7,11 +7,11 @@ import type {
   JournalReplay,
   ListedAccount,
   ReconciliationReport,
+  RejectedLine,
+  RejectedLines,
   SecurityParams,
   ServiceUsage,
   ServiceUsageParams,
-  SetAside,
-  SetAsideLine,
 } from "./contract/operator.ts";
 import type { Procedures } from "./contract/procedures.ts";
 import type { APIPromise } from "./core/api-promise.ts";
@@ -168,12 +168,12 @@ export class OperatedJournal {
   list(
     params: NonNullable<Operator["journal"]["list"]["input"]> = {},
     options?: RequestOptions,
-  ): APIPromise<SetAside> {
+  ): APIPromise<RejectedLines> {
     return this.#trpc.operator.journal.list.query(params, options);
   }
 
   /** One line, with up to 64 KiB of its text. */
-  get(id: string, options?: RequestOptions): APIPromise<SetAsideLine> {
+  get(id: string, options?: RequestOptions): APIPromise<RejectedLine> {
     return this.#trpc.operator.journal.get.query({ id }, options);
   }
 

@@ -187,7 +187,7 @@ describe("a recorded entry", () => {
     await recorder.stop();
   });
 
-  it("that the database refuses for its content is set aside, and delays no other entry", async () => {
+  it("that the database refuses for its content is rejected, and delays no other entry", async () => {
     const refused = entry();
     const committed = new Set<EntryId>();
     const sink = {
@@ -203,9 +203,9 @@ describe("a recorded entry", () => {
     const onCommitted = (entries: readonly AuditEntry[]) => told.push(...entries.map(({ id }) => id));
     const aside: unknown[] = [];
     // Told only once they count as owed: until then credit is kept for what they cost.
-    const onSetAside = (entries: readonly AuditEntry[]) =>
+    const onRejected = (entries: readonly AuditEntry[]) =>
       aside.push(...entries.map(({ id }) => [id, journal.rejectedLines()]));
-    const recorder = new Recorder({ journal, sink, durability: "journal", log, onCommitted, onSetAside });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log, onCommitted, onRejected });
     const others = Array.from({ length: 20 }, entry);
     for (const one of [...others.slice(0, 10), refused, ...others.slice(10)]) await recorder.record(one);
     await recorder.flushed(null);

@@ -43,7 +43,7 @@ it("the claim of a request whose entry the database rejects is not renewed for e
       sink,
       durability: "journal",
       log,
-      onSetAside: (entries) => idempotency.forget(entries),
+      onRejected: (entries) => idempotency.forget(entries),
     });
     const keyed = claim.answered({ isStream: false, model: "acme/inner", text: "an answer" });
     const { stored } = await recorder.record({ ...auditEntry(), keyed });

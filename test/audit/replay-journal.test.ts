@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { Journal } from "../../server/src/audit/journal.ts";
-import { setEntriesAside } from "../../server/src/audit/replay-journal.ts";
+import { rejectEntries } from "../../server/src/audit/replay-journal.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { BY, begun, ended, JournalFolder, REJECTED, SEGMENT } from "./journal-folder.ts";
 
@@ -26,7 +26,7 @@ describe("an unreadable line of the journal", () => {
     ["two lines in one", Buffer.concat([torn, ended(auditEntry())])],
     ["JSON that is no entry", Buffer.from('{"hello":"world"}\n')],
     ["an entry without its request", Buffer.from(`${JSON.stringify([null, ...Array(20).fill("1")])}\n`)],
-  ])("is set aside byte for byte: %s", async (_, damaged) => {
+  ])("is rejected byte for byte: %s", async (_, damaged) => {
     await folder.leave(ended(first), damaged, ended(second));
     const { journal } = await folder.start();
     expect(folder.database.ids).toEqual([first.id, second.id]);
@@ -40,7 +40,7 @@ describe("an unreadable line of the journal", () => {
     ]);
   });
 
-  it("stays set aside over restarts, and is reported at each start", async () => {
+  it("stays rejected over restarts, and is reported at each start", async () => {
     await folder.leave("garbage\n", ended(first));
     await folder.start();
     folder.logged.length = 0;
@@ -49,7 +49,7 @@ describe("an unreadable line of the journal", () => {
     expect(folder.alarms()).toMatchObject([{ lines: 1 }]);
   });
 
-  it("is set aside once, even when the start was interrupted after that", async () => {
+  it("is rejected once, even when the start was interrupted after that", async () => {
     await folder.leave("garbage\n", ended(first));
     await folder.start();
     await folder.leave("garbage\n", ended(first));
@@ -58,7 +58,7 @@ describe("an unreadable line of the journal", () => {
     expect(await readFile(join(folder.path, REJECTED), "utf8")).toBe("garbage\n");
   });
 
-  it("stays in its segment while it can't be set aside", async () => {
+  it("stays in its segment while it can't be rejected", async () => {
     await folder.leave("garbage\n", ended(first));
     folder.disk.failing.add("replace");
     const { journal } = await folder.start();
@@ -115,7 +115,7 @@ describe("the last line of a segment", () => {
 });
 
 describe("an entry that the database refuses", () => {
-  it("is set aside, and all others are recorded", async () => {
+  it("is rejected, and all others are recorded", async () => {
     const good = Array.from({ length: 50 }, () => auditEntry());
     const bad = auditEntry({ sourceIp: "127.0.0.z" });
     await folder.leave(...good.slice(0, 20).map(ended), ended(bad), ...good.slice(20).map(ended));
@@ -150,11 +150,11 @@ describe("an entry that the database refuses", () => {
 });
 
 describe("an entry that the database refuses while the service runs", () => {
-  it("is set aside as it is in the journal, so that the next start recognizes it", async () => {
+  it("is rejected as it is in the journal, so that the next start recognizes it", async () => {
     const { journal } = await Journal.open({ folder: folder.path, sync: false, files: folder.disk });
     const bad = auditEntry({ sourceIp: "127.0.0.z" });
     const segment = await journal.append({ kind: "ended", entry: bad });
-    await setEntriesAside({ journal, log: folder.log }, [{ segment, entry: bad, reason: "invalid input" }]);
+    await rejectEntries({ journal, log: folder.log }, [{ segment, entry: bad, reason: "invalid input" }]);
     expect(journal.rejectedLines()).toBe(1);
     expect(folder.alarms()).toMatchObject([{ keptIn: { file: REJECTED, line: 1 } }]);
     await journal.close();
@@ -169,7 +169,7 @@ describe("an entry that the database refuses while the service runs", () => {
     const { journal } = await Journal.open({ folder: folder.path, sync: false, files: folder.disk });
     const bad = auditEntry({ sourceIp: "127.0.0.z", costNanoUsd: 9n });
     const segment = await journal.append({ kind: "ended", entry: bad });
-    await setEntriesAside({ journal, log: folder.log }, [{ segment, entry: bad, reason: "invalid input" }]);
+    await rejectEntries({ journal, log: folder.log }, [{ segment, entry: bad, reason: "invalid input" }]);
     await journal.release(segment, 1);
     await journal.close();
     // Lines of other requests have kept the segment with its beginning.
@@ -183,15 +183,15 @@ describe("an entry that the database refuses while the service runs", () => {
     expect(await readdir(folder.path)).toEqual([]);
   });
 
-  it("counts as set aside while there is no room for it", async () => {
+  it("counts as rejected while there is no room for it", async () => {
     const { journal } = await Journal.open({ folder: folder.path, sync: false, files: folder.disk });
     const refused = [{ segment: 1, entry: auditEntry({ sourceIp: "127.0.0.z" }), reason: "invalid input" }];
     folder.disk.failing.add("replace");
-    await expect(setEntriesAside({ journal, log: folder.log }, refused)).rejects.toThrow("EIO");
-    await expect(setEntriesAside({ journal, log: folder.log }, refused)).rejects.toThrow("EIO");
+    await expect(rejectEntries({ journal, log: folder.log }, refused)).rejects.toThrow("EIO");
+    await expect(rejectEntries({ journal, log: folder.log }, refused)).rejects.toThrow("EIO");
     expect(journal.rejectedLines()).toBe(1);
     folder.disk.failing.clear();
-    await setEntriesAside({ journal, log: folder.log }, refused);
+    await rejectEntries({ journal, log: folder.log }, refused);
     expect(journal.rejectedLines()).toBe(1);
   });
 });
@@ -201,7 +201,7 @@ describe("something other than a file in the place of a segment", () => {
     ["a folder", (path) => mkdir(path)],
     ["a link to nothing", (path) => symlink(join(folder.path, "absent"), path)],
     ["a device", (path) => symlink("/dev/null", path)],
-  ])("is set aside unchanged: %s", async (_, make) => {
+  ])("is rejected unchanged: %s", async (_, make) => {
     const first = auditEntry();
     await writeFile(join(folder.path, "000000000002.ndjson"), ended(first));
     await make(join(folder.path, SEGMENT));
@@ -211,13 +211,13 @@ describe("something other than a file in the place of a segment", () => {
     expect(await readdir(folder.path)).toEqual([REJECTED]);
     expect((await repair.list(10)).files).toMatchObject([{ file: REJECTED }]);
     expect(folder.alarms()[0]).toMatchObject({ file: join(folder.path, SEGMENT), keptIn: REJECTED });
-    // Once it was removed by hand it is set aside no more.
+    // Once it was removed by hand it is rejected no more.
     await rm(join(folder.path, REJECTED), { recursive: true });
     await repair.list(10);
     expect(journal.rejectedLines()).toBe(0);
   });
 
-  it("does not overwrite what is set aside already", async () => {
+  it("does not overwrite what is rejected already", async () => {
     await writeFile(join(folder.path, REJECTED), "garbage\n");
     await mkdir(join(folder.path, SEGMENT));
     const { journal } = await folder.start();

@@ -118,7 +118,7 @@ describe.skipIf(!isDistributed)("a journal with unreadable lines", () => {
   let account: Account;
   let outcomes: Outcome[];
 
-  it("does not prevent the node from starting: valid lines are charged, the others set aside and reported", async () => {
+  it("does not prevent the node from starting: valid lines are charged, the others rejected and reported", async () => {
     const { node, operator } = nodes;
     account = await openAccount(operator, CREDIT);
     // Sets credit aside while the database can be reached.

@@ -97,7 +97,7 @@ describe("a service whose journal was damaged", () => {
     ]);
   });
 
-  it("shows an operator what was set aside, and charges a corrected line once", async () => {
+  it("shows an operator what was rejected, and charges a corrected line once", async () => {
     const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${owner.key}` });
     const before = (await trpc.credits.balance.query()).balanceNanoUsd;
     const listed = await operator("list");

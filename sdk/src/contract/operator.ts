@@ -33,10 +33,10 @@ export type UpstreamHealth = Decimals<Operator["upstreams"]["output"]["upstreams
 export type CreditNode = Decimals<Operator["nodes"]["list"]["output"]["nodes"][number]>;
 
 /** A line of a node's journal that could not be read or recorded. @interface */
-export type SetAsideLine = Decimals<Operator["journal"]["get"]["output"]>;
+export type RejectedLine = Decimals<Operator["journal"]["get"]["output"]>;
 
 /** The set-aside lines of one node's journal. @interface */
-export type SetAside = Decimals<Operator["journal"]["list"]["output"]>;
+export type RejectedLines = Decimals<Operator["journal"]["list"]["output"]>;
 
 /** The outcome of a replay of lines. @interface */
 export type JournalReplay = Decimals<Operator["journal"]["replay"]["output"]>;

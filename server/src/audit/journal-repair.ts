@@ -16,7 +16,7 @@ const END_UNKNOWN = "the end of this request may be in an unreadable line: repla
 const END_REJECTED = "the end of this request is in another rejected line: replay or discard that line first";
 
 /** A rejected line, as operators see it. */
-export interface SetAsideLine {
+export interface RejectedLineReport {
   /** The id of the line: 12 hexadecimal digits, which depend on its content only. */
   readonly id: string;
   /** The file in the journal's folder. */
@@ -30,12 +30,12 @@ export interface SetAsideLine {
   /** Why the line can't be read; `null` if it can. Then the database has refused it, and replaying it shows why. */
   readonly problem: string | null;
   /** The request of the line; `null` if it can't be read. */
-  readonly request: SetAsideRequest | null;
+  readonly request: RejectedRequest | null;
   /** The beginning of the line. */
   readonly text: string;
 }
 
-export interface SetAsideRequest {
+export interface RejectedRequest {
   /** The id that the client received in `x-request-id`. */
   readonly requestId: string;
   /** The id of the account that made the request. */
@@ -47,13 +47,13 @@ export interface SetAsideRequest {
 }
 
 /** The rejected lines of the node that answers. */
-export interface SetAside {
+export interface RejectedLinesReport {
   /** The name of the node that answered. */
   readonly node: string;
   /** The journal's folder on that node. */
   readonly folder: string;
   /** The lines, as many as were requested. */
-  readonly lines: readonly SetAsideLine[];
+  readonly lines: readonly RejectedLineReport[];
   /** How many more lines there are. */
   readonly more: number;
   /** Files and folders that can't be read. */
@@ -93,7 +93,7 @@ export class JournalRepair {
   }
 
   /** Lists the first `limit` rejected lines. */
-  async list(limit: number): Promise<SetAside> {
+  async list(limit: number): Promise<RejectedLinesReport> {
     const { journal, folder, nodeId } = this.#parts;
     const { lines, files } = await journal.rejected.list();
     return {
@@ -106,7 +106,7 @@ export class JournalRepair {
   }
 
   /** One line, with its text as far as 64 KiB. @throws {Failure} `not_found` */
-  async get(id: string): Promise<SetAsideLine> {
+  async get(id: string): Promise<RejectedLineReport> {
     const { lines } = await this.#parts.journal.rejected.list();
     const line = lines.find((found) => found.id === id);
     if (line === undefined) throw this.#noSuchLine(id);
@@ -258,7 +258,7 @@ function positionOf({ id, file, line }: RejectedLine): Omit<NotReplayed, "reason
   return { id, file, line };
 }
 
-function describe(line: RejectedLine, maxBytes: number): SetAsideLine {
+function describe(line: RejectedLine, maxBytes: number): RejectedLineReport {
   const content = decodeLine(line.bytes);
   return {
     ...positionOf(line),
@@ -270,7 +270,7 @@ function describe(line: RejectedLine, maxBytes: number): SetAsideLine {
   };
 }
 
-function requestOf({ id, accountId, at, costNanoUsd }: AuditEntry): SetAsideRequest {
+function requestOf({ id, accountId, at, costNanoUsd }: AuditEntry): RejectedRequest {
   return { requestId: requestIdOf(id), accountId, at, costNanoUsd };
 }
 

@@ -5,7 +5,7 @@ import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } fr
 import { Failure } from "../errors/failure.ts";
 import { BATCH_ITEMS, batchesOf, type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
-import { replayJournal, setEntriesAside } from "./replay-journal.ts";
+import { rejectEntries, replayJournal } from "./replay-journal.ts";
 
 /** The database, as the recorder writes to it. */
 export interface EntrySink {
@@ -46,7 +46,7 @@ export interface RecorderParts {
   readonly log: Logger;
   readonly onCommitted?: OnCommitted;
   /** Called with entries that the database refuses, once their lines are in a file of rejected lines. */
-  readonly onSetAside?: (entries: readonly AuditEntry[]) => void;
+  readonly onRejected?: (entries: readonly AuditEntry[]) => void;
   /** Called with each entry as its request ends. */
   readonly onRecorded?: (entry: AuditEntry) => void;
   /** The maximum number of entries that wait for the database. */
@@ -279,8 +279,8 @@ export class Recorder {
         this.#committed += batch.length;
         this.#parts.onCommitted?.(outcome.inserted.map(({ entry }) => entry));
         this.#resolveWaiting();
-        const aside = await this.#setAside(outcome.refused);
-        await this.#release([...outcome.inserted, ...aside]);
+        const rejected = await this.#reject(outcome.refused);
+        await this.#release([...outcome.inserted, ...rejected]);
       }
     } finally {
       // Nothing runs between the last check of the pending entries and this line.
@@ -294,15 +294,15 @@ export class Recorder {
    *
    * @returns the entries that were rejected.
    */
-  async #setAside(refused: readonly Refused<Pending>[]): Promise<readonly Pending[]> {
+  async #reject(refused: readonly Refused<Pending>[]): Promise<readonly Pending[]> {
     const entries = refused.map(({ item, reason }) => ({
       segment: item.segments[0],
       entry: item.entry,
       reason,
     }));
     try {
-      await setEntriesAside(this.#parts, entries);
-      this.#parts.onSetAside?.(entries.map(({ entry }) => entry));
+      await rejectEntries(this.#parts, entries);
+      this.#parts.onRejected?.(entries.map(({ entry }) => entry));
       return refused.map(({ item }) => item);
     } catch (error) {
       this.#parts.log.error(

@@ -131,7 +131,7 @@ export class RejectedLines {
         this.#unwritten.delete(path);
         return file;
       }
-      throw new Error(`too many files of segment ${segment} are set aside`);
+      throw new Error(`too many rejected files of segment ${segment}`);
     });
   }
 
@@ -165,7 +165,7 @@ export class RejectedLines {
       const found = await this.#linesOf(file).catch(() => null);
       if (found !== null) return { file, present: found.map(({ bytes }) => bytes) };
     }
-    throw new Error(`too many files of segment ${segment} are set aside`);
+    throw new Error(`too many rejected files of segment ${segment}`);
   }
 
   async #linesOf(file: string): Promise<readonly RejectedLine[]> {

@@ -148,7 +148,7 @@ export async function insertLines<Line extends EntryLine>(
  *
  * @throws if they can't be written. Then their lines must not be released, and are replayed at the next start.
  */
-export async function setEntriesAside(
+export async function rejectEntries(
   { journal, log }: Pick<ReplayParts, "journal" | "log">,
   refused: readonly { readonly segment: Segment; readonly entry: AuditEntry; readonly reason: string }[],
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
-import type { SetAsideLine } from "../../../sdk/src/operator.ts";
+import type { RejectedLine } from "../../../sdk/src/operator.ts";
 import { columns, usdOf, wholeNumber } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
@@ -84,7 +84,7 @@ function idOf(text: string): string {
   return text;
 }
 
-function describe({ kind, problem, request, text }: SetAsideLine): string[] {
+function describe({ kind, problem, request, text }: RejectedLine): string[] {
   if (request === null) return [`cannot be read: ${problem}`, printable(text.slice(0, SHOWN_CHARACTERS))];
   const what = kind === "begun" ? "begun" : usdOf(request.costNanoUsd);
   return [`${what}, account ${request.accountId}, at ${request.at.toISOString()}`, request.requestId];

@@ -18,7 +18,7 @@ import type { OpenNode } from "./open-node.ts";
 import type { Startup } from "./startup.ts";
 
 /** What is told of entries. */
-export type EntryListeners = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onSetAside">> & {
+export type EntryListeners = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onRejected">> & {
   /** Called for each amount that an account did not pay, once it is committed. */
   readonly onUncollected: (uncollected: Uncollected) => void;
 };

@@ -66,7 +66,7 @@ export async function openRecords(
       credits.committed(entries);
       idempotency.forget(entries);
     },
-    onSetAside: (entries) => {
+    onRejected: (entries) => {
       // What rejected entries cost stays reserved while their lines are in the journal (`owesEntries`), and no longer.
       credits.committed(entries);
       idempotency.forget(entries);
