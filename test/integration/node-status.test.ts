@@ -55,7 +55,7 @@ describe("the status of a node", () => {
       {
         level: "warn",
         code: "server_is_overloaded",
-        reason: expect.stringMatching(/^Redis did not answer: /),
+        reason: expect.stringContaining("Redis"),
       },
     ]);
     expect(failed[0]).not.toHaveProperty("err");
