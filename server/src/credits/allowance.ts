@@ -48,7 +48,7 @@ export class Allowance {
   asking: Promise<AskOutcome> | null = null;
   /** The last answer that was short, and when it came. */
   short: { readonly outcome: AskOutcome; readonly atMs: number } | null = null;
-  /** When the asks that were short would end if they were sent at a regular pace. */
+  /** When the next ask is due if asks that were short are sent at their regular pace (the generic cell rate algorithm). */
   shortAsksMs = 0;
   /** When an ask last failed, and how. */
   failed: { readonly error: unknown; readonly atMs: number } | null = null;
