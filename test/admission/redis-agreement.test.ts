@@ -18,7 +18,7 @@ function nodeAmong(others: () => readonly OtherNode[]) {
   const notes: (RedisNote & { readonly admitted: boolean })[] = [];
   let isFenced = false;
   let reconnections = 0;
-  let server: RedisServer | null = { runId: "own", replicationId: "r", isReplica: false };
+  let server: RedisServer | null = { runId: "own", promotionId: "r", isReplica: false };
   let confirm: ConfirmPublication = (publish) => publish();
   const listeners: (() => void)[] = [];
   const redis = {
@@ -156,7 +156,7 @@ describe("a node among others", () => {
   it("admits nothing while its Redis is a replica, and reconnects", async () => {
     const node = nodeAmong(() => []);
     await node.agreement.join();
-    node.leadsTo({ runId: "own", replicationId: "other", isReplica: true });
+    node.leadsTo({ runId: "own", promotionId: "other", isReplica: true });
     await node.agreement.check();
     expect(node.admits()).toBe(false);
     expect(node.reconnections()).toBe(1);

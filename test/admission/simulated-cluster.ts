@@ -85,7 +85,7 @@ export class SimulatedCluster {
   demote(): void {
     if (this.other.isReplica) return;
     this.other.isReplica = true;
-    this.other.replicationId = this.primary.replicationId;
+    this.other.promotionId = this.primary.promotionId;
     this.primary.copyTo(this.other);
   }
 
@@ -144,7 +144,8 @@ export class SimulatedCluster {
     else if (dice < 0.91) this.failOver();
     else if (dice < 0.92) this.demote();
     else if (dice < 0.94) this.restart();
-    else if (dice < 0.98) this.unstick();
+    else if (dice < 0.97) this.unstick();
+    else if (dice < 0.98) this.primary.forgetPromotion();
     else this.replicate();
   }
 }

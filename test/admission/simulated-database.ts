@@ -35,7 +35,7 @@ export class SimulatedDatabase implements RedisNotes {
   losesAnswers: () => boolean = () => false;
   readonly rows = new Map<string, NodeRow>();
   readonly #network: Network;
-  readonly #servers: { readonly runId: string; readonly replicationId: string }[] = [];
+  readonly #servers: { readonly runId: string; readonly promotionId: string }[] = [];
 
   constructor(network: Network) {
     this.#network = network;
@@ -78,12 +78,12 @@ export class SimulatedDatabase implements RedisNotes {
     return this.#network.ask(what);
   }
 
-  noteRedis(runId: string, replicationId: string): Promise<NotedRedis> {
+  noteRedis(runId: string, promotionId: string): Promise<NotedRedis> {
     return this.#network.ask(() => {
-      const isIt = (server: { runId: string; replicationId: string }) =>
-        server.runId === runId && server.replicationId === replicationId;
-      if (!this.#servers.some(isIt)) this.#servers.push({ runId, replicationId });
-      return { runId, generation: this.#servers.findIndex(isIt) + 1 };
+      const isIt = (server: { runId: string; promotionId: string }) =>
+        server.runId === runId && (promotionId === "" || server.promotionId === promotionId);
+      if (!this.#servers.some(isIt)) this.#servers.push({ runId, promotionId });
+      return { runId, generation: this.#servers.findLastIndex(isIt) + 1 };
     });
   }
 

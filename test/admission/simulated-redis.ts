@@ -11,7 +11,7 @@ import type { Network } from "./simulated-network.ts";
 /** A Redis of which one account is known, or none. */
 export class SimulatedRedis {
   runId = crypto.randomUUID();
-  replicationId = crypto.randomUUID();
+  promotionId = "";
   isReplica = false;
   version: bigint | null = null;
   epoch: string | null = null;
@@ -24,12 +24,17 @@ export class SimulatedRedis {
 
   promote(): void {
     this.isReplica = false;
-    this.replicationId = crypto.randomUUID();
+    this.promotionId = crypto.randomUUID();
+  }
+
+  /** As a server does that had no replica for an hour. */
+  forgetPromotion(): void {
+    if (!this.isReplica) this.promotionId = "";
   }
 
   restartEmpty(): void {
     this.runId = crypto.randomUUID();
-    this.replicationId = crypto.randomUUID();
+    this.promotionId = "";
     this.version = null;
     this.epoch = null;
   }
@@ -73,7 +78,7 @@ export class SimulatedStore implements AdmissionStore, RedisConnection {
   }
 
   server(): Promise<RedisServer> {
-    return this.#ask(({ runId, replicationId, isReplica }) => ({ runId, replicationId, isReplica }));
+    return this.#ask(({ runId, promotionId, isReplica }) => ({ runId, promotionId, isReplica }));
   }
 
   check(_account: AccountId, version: bigint): Promise<"current" | "stale"> {

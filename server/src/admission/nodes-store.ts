@@ -93,17 +93,22 @@ export class PostgresNodes implements RedisNotes {
       where id <> ${id} and coordination = 'redis' and seen_at > now() - make_interval(secs => ${LIVE_S})`;
   }
 
-  /** Records a Redis server, unless a node has done so before. */
-  async noteRedis(runId: string, replicationId: string): Promise<NotedRedis> {
+  /**
+   * Records a Redis server, unless a node has done so before. A server that says it was not promoted may have forgotten that it was, and is
+   * the newest one that was recorded of its run.
+   */
+  async noteRedis(runId: string, promotionId: string): Promise<NotedRedis> {
     return inTransaction(this.#database, async (transaction) => {
       await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
-      await transaction`
+      const [noted] = await transaction<{ generation: number }[]>`
+        select generation from redis_servers
+        where run_id = ${runId} and ${promotionId} in ('', replication_id)
+        order by generation desc limit 1`;
+      if (noted !== undefined) return { ...noted, runId };
+      const [row] = await transaction<[{ generation: number }]>`
         insert into redis_servers (generation, run_id, replication_id)
-        select coalesce(max(generation), 0) + 1, ${runId}, ${replicationId} from redis_servers
-        on conflict (run_id, replication_id) do nothing`;
-      const [row] = await transaction<{ generation: number }[]>`
-        select generation from redis_servers where run_id = ${runId} and replication_id = ${replicationId}`;
-      if (row === undefined) throw new Error("the Redis was not noted");
+        select coalesce(max(generation), 0) + 1, ${runId}, ${promotionId} from redis_servers
+        returning generation`;
       await transaction`
         delete from redis_servers
         where generation <= ${row.generation - MAX_SERVERS}

@@ -38,7 +38,7 @@ export interface RedisNote {
 /** The record of which Redis each node is connected to, in the database that all nodes share. */
 export interface RedisNotes {
   /** Returns the generation of a Redis, and assigns one to a new Redis. */
-  noteRedis(runId: string, replicationId: string): Promise<NotedRedis>;
+  noteRedis(runId: string, promotionId: string): Promise<NotedRedis>;
   /** Records the state of the node. @returns the other nodes; `null` when the node was removed. */
   renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null>;
   others(id: string): Promise<readonly OtherNode[]>;
@@ -104,7 +104,7 @@ export class RedisAgreement {
   #current: {
     readonly connection: number;
     readonly redis: NotedRedis;
-    readonly replicationId: string;
+    readonly promotionId: string;
   } | null = null;
   #isUnknown = false;
   /** The number of checks for which another node has been connected to another Redis. */
@@ -284,17 +284,17 @@ export class RedisAgreement {
       this.#current = null;
       return server === null ? "unknown" : "replica";
     }
-    const { runId, replicationId } = server;
+    const { runId, promotionId } = server;
     const before = this.#current;
-    if (before?.redis.runId === runId && before.replicationId === replicationId) {
+    if (before?.redis.runId === runId && before.promotionId === promotionId) {
       this.#current = { ...before, connection };
       return "primary";
     }
     // A connection that reaches another server without having been lost goes through a proxy. Earlier answers are invalid.
     if (before !== null && before.redis.runId !== runId) this.#parts.fence.fence(NOT_CHECKED);
     this.#current = null;
-    const noted = await withTimeout(DATABASE_TIMEOUT_MS, () => notes.noteRedis(runId, replicationId));
-    this.#current = { connection, redis: noted, replicationId };
+    const noted = await withTimeout(DATABASE_TIMEOUT_MS, () => notes.noteRedis(runId, promotionId));
+    this.#current = { connection, redis: noted, promotionId };
     return "primary";
   }
 

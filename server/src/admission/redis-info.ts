@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 export interface RedisServer {
   /** Identifies one run of a process. A replica, and the same server after a restart, have another one. */
   readonly runId: string;
-  /** Changes when a replica is promoted, although its process continues. */
-  readonly replicationId: string;
+  /** Changes when a replica is promoted, although its process continues. `""` for a server that was not promoted. */
+  readonly promotionId: string;
   /** A replica refuses the scripts. */
   readonly isReplica: boolean;
 }
@@ -24,6 +24,17 @@ function fieldsOf(info: string): ReadonlyMap<string, string> {
   );
 }
 
+/** The second replication id of a server that has had no other one. */
+const NO_REPLICATION_ID = "0".repeat(40);
+
+/**
+ * A promoted replica gets a new replication id and keeps its former one as the second. A primary also gets a new id, and no second one,
+ * with its first replica, or with the first after an hour without any. It is the same server then.
+ */
+function promotionIdOf(fields: ReadonlyMap<string, string>): string {
+  return fields.get("master_replid2") === NO_REPLICATION_ID ? "" : (fields.get("master_replid") ?? "");
+}
+
 /** Reads the sections `server` and `replication`. @returns `null` when they do not say which server it is. */
 export function serverOf(info: string): RedisServer | null {
   const fields = fieldsOf(info);
@@ -31,7 +42,7 @@ export function serverOf(info: string): RedisServer | null {
   if (runId === "") return null;
   return {
     runId,
-    replicationId: fields.get("master_replid") ?? "",
+    promotionId: promotionIdOf(fields),
     isReplica: fields.get("role") === "slave",
   };
 }
@@ -52,7 +63,9 @@ export function combinedServer(servers: readonly RedisServer[]): RedisServer | n
     createHash("sha256").update(ids.toSorted().join(" ")).digest("hex");
   return {
     runId: digestOf(servers.map(({ runId }) => runId)),
-    replicationId: digestOf(servers.map(({ replicationId }) => replicationId)),
+    promotionId: servers.every(({ promotionId }) => promotionId === "")
+      ? ""
+      : digestOf(servers.map(({ promotionId }) => promotionId)),
     isReplica: servers.some(({ isReplica }) => isReplica),
   };
 }
