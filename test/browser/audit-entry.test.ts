@@ -24,6 +24,7 @@ describe.skipIf(!hasBrowser)("an audit entry", () => {
     await dialog.getByText(ids[1] ?? "").waitFor();
     await dialog.getByText("model_not_found").waitFor();
     await dialog.getByText("Refused by the service.").waitFor();
+    await dialog.getByText("Prompt tokensnone").waitFor();
     await dialog.getByRole("button", { name: "Older entry" }).click();
     await dialog.getByText(ids[0] ?? "").waitFor();
     await page.keyboard.press("ArrowLeft");

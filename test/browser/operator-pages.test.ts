@@ -71,6 +71,13 @@ describe.skipIf(!hasBrowser)("every page of the console", () => {
     await page.waitForFunction(() => !/Loading /.test(document.body.textContent));
   }
 
+  it("shows each timeout of an upstream in the catalog", async () => {
+    const { page } = await consoleSite.open();
+    await show(page, "/operator/catalog", "Catalog");
+    const row = page.getByRole("row").filter({ hasText: "well" }).filter({ hasText: "First byte" });
+    await row.getByText("Connect: 5 seconds, idle: 2 minutes, total: 1 hour").waitFor();
+  });
+
   it.each(["light", "dark"] as const)(
     "has nothing that axe finds wrong: %s",
     async (colorScheme) => {

@@ -99,7 +99,8 @@ function Step({ label, go, children }: StepProps) {
 
 function Facts({ entry }: { readonly entry: AuditEntry }) {
   const { errorCode, wouldRefuse, timeToFirstTokenMs } = entry;
-  const tokens = (value: number | null) => (value === null ? "unknown" : formatCount(value));
+  const missing = entry.usageSource === "none" ? "none" : "unknown";
+  const tokens = (value: number | null) => (value === null ? missing : formatCount(value));
   return (
     <>
       <div className={styles.sheetLead}>

@@ -69,7 +69,8 @@ function columnsFor(models: readonly CatalogModel[]): readonly Column<CatalogUps
       label: "Timeouts",
       cell: ({ timeouts }) => (
         <Pair first={`First byte: ${timeOf(timeouts.firstByteMs)}`}>
-          Connect: {timeOf(timeouts.connectMs)}, idle: {timeOf(timeouts.idleMs)}
+          Connect: {timeOf(timeouts.connectMs)}, idle: {timeOf(timeouts.idleMs)}, total:{" "}
+          {timeOf(timeouts.totalMs)}
         </Pair>
       ),
     },
