@@ -116,4 +116,18 @@ describe("a charge", () => {
       implausibleNanoUsd: 900n * 3n + 10n * 2n,
     });
   });
+
+  it("tells so little of a usage beyond reason that a day of 100,000 such requests a second can be summed up", () => {
+    const request = { ...randomRequest(new Random(4)), bytes: 10, choices: 1, images: 0 };
+    const prices = withDefaultPrices({
+      inputNanoUsdPerMTok: 600_000_000_000n,
+      outputNanoUsdPerMTok: 600_000_000_000n,
+    });
+    const model = { ...request.model, prices, contextTokens: 10, maxOutputTokens: 10 };
+    const usage = { promptTokens: 1_000_000_000, cachedTokens: 0, completionTokens: 1_000_000_000 };
+    const { costNanoUsd, implausibleNanoUsd } = chargeFor({ ...request, model }, usage);
+    expect(costNanoUsd).toBe(20n * 600_000n);
+    const requests = 100_000n * 24n * 60n * 60n;
+    expect((costNanoUsd + implausibleNanoUsd) * requests).toBeLessThan(2n ** 63n);
+  });
 });

@@ -44,7 +44,8 @@ export type JournalReplay = Decimals<Operator["journal"]["replay"]["output"]>;
 /**
  * The outcome of a reconciliation. Any mismatch is a fault. Amounts that accounts did not pay have a reason: `beyond_hold` (it cost
  * more than was held for it, and the account had no more), `released` (the credit of its node had been released), `repeated` (a
- * second answer to one idempotency key), `implausible` (reported by an upstream beyond what the model can do).
+ * second answer to one idempotency key), `implausible` (reported by an upstream beyond what the model can do; at most 1 USD of a
+ * request).
  *
  * @interface
  */

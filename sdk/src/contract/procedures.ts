@@ -1604,7 +1604,7 @@ export interface Procedures {
           /**
            * Why the balance changed: `requests` for a charge, and what the operator gave for a grant or an adjustment. Of an `uncollected` amount: `beyond_hold` (the request cost more than was held
            * for it), `released` (the credit of its node had been released), `repeated` (a second answer to one idempotency key) or
-           * `implausible` (reported by an upstream beyond what the model can do).
+           * `implausible` (reported by an upstream beyond what the model can do; at most 1 USD of a request).
            */
           readonly reason: string;
         }[];

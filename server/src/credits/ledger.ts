@@ -19,7 +19,7 @@ export interface LedgerEntry {
   /**
    * Why the balance changed: `requests` for a charge, and what the operator gave for a grant or an adjustment. Of an `uncollected` amount: `beyond_hold` (the request cost more than was held
    * for it), `released` (the credit of its node had been released), `repeated` (a second answer to one idempotency key) or
-   * `implausible` (reported by an upstream beyond what the model can do).
+   * `implausible` (reported by an upstream beyond what the model can do; at most 1 USD of a request).
    */
   readonly reason: string;
 }
@@ -49,7 +49,7 @@ export interface Uncollected {
   /**
    * `beyond_hold`: it cost more than was held for it, and the account had no more. `released`: the operator had released
    * the credit of its node, and the account had no more. `repeated`: a second answer to one idempotency key.
-   * `implausible`: reported by an upstream beyond what the model can do.
+   * `implausible`: reported by an upstream beyond what the model can do, at most 1 USD of a request.
    */
   readonly reason: "beyond_hold" | "released" | "repeated" | "implausible";
   readonly amountNanoUsd: bigint;

@@ -7,8 +7,13 @@ import type { Hold, HoldRange } from "./allowance.ts";
 const MAX_ANSWER_TOKENS = 32_768;
 /** The maximum length of a prompt if the catalog does not say. */
 const MAX_PROMPT_TOKENS = 1_048_576;
-/** 1,000,000 USD: no request costs more, and sums of such amounts do not overflow. */
+/** 1,000,000 USD: no request costs more, and the sum of a batch's costs does not overflow. */
 const MAX_COST_NANO_USD = 1_000_000_000_000_000n;
+/**
+ * 1 USD. A faulty upstream may report any number in each answer. The sum of an account's day is a signed integer of 64 bits, which 9 billion
+ * such amounts do not exceed.
+ */
+const MAX_IMPLAUSIBLE_NANO_USD = 1_000_000_000n;
 /** A shorter answer is of no use. */
 const MIN_ANSWER_TOKENS = 16;
 const MAX_IMAGE_TOKENS = 8_192;
@@ -68,7 +73,7 @@ function promptTokensOf({ model, bytes, images, files, prompts }: PricedRequest)
 /** What a request is charged, and what its upstream reported beyond the model's limits. */
 export interface Charge {
   readonly costNanoUsd: bigint;
-  /** This amount is not charged, so that a faulty upstream can't drain an account. */
+  /** This amount is not charged, so that a faulty upstream can't drain an account. At most 1 USD. */
   readonly implausibleNanoUsd: bigint;
 }
 
@@ -95,8 +100,8 @@ export function chargeFor(request: PricedRequest, usage: Usage | null): Charge {
     completionTokens: Math.min(usage.completionTokens, maxAnswer * choices),
   };
   const costNanoUsd = atMost(costOf(believed, images, prices), MAX_COST_NANO_USD);
-  const implausibleNanoUsd = reportedNanoUsd > costNanoUsd ? reportedNanoUsd - costNanoUsd : 0n;
-  return { costNanoUsd, implausibleNanoUsd };
+  const excessNanoUsd = reportedNanoUsd > costNanoUsd ? reportedNanoUsd - costNanoUsd : 0n;
+  return { costNanoUsd, implausibleNanoUsd: atMost(excessNanoUsd, MAX_IMPLAUSIBLE_NANO_USD) };
 }
 
 function atMost(amount: bigint, max: bigint): bigint {

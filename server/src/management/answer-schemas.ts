@@ -288,7 +288,7 @@ export const ANSWER_SCHEMAS = {
             reason: {
               type: "string",
               description:
-                "Why the balance changed: `requests` for a charge, and what the operator gave for a grant or an adjustment. Of an `uncollected` amount: `beyond_hold` (the request cost more than was held for it), `released` (the credit of its node had been released), `repeated` (a second answer to one idempotency key) or `implausible` (reported by an upstream beyond what the model can do).",
+                "Why the balance changed: `requests` for a charge, and what the operator gave for a grant or an adjustment. Of an `uncollected` amount: `beyond_hold` (the request cost more than was held for it), `released` (the credit of its node had been released), `repeated` (a second answer to one idempotency key) or `implausible` (reported by an upstream beyond what the model can do; at most 1 USD of a request).",
             },
           },
         },
