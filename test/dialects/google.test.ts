@@ -248,6 +248,10 @@ describe("an answer from Google", () => {
       finish: "tool_calls",
       usage: { prompt_tokens: 100, completion_tokens: 12 },
     });
+    // OpenAI's clients read the function of each piece of a call.
+    const calls = found.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
+    const added = calls.map((call) => call.function?.arguments);
+    expect(added).toEqual(["", '{"city":"Rome"}', "", "", '{"city":"Oslo"}']);
   });
 
   it("that ends without a finish reason is not a complete answer", async () => {

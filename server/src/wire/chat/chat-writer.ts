@@ -77,7 +77,9 @@ export class ChatWriter implements AnswerWriter {
         const call = this.#calls[event.call];
         if (call === undefined || event.signature === null) return "";
         call.signature = event.signature;
-        return this.#callDelta(event.call, extraOf(event.signature));
+        const extra = extraOf(event.signature);
+        // The AI SDK, LangChain and OpenAI's own examples require a function with arguments in each piece of a call.
+        return extra === null ? "" : this.#callDelta(event.call, { function: { arguments: "" }, ...extra });
       }
       case "finish":
         return this.#writeFinish(event.reason, event.usage);
@@ -136,8 +138,8 @@ export class ChatWriter implements AnswerWriter {
 }
 
 /** What Google wants back with a call. Chat completions have no place for what other providers want back. */
-function extraOf(signature: Signature | null): JsonObject {
-  if (signature?.provider !== "google") return {};
+function extraOf(signature: Signature | null): JsonObject | null {
+  if (signature?.provider !== "google") return null;
   return { extra_content: { google: { ...signature.fields } } };
 }
 
