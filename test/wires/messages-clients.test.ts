@@ -205,6 +205,8 @@ describe("the models", () => {
       id: "claude-acme",
       display_name: "acme/chat",
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      max_input_tokens: null,
+      max_tokens: null,
     });
     const named = data.map(({ id }: { id: string }) => id);
     expect(named).toEqual(expect.arrayContaining(["acme/chat", "claude-acme", "acme/native", "acme/priced"]));
@@ -244,5 +246,10 @@ describe("the models", () => {
   it("are found by name", async () => {
     const one = await json(get("/v1/models/claude-acme", { "x-api-key": key, ...VERSION }));
     expect(one).toMatchObject({ type: "model", id: "claude-acme", display_name: "acme/chat" });
+  });
+
+  it("tell the lengths of their context and answers", async () => {
+    const one = await json(get("/v1/models/acme/priced", { "x-api-key": key, ...VERSION }));
+    expect(one).toMatchObject({ max_input_tokens: 100_000, max_tokens: 8_192 });
   });
 });

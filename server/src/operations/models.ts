@@ -34,6 +34,8 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     id: { type: "string", description: "An id or an alias" },
     display_name: { type: "string", description: "The id of the model" },
     created_at: { type: "string", format: "date-time" },
+    max_input_tokens: { type: ["integer", "null"], description: "Tokens of the context" },
+    max_tokens: { type: ["integer", "null"], description: "Maximum tokens of an answer" },
   }),
   MessagesModels: object({
     data: { type: "array", items: ref("MessagesModel") },
@@ -223,11 +225,13 @@ function messagesModelsPage(
 }
 
 /** A model by one of its names. What is shown to people says which model an alias stands for. */
-function messagesModelOf({ id: modelId, created }: CatalogModel, id: string) {
+function messagesModelOf(model: CatalogModel, id: string) {
   return {
     type: "model",
     id,
-    display_name: modelId,
-    created_at: new Date(created * 1_000).toISOString(),
+    display_name: model.id,
+    created_at: new Date(model.created * 1_000).toISOString(),
+    max_input_tokens: model.contextTokens,
+    max_tokens: model.maxOutputTokens,
   };
 }
