@@ -123,6 +123,7 @@ describe("an OpenAI path that the service does not have", () => {
     ["/v1/responses/compact", "input"],
     ["/v1/completions", "/v1/chat/completions"],
     ["/v1/images/generations", "not served"],
+    ["/v1/files", "POST /v1/messages"],
     ["/v1/assistants/asst_1", "Keep the conversation"],
     ["/v1/v1/models", "base URL"],
     ["/v1/nonsense", "openapi.json"],

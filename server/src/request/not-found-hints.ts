@@ -44,7 +44,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^\/v1\/(?:audio|images|videos|moderations|files|uploads|batches|fine_tuning|realtime|evals|containers)(\/|$)/,
-    "This operation is not served. Use POST /v1/chat/completions, POST /v1/responses, POST /v1/embeddings, GET /v1/models or GET /v1/audit.",
+    "This operation is not served. Use POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1/embeddings, GET /v1/models or GET /v1/audit.",
   ],
   [
     /^\/v1\/v1\/(?:messages|complete)(\/|$)/,
