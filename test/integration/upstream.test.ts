@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import {
   answerWhole,
@@ -232,6 +233,27 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
       expect(await lastEntry()).toMatchObject({ status: expected, errorCode: code, upstream: "main" });
     },
   );
+
+  it.each([
+    ["in one piece", (bytes: Buffer) => [bytes]],
+    ["byte by byte", (bytes: Buffer) => Array.from(bytes, (byte) => Uint8Array.of(byte))],
+  ])("may send interim answers that nobody asked for, %s", async (_, piecesOf) => {
+    const interim =
+      "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 \r\n\r\n";
+    answer = async (request) => {
+      for (const piece of piecesOf(Buffer.from(interim))) {
+        request.response.socket?.write(piece);
+        await setImmediate();
+      }
+      answerWhole(request, "after the hints");
+    };
+    const asked = upstream.received.length;
+    for (const _ of [1, 2]) {
+      const { choices } = await (await chat({})).json();
+      expect(choices[0].message.content).toBe("after the hints");
+    }
+    expect(upstream.received).toHaveLength(asked + 2);
+  });
 
   it("that hangs causes a timeout", async () => {
     answer = () => {};

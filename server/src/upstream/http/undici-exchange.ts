@@ -65,8 +65,6 @@ export class UndiciExchange
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // An interim response such as 103 is ignored.
-    if (status < 200) return;
     // The raw headers are not used, and a stream would keep them in memory.
     controller.rawHeaders = null;
     this.#begin({ status, headers: firstOfEach(headers), body: this });

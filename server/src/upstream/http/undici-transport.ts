@@ -10,6 +10,7 @@ import {
   type TransportResponse,
 } from "../transport.ts";
 import { AnswerOverdue, UndiciExchange } from "./undici-exchange.ts";
+import { connectWithoutInterim } from "./without-interim.ts";
 
 interface Target {
   readonly origin: string;
@@ -63,7 +64,7 @@ export class UndiciTransport implements Transport {
   #agentFor(connectMs: number): Agent {
     let agent = this.#agents.get(connectMs);
     if (agent === undefined) {
-      agent = new Agent({ connect: { timeout: connectMs }, connections: null, pipelining: 1 });
+      agent = new Agent({ connect: connectWithoutInterim(connectMs), connections: null, pipelining: 1 });
       this.#agents.set(connectMs, agent);
     }
     return agent;
