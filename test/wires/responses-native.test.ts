@@ -255,6 +255,43 @@ describe("an upstream with the Responses API that fails", () => {
     });
   });
 
+  it.each([
+    ["/v1/responses", native({})],
+    ["/v1/chat/completions", { model: "acme/native", messages: [{ role: "user", content: "hi" }] }],
+    [
+      "/v1/messages",
+      { model: "acme/native", messages: [{ role: "user", content: "hi" }], max_tokens: 9, stream: true },
+    ],
+  ])(
+    "is paid for what it has reported with a whole failed response, by a client of %s",
+    async (path, body) => {
+      const usage = { input_tokens: 5_000, output_tokens: 700 };
+      const headers = { authorization: `Bearer ${running.key}`, "content-type": "application/json" };
+      const { baseUrl } = running.service;
+      for (const [status, code] of [
+        ["failed", "server_error"],
+        ["failed", "invalid_prompt"],
+        ["cancelled", null],
+      ]) {
+        const response = { ...failed(code ?? ""), status, ...(code === null && { error: null }), usage };
+        running.answers.native =
+          "stream" in body
+            ? streamsEvents([{ type: `response.${status}`, response }])
+            : answersWhole(response);
+        const answer = await fetch(baseUrl + path, { method: "POST", headers, body: JSON.stringify(body) });
+        expect(answer.status).toBe(code === "invalid_prompt" ? 400 : 502);
+        const audit = await fetch(`${baseUrl}/v1/audit?limit=1`, { headers });
+        expect((await audit.json()).data[0]).toMatchObject({
+          status: answer.status,
+          upstream: "native",
+          usage_source: "upstream",
+          prompt_tokens: 5_000,
+          completion_tokens: 700,
+        });
+      }
+    },
+  );
+
   it("has an error envelope where the whole response has failed", async () => {
     running.answers.native = answersWhole(failed("server_error"));
     const answer = await running.post(native({}));

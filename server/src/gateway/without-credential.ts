@@ -15,7 +15,7 @@ export function cutCredential({ credential }: Upstream): (text: string) => strin
 export function errorWithoutCredential(thrown: unknown, { credential }: Upstream): unknown {
   if (credential === null || !(thrown instanceof UpstreamRefused)) return thrown;
   const failure = failureWithout(thrown.failure, credential);
-  return failure === thrown.failure ? thrown : new UpstreamRefused(thrown.status, failure);
+  return failure === thrown.failure ? thrown : new UpstreamRefused(thrown.status, failure, thrown.usage);
 }
 
 function failureWithout(failure: Failure, credential: Credential): Failure {

@@ -1,6 +1,6 @@
 import { HEARTBEAT } from "../conversation/signs.ts";
 import type { StreamSigns, WireRequest } from "../conversation/wire.ts";
-import { chargeFor, paidTokens } from "../credits/price-request.ts";
+import { chargeFor, type PricedRequest, paidTokens } from "../credits/price-request.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import { type Gateway, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
@@ -9,7 +9,7 @@ import { JsonBody } from "../json/json-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { TokenEstimator, Usage } from "../tokens/token-estimate.ts";
-import type { StreamedAnswer, WholeAnswer } from "../upstream/dialect.ts";
+import { type StreamedAnswer, UpstreamRefused, type WholeAnswer } from "../upstream/dialect.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
@@ -90,7 +90,15 @@ export async function runAnswer(
     });
   if (!request.stream) return await replying;
   // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
-  return (await resultWithin(HEARTBEAT_MS, replying)) ?? lateReply(model.id, request.early, replying);
+  return (await resultWithin(HEARTBEAT_MS, replying)) ?? lateReply(priced, request.early, replying);
+}
+
+/** What is known of an answer that has failed. Its upstream may have reported a usage with the failure. */
+export function factsOfFailure({ upstream, reason }: RoutesFailed, priced: PricedRequest): EntryFacts {
+  const usage = reason instanceof UpstreamRefused ? reason.usage : null;
+  const model = priced.model.id;
+  if (usage === null) return { ...NO_FACTS, model, upstream };
+  return { ...NO_FACTS, model, upstream, usage, usageSource: "upstream", ...chargeFor(priced, usage) };
 }
 
 async function wholeReply(
@@ -139,15 +147,15 @@ function streamReply(answer: StreamedAnswer, factsOf: FactsOf, complete: Complet
 const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
 /** A stream that begins before the upstream has answered: a failure after that is an event in it. */
-function lateReply(model: string, early: StreamSigns, replying: Promise<Reply>): StreamReply {
+function lateReply(priced: PricedRequest, early: StreamSigns, replying: Promise<Reply>): StreamReply {
   let reply: StreamReply | null = null;
-  let upstream: string | null = null;
+  let facts: EntryFacts = { ...NO_FACTS, model: priced.model.id };
   // The stream reports it, if the client is still connected.
   replying.catch(() => {});
   const chunks = async function* () {
     yield HEARTBEAT;
     const late = await replying.catch((thrown: unknown): never => {
-      if (thrown instanceof RoutesFailed) ({ upstream } = thrown);
+      if (thrown instanceof RoutesFailed) facts = factsOfFailure(thrown, priced);
       throw thrown;
     });
     if (late.kind !== "stream") throw new Error("a stream was asked for");
@@ -158,7 +166,7 @@ function lateReply(model: string, early: StreamSigns, replying: Promise<Reply>):
     kind: "stream",
     headers: EVENT_STREAM_HEADERS,
     chunks: chunks(),
-    facts: async () => reply?.facts() ?? { ...NO_FACTS, model, upstream },
+    facts: async () => reply?.facts() ?? facts,
     last: () => reply?.last() ?? "",
     signs: {
       heartbeat: () => reply?.signs?.heartbeat() ?? HEARTBEAT,

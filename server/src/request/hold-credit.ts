@@ -43,6 +43,7 @@ export async function holdCredit(
 ): Promise<PaidCall> {
   const range = rangeOf(priced);
   const hold = credits.holdAtOnce(accountId, range) ?? (await credits.hold(accountId, range));
+  request.priced = priced;
   request.hold = hold;
   const isPaidInFull = hold.amountNanoUsd >= range.maxNanoUsd;
   return {

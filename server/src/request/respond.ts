@@ -6,6 +6,7 @@ import { loggedOf } from "../errors/problems.ts";
 import { RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import {
+  type EntryFacts,
   JSON_HEADERS,
   NO_FACTS,
   type Reply,
@@ -13,6 +14,7 @@ import {
   type StreamReply,
   type WholeReply,
 } from "../operations/operation.ts";
+import { factsOfFailure } from "../operations/run-answer.ts";
 import { noteRefusedKey } from "./authenticate.ts";
 import { errorAnswerOf, isMessagesClient, statusFor } from "./messages-client.ts";
 import { type Ending, record } from "./record.ts";
@@ -109,7 +111,7 @@ export async function respondFailure(
   thrown: unknown,
   services: Services,
 ): Promise<void> {
-  const { failure, endReason, upstream } = describe(request, thrown);
+  const { failure, endReason, facts } = describe(request, thrown);
   logFault(request, failure, services);
   noteRefusedKey(request, thrown, services.security);
   request.abort.abort();
@@ -118,7 +120,7 @@ export async function respondFailure(
     ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
     : { status: statusFor(request.exchange, failure), errorCode: failure.code, endReason };
   try {
-    await record(request, ending, { ...NO_FACTS, model: request.model, upstream }, services);
+    await record(request, ending, facts, services);
     sendFailure(request, failure);
   } catch (error) {
     // A request that can't be recorded is answered with the reason for that.
@@ -128,22 +130,24 @@ export async function respondFailure(
   }
 }
 
-/** The failure for the client, and the end reason and upstream for the entry. */
+/** The failure for the client, and the end reason and facts for the entry. */
 function describe(
   request: RequestContext,
   thrown: unknown,
-): { readonly failure: Failure; readonly endReason: EndReason; readonly upstream: string | null } {
+): { readonly failure: Failure; readonly endReason: EndReason; readonly facts: EntryFacts } {
+  const { model, priced } = request;
   const routesFailed = thrown instanceof RoutesFailed ? thrown : null;
-  const upstream = routesFailed?.upstream ?? null;
+  const facts =
+    routesFailed !== null && priced !== null ? factsOfFailure(routesFailed, priced) : { ...NO_FACTS, model };
   // Only a request that was being forwarded failed because the service stops. Any other has its own reason.
   if (request.isAbortedByShutdown && request.hold !== null)
-    return { failure: stopping(), endReason: "shutdown", upstream };
+    return { failure: stopping(), endReason: "shutdown", facts };
   if (routesFailed !== null) {
     const failure = upstreamFailure(routesFailed);
-    return { failure, endReason: upstreamEndReason(failure), upstream };
+    return { failure, endReason: upstreamEndReason(failure), facts };
   }
   const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
-  return { failure, endReason: "refused", upstream };
+  return { failure, endReason: "refused", facts };
 }
 
 function upstreamEndReason(failure: Failure): EndReason {

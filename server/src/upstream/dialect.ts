@@ -54,11 +54,19 @@ export class UpstreamRefused extends Error {
   readonly status: number;
   /** The failure for the client. */
   readonly failure: Failure;
+  /** What it has reported with the failure; `null`: nothing. */
+  readonly usage: Usage | null;
 
-  constructor(status: number, failure: Failure) {
+  constructor(status: number, failure: Failure, usage: Usage | null = null) {
     super(`the upstream answered ${status}`);
     this.status = status;
     this.failure = failure;
+    this.usage = usage;
+  }
+
+  /** The same with a usage. */
+  reporting(usage: Usage | null): UpstreamRefused {
+    return new UpstreamRefused(this.status, this.failure, usage);
   }
 }
 

@@ -57,7 +57,7 @@ export class ContentReader extends AnswerReader {
     const { error, usageMetadata, promptFeedback, candidates } = response;
     // Each tells the tokens of all pieces so far.
     if (isJsonObject(usageMetadata)) this.#metadata = usageMetadata;
-    if (isJsonObject(error)) throw refusedIn(error);
+    if (isJsonObject(error)) throw refusedIn(error).reporting(this.usageSoFar);
     this.#isBlocked ||= isJsonObject(promptFeedback) && isBlocking(promptFeedback.blockReason);
     const candidate = candidateIn(candidates);
     if (candidate === null || this.#isBlocked) return;

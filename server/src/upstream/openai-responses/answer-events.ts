@@ -6,7 +6,7 @@ import { readResponsesUsage } from "../openai/usage.ts";
 import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import { RESPONSES_SIGNATURE } from "./conversation-body.ts";
-import { refusedResponse } from "./failed-response.ts";
+import { hasFailed, isFailure, refusedResponse } from "./failed-response.ts";
 
 /** The states of a whole response that has ended with an answer. Some servers tell none. */
 export const ENDED = new Set<Json | undefined>(["completed", "incomplete", undefined]);
@@ -29,7 +29,7 @@ export class ResponseReader extends AnswerReader {
   readWhole(text: string): void {
     const response = parseJsonObject(text);
     if (response === null) throw malformedResponse();
-    if (response.status === "failed" || isJsonObject(response.error)) throw refusedResponse(response);
+    if (hasFailed(response)) throw refusedResponse(response);
     if (!Array.isArray(response.output) || !ENDED.has(response.status)) throw malformedResponse();
     this.#finish(response);
   }
@@ -43,7 +43,7 @@ export class ResponseReader extends AnswerReader {
     if (event.type === "response.completed" || event.type === "response.incomplete") {
       if (!isJsonObject(event.response)) throw malformedResponse();
       this.#finish(event.response);
-    } else if (event.type === "response.failed" || event.type === "error" || isJsonObject(event.error)) {
+    } else if (isFailure(event)) {
       throw refusedResponse(event);
     } else {
       this.#readEvent(event);

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { UpstreamRefused } from "../dialect.ts";
+import { readResponsesUsage } from "../openai/usage.ts";
 import { jsonText, refusalOf } from "../refusal.ts";
 
 /** What a failed response would have been as an HTTP status. */
@@ -16,6 +17,18 @@ const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
  */
 const CLIENTS = /image|policy/;
 
+const FAILURES = new Set<Json | undefined>(["response.failed", "response.cancelled", "error"]);
+
+/** Whether an event of a stream tells that the response has failed. */
+export function isFailure({ type, error }: JsonObject): boolean {
+  return FAILURES.has(type) || isJsonObject(error);
+}
+
+/** Whether a whole response has failed. */
+export function hasFailed({ status, error }: JsonObject): boolean {
+  return status === "failed" || status === "cancelled" || isJsonObject(error);
+}
+
 /** The failure of an `error` event, or of a response that has failed. */
 export function refusedResponse(event: JsonObject): UpstreamRefused {
   const response = isJsonObject(event.response) ? event.response : event;
@@ -26,5 +39,6 @@ export function refusedResponse(event: JsonObject): UpstreamRefused {
   } = isJsonObject(response.error) ? response.error : response;
   const isClients = typeof code === "string" && CLIENTS.test(code);
   const status = isClients ? 400 : (STATUSES.get(code) ?? 500);
-  return refusalOf(status, jsonText({ error: { code, message, param } }));
+  const refused = refusalOf(status, jsonText({ error: { code, message, param } }));
+  return refused.reporting(readResponsesUsage(response.usage));
 }

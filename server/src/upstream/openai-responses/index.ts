@@ -14,7 +14,7 @@ import { ENDED, ResponseReader } from "./answer-events.ts";
 import { responsesBodyOf } from "./conversation-body.ts";
 import { ResponseEditor } from "./edited-response.ts";
 import { EncryptedReasoning } from "./encrypted-reasoning.ts";
-import { refusedResponse } from "./failed-response.ts";
+import { hasFailed, refusedResponse } from "./failed-response.ts";
 import { forwardedBody } from "./forwarded-body.ts";
 import { streamedResponse } from "./streamed-response.ts";
 
@@ -55,7 +55,7 @@ function responsesDialect(transport: Transport): Dialect {
 function wholeResponse(call: ForwardCall, text: string): WholeAnswer {
   const response = parsedBody(text);
   const { value } = response;
-  if (value.status === "failed" || isJsonObject(value.error)) throw refusedResponse(value);
+  if (hasFailed(value)) throw refusedResponse(value);
   if (!Array.isArray(value.output) || !ENDED.has(value.status)) throw malformedResponse();
   const editor = new ResponseEditor(call);
   return {

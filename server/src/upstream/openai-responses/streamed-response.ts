@@ -23,7 +23,7 @@ import { readResponsesUsage } from "../openai/usage.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 import { ResponseEditor } from "./edited-response.ts";
-import { refusedResponse } from "./failed-response.ts";
+import { isFailure, refusedResponse } from "./failed-response.ts";
 
 /** A streamed response, with its events edited for the client. The last one is held back until the response is recorded. */
 export function streamedResponse(call: ForwardCall, body: AsyncIterable<Uint8Array>): StreamedAnswer {
@@ -44,7 +44,6 @@ export function streamedResponse(call: ForwardCall, body: AsyncIterable<Uint8Arr
 /** Types of events whose `response` is edited. */
 const LIFECYCLE = new Set(["response.created", "response.queued", "response.in_progress"]);
 const FINAL = new Set(["response.completed", "response.incomplete"]);
-const FAILED = new Set(["response.failed", "response.cancelled", "error"]);
 const ITEMS = new Set(["response.output_item.added", "response.output_item.done"]);
 /** Tells nothing. It may come at any time. */
 const KEEPALIVE = "keepalive";
@@ -120,7 +119,7 @@ class ResponseForwarder implements EventForwarder, StreamSigns {
     // A response that has failed tells what it has used, too.
     if (isJsonObject(event.response))
       this.usageSoFar = readResponsesUsage(event.response.usage) ?? this.usageSoFar;
-    if (FAILED.has(type) || isJsonObject(event.error)) throw refusedResponse(event);
+    if (isFailure(event)) throw refusedResponse(event);
     if (!TYPE.test(type)) throw malformedResponse();
     // Clients take nothing before the response has begun, and have heartbeats of the service.
     if (this.#response === null && type === KEEPALIVE) return "";

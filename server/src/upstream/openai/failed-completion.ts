@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { UpstreamRefused } from "../dialect.ts";
 import { refusalOf } from "../refusal.ts";
+import { readUsage } from "./usage.ts";
 
 /** The HTTP statuses of types and codes of errors that are sent with status 200, for servers that do not send the status itself. */
 const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
@@ -23,9 +24,10 @@ export function hasError({ error }: JsonObject): boolean {
  *
  * @param text The answer or the chunk, in JSON.
  */
-export function refusedCompletion({ error }: JsonObject, text: string): UpstreamRefused {
+export function refusedCompletion({ error, usage }: JsonObject, text: string): UpstreamRefused {
   const { code, type } = isJsonObject(error) ? error : {};
   const status = Number(code);
   const isStatus = Number.isInteger(status) && status >= 400 && status < 600;
-  return refusalOf(isStatus ? status : (STATUSES.get(code) ?? STATUSES.get(type) ?? 500), text);
+  const refused = refusalOf(isStatus ? status : (STATUSES.get(code) ?? STATUSES.get(type) ?? 500), text);
+  return refused.reporting(readUsage(usage));
 }
