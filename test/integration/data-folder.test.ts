@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,6 +59,10 @@ describe("an unusable data folder is reported with the setting and the reason", 
   it.runIf(!isRoot || canMountDisks)("when it can't be created", async () => {
     using _forbidden = await forbidWriting(parent);
     expect(await refusal()).toMatch(/cannot be created|read-only|permission denied/);
+  });
+
+  it.runIf(existsSync("/proc/self"))("when it is below a folder that takes no folders", async () => {
+    expect(await refusal("/proc/ostiary/data")).toContain("cannot be created");
   });
 
   it("when its journal is a file", async () => {

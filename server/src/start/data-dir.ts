@@ -1,5 +1,5 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { StartupFailure } from "./startup-failure.ts";
 
@@ -8,8 +8,8 @@ const TRIAL_NAME = "writable";
 
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it is not a folder",
-  // Node also reports this for a folder that it can't create on a read-only file system.
-  ENOENT: "it does not exist and cannot be created",
+  // The answer of file systems that take no folders or files, such as /proc.
+  ENOENT: "folders and files cannot be created there",
   ENOTDIR: "a part of its path is not a folder",
   EACCES: "permission denied",
   EPERM: "permission denied",
@@ -24,7 +24,7 @@ const FULL = new Set(["ENOSPC", "EDQUOT"]);
 export async function openDataDir(dataDir: string): Promise<void> {
   const trial = join(dataDir, TRIAL_NAME);
   try {
-    await mkdir(dataDir, { recursive: true });
+    await makeFolder(dataDir);
     await writeFile(trial, "", { mode: 0o600 });
     await rm(trial, { force: true });
   } catch (error) {
@@ -36,5 +36,24 @@ export async function openDataDir(dataDir: string): Promise<void> {
     throw new StartupFailure(
       `The data folder ${dataDir} cannot be used: ${reason}. Set OSTIARY_DATA_DIR to a folder that ${who} can write to.`,
     );
+  }
+}
+
+/** Creates a folder and those above it. Node's recursive `mkdir` never ends below a folder that takes no folders, such as /proc. */
+async function makeFolder(folder: string): Promise<void> {
+  if (await isFolder(folder)) return;
+  await makeFolder(dirname(folder));
+  await mkdir(folder).catch(async (error: unknown) => {
+    // Another worker may have created it in the meantime.
+    if (!(await isFolder(folder))) throw error;
+  });
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
   }
 }
