@@ -79,6 +79,13 @@ describe("the operator's command line", () => {
     expect((await trpc.auth.sessions.query()).sessions).toHaveLength(1);
   });
 
+  it("says that a list is empty", async () => {
+    const nobody = "nobody@example.com";
+    expect(await operator("accounts", "list", "--search", nobody)).toBe("No accounts.\n");
+    expect(await operator("audit", "--account", crypto.randomUUID())).toBe("No changes.\n");
+    expect(JSON.parse(await operator("--json", "accounts", "list", "--search", nobody)).accounts).toEqual([]);
+  });
+
   it("manages an account as the procedures do", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { email } = owner;

@@ -9,7 +9,7 @@ import type {
   OstiaryOperator,
 } from "../../../sdk/src/operator.ts";
 import { ACCOUNT_STATES, PLANS } from "../contract/account.ts";
-import { columns, nanoUsdOf, nextPage, usdOf, wholeNumber } from "./output.ts";
+import { columns, nanoUsdOf, nextPage, orNone, usdOf, wholeNumber } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
 const ACCOUNT = "account id, or the e-mail address of one of its users";
@@ -54,7 +54,7 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
         account.name,
         account.users.map(({ email }) => email).join(", "),
       ]);
-      print(page, [...columns(rows), ...nextPage(page)]);
+      print(page, [...orNone(columns(rows), "No accounts."), ...nextPage(page)]);
     });
 
   ofAccount("get", "show an account").action(async (which: string) => {

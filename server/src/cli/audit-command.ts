@@ -2,7 +2,7 @@ import process from "node:process";
 import type { Command } from "commander";
 import { addActionsCommands } from "../../../sdk/src/cli/actions-commands.ts";
 import type { Action, ReconciliationReport } from "../../../sdk/src/operator.ts";
-import { nextPage, usdOf, wholeNumber } from "./output.ts";
+import { nextPage, orNone, usdOf, wholeNumber } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
 /** `audit` lists, exports and verifies the audit trail; `reconcile` compares balances and usage with the sums that they must equal. */
@@ -19,10 +19,9 @@ export function addAuditCommands(program: Command, { client, print }: CommandPar
     .action(async ({ hours }: { hours: number }) => {
       const report = await client().checkBooks({ hours });
       const wrong = [...report.mismatches.map(describeBalance), ...report.usageMismatches.map(describeUsage)];
-      const verdict = wrong.length === 0 ? ["No mismatches."] : wrong;
       const { reserved, held, since, uncollected } = report;
       print(report, [
-        ...verdict,
+        ...orNone(wrong, "No mismatches."),
         `usage compared since  ${since.toISOString()}`,
         `reserved by nodes     ${usdOf(reserved.nanoUsd)} for ${reserved.reservations} accounts, ${usdOf(reserved.stuckNanoUsd)} of it by absent nodes`,
         `held for requests     ${usdOf(held.nanoUsd)} for ${held.holds} requests on the answering node`,
@@ -44,7 +43,7 @@ export function addAuditCommands(program: Command, { client, print }: CommandPar
     .action(
       async ({ account: accountId, ...paging }: { account?: string; limit: number; cursor?: string }) => {
         const page = await client().audit({ accountId, ...paging });
-        print(page, [...page.actions.flatMap(describe), ...nextPage(page)]);
+        print(page, [...orNone(page.actions.flatMap(describe), "No changes."), ...nextPage(page)]);
       },
     );
   addActionsCommands(audit, { client, print });

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
-import { columns, usdOf } from "./output.ts";
+import { columns, orNone, usdOf } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
 /** `nodes …`: lists nodes that have reserved credit, and releases the credit of nodes that do not return. */
@@ -20,7 +20,7 @@ export function addNodeCommands(program: Command, { client, print }: CommandPart
         `${usdOf(reservedNanoUsd)} of ${accounts} accounts`,
         label,
       ]);
-      print(listed, columns(rows));
+      print(listed, orNone(columns(rows), "No nodes have reserved credit."));
     });
 
   nodes

@@ -16,6 +16,11 @@ export function nanoUsdOf(text: string): bigint {
   return sign === "-" ? -amount : amount;
 }
 
+/** The lines of a list, or a sentence that says that it is empty. */
+export function orNone(lines: readonly string[], none: string): readonly string[] {
+  return lines.length === 0 ? [none] : lines;
+}
+
 /** How to read the next page of a list; empty after the last one. */
 export function nextPage({ nextCursor }: { readonly nextCursor: string | null }): string[] {
   return nextCursor === null ? [] : [`more: --cursor ${nextCursor}`];
