@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runToExit, type ServiceExit, startService } from "../fixtures/service.ts";
+import { logLines, runToExit, type ServiceExit, startService } from "../fixtures/service.ts";
 
 let folder: string;
 
@@ -108,14 +108,14 @@ describe("a service that can't start", () => {
     const exit = await runToExit({ env: { DATABASE_URL: "postgres://me:hunter2@127.0.0.1:9/x" } });
     const [line, ...others] = lines(exit);
     expect(line).toContain("DATABASE_URL");
-    expect(line).toContain("127.0.0.1");
+    expect(line).toContain("127.0.0.1:9/x");
     expect(exit.stderr).not.toContain("hunter2");
     expect(others).toEqual([]);
   });
 
   it("reports that Redis can't be reached", async () => {
     const exit = await runToExit({ env: { REDIS_URL: "redis://:hunter2@127.0.0.1:9" } });
-    expect(lines(exit).at(-1)).toContain("REDIS_URL");
+    expect(lines(exit).at(-1)).toContain("REDIS_URL (127.0.0.1:9)");
     expect(exit.stderr).not.toContain("hunter2");
   });
 
@@ -124,11 +124,14 @@ describe("a service that can't start", () => {
     await once(other, "listening");
     const address = other.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
-    const [line, ...others] = lines(await runToExit({ env: { [setting]: String(port) } }));
+    const exit = await runToExit({ env: { OSTIARY_LOG: "info", [setting]: String(port) } });
+    const [line, ...others] = lines(exit);
     other.close();
     expect(line).toContain(`Port ${port}`);
     expect(line).toContain(`set ${setting} to another port`);
     expect(others).toEqual([]);
+    // Nothing follows that looks like the stop of a service that ran.
+    expect(logLines(exit.stderr).at(-1)?.msg).toBe(line);
   });
 
   it.each(["http://127.0.0.1", "[::1]", "127.0.0.1:80", "a b"])(

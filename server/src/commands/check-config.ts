@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { parseRedisUrl } from "../config/redis-url.ts";
+import { databasePlace, redisPlace } from "../config/store-places.ts";
 import type { Settings } from "../start/read-settings.ts";
 import type { Findings } from "./findings.ts";
 
@@ -11,23 +11,11 @@ export function summaryOf({ config, catalogFile }: Settings): Findings {
     lines: [
       "The configuration is valid.",
       `address   ${isIPv6(config.host) ? `[${config.host}]` : config.host}:${config.port}`,
-      `database  ${databaseUrl === null ? `bundled PostgreSQL in ${config.dataDir}` : placeOf(databaseUrl)}`,
-      `redis     ${redisUrl === null ? "none: this node runs alone" : serversOf(redisUrl)}`,
+      `database  ${databaseUrl === null ? `bundled PostgreSQL in ${config.dataDir}` : databasePlace(databaseUrl)}`,
+      `redis     ${redisUrl === null ? "none: this node runs alone" : redisPlace(redisUrl)}`,
       `catalog   ${models === null ? "none: sandbox models and local model servers" : `${models} models in ${catalogFile?.source.path}`}`,
       ...[...config.unknownSettings, ...config.warnings].map((line) => `warning   ${line}`),
     ],
     problems: [],
   };
-}
-
-/** Host, port and path of a URL. Its user and password stay secret. */
-function placeOf(url: string): string {
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
-}
-
-/** The servers of Redis. A URL with several hosts is none to `URL`. */
-function serversOf(redisUrl: string): string {
-  const { kind, hosts } = parseRedisUrl(redisUrl);
-  return kind === "server" ? placeOf(redisUrl) : hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
 }

@@ -4,7 +4,7 @@ import { type AttemptCounters, memoryCounters } from "../accounts/attempt-counte
 import { MemoryAdmissionStore } from "../admission/memory-store.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
-import { parseRedisUrl } from "../config/redis-url.ts";
+import { databasePlace, redisPlace } from "../config/store-places.ts";
 import type { PoolUse } from "../database/connection-pool.ts";
 import { type DatabaseAddress, openDatabase } from "../database/database.ts";
 import { atMostOnceIn } from "./repeated-messages.ts";
@@ -62,9 +62,7 @@ export async function openConfiguredDatabase(config: Config, log: Logger) {
     };
   }
   const address = { url: config.databaseUrl, ca: config.databaseCa };
-  // The label has only host and name, because the URL contains a password.
-  const { hostname, pathname } = new URL(config.databaseUrl);
-  const label = `PostgreSQL at ${hostname}${pathname}`;
+  const label = `PostgreSQL at ${databasePlace(config.databaseUrl)}`;
   try {
     await requireVersion(address);
   } catch (error) {
@@ -152,9 +150,9 @@ export async function openAdmissionStore(config: Config, log: Logger, monotonicM
     // The client reports why a connection failed, and of the command only that it was closed.
     const { sentinelProblem } = await import("../admission/redis-options.ts");
     const reason = (await sentinelProblem(config.redisUrl, connection)) ?? lastError ?? cause;
-    const hosts = parseRedisUrl(config.redisUrl).hosts.map(({ host }) => host);
     const hint = tlsHint(config.redisUrl, reason);
-    throw new StartupFailure(`Cannot use the Redis of REDIS_URL (${hosts.join(", ")}): ${reason}${hint}`);
+    const place = redisPlace(config.redisUrl);
+    throw new StartupFailure(`Cannot use the Redis of REDIS_URL (${place}): ${reason}${hint}`);
   }
   return { store, redis: store, redisMemory };
 }

@@ -46,7 +46,10 @@ export async function serve(startup: Startup, opened: OpenRequests, auditTail: A
   const drain = async () => {
     listener.retire();
     await shutdown.pause(shutdown.prestopMs);
-    startup.log.info({ requestsInFlight: requests.inFlight, drainS: config.drainS }, "draining");
+    // A start that fails ends with its reason.
+    if (shutdown.hasBegun) {
+      startup.log.info({ requestsInFlight: requests.inFlight, drainS: config.drainS }, "draining");
+    }
     auditTail.close();
     const aborted = shutdown.pause(drainMs).then(() => {
       requests.abortAll();

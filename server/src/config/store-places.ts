@@ -1,0 +1,14 @@
+import { parseRedisUrl } from "./redis-url.ts";
+
+/** Where the URL of a database leads, for people: host, port and name, without user and password. */
+export function databasePlace(databaseUrl: string): string {
+  const { host, pathname } = new URL(databaseUrl);
+  return `${host}${pathname}`;
+}
+
+/** Where `REDIS_URL` leads, for people. A URL with several hosts is none to `URL`. */
+export function redisPlace(redisUrl: string): string {
+  const { kind, hosts } = parseRedisUrl(redisUrl);
+  if (kind === "server") return databasePlace(redisUrl);
+  return hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
+}
