@@ -7,6 +7,7 @@ import { requestIdOf } from "../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { runOperatorCommand } from "../fixtures/command.ts";
+import { metricOf } from "../fixtures/metrics.ts";
 import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { canMountDisks, mountSmallDisk } from "../fixtures/small-disk.ts";
@@ -217,8 +218,11 @@ describe("a journal folder that vanishes while the service runs", () => {
       .toMatchObject({ status: 503, text: expect.stringContaining("the journal") });
     expect((await chat(service, owner.key)).status).toBe(503);
     await expect.poll(() => service.stderr()).toContain(`The journal folder ${folder} is missing`);
+    const writable = () => metricOf(service.baseUrl, "ostiary_journal_writable");
+    expect(await writable()).toBe(0);
     await mkdir(folder);
     await expect.poll(() => readiness(service)).toMatchObject({ status: 200 });
+    expect(await writable()).toBe(1);
     expect((await chat(service, owner.key)).status).toBe(200);
   });
 });
@@ -255,6 +259,10 @@ describe.runIf(canMountDisks).each(["journal", "disk"])(
         status: 503,
         text: expect.stringContaining("the journal"),
       });
+
+      expect(await metricOf(service.baseUrl, "ostiary_journal_writable")).toBe(0);
+      await expect.poll(() => service.stderr()).toContain("free space on its disk");
+      expect(service.stderr()).not.toContain('"stack"');
 
       await rm(filler);
       await expect.poll(() => readiness(service)).toMatchObject({ status: 200 });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { setImmediate } from "node:timers/promises";
+import { Unavailable } from "../errors/failure.ts";
 import { codeOf, fileSystem, type JournalFile, type JournalFiles } from "./journal-files.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
 import { nameOfSegment, RejectedLines } from "./rejected-lines.ts";
@@ -44,7 +45,7 @@ export interface JournalOptions {
 }
 
 /** The journal's folder can't be used. The message tells the operator in one line what to do. */
-export class JournalError extends Error {
+export class JournalError extends Unavailable {
   override readonly name = "JournalError";
 }
 
@@ -72,6 +73,7 @@ export class Journal {
   #openedMs = 0;
   /** The error of the last write that failed; `null` once a test write has succeeded since. A few lines that fit are no proof of room. */
   #failure: unknown = null;
+  #checkFailed = false;
   /** The number of lines of each segment that are not released yet. Lines are counted before `append` resolves. */
   readonly #unreleased = new Map<Segment, number>();
   /** Lines of the next write, and its outcome. */
@@ -160,6 +162,11 @@ export class Journal {
   async release(segment: Segment, lines: number): Promise<void> {
     this.#unreleased.set(segment, (this.#unreleased.get(segment) ?? 0) - lines);
     await this.#dropIfDone(segment);
+  }
+
+  /** Whether requests can be recorded, as far as the last write and the last check tell. */
+  get isWritable(): boolean {
+    return !this.#checkFailed && this.#failure === null;
   }
 
   /** The number of files that are still needed. */
@@ -287,7 +294,9 @@ export class Journal {
       await this.#requireOwnFile();
       // While requests are refused, only a test write detects that the journal is writable again.
       if (this.#failure !== null) await this.#inTurn(() => this.#probe());
+      this.#checkFailed = false;
     } catch (cause) {
+      this.#checkFailed = true;
       if (cause instanceof JournalError) throw cause;
       throw new JournalError(
         `The journal in ${this.#folder} cannot be written (${reasonOf(cause)}). Requests are refused until it can be written again: ` +

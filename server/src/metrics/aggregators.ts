@@ -26,6 +26,7 @@ const MAXIMA = new Set([
 /** Gauges whose smallest value is the worst. */
 const MINIMA = new Set([
   "database_up",
+  "journal_writable",
   "redis_connected",
   "redis_up",
   "tls_certificate_expiry_timestamp_seconds",

@@ -155,6 +155,10 @@ function measureRecords(metrics: Metrics, { recorder, journal, credits, reconcil
       "Age of the oldest audit entry that is not in the database yet.",
       () => recorder.backlog().oldestMs / 1_000,
     ],
+    journal_writable: [
+      "1 if the journal can be written. Without it requests are refused.",
+      () => Number(journal.isWritable),
+    ],
     journal_segments: ["Journal files that are still needed.", () => recorder.backlog().segments],
     journal_rejected_lines: [
       "Journal lines that could not be read or recorded. An operator must replay or discard them.",
