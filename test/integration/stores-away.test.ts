@@ -34,6 +34,28 @@ describe.skipIf(!hasDatabaseServer)("while the database is unreachable, a single
   });
 });
 
+describe.skipIf(!hasDatabaseServer)("the log of an outage of the database", () => {
+  it("tells its reasons, without the stacks of faults of the service", async () => {
+    await using first = await startService({ env: ALONE });
+    const url = new URL(first.databaseUrl ?? "");
+    const { key } = await signUpWithKey(first.baseUrl);
+    await first.stop();
+    await using way = await openTcpProxy(Number(url.port));
+    url.port = String(way.port);
+    await using node = await startService({ databaseUrl: url.href, env: { ...ALONE, OSTIARY_LOG: "warn" } });
+    expect(await statusOf(node.baseUrl, key)).toBe(200);
+    way.cut();
+    await claim(node.baseUrl, key);
+    for (const message of ["a background job failed", "inserting audit entries into the database failed"]) {
+      await expect.poll(() => node.stderr(), { timeout: 20_000 }).toContain(message);
+    }
+    await expect.poll(() => node.stderr(), { timeout: 20_000 }).toContain("PostgreSQL does not answer");
+    expect(node.stderr()).not.toContain('"stack"');
+    way.heal();
+    await expect.poll(async () => (await fetch(`${node.baseUrl}/readyz`)).status).toBe(200);
+  });
+});
+
 describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a single node", () => {
   /** What stops it and what lets it go on. Sessions keep the setting that they began with. */
   const troubles: Record<string, readonly [stop: string, goOn: string]> = {

@@ -3,6 +3,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
+import { reasonOf } from "../errors/problems.ts";
 import { BATCH_ITEMS, batchesOf, type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
 import { rejectEntries, replayJournal } from "./replay-journal.ts";
@@ -260,7 +261,7 @@ export class Recorder {
           );
         } catch (error) {
           this.#parts.log.error(
-            { err: error, waiting: this.#pending.length },
+            { ...reasonOf(error), waiting: this.#pending.length },
             "inserting audit entries into the database failed",
           );
           this.#failures++;
@@ -306,7 +307,7 @@ export class Recorder {
       return refused.map(({ item }) => item);
     } catch (error) {
       this.#parts.log.error(
-        { err: error, entries: entries.length },
+        { ...reasonOf(error), entries: entries.length },
         "rejected entries cannot be written to the journal folder",
       );
       return [];
@@ -354,7 +355,7 @@ export class Recorder {
     for (const [segment, count] of counts) {
       await this.#parts.journal.release(segment, count).catch((error: unknown) => {
         // The entries are replayed at the next start, which is harmless.
-        this.#parts.log.error({ err: error, segment }, "a journal segment could not be deleted");
+        this.#parts.log.error({ ...reasonOf(error), segment }, "a journal segment could not be deleted");
       });
     }
   }

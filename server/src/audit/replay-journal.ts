@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { AuditEntry, EntryId } from "../contract/entry.ts";
+import { reasonOf } from "../errors/problems.ts";
 import { encodeEntry } from "./entry-values.ts";
 import { batchesOf, insertAll } from "./insert-all.ts";
 import type { Journal, Segment } from "./journal.ts";
@@ -116,7 +117,7 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
       }
     } catch (error) {
       // The segment is replayed again at the next start, which is harmless.
-      log.error({ err: error, file }, "a journal segment cannot be removed");
+      log.error({ ...reasonOf(error), file }, "a journal segment cannot be removed");
     }
   }
   const lines = journal.rejectedLines();

@@ -56,7 +56,7 @@ export class Unavailable extends Error {
  * (25006); a lost race (40001, 40P01); and what took too long (57014: a statement, 55P03: a wait for a lock, 25P03: an idle transaction).
  */
 const AWAY =
-  /^(?:08\w{3}|53\w{3}|58\w{3}|57P\d\d|25006|40001|40P01|57014|55P03|25P03|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND)|ENOENT|CONNECT\w+)$/;
+  /^(?:08\w{3}|53\w{3}|58\w{3}|57P\d\d|25006|40001|40P01|57014|55P03|25P03|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND|NOENT|NOSPC|DQUOT)|CONNECT\w+)$/;
 
 function isStoreAway(thrown: unknown): boolean {
   if (thrown instanceof Unavailable) return true;

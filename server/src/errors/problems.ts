@@ -1,4 +1,4 @@
-import type { Failure } from "./failure.ts";
+import { type Failure, toFailure } from "./failure.ts";
 
 /** What an error tells a person: a line for each of its problems, without a stack trace. */
 export function problemsOf(error: unknown): readonly string[] {
@@ -11,15 +11,22 @@ export function problemsOf(error: unknown): readonly string[] {
  * What the log says of a failed request: of a fault of the service the error with its stack; of a store or an upstream that is away, which
  * may fail many requests, the messages alone.
  */
-export function loggedOf(failure: Failure): {
-  readonly code: string;
-  readonly err?: unknown;
-  readonly reason?: string;
-} {
+export function loggedOf(failure: Failure): LoggedReason & { readonly code: string } {
   const { code, cause } = failure;
   return code === "internal_error"
     ? { code, err: cause ?? failure }
     : { code, reason: [...messagesOf(cause ?? failure)].join(": ") };
+}
+
+/** What the log says of an error that is no request's. */
+export function reasonOf(error: unknown): LoggedReason {
+  const { code, ...reason } = loggedOf(toFailure(error));
+  return reason;
+}
+
+interface LoggedReason {
+  readonly err?: unknown;
+  readonly reason?: string;
 }
 
 /** An error has at most this many causes whose messages are logged. */

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { reasonOf } from "../errors/problems.ts";
 
 /** Work that a node does regularly, beside its requests. */
 export interface BackgroundJob {
@@ -22,7 +23,7 @@ export function backgroundJobs(log: Logger) {
       if (failing.delete(job)) log.info({ job: job.name }, "a background job works again");
     } catch (error) {
       if (!failing.has(job))
-        log.error({ job: job.name, err: error }, "a background job failed; it will be retried");
+        log.error({ job: job.name, ...reasonOf(error) }, "a background job failed; it will be retried");
       failing.add(job);
     }
   };

@@ -1,5 +1,6 @@
 import { BACKGROUND_TIMEOUT_MS } from "../database/database.ts";
 import { responsesKey } from "../database/installation-store.ts";
+import { reasonOf } from "../errors/problems.ts";
 import { dropExpiredResponses, ResponseStore } from "../responses/response-store.ts";
 import { Sealer } from "../secrets/sealer.ts";
 import type { OpenNode } from "./open-node.ts";
@@ -35,6 +36,6 @@ export async function openResponses(
     run: () => clocks.whileAgreed(() => dropExpiredResponses(background, ttlDays)),
   });
   const onNotStored = (error: unknown) =>
-    log.warn({ err: error }, "a response was not stored, and its client was told so");
+    log.warn(reasonOf(error), "a response was not stored, and its client was told so");
   return { responseStore, sealer, onNotStored };
 }

@@ -1,5 +1,6 @@
 import process from "node:process";
 import type { Logger } from "pino";
+import { reasonOf } from "../errors/problems.ts";
 import type { BackgroundJobs } from "./background-jobs.ts";
 import type { Settings } from "./read-settings.ts";
 import type { Shutdown } from "./shutdown.ts";
@@ -49,7 +50,7 @@ export function watchFile(
   check: () => Promise<unknown>,
 ): void {
   const checkNow = () => {
-    check().catch((error: unknown) => log.error({ err: error }, `the ${name} can't be read`));
+    check().catch((error: unknown) => log.error(reasonOf(error), `the ${name} can't be read`));
   };
   process.on("SIGHUP", checkNow);
   teardown.add(name, async () => void process.off("SIGHUP", checkNow));

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { resultWithin } from "../errors/deadline.ts";
+import { reasonOf } from "../errors/problems.ts";
 
 /** The minimum time of a step. Most steps need no more. */
 const MIN_STEP_MS = 10;
@@ -47,7 +48,7 @@ export class Teardown {
       // A part that fails or hangs must not prevent the others from stopping.
       const ended = undo()
         .catch((error: unknown) =>
-          log.error({ part: name, err: error }, "a part of the service did not stop cleanly"),
+          log.error({ part: name, ...reasonOf(error) }, "a part of the service did not stop cleanly"),
         )
         .then(() => true);
       const isInTime = await resultWithin(limitMs, ended);
