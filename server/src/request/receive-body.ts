@@ -9,10 +9,21 @@ import type { Exchange } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
+/** Of a longer value no more is read: it is not a number of tokens. */
 const MAX_NUMBER_LENGTH = 32;
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
+const NO_BYTES = new Uint8Array(0);
+/** How a refusal calls what there is too much of in a body. */
+const COUNTED_AS = {
+  values: "values",
+  containers: "objects and arrays",
+  names: "names of members",
+  members: "fields",
+} as const;
 
-/** A body that is received, and not yet parsed. */
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** A body that is received, or was refused, and is not yet parsed. */
 export interface ReceivedBody {
   /** As it was sent. */
   readonly bytes: Uint8Array;
@@ -21,19 +32,17 @@ export interface ReceivedBody {
   /**
    * The body as a JSON object.
    *
-   * @throws {Failure} what is wrong with the body: `unsupported_media_type`, `request_too_large`, `request_timeout`,
-   *   `invalid_json`, `invalid_request`.
+   * @throws {Failure} what is wrong with the body: `unsupported_media_type`, `request_too_large`, `request_timeout`, `invalid_json`,
+   *   `invalid_request`; or what its budget has refused: `rate_limit_exceeded`, `too_many_concurrent_requests`, `server_is_overloaded`.
    */
   parse(): JsonBody;
 }
 
 /**
  * Receives the body and finds the positions of its members. It is parsed when the request is admitted, so that a caller over a
- * limit can't make the service parse. {@link ReceivedBody.parse} reports what is wrong with the body, after the key's own
- * refusal.
+ * limit can't make the service parse. {@link ReceivedBody.parse} reports all failures, so that the key's own refusal comes first.
  *
  * @throws {RefusedCaller} if the key is refused: its bodies must not displace those of the account's other requests.
- * @throws {Failure} if the stores do not answer.
  */
 export async function receiveBody(
   request: RequestContext,
@@ -68,9 +77,7 @@ export async function receiveBody(
   }
 }
 
-/**
- * Refuses a body that is received too slowly, or whose key was revoked meanwhile. Call it every few seconds.
- */
+/** Refuses a body that is received too slowly, or whose key is refused by now. Call it every few seconds. */
 export async function checkBody(request: RequestContext, { access, monotonicMs }: Services): Promise<void> {
   const { body, caller } = request;
   if (body === null || body.isOver || caller === null) return;
@@ -118,8 +125,6 @@ function parse(text: string, scanned: ScannedObject): JsonBody {
   return body;
 }
 
-const NO_BYTES = new Uint8Array(0);
-
 /** A token has about 4 bytes of text. The actual usage replaces this estimate. */
 function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / 4);
@@ -150,8 +155,6 @@ function maxOutputTokens(text: string, { members }: ScannedObject, fields: reado
   return max;
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
 function decode(bytes: Uint8Array): string {
   if (bytes.length === 0) throw new Failure("invalid_json", "The body is empty. Send a JSON object.");
   try {
@@ -172,7 +175,7 @@ function scan(text: string): ScannedObject {
     case "too-many":
       throw new Failure(
         "invalid_request",
-        `The body holds more than ${BODY_LIMITS[scanned.of]} ${WORDS[scanned.of]}. Send less at once.`,
+        `The body holds more than ${BODY_LIMITS[scanned.of]} ${COUNTED_AS[scanned.of]}. Send less at once.`,
       );
     case "other":
       throw isOtherJson(text)
@@ -180,13 +183,6 @@ function scan(text: string): ScannedObject {
         : notJson("not valid JSON");
   }
 }
-
-const WORDS = {
-  values: "values",
-  containers: "objects and arrays",
-  names: "names of members",
-  members: "fields",
-} as const;
 
 /** Whether the text is JSON but no object. An array is not parsed to find out, because it may be expensive. */
 function isOtherJson(text: string): boolean {
