@@ -242,7 +242,7 @@ describe("a recorded entry", () => {
     await recorder.stop();
   });
 
-  it("is refused before its request is served when there is no room, until the database is back", async () => {
+  it("is refused before its request is served without capacity, until the database is back", async () => {
     let isAway = true;
     const sink = {
       insertEntries: async () => {
@@ -250,19 +250,21 @@ describe("a recorded entry", () => {
       },
     };
     const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder({ journal, sink, durability: "journal", log, maxWaiting: 100 });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log, maxPending: 100 });
     for (let number = 0; number < 100; number++) {
-      recorder.requireRoom();
+      recorder.requireCapacity();
       await recorder.record(entry());
     }
-    expect(() => recorder.requireRoom()).toThrow(expect.objectContaining({ code: "server_is_overloaded" }));
+    expect(() => recorder.requireCapacity()).toThrow(
+      expect.objectContaining({ code: "server_is_overloaded" }),
+    );
     isAway = false;
-    await expect.poll(() => attempt(() => recorder.requireRoom())).toBe("done");
+    await expect.poll(() => attempt(() => recorder.requireCapacity())).toBe("done");
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it("is refused for an account that takes the room of the others, and for no other account", async () => {
+  it("is refused for an account that takes the capacity of the others, and for no other account", async () => {
     let isAway = true;
     const sink = {
       insertEntries: async () => {
@@ -270,22 +272,22 @@ describe("a recorded entry", () => {
       },
     };
     const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder({ journal, sink, durability: "journal", log, maxWaiting: 100 });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log, maxPending: 100 });
     const accounts = Array.from({ length: 3 }, () => crypto.randomUUID() as AccountId);
     const recorded = new Map<AccountId, number>();
     for (const accountId of accounts) {
       let count = 0;
-      for (; attempt(() => recorder.requireRoom(accountId)) === "done"; count++)
+      for (; attempt(() => recorder.requireCapacityFor(accountId)) === "done"; count++)
         await recorder.record({ ...entry(), accountId });
       recorded.set(accountId, count);
     }
-    // The first takes most of the room, the next ones most of what the earlier ones have left.
+    // The first takes most of the capacity, the next ones most of what the earlier ones have left.
     expect([...recorded.values()]).toEqual([76, 19, 4]);
-    recorder.requireRoom();
-    recorder.requireRoom(crypto.randomUUID() as AccountId);
+    recorder.requireCapacity();
+    recorder.requireCapacityFor(crypto.randomUUID() as AccountId);
     isAway = false;
     for (const accountId of accounts)
-      await expect.poll(() => attempt(() => recorder.requireRoom(accountId))).toBe("done");
+      await expect.poll(() => attempt(() => recorder.requireCapacityFor(accountId))).toBe("done");
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);
   });

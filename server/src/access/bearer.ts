@@ -2,7 +2,7 @@ import { Failure } from "../errors/failure.ts";
 import { isKeyString } from "../keys/key-string.ts";
 
 const BEARER = /^Bearer (sk-.*)$/;
-const IS_MANAGEMENT_TOKEN = "This is a management token. Send an API key.";
+const SENT_MANAGEMENT_TOKEN = "This is a management token. Send an API key.";
 
 /**
  * Reads the key string of an `Authorization` header: exactly `Bearer sk-…`, one header, one space (specification,
@@ -18,7 +18,7 @@ export function readBearer(authorization: readonly string[]): string {
   if (others.length > 0) {
     throw invalidApiKey("Several Authorization headers were sent. Send one.");
   }
-  if (readManagementToken(authorization) !== null) throw invalidApiKey(IS_MANAGEMENT_TOKEN);
+  if (readManagementToken(authorization) !== null) throw invalidApiKey(SENT_MANAGEMENT_TOKEN);
   const keyString = BEARER.exec(value)?.[1];
   if (keyString === undefined) {
     throw invalidApiKey(
@@ -33,13 +33,13 @@ export function readBearer(authorization: readonly string[]): string {
  *
  * @throws {Failure} `invalid_api_key` when the two differ, or `x-api-key` is malformed.
  */
-export function keyHeaders(
+export function authorizationFromApiKey(
   authorization: readonly string[],
   [apiKey, ...others]: readonly string[],
 ): readonly string[] {
   if (others.length > 0) throw invalidApiKey("Several x-api-key headers were sent. Send one.");
   const value = `Bearer ${apiKey}`;
-  if (readManagementToken([value]) !== null) throw invalidApiKey(IS_MANAGEMENT_TOKEN);
+  if (readManagementToken([value]) !== null) throw invalidApiKey(SENT_MANAGEMENT_TOKEN);
   if (!BEARER.test(value)) {
     throw invalidApiKey("The x-api-key header must be exactly the API key, which begins with `sk-`.");
   }

@@ -12,12 +12,12 @@ const KINDS: { readonly [Code in ErrorCode]?: "revoked_key" | "account_suspended
  * The security event for a request that was refused because of its key.
  *
  * @param thrown the refusal.
- * @param showedKey whether the request had an `Authorization` header. A request without one is not an attempt with a key.
+ * @param hasCredential whether the request had one. A request without one is not an attempt with a key.
  * @returns `null` for a refusal that is not about the key: a limit, an invalid request, a fault.
  */
 export function eventOfRefusedKey(
   thrown: unknown,
-  showedKey: boolean,
+  hasCredential: boolean,
   sourceIp: string | null,
 ): SecurityEvent | null {
   if (thrown instanceof RefusedCaller) {
@@ -26,5 +26,5 @@ export function eventOfRefusedKey(
     return kind === undefined ? null : { kind, accountId: account.id, keyId: key.keyId, sourceIp };
   }
   const isUnknown = thrown instanceof Failure && thrown.code === "invalid_api_key";
-  return isUnknown && showedKey ? { kind: "unknown_key", sourceIp } : null;
+  return isUnknown && hasCredential ? { kind: "unknown_key", sourceIp } : null;
 }

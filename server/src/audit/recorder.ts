@@ -23,13 +23,13 @@ export type OnCommitted = (entries: readonly AuditEntry[]) => void;
 /** Where an entry must be stored before its request may end. */
 export type Durability = "journal" | "disk" | "database";
 
-/** The maximum of waiting entries, about 200 MB. They are in the journal as well. */
-const MAX_WAITING = 200_000;
+/** The maximum of pending entries, about 200 MB. They are in the journal as well. */
+const MAX_PENDING = 200_000;
 /**
- * An account may have this many times as many waiting entries as there is room left. So there is always room for other accounts, and a
- * single one may use three quarters of all.
+ * An account may have this many times as many pending entries as there is free capacity. So there is always capacity for other accounts,
+ * and a single one may use three quarters of all.
  */
-const SHARE_OF_ROOM = 3;
+const MAX_PENDING_TO_FREE = 3;
 const FULL_RETRY_MS = 5_000;
 /** The minimum interval between batches: nearly all of a small batch's cost is fixed. */
 const BATCH_EVERY_MS = 100;
@@ -51,7 +51,7 @@ export interface RecorderParts {
   /** Called with each entry as its request ends. */
   readonly onRecorded?: (entry: AuditEntry) => void;
   /** The maximum number of entries that wait for the database. */
-  readonly maxWaiting?: number;
+  readonly maxPending?: number;
 }
 
 /** An entry that is in the journal. */
@@ -134,14 +134,21 @@ export class Recorder {
    * Call it before a request is served: a request that can't be recorded must be refused. That happens when the database was
    * down for hours; with the durability `database`, as soon as it is down.
    *
-   * @param accountId whose request it is, once that is known: the requests of one account must not take the room of all others.
    * @throws {Failure} `server_is_overloaded`
    */
-  requireRoom(accountId: AccountId | null = null): void {
+  requireCapacity(): void {
+    this.#requireCapacity(0);
+  }
+
+  /** As {@link requireCapacity}, once the account is known: the entries of one account must not take the capacity of all others. */
+  requireCapacityFor(accountId: AccountId): void {
+    this.#requireCapacity(this.#pendingOf.get(accountId) ?? 0);
+  }
+
+  #requireCapacity(pendingOfAccount: number): void {
     const isUnconfirmable = this.#parts.durability === "database" && this.#isFailing;
-    const room = (this.#parts.maxWaiting ?? MAX_WAITING) - this.#pending.length;
-    const own = accountId === null ? 0 : (this.#pendingOf.get(accountId) ?? 0);
-    if (room > 0 && own <= SHARE_OF_ROOM * room && !isUnconfirmable) return;
+    const free = (this.#parts.maxPending ?? MAX_PENDING) - this.#pending.length;
+    if (free > 0 && pendingOfAccount <= MAX_PENDING_TO_FREE * free && !isUnconfirmable) return;
     throw new Failure(
       "server_is_overloaded",
       "The service cannot record more requests until its database is available again. Try again later.",

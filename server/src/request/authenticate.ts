@@ -7,15 +7,16 @@ import type { KeyUuid } from "../contract/key.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import { clientInfoOf } from "../management/caller.ts";
-import type { Operation } from "../operations/operation.ts";
+import type { AuthMode, PublicOperation } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
-import { authorizationOf, showsCredential } from "./messages-client.ts";
+import { authorizationOf, hasCredential } from "./messages-client.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
+const BEARER_KEY = /^Bearer sk-/;
+
 /** What a request has authenticated with. It is not yet authorized: see {@link authorize}. */
 export type Identity =
-  | { readonly kind: "anyone" }
   | { readonly kind: "key" | "session-as-key"; readonly caller: Caller }
   | { readonly kind: "management-token"; readonly token: string }
   | { readonly kind: "session" };
@@ -29,29 +30,35 @@ export type Identity =
  */
 export async function authenticate(
   request: RequestContext,
-  operation: Operation,
+  { auth }: { readonly auth: AuthMode },
   services: Services,
 ): Promise<Identity> {
   const { exchange } = request;
-  if (operation.kind === "public") {
-    request.caller = await callerIfShown(request, services);
-    if (!operation.isServed && request.caller === null) request.isWithoutKnownKey = true;
-    return { kind: "anyone" };
+  if (auth === "session") return { kind: "session" };
+  if (auth === "session-as-key") {
+    request.caller = await callerOfNamedKey(exchange, services);
+    return { kind: "session-as-key", caller: request.caller };
   }
-  switch (operation.auth) {
-    case "session":
-      return { kind: "session" };
-    case "session-as-key": {
-      request.caller = await callerOfNamedKey(exchange, services);
-      return { kind: "session-as-key", caller: request.caller };
-    }
-    case "key-or-management-token": {
-      const token = readManagementToken(exchange.header("authorization"));
-      if (token !== null) return { kind: "management-token", token };
-    }
+  if (auth === "key-or-management-token") {
+    const token = readManagementToken(exchange.header("authorization"));
+    if (token !== null) return { kind: "management-token", token };
   }
   request.caller = await services.access.authenticate(authorizationOf(exchange));
   return { kind: "key", caller: request.caller };
+}
+
+/**
+ * Notes the caller of a public operation. It needs no key; if one is sent, the request is recorded in that key's log.
+ *
+ * @throws {Failure} `server_is_overloaded` when the stores can't tell whose key it is.
+ */
+export async function identifyCaller(
+  request: RequestContext,
+  operation: PublicOperation,
+  services: Services,
+): Promise<void> {
+  request.caller = await callerOfSentKey(request, services);
+  if (!operation.isServed && request.caller === null) request.isWithoutKnownKey = true;
 }
 
 /**
@@ -69,34 +76,24 @@ export async function authorize(
   { access, accountOfToken, sessions }: Services,
 ): Promise<AccountId> {
   const { exchange, sourceIp } = request;
-  switch (identity.kind) {
-    case "management-token":
-      return await accountOfToken(
-        identity.token,
-        clientInfoOf(sourceIp, exchange.header("user-agent")[0] ?? null),
-      );
-    case "session":
-      return await sessions.accountOf(exchange);
-    case "session-as-key":
-      // The session may have ended while the body was received.
-      await sessions.accountOf(exchange);
-      break;
-    case "anyone":
-      throw new Failure("internal_error", "A public operation has no account.");
+  if (identity.kind === "management-token") {
+    const clientInfo = clientInfoOf(sourceIp, exchange.header("user-agent")[0] ?? null);
+    return await accountOfToken(identity.token, clientInfo);
   }
+  if (identity.kind === "session") return await sessions.accountOf(exchange);
+  // The session may have ended while the body was received.
+  if (identity.kind === "session-as-key") await sessions.accountOf(exchange);
   request.permission = await access.authorize(identity.caller, sourceIp, tokens);
   // From here on the concurrency slot bounds what the account's bodies take.
   request.body?.release();
   return request.permission.snapshot.account.id;
 }
 
-const SHOWS_KEY = /^Bearer sk-/;
-
-/** A public operation needs no key. If one is sent, the request is recorded in that key's log. */
-async function callerIfShown(request: RequestContext, services: Services): Promise<Caller | null> {
+/** The caller whose key was sent; `null` without a key, and for one that does not exist. */
+async function callerOfSentKey(request: RequestContext, services: Services): Promise<Caller | null> {
   try {
     const authorization = authorizationOf(request.exchange);
-    if (authorization[0] === undefined || !SHOWS_KEY.test(authorization[0])) return null;
+    if (authorization[0] === undefined || !BEARER_KEY.test(authorization[0])) return null;
     return await services.access.authenticate(authorization);
   } catch (thrown) {
     if (!(thrown instanceof Failure) || thrown.status >= 500) throw thrown;
@@ -125,8 +122,7 @@ function readKeyUuid([value, ...others]: readonly string[]): KeyUuid {
 
 /** Records the security event of a request that was refused for its key. Other failures are ignored. */
 export function noteRefusedKey(request: RequestContext, thrown: unknown, security: SecurityEvents): void {
-  const showedKey = showsCredential(request.exchange);
   if (thrown instanceof Failure && thrown.code === "invalid_api_key") request.isWithoutKnownKey = true;
-  const event = eventOfRefusedKey(thrown, showedKey, request.sourceIp);
+  const event = eventOfRefusedKey(thrown, hasCredential(request.exchange), request.sourceIp);
   if (event !== null) security.note(event);
 }

@@ -1,5 +1,5 @@
 import type { Reply } from "../operations/operation.ts";
-import { authenticate, authorize } from "./authenticate.ts";
+import { authenticate, authorize, identifyCaller } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
 import { findModel, holdCredit, priceRequest } from "./hold-credit.ts";
 import { beginOnce, keepAnswer } from "./idempotent-reply.ts";
@@ -32,11 +32,18 @@ export async function handleRequest(request: RequestContext, services: Services)
 async function replyTo(request: RequestContext, services: Services): Promise<Reply> {
   const { exchange } = request;
   const { operation, parameters } = findOperation(request, services.operations); // a public operation answers 404 and 405
-  // A key can be revoked whatever the load.
-  if (operation.kind !== "management") services.recorder.requireRoom(); // 503
+  // Before the recorder is asked: a key can be revoked whatever the load.
+  if (operation.kind === "management") {
+    return await runManagement(request, operation, parameters, services); // 401 and other 4xx
+  }
+  services.recorder.requireCapacity(); // 503
+  if (operation.kind === "public") {
+    await identifyCaller(request, operation, services);
+    requireCapacityForAccount(request, services); // 503
+    return await operation.run();
+  }
   const identity = await authenticate(request, operation, services); // 401
-  if (operation.kind !== "management") requireOwnRoom(request, services); // 503
-  if (operation.kind === "public") return await operation.run();
+  requireCapacityForAccount(request, services); // 503
   if (operation.kind === "query") {
     const accountId = await authorize(request, identity, null, services); // 401, 403
     const input = operation.read({
@@ -46,13 +53,10 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
     }); // 400
     return await operation.run({ input, accountId });
   }
-  if (operation.kind === "management") {
-    return await runManagement(request, operation, parameters, identity, services); // 4xx of its own
-  }
 
-  const received = await receiveBody(request, operation, services); // 401 and 403 of keys revoked by now, 408, 429
-  const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429: before a wrong body's 4xx
-  const body = received.parse(); // 400, 413, 415
+  const received = await receiveBody(request, operation, services); // 401, 403 if the key is refused by now
+  const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429
+  const body = received.parse(); // 400, 408, 413, 415, 429, 503: what was wrong with the body, after the key's own refusal
   const sent = operation.read(body); // 400
   const model = findModel(request, sent.model, services); // 404
   const answered = await beginOnce(request, operation, accountId, received.bytes, services); // 409, 422
@@ -67,12 +71,13 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   return keepAnswer(request, reply);
 }
 
-/** Refuses an account that takes the room of the others in the recorder. As for a recorder without room, the refusal is not recorded. */
-function requireOwnRoom(request: RequestContext, { recorder }: Services): void {
+/** Refuses an account whose entries fill the recorder. The refusal is not recorded, as its entry would be one more. */
+function requireCapacityForAccount(request: RequestContext, { recorder }: Services): void {
+  if (request.caller === null) return;
   try {
-    recorder.requireRoom(request.caller?.snapshot.account.id ?? null);
+    recorder.requireCapacityFor(request.caller.snapshot.account.id);
   } catch (thrown) {
-    request.isRecorded = true;
+    request.needsNoEntry = true;
     throw thrown;
   }
 }

@@ -1,12 +1,12 @@
-import { keyHeaders } from "../access/bearer.ts";
+import { authorizationFromApiKey } from "../access/bearer.ts";
 import { envelopeOf, type Failure, headersOf } from "../errors/failure.ts";
 import { messagesErrorOf, messagesStatusOf } from "../errors/messages-error.ts";
 import { JSON_HEADERS, type ResponseHeaders } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
 
-type Asked = Pick<Exchange, "path" | "header">;
+type RequestHead = Pick<Exchange, "path" | "header">;
 
-const NONE: readonly string[] = [];
+const NO_VALUES: readonly string[] = [];
 /**
  * Operations that only Anthropic's API has. A base URL that ends in `/v1` makes its clients send it twice, and one that ends in a slash two
  * slashes. Such requests are not served, but their clients have to read why.
@@ -16,7 +16,7 @@ const MESSAGES_PATH = /^(?:\/+v1){0,2}\/+(?:messages|complete)(?:\/|$)/i;
 const SHARED_PATH = /^(?:\/+v1){0,2}\/+(?:models|files|skills|organizations)(?:\/|$)/i;
 
 /** Whether a request is one of Anthropic's API: its key may be in `x-api-key`, and its errors have Anthropic's format. */
-export function isMessagesClient(exchange: Asked): boolean {
+export function isMessagesClient(exchange: RequestHead): boolean {
   const { path } = exchange;
   if (MESSAGES_PATH.test(path)) return true;
   return SHARED_PATH.test(path) && exchange.header("anthropic-version").length > 0;
@@ -27,26 +27,28 @@ export function isMessagesClient(exchange: Asked): boolean {
  *
  * @throws {Failure} `invalid_api_key` when the two differ.
  */
-export function authorizationOf(exchange: Asked): readonly string[] {
+export function authorizationOf(exchange: RequestHead): readonly string[] {
   const apiKey = apiKeyOf(exchange);
   const authorization = exchange.header("authorization");
-  return apiKey.length === 0 ? authorization : keyHeaders(authorization, apiKey);
+  return apiKey.length === 0 ? authorization : authorizationFromApiKey(authorization, apiKey);
 }
 
-/** Where {@link authorizationOf} looks first, as sent. */
-export function shownKeyOf(exchange: Asked): readonly string[] {
+/** The header that the key is in, as sent: unlike {@link authorizationOf} it checks nothing. */
+export function sentKeyOf(exchange: RequestHead): readonly string[] {
   const apiKey = apiKeyOf(exchange);
   return apiKey.length === 0 ? exchange.header("authorization") : apiKey;
 }
 
 /** Whether the request has a credential, valid or not. */
-export function showsCredential(exchange: Asked): boolean {
+export function hasCredential(exchange: RequestHead): boolean {
   return exchange.header("authorization").length > 0 || apiKeyOf(exchange).length > 0;
 }
 
 /** Clients that are configured with a token and an empty key send an empty header. */
-function apiKeyOf(exchange: Asked): readonly string[] {
-  return isMessagesClient(exchange) ? exchange.header("x-api-key").filter((value) => value !== "") : NONE;
+function apiKeyOf(exchange: RequestHead): readonly string[] {
+  return isMessagesClient(exchange)
+    ? exchange.header("x-api-key").filter((value) => value !== "")
+    : NO_VALUES;
 }
 
 export interface ErrorAnswer {
@@ -56,7 +58,7 @@ export interface ErrorAnswer {
 }
 
 /** A failure in the format of its client. Only in that of Anthropic's is the request's id. */
-export function errorAnswerOf(exchange: Asked, failure: Failure, requestId: string): ErrorAnswer {
+export function errorAnswerOf(exchange: RequestHead, failure: Failure, requestId: string): ErrorAnswer {
   const headers = { ...JSON_HEADERS, ...headersOf(failure) };
   if (!isMessagesClient(exchange)) {
     return { status: failure.status, headers, body: JSON.stringify(envelopeOf(failure)) };
@@ -66,6 +68,6 @@ export function errorAnswerOf(exchange: Asked, failure: Failure, requestId: stri
 }
 
 /** The status of {@link errorAnswerOf}. */
-export function statusFor(exchange: Asked, failure: Failure): number {
+export function statusFor(exchange: RequestHead, failure: Failure): number {
   return isMessagesClient(exchange) ? messagesStatusOf(failure) : failure.status;
 }

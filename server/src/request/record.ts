@@ -39,9 +39,9 @@ export async function record(
 ): Promise<void> {
   // The slot is released first, because a client may send its next request as soon as this answer ends.
   const released = request.permission?.admitted?.end(tokensOf(request, ending, facts));
-  const entry = request.isRecorded ? null : entryOf(request, ending, facts, services);
+  const entry = request.needsNoEntry ? null : entryOf(request, ending, facts, services);
   if (entry !== null) {
-    request.isRecorded = true;
+    request.needsNoEntry = true;
     const { stored } = await services.recorder.record(entry, request.begun);
     // The entry is in the journal and will be charged.
     request.hold?.settle(facts.costNanoUsd);

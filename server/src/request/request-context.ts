@@ -41,7 +41,8 @@ export class RequestContext implements InFlightItem {
   stream: StreamWriter | null = null;
   /** The status that was sent; `null` before. */
   status: number | null = null;
-  isRecorded = false;
+  /** Whether its entry is recorded, or it is to have none. */
+  needsNoEntry = false;
   /** Whether the shutdown of the service has aborted it. */
   isAbortedByShutdown = false;
   /** Whether it was refused without a key that exists or existed, and so is in no account's log. */

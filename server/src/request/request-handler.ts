@@ -5,7 +5,7 @@ import type { Failure } from "../errors/failure.ts";
 import { clientAddress } from "../networks/client-address.ts";
 import type { Exchange, RefusableExchange } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
-import { type ErrorAnswer, errorAnswerOf, isMessagesClient, shownKeyOf } from "./messages-client.ts";
+import { type ErrorAnswer, errorAnswerOf, isMessagesClient, sentKeyOf } from "./messages-client.ts";
 import { checkBody } from "./receive-body.ts";
 import { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -94,7 +94,7 @@ export class RequestHandler {
 
   /** The account of the request's key, if it was read lately. Whether the key may be used is not decided. */
   #accountIfKnown(exchange: RefusableExchange): AccountId | null {
-    return this.#services.access.accountIfKnown(shownKeyOf(exchange));
+    return this.#services.access.accountIfKnown(sentKeyOf(exchange));
   }
 
   /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */

@@ -4,7 +4,7 @@ import type { JsonBody } from "../json/json-body.ts";
 import { clientInfoOf } from "../management/caller.ts";
 import { receiveWithin } from "../management/whole-body.ts";
 import type { ManagementCall, ManagementOperation, PathParameters, Reply } from "../operations/operation.ts";
-import { authorize, type Identity } from "./authenticate.ts";
+import { authenticate, authorize, type Identity } from "./authenticate.ts";
 import { parseBody } from "./receive-body.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -19,10 +19,10 @@ export async function runManagement(
   request: RequestContext,
   operation: ManagementOperation,
   parameters: PathParameters,
-  identity: Identity,
   services: Services,
 ): Promise<Reply> {
   const { id, exchange, sourceIp } = request;
+  const identity = await authenticate(request, operation, services);
   const body = operation.method === "GET" ? null : await receiveObject(request, operation, services);
   return await operation.run({
     requestId: requestIdOf(id),
