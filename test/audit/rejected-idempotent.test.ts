@@ -25,8 +25,9 @@ it("the claim of a request whose entry the database rejects is not renewed for e
     "once",
     new Uint8Array(),
   );
-  const claim = await idempotency.begin(request);
-  if (!("answered" in claim)) throw new Error("the request was not known before");
+  const result = await idempotency.claim(request);
+  if (result.kind !== "claimed") throw new Error("the request was not known before");
+  const { claim } = result;
   await idempotency.renew();
   expect(renewed).toEqual([[claim.id]]);
 

@@ -3,13 +3,18 @@ import type { AccountId } from "../../server/src/contract/account.ts";
 import { EARLY_RESPONSE_SIGNS } from "../../server/src/conversation/response-format.ts";
 import { CHAT_SIGNS, EARLY_MESSAGES_SIGNS } from "../../server/src/conversation/signs.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
-import { beginOnce } from "../../server/src/request/idempotent-reply.ts";
+import { claimOrReplay } from "../../server/src/request/idempotent-reply.ts";
 import type { RequestContext } from "../../server/src/request/request-context.ts";
 import type { Services } from "../../server/src/request/services.ts";
 
 const request = { exchange: { header: () => ["a-key"] }, operation: "POST /v1/messages" };
 const services = {
-  idempotency: { begin: async () => ({ isStream: true, model: "acme/chat", text: "event: ping\n\n" }) },
+  idempotency: {
+    claim: async () => ({
+      kind: "answered",
+      answer: { isStream: true, model: "acme/chat", text: "event: ping\n\n" },
+    }),
+  },
 };
 
 describe("a stream that is repeated for its idempotency key", () => {
@@ -18,7 +23,7 @@ describe("a stream that is repeated for its idempotency key", () => {
     ["responses", EARLY_RESPONSE_SIGNS, 'event: error\ndata: {"type":"error","sequence_number":0'],
     ["chat", CHAT_SIGNS, 'data: {"error":{"message"'],
   ])("tells a failure in the format of its client: %s", async (_, signs, event) => {
-    const reply = await beginOnce(
+    const reply = await claimOrReplay(
       request as unknown as RequestContext,
       { signs },
       "account" as AccountId,

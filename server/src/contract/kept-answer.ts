@@ -2,7 +2,7 @@ export type ClaimId = string & { readonly __id: "claim" };
 
 /** What a request was answered with. */
 export interface KeptAnswer {
-  /** Whether it is server-sent events, without the closing one. */
+  /** Whether it is a stream of server-sent events, all of which are in the text, the closing one included. */
   readonly isStream: boolean;
   readonly model: string;
   /** Encrypted where it is stored; see `Idempotency`. */

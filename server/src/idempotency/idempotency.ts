@@ -50,6 +50,11 @@ export interface Claim {
   release(): Promise<void>;
 }
 
+/** What a request with an idempotency key is to be answered with: by executing it, or the answer that it had before. */
+export type ClaimResult =
+  | { readonly kind: "claimed"; readonly claim: Claim }
+  | { readonly kind: "answered"; readonly answer: KeptAnswer };
+
 /** Executes requests with an idempotency key once, however often they are sent. */
 export class Idempotency {
   readonly #store: IdempotencyStore;
@@ -71,7 +76,7 @@ export class Idempotency {
    *
    * @throws {Failure} `idempotency_key_reused` (422), `idempotency_key_in_use` (409), `idempotent_answer_gone` (409).
    */
-  async begin(request: IdempotentRequest): Promise<Claim | KeptAnswer> {
+  async claim(request: IdempotentRequest): Promise<ClaimResult> {
     const id = crypto.randomUUID() as ClaimId;
     let outcome: ClaimOutcome;
     try {
@@ -81,7 +86,7 @@ export class Idempotency {
       void this.#release(request, id);
       throw error;
     }
-    if (outcome.kind === "claimed") return this.#claimOf(request, id);
+    if (outcome.kind === "claimed") return { kind: "claimed", claim: this.#claimOf(request, id) };
     if (outcome.kind === "running") {
       const message = "A request with this idempotency key is being answered. Retry when it has ended.";
       throw new Failure("idempotency_key_in_use", message, { retryAfterMs: 1_000 });
@@ -91,7 +96,7 @@ export class Idempotency {
       throw new Failure("idempotency_key_reused", message, { param: "Idempotency-Key" });
     }
     const answer = outcome.answer === null ? null : this.#opened(request, outcome.answer);
-    if (answer !== null) return answer;
+    if (answer !== null) return { kind: "answered", answer };
     throw new Failure(
       "idempotent_answer_gone",
       "This request was answered before, and the answer was too large to store or can no longer be decrypted. Use a new idempotency key to execute it again.",

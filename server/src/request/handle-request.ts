@@ -2,7 +2,7 @@ import type { Reply } from "../operations/operation.ts";
 import { authenticate, authorize, identifyCaller } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
 import { findModel, holdCredit, priceRequest } from "./hold-credit.ts";
-import { beginOnce, keepAnswer } from "./idempotent-reply.ts";
+import { claimOrReplay, keepAnswer } from "./idempotent-reply.ts";
 import { receiveBody } from "./receive-body.ts";
 import { LOST, recordBeginning } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -59,8 +59,8 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const body = received.parse(); // 400, 408, 413, 415, 429, 503: what was wrong with the body, after the key's own refusal
   const sent = operation.read(body); // 400
   const model = findModel(request, sent.model, services); // 404
-  const answered = await beginOnce(request, operation, accountId, received.bytes, services); // 409, 422
-  if (answered !== null) return answered;
+  const replayed = await claimOrReplay(request, operation, accountId, received.bytes, services); // 409, 422
+  if (replayed !== null) return replayed;
   const input = (await operation.loadStored?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
   const priced = priceRequest(model, input, received.bytes);
   const paid = await holdCredit(request, accountId, priced, services); // 402, 503

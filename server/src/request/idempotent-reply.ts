@@ -12,6 +12,7 @@ import {
   type ModelUse,
   NO_FACTS,
   type Reply,
+  type ResponseHeaders,
   type StreamReply,
 } from "../operations/operation.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -19,6 +20,7 @@ import type { Services } from "./services.ts";
 
 /** Visible ASCII, as in the Idempotency-Key header's draft (draft-ietf-httpapi-idempotency-key-header). */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+const REPLAYED_HEADERS: ResponseHeaders = { "idempotency-replayed": "true" };
 
 /** @throws {Failure} `invalid_request` when the header is not a valid key. */
 export function readIdempotencyKey(values: readonly string[]): string | null {
@@ -37,9 +39,9 @@ export function readIdempotencyKey(values: readonly string[]): string | null {
  * charged. It runs to completion even if its client disconnects, so that the client can come back for the answer.
  *
  * @returns the answer, if it was answered before; `null`: the request is to be answered now.
- * @throws {Failure} as {@link Idempotency.begin}; `invalid_request` for a malformed key.
+ * @throws {Failure} as {@link Idempotency.claim}; `invalid_request` for a malformed key.
  */
-export async function beginOnce(
+export async function claimOrReplay(
   request: RequestContext,
   { signs }: Pick<ModelOperation<ModelUse>, "signs">,
   accountId: AccountId,
@@ -48,22 +50,22 @@ export async function beginOnce(
 ): Promise<Reply | null> {
   const key = readIdempotencyKey(request.exchange.header("idempotency-key"));
   if (key === null) return null;
-  const begun = await idempotency.begin(idempotentRequest(accountId, request.operation ?? "", key, body));
-  if (!("release" in begun)) return repeated(begun, signs);
-  request.claim = begun;
+  const result = await idempotency.claim(idempotentRequest(accountId, request.operation ?? "", key, body));
+  if (result.kind === "answered") return replayed(result.answer, signs);
+  request.claim = result.claim;
   return null;
 }
 
 /** The reply of a claimed request, whose facts have the answer to be kept. */
 export function keepAnswer({ claim }: RequestContext, reply: Reply): Reply {
   if (claim === null) return reply;
-  if (reply.kind === "stream") return collected(reply);
+  if (reply.kind === "stream") return collecting(reply);
   const { facts, body: text } = reply;
   return { ...reply, facts: { ...facts, kept: { isStream: false, model: facts.model ?? "", text } } };
 }
 
-/** Collects the text of a stream, so that its facts contain it once it has ended. */
-function collected(reply: StreamReply): Reply {
+/** The same stream, whose facts contain its text once it has ended. */
+function collecting(reply: StreamReply): Reply {
   const parts: string[] = [];
   let length = 0;
   let isWhole = false;
@@ -97,14 +99,15 @@ function textOf(chunk: string | Uint8Array): string {
   return typeof chunk === "string" ? chunk : new TextDecoder().decode(chunk);
 }
 
-function repeated({ isStream, model, text }: KeptAnswer, signs: StreamSigns | null): Reply {
+/** The stored answer of an earlier request. It costs nothing. */
+function replayed({ isStream, model, text }: KeptAnswer, signs: StreamSigns | null): Reply {
   const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
   const facts: EntryFacts = { ...NO_FACTS, model, usage };
-  const replayed = { "idempotency-replayed": "true" };
-  if (!isStream) return { kind: "whole", headers: { ...JSON_HEADERS, ...replayed }, body: text, facts };
+  if (!isStream)
+    return { kind: "whole", headers: { ...JSON_HEADERS, ...REPLAYED_HEADERS }, body: text, facts };
   return {
     kind: "stream",
-    headers: { ...EVENT_STREAM_HEADERS, ...replayed },
+    headers: { ...EVENT_STREAM_HEADERS, ...REPLAYED_HEADERS },
     chunks: (async function* () {
       yield text;
     })(),
