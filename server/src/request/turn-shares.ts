@@ -4,8 +4,8 @@ import type { AccountId } from "../contract/account.ts";
 const SHARE_MS = 2;
 /** The same in an overloaded process: a turn itself takes time, however little is done in it. */
 const OVERLOADED_SHARE_MS = 8;
-/** To read and send on so many bytes takes about as long as all else that is done for a request. */
-const BYTES_OF_REQUEST = 8_192;
+/** To read and send on so many bytes takes about as long as all else that is done for a request, so they count as one more. */
+const BYTES_OF_SMALL_REQUEST = 8_192;
 /** The weight of earlier turns in the average of what a small request takes. */
 const AVERAGE_WEIGHT = 0.8;
 /** What it takes before anything was measured, and between which limits a measurement is believed: a turn may bring other things. */
@@ -13,7 +13,7 @@ const FIRST_REQUEST_MS = 0.2;
 const MIN_REQUEST_MS = 0.03;
 const MAX_REQUEST_MS = 1;
 
-interface Waiting {
+interface WaitingRequest {
   /** As how many small requests it counts. */
   readonly size: number;
   readonly sinceMs: number;
@@ -21,9 +21,9 @@ interface Waiting {
 }
 
 /** The requests of an account that wait, in the order of their arrival. */
-interface Line {
-  readonly requests: Waiting[];
-  /** What was resumed of it so far. The line with the least goes on first. */
+interface Queue {
+  readonly requests: WaitingRequest[];
+  /** The sizes of what was resumed of it so far. The queue with the least goes on first. */
   used: number;
 }
 
@@ -49,9 +49,9 @@ export class TurnShares {
   /** Since when the request waits that has waited longest. */
   #firstSinceMs = 0;
   /** The accounts with requests that wait. */
-  readonly #lines = new Map<AccountId, Line>();
+  readonly #queues = new Map<AccountId, Queue>();
   #waiting = 0;
-  /** What the line that was resumed last had used: new lines begin there, so that nobody saves up. */
+  /** What the queue that was resumed last had used: new queues begin there, so that nobody saves up. */
   #used = 0;
   /** Whether the process is overloaded. {@link Overload} tells. */
   isOverloaded = false;
@@ -71,7 +71,7 @@ export class TurnShares {
 
   /** The number of those of an account. */
   waitingOf(account: AccountId): number {
-    return this.#lines.get(account)?.requests.length ?? 0;
+    return this.#queues.get(account)?.requests.length ?? 0;
   }
 
   /** How long the request that has waited longest waits. */
@@ -85,10 +85,10 @@ export class TurnShares {
    */
   begin(account: AccountId, bytes: number): Promise<void> | null {
     if (this.#beganMs === null) this.#beginTurn();
-    const size = 1 + bytes / BYTES_OF_REQUEST;
-    const line = this.#lines.get(account);
+    const size = 1 + bytes / BYTES_OF_SMALL_REQUEST;
+    const queue = this.#queues.get(account);
     const begun = this.#begun.get(account) ?? 0;
-    if (line === undefined && (begun === 0 || begun + size <= this.#share)) {
+    if (queue === undefined && (begun === 0 || begun + size <= this.#share)) {
       this.#count(account, size);
       if (this.#waiting === 0) this.#excess = Math.max(this.#excess, size);
       return null;
@@ -96,8 +96,8 @@ export class TurnShares {
     return new Promise((begin) => {
       const waiting = { size, sinceMs: this.#monotonicMs(), begin };
       if (this.#waiting === 0) this.#firstSinceMs = waiting.sinceMs;
-      if (line === undefined) this.#lines.set(account, { requests: [waiting], used: this.#used });
-      else line.requests.push(waiting);
+      if (queue === undefined) this.#queues.set(account, { requests: [waiting], used: this.#used });
+      else queue.requests.push(waiting);
       this.#waiting++;
     });
   }
@@ -129,7 +129,7 @@ export class TurnShares {
     // What is resumed goes on after this function, so how long it takes is an estimate.
     while (this.#waiting > 0 && this.#excess + this.#resumedSize < this.#share) this.#resumeNext();
     this.#firstSinceMs = this.#monotonicMs();
-    for (const { requests } of this.#lines.values())
+    for (const { requests } of this.#queues.values())
       this.#firstSinceMs = Math.min(this.#firstSinceMs, requests[0]?.sinceMs ?? this.#firstSinceMs);
   }
 
@@ -141,14 +141,14 @@ export class TurnShares {
   }
 
   #resumeNext(): void {
-    let next: readonly [AccountId, Line] | null = null;
-    for (const each of this.#lines) if (next === null || each[1].used < next[1].used) next = each;
+    let next: readonly [AccountId, Queue] | null = null;
+    for (const each of this.#queues) if (next === null || each[1].used < next[1].used) next = each;
     const first = next?.[1].requests.shift();
     if (next === null || first === undefined) return;
-    const [account, line] = next;
-    this.#used = line.used;
-    line.used += first.size;
-    if (line.requests.length === 0) this.#lines.delete(account);
+    const [account, queue] = next;
+    this.#used = queue.used;
+    queue.used += first.size;
+    if (queue.requests.length === 0) this.#queues.delete(account);
     this.#waiting--;
     this.#count(account, first.size);
     this.#resumedSize += first.size;
