@@ -44,7 +44,7 @@ class FakeRedis {
     return {
       used: () => used,
       position: async () => {
-        if (this.isAway) throw new Error("Redis did not answer.");
+        if (this.isAway) throw new Error("Redis did not answer");
         return this.stored;
       },
       moveTo: async (position, from) => {

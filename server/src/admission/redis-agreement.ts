@@ -327,7 +327,7 @@ export class RedisAgreement {
       this.#current?.redis.runId === noted.redis.runId &&
       this.#fencedFor === null &&
       isRequiredByAll(noted.redis, others);
-    if (!isAgreed) throw new AdmissionStoreUnavailable("The nodes do not all use the same Redis yet.");
+    if (!isAgreed) throw new AdmissionStoreUnavailable("the nodes do not all use the same Redis yet");
   }
 
   #fence(reason: string | null): void {

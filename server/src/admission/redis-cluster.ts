@@ -119,7 +119,7 @@ export class ClusterPrimaries implements RedisPrimaries {
 
   async #refresh(): Promise<void> {
     const view = await this.#view();
-    if (this.#isClosed) throw new AdmissionStoreUnavailable("Redis was closed.", { mayBeDone: false });
+    if (this.#isClosed) throw new AdmissionStoreUnavailable("Redis was closed", { mayBeDone: false });
     const primaries = distinct(view.ranges.map(({ primary }) => primary));
     const isSame =
       primaries.length === this.#members.size &&
@@ -183,7 +183,7 @@ export class ClusterPrimaries implements RedisPrimaries {
     const failed = others.find(({ status }) => status === "rejected");
     const cause =
       failed?.status === "rejected" ? failed.reason : new Error("no server of the cluster has slots");
-    throw new AdmissionStoreUnavailable("Redis did not answer.", { mayBeDone: false, cause });
+    throw new AdmissionStoreUnavailable("Redis did not answer", { mayBeDone: false, cause });
   }
 
   /** Asks a server on a connection that is closed afterwards. */
@@ -224,5 +224,5 @@ function isMoving(error: unknown): boolean {
 }
 
 function noPrimary(): AdmissionStoreUnavailable {
-  return new AdmissionStoreUnavailable("A part of the Redis Cluster has no primary.", { mayBeDone: false });
+  return new AdmissionStoreUnavailable("a part of the Redis Cluster has no primary", { mayBeDone: false });
 }

@@ -92,7 +92,7 @@ export async function askRedis<Client extends Redis, Answer>(
     return await command(client);
   } catch (cause) {
     const mayBeDone = isConnected && !isRefusal(cause);
-    throw new AdmissionStoreUnavailable("Redis did not answer.", { mayBeDone, cause });
+    throw new AdmissionStoreUnavailable("Redis did not answer", { mayBeDone, cause });
   }
 }
 

@@ -97,7 +97,7 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     } catch (error) {
       const cause =
         error instanceof AdmissionStoreUnavailable ? (this.#lastError ?? error.cause) : this.#lastError;
-      throw new AdmissionStoreUnavailable("Redis did not answer.", { cause });
+      throw new AdmissionStoreUnavailable("Redis did not answer", { cause });
     }
     if (this.#primaries instanceof ClusterPrimaries) return;
     const [info] = await this.#infos("server");
@@ -105,7 +105,7 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
       const cause = new Error(
         "it is a server of a Redis Cluster. Set REDIS_URL to redis+cluster://host:port",
       );
-      throw new AdmissionStoreUnavailable("Redis can't be used.", { cause });
+      throw new AdmissionStoreUnavailable("Redis can't be used", { cause });
     }
   }
 

@@ -190,7 +190,7 @@ export function admissionStoreOver(link: Link, redis: SimulatedRedis): Admission
     try {
       return await link.call(operation, apply);
     } catch (cause) {
-      throw new AdmissionStoreUnavailable("Redis did not answer.", { cause });
+      throw new AdmissionStoreUnavailable("Redis did not answer", { cause });
     }
   };
   return {
