@@ -118,16 +118,17 @@ describe("a request to Google", () => {
     const first = await whole(chat(upstream, MODEL, { ...HI, tools: [WEATHER_TOOL] }));
     const { message, finish_reason: finish } = first.choices[0];
     expect(finish).toBe("tool_calls");
-    vendor.answers(200, response([{ text: "Fine." }]));
-    await chat(upstream, MODEL, {
-      tools: [WEATHER_TOOL],
-      messages: [
-        ...HI.messages,
-        message,
-        { role: "tool", tool_call_id: message.tool_calls[0].id, content: "sunny" },
-      ],
-    });
-    expect(JSON.stringify(vendor.sent[1]?.body.contents)).toContain('"thoughtSignature":"c2ln"');
+    const [call] = message.tool_calls;
+    expect(call.extra_content).toEqual({ google: { thought_signature: "c2ln" } });
+    // Conversations that began before the name was that of Google's own endpoint go on.
+    const former = { ...call, extra_content: { google: { thoughtSignature: "c2ln" } } };
+    for (const tool_calls of [[call], [former]]) {
+      vendor.answers(200, response([{ text: "Fine." }]));
+      const result = { role: "tool", tool_call_id: call.id, content: "sunny" };
+      const messages = [...HI.messages, { ...message, tool_calls }, result];
+      await chat(upstream, MODEL, { tools: [WEATHER_TOOL], messages });
+      expect(JSON.stringify(vendor.sent.at(-1)?.body.contents)).toContain('"thoughtSignature":"c2ln"');
+    }
   });
 
   it.each([
@@ -241,7 +242,7 @@ describe("an answer from Google", () => {
         {
           name: "weather",
           arguments: '{"city":"Rome"}',
-          extra: { google: { thoughtSignature: "c2ln" } },
+          extra: { google: { thought_signature: "c2ln" } },
         },
         { name: "weather", arguments: '{"city":"Oslo"}' },
       ],
@@ -251,7 +252,7 @@ describe("an answer from Google", () => {
     // OpenAI's clients read the function of each piece of a call.
     const calls = found.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
     const added = calls.map((call) => call.function?.arguments);
-    expect(added).toEqual(["", '{"city":"Rome"}', "", "", '{"city":"Oslo"}']);
+    expect(added).toEqual(["", '{"city":"Rome"}', "", '{"city":"Oslo"}']);
   });
 
   it("that ends without a finish reason is not a complete answer", async () => {

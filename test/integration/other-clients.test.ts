@@ -1,5 +1,11 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type AIMessageChunk,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import { APICallError, embedMany, generateText, jsonSchema, Output, stepCountIs, streamText, tool } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -19,17 +25,29 @@ let baseURL: string;
 let key: string;
 
 beforeAll(async () => {
-  // Begins an answer, and never ends it.
-  upstream = await startModelServer(({ response }) => {
+  upstream = await startModelServer(({ path, text, response }) => {
     response.setHeader("content-type", "text/event-stream");
-    response.write(chunkOf({ role: "assistant", content: "first" }));
+    // Begins an answer, and never ends it.
+    if (!path.includes(":streamGenerateContent"))
+      return response.write(chunkOf({ role: "assistant", content: "first" }));
+    // As Google: calls the tool in Rome and Oslo, until it gets a result.
+    const call = (city: string) => ({ functionCall: { name: "weather", args: { city } } });
+    const calls = [{ ...call("Rome"), thoughtSignature: "c2ln" }, call("Oslo")];
+    const parts = text.includes("functionResponse") ? [{ text: "Fine." }] : calls;
+    const candidate = { content: { role: "model", parts }, finishReason: "STOP" };
+    response.end(`data: ${JSON.stringify({ candidates: [candidate] })}\r\n\r\n`);
   });
   catalog = await writeCatalog({
-    upstreams: { sandbox: { dialect: "sandbox" }, endless: { dialect: "openai", baseUrl: upstream.baseUrl } },
+    upstreams: {
+      sandbox: { dialect: "sandbox" },
+      endless: { dialect: "openai", baseUrl: upstream.baseUrl },
+      google: { dialect: "google", baseUrl: upstream.baseUrl },
+    },
     models: [
       { id: "sandbox/echo", routes: [{ upstream: "sandbox", model: "echo" }] },
       { id: "sandbox/embedding", routes: [{ upstream: "sandbox", model: "embedding" }] },
       { id: "acme/endless", routes: [{ upstream: "endless", model: "inner" }] },
+      { id: "acme/google", routes: [{ upstream: "google", model: "inner" }] },
     ],
   });
   service = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
@@ -92,6 +110,18 @@ describe("the AI SDK with its OpenAI-compatible provider", () => {
       toolChoice: "required",
     });
     expect((await stream.toolCalls)[0]?.toolName).toBe("weather");
+  });
+
+  it("streams the calls of a Google model, and gives their signatures back to it", async () => {
+    const inputSchema = z.object({ city: z.string() });
+    const stream = streamText({
+      model: provider()("acme/google"),
+      prompt: "the weather in Rome and Oslo",
+      tools: { weather: tool({ inputSchema, execute: async () => "sunny" }) },
+      stopWhen: stepCountIs(2),
+    });
+    expect(await stream.text).toBe("Fine.");
+    expect(upstream.received.at(-1)?.text).toContain('"thoughtSignature":"c2ln"');
   });
 
   it("gets objects by a schema, sends images, and embeds", async () => {
@@ -185,6 +215,17 @@ describe("LangChain's OpenAI client", () => {
       new HumanMessage("thanks"),
     ]);
     expect(next.text).toContain("thanks");
+  });
+
+  it("streams the calls of a Google model", async () => {
+    const schema = z.object({ city: z.string() });
+    const google = chatModel({ model: "acme/google" }).bindTools([{ name: "weather", schema }]);
+    const answer = await google.stream("the weather in Rome and Oslo").then(async (stream) => {
+      let whole: AIMessageChunk | undefined;
+      for await (const chunk of stream) whole = whole?.concat(chunk) ?? chunk;
+      return whole;
+    });
+    expect(answer?.tool_calls?.map(({ args }) => args)).toEqual([{ city: "Rome" }, { city: "Oslo" }]);
   });
 
   it("gets objects by a schema, sends images, and embeds", async () => {

@@ -235,10 +235,11 @@ function callsOf(calls: Json | undefined, at: string): ToolCallPart[] {
   });
 }
 
-/** What Google wants back with its call, and nothing else that a client may have put there. */
+/** What Google wants back with its call, and nothing else that a client may have put there. Its name was `thoughtSignature` first. */
 function signatureOf(extra: Json | undefined): Signature | null {
-  const { thoughtSignature } = objectOf(objectOf(extra).google);
-  return typeof thoughtSignature === "string" ? { provider: "google", fields: { thoughtSignature } } : null;
+  const { thought_signature: present, thoughtSignature: former } = objectOf(objectOf(extra).google);
+  const thoughtSignature = textOf(present) ?? textOf(former);
+  return thoughtSignature === null ? null : { provider: "google", fields: { thoughtSignature } };
 }
 
 function toolsOf(value: Json | undefined): Tool[] {

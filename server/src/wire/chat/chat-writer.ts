@@ -16,7 +16,7 @@ interface Call {
   readonly id: string;
   readonly name: string;
   input: string;
-  signature: Signature | null;
+  readonly signature: Signature | null;
 }
 
 /** Writes an answer as a chat completion, or as its chunks. */
@@ -60,27 +60,21 @@ export class ChatWriter implements AnswerWriter {
       // Chat completions have no place for the signature of a thought.
       case "reasoning-end":
         return "";
-      case "call":
-        this.#calls[event.call] = { id: event.id, name: event.name, input: "", signature: null };
-        return this.#callDelta(event.call, {
-          id: event.id,
-          type: "function",
-          function: { name: event.name, arguments: "" },
-        });
+      case "call": {
+        const { call, id, name, signature = null } = event;
+        this.#calls[call] = { id, name, input: "", signature };
+        const called = { id, type: "function", function: { name, arguments: "" }, ...extraOf(signature) };
+        return this.#callDelta(call, called);
+      }
       case "call-input": {
         const call = this.#calls[event.call];
         if (call === undefined || event.text === "") return "";
         call.input += event.text;
         return this.#callDelta(event.call, { function: { arguments: event.text } });
       }
-      case "call-end": {
-        const call = this.#calls[event.call];
-        if (call === undefined || event.signature === null) return "";
-        call.signature = event.signature;
-        const extra = extraOf(event.signature);
-        // The AI SDK, LangChain and OpenAI's own examples require a function with arguments in each piece of a call.
-        return extra === null ? "" : this.#callDelta(event.call, { function: { arguments: "" }, ...extra });
-      }
+      // Google's signature is in the first piece of its call, where the AI SDK looks for it.
+      case "call-end":
+        return "";
       case "finish":
         return this.#writeFinish(event.reason, event.usage);
     }
@@ -137,10 +131,13 @@ export class ChatWriter implements AnswerWriter {
   }
 }
 
-/** What Google wants back with a call. Chat completions have no place for what other providers want back. */
-function extraOf(signature: Signature | null): JsonObject | null {
-  if (signature?.provider !== "google") return null;
-  return { extra_content: { google: { ...signature.fields } } };
+/**
+ * What Google wants back with a call, as its own OpenAI-compatible endpoint names it. Chat completions have no place for what other
+ * providers want back.
+ */
+function extraOf(signature: Signature | null): JsonObject {
+  const thought = signature?.provider === "google" ? signature.fields.thoughtSignature : undefined;
+  return thought === undefined ? {} : { extra_content: { google: { thought_signature: thought } } };
 }
 
 function usageOf(usage: Usage): JsonObject {
