@@ -131,16 +131,30 @@ describe("a request to Google", () => {
     }
   });
 
-  it.each([
-    ...INEXPRESSIBLE,
-    [{ presence_penalty: 0.5 }, "presence_penalty"],
-    [{ parallel_tool_calls: false, tools: [WEATHER_TOOL] }, "parallel_tool_calls"],
-  ] as const)("is refused when Google has no equivalent of a field: %j", async (fields, param) => {
-    await expect(chat(upstream, MODEL, { ...HI, ...fields })).rejects.toMatchObject({
-      code: "invalid_request",
-      param,
+  it.each([...INEXPRESSIBLE, [{ presence_penalty: 0.5 }, "presence_penalty"]] as const)(
+    "is refused when Google has no equivalent of a field: %j",
+    async (fields, param) => {
+      await expect(chat(upstream, MODEL, { ...HI, ...fields })).rejects.toMatchObject({
+        code: "invalid_request",
+        param,
+      });
+      expect(vendor.sent).toEqual([]);
+    },
+  );
+
+  it("leaves out, and names, what AutoGen, LangChain and LlamaIndex send to every model", async () => {
+    vendor.answers(200, response([{ text: "Fine." }]));
+    const answer = await chat(upstream, MODEL, {
+      messages: [
+        { role: "user", name: "user", content: "hi" },
+        { role: "assistant", name: "planner", content: "Hello." },
+        { role: "user", content: "So?" },
+      ],
+      tools: [WEATHER_TOOL],
+      parallel_tool_calls: false,
     });
-    expect(vendor.sent).toEqual([]);
+    const ignored = ["messages.0.name", "messages.1.name", "parallel_tool_calls"];
+    expect(answer.kind === "whole" && answer.ignored).toEqual(ignored);
   });
 
   it("is refused as invalid when it can't be translated", async () => {

@@ -42,6 +42,13 @@ describe("a message for Google", () => {
     return vendor.sent.at(-1)?.body;
   }
 
+  it("leaves out, and names, that the AI SDK allows only one call to every model", async () => {
+    vendor.answers(200, generated({ text: "Fine." }));
+    const choice = { type: "tool", name: "weather", disable_parallel_tool_use: true };
+    const answer = await messages(google, MODEL, { ...HI, tools: [TOOL], tool_choice: choice });
+    expect(answer.kind === "whole" && answer.ignored).toEqual(["tool_choice.disable_parallel_tool_use"]);
+  });
+
   it("keeps the signatures of thoughts and calls across turns, sealed", async () => {
     vendor.answers(200, generated(thought, call));
     const asked = { ...HI, tools: [TOOL], thinking: { type: "adaptive" } };

@@ -80,6 +80,9 @@ const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["modalities", (value) => Array.isArray(value) && value.length === 1 && value[0] === "text"],
 ]);
 
+/** Fields that clients send to every model: LangChain and LlamaIndex allow only one call where they ask for an object. */
+const OPTIONAL: Conversation["optional"] = ["parallelToolCalls"];
+
 /** A chat completion request, as `operations/chat-body.ts` has checked it. */
 export function chatRequest(
   body: JsonBody,
@@ -106,10 +109,11 @@ function readChatConversation(body: JsonObject): Conversation {
   const tools = toolsOf(body.tools);
   const { reasoning_effort: asked, response_format: format } = body;
   const effort = effortOf(asked, "reasoning_effort");
+  const ignored: string[] = [];
   return {
     ...EMPTY_CONVERSATION,
     ...commonFieldsOf(body),
-    turns: turnsOf(arrayOf(body.messages)),
+    turns: turnsOf(arrayOf(body.messages), ignored),
     tools,
     toolChoice: toolChoiceOf(body.tool_choice, tools.length > 0),
     maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
@@ -122,27 +126,32 @@ function readChatConversation(body: JsonObject): Conversation {
     verbosity: textOf(body.verbosity),
     names: NAMES,
     others: new Map(otherFieldsOf(body, READ, NEUTRAL)),
+    optional: OPTIONAL,
+    ignored,
   };
 }
 
-/** What messages may have beside role and content. What is not known might change the answer. */
+const ALL_HAVE = ["role", "content", "name"];
+/** What messages may have. What is not known might change the answer. */
 const MEMBERS: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
-  ["system", []],
-  ["developer", []],
-  ["user", []],
+  ["system", ALL_HAVE],
+  ["developer", ALL_HAVE],
+  ["user", ALL_HAVE],
   // Clients send back what models have said with more than is needed: their thoughts, and members that are null.
-  ["assistant", ["tool_calls", "refusal", "reasoning_content", "reasoning", "annotations"]],
-  // Some clients repeat the name of the tool.
-  ["tool", ["tool_call_id", "name"]],
+  ["assistant", [...ALL_HAVE, "tool_calls", "refusal", "reasoning_content", "reasoning", "annotations"]],
+  ["tool", [...ALL_HAVE, "tool_call_id"]],
 ]);
 
-function turnsOf(messages: readonly Json[]): Turn[] {
+/** `ignored` gets the names of those who speak. AutoGen sends them with all messages, and LangGraph with those of its agents. */
+function turnsOf(messages: readonly Json[], ignored: string[]): Turn[] {
   const turns: Turn[] = [];
   const called = new Set<string>();
   for (const [index, message] of messages.entries()) {
     const at = `messages.${index}`;
     if (!isJsonObject(message)) throw cannot(at, "must be a message");
     requireKnown(message, at);
+    // The name of a result is that of the tool, which the call has.
+    if ((message.name ?? null) !== null && message.role !== "tool") ignored.push(`${at}.name`);
     turns.push(turnOf(message, at, called));
   }
   return turns;
@@ -152,7 +161,7 @@ function requireKnown(message: JsonObject, at: string): void {
   const known = MEMBERS.get(message.role);
   if (known === undefined) return;
   for (const [name, value] of Object.entries(message)) {
-    if (name === "role" || name === "content" || value === null || value === undefined) continue;
+    if (value === null || value === undefined) continue;
     if (!known.includes(name)) {
       throw cannot(`${at}.${name}`, "is not supported by this model's provider; remove it");
     }

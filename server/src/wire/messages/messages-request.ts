@@ -47,6 +47,9 @@ const NAMES: Conversation["names"] = {
   user: "metadata.user_id",
 };
 
+/** Fields that clients send to every model: the AI SDK allows only one call where it asks for an object. */
+const OPTIONAL: Conversation["optional"] = ["parallelToolCalls"];
+
 /** Fields that a conversation has. All others are Anthropic's alone, and are left out: they do not change what is asked. */
 const READ = new Set([
   "model",
@@ -161,6 +164,7 @@ function readMessagesConversation(body: JsonObject, signatures: SignatureSealer)
     serviceTier: SERVICE_TIERS.get(body.service_tier ?? null) ?? null,
     user: textOf(objectOf(body.metadata).user_id),
     names: NAMES,
+    optional: OPTIONAL,
     ignored,
   };
 }
