@@ -25,7 +25,7 @@ const WRONG: readonly (readonly [object, string])[] = [
   [{ model: 5 }, "model"],
   [{ max_tokens: undefined }, "max_tokens"],
   [{ max_tokens: null }, "max_tokens"],
-  [{ max_tokens: 0 }, "max_tokens"],
+  [{ max_tokens: -1 }, "max_tokens"],
   [{ max_tokens: 1.5 }, "max_tokens"],
   [{ max_tokens: "100" }, "max_tokens"],
   [{ max_tokens: 1e10 }, "max_tokens"],

@@ -87,6 +87,13 @@ describe("a request for an upstream of the Messages API", () => {
     expect(service.native.received.at(-1)?.text).toBe(body.replace('"acme/native"', '"claude-inner"'));
   });
 
+  it("may write its prompt to the cache only", async () => {
+    answerWhole({ content: [], stop_reason: "max_tokens" });
+    const response = await service.post({ ...NATIVE, max_tokens: 0 });
+    expect(await json(response)).toMatchObject({ content: [], stop_reason: "max_tokens" });
+    expect(service.native.received.at(-1)?.body.max_tokens).toBe(0);
+  });
+
   it("has the operator's credential, and of the client's headers only those of Anthropic's API", async () => {
     answerWhole();
     await service.post(

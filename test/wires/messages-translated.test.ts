@@ -249,6 +249,13 @@ describe("a request of the Messages API for an upstream of chat completions", ()
     const response = await service.post({ ...HI, max_tokens: 1 });
     expect(await response.json()).toMatchObject({ stop_reason: "max_tokens", content: [{ text: "H" }] });
   });
+
+  it("can't only write its prompt to a cache", async () => {
+    const response = await service.post({ ...HI, max_tokens: 0 });
+    expect(response.status).toBe(400);
+    const message = "max_tokens: must be at least 1 for this model";
+    expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error", message } });
+  });
 });
 
 describe("a request for more tokens than the model gives", () => {

@@ -78,7 +78,8 @@ export const messagesBody = bodySchema(
     max_tokens: z
       .number({ error: "must be a whole number: the maximum tokens of the answer" })
       .int()
-      .min(1)
+      // Anthropic writes a prompt to its cache and answers nothing with 0.
+      .min(0)
       .max(1_000_000_000),
     stream: z.boolean().nullish(),
     temperature: z.number().min(0).max(1).nullish(),

@@ -134,6 +134,7 @@ function thoughtsOf({ thinking }: JsonObject): ShownThoughts {
  * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
  */
 function readMessagesConversation(body: JsonObject, signatures: SignatureSealer): Conversation {
+  if (body.max_tokens === 0) throw cannot("max_tokens", "must be at least 1 for this model");
   const ignored: string[] = [];
   const reading: BlockReading = { signatures, ignored, called: new Set(), added: [] };
   const { system: instructions, tool_choice: choice } = body;
