@@ -55,6 +55,19 @@ describe("a request to Anthropic", () => {
     expect(found.choices[0].message.content).toBe('{"a":{}}');
   });
 
+  it("asks for JSON without a schema by a tool that takes any object", async () => {
+    vendor.answers(200, answer({ type: "tool_use", id: "t", name: "json", input: { city: "Rome" } }));
+    const asked = { ...HI, response_format: { type: "json_object" } };
+    const found = await whole(chat(upstream, "claude-opus-5", asked));
+    expect(vendor.sent[0]?.body.tools).toMatchObject([
+      { name: "json", input_schema: { type: "object", additionalProperties: true } },
+    ]);
+    expect(found.choices[0]).toMatchObject({
+      message: { content: '{"city":"Rome"}' },
+      finish_reason: "stop",
+    });
+  });
+
   it("is refused naming the client's field when it has audio", async () => {
     const audio = { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } };
     const spoken = chat(upstream, "claude-opus-5", { messages: [{ role: "user", content: [audio] }] });

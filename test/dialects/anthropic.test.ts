@@ -168,7 +168,6 @@ describe("a request to Anthropic", () => {
     [{ frequency_penalty: 0.5 }, "frequency_penalty"],
     [{ temperature: 1.5 }, "temperature"],
     [{ temperature: 0.5, top_p: 0.5 }, "top_p"],
-    [{ response_format: { type: "json_object" } }, "response_format"],
     [{ reasoning_effort: "high", temperature: 0.5 }, "temperature"],
     [{ reasoning_effort: "high", top_p: 0.5 }, "top_p"],
     [{ reasoning_effort: "high", tools: [WEATHER_TOOL], tool_choice: "required" }, "tool_choice"],

@@ -22,6 +22,7 @@ const LIMITS: ConversationLimits = {
   hasOneCallAtATime: true,
 };
 const STRICT_TOOLS = "structured-outputs-2025-11-13";
+const ANY_OBJECT: JsonObject = { type: "object", additionalProperties: true };
 /** The longest id of a user that Anthropic takes. */
 const MAX_USER_LENGTH = 256;
 
@@ -155,11 +156,8 @@ interface Output {
 function outputOf(options: ToolOptions): Output {
   const { conversation, traits } = options;
   const { tools, format } = conversation;
-  if (format?.kind === "json") {
-    // Anthropic has no JSON without a schema.
-    throw cannot(nameOf(conversation, "format"), "must be text or json_schema for this model");
-  }
-  const schema = format?.kind === "schema" ? format.schema : null;
+  // Anthropic has no JSON without a schema, and its structured outputs no object of any members. The input of a tool may be one.
+  const schema = format?.kind === "json" ? ANY_OBJECT : format?.kind === "schema" ? format.schema : null;
   const isStrictIgnored = !traits.hasOutputSchemas && tools.some(({ strict }) => strict === true);
   const ignored: string[] = isStrictIgnored ? ["strict"] : [];
   if (schema !== null && !(traits.hasOutputSchemas && isOutputSchema(schema))) {
