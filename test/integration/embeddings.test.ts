@@ -126,6 +126,15 @@ describe("an OpenAI path that the service does not have", () => {
     ["/v1/files", "POST /v1/messages"],
     ["/v1/assistants/asst_1", "Keep the conversation"],
     ["/v1/v1/models", "base URL"],
+    [
+      "/chat/completions",
+      "Use /v1/chat/completions. Set the client's base URL to the address of the service",
+    ],
+    ["/api/v1/chat/completions", "Use /v1/chat/completions. Set the client's base URL"],
+    ["/gateway/openai/v1/responses", "Use /v1/responses. Set the client's base URL"],
+    ["/openai/deployments/gpt-5/chat/completions", "Azure"],
+    ["/v1beta/models/gemini:generateContent", "Google"],
+    ["/api/chat", "Ollama"],
     ["/v1/nonsense", "openapi.json"],
   ])("%s is refused with what to call instead", async (path, hint) => {
     const response = await fetch(`${service.baseUrl}${path}`, { method: "POST" });

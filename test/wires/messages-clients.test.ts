@@ -130,6 +130,7 @@ describe("an error for a client of the Messages API", () => {
     ["a wrong method", () => get("/v1/messages"), 405, "invalid_request_error"],
     ["a version twice", () => get("/v1/v1/messages", {}, "POST"), 404, "not_found_error"],
     ["no version", () => get("/messages", {}, "POST"), 404, "not_found_error"],
+    ["a path in front", () => get("/anthropic/v1/messages", {}, "POST"), 404, "not_found_error"],
     ["two slashes", () => get("//v1/messages", {}, "POST"), 404, "not_found_error"],
     ["two slashes within", () => get("/v1//messages", {}, "POST"), 404, "not_found_error"],
     ["a version in upper case", () => get("/V1/messages", {}, "POST"), 404, "not_found_error"],

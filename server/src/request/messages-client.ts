@@ -11,7 +11,7 @@ const NO_VALUES: readonly string[] = [];
  * Operations that only Anthropic's API has. A base URL that ends in `/v1` makes its clients send it twice, and one that ends in a slash two
  * slashes. Such requests are not served, but their clients have to read why.
  */
-const MESSAGES_PATH = /^(?:\/+v1){0,2}\/+(?:messages|complete)(?:\/|$)/i;
+const MESSAGES_PATH = /^(?:(?:\/+[^/]+){0,2}?\/+v1)?(?:\/+v1)?\/+(?:messages|complete)(?:\/|$)/i;
 /** Operations that other APIs have, too. Clients of Anthropic's send its version. */
 const SHARED_PATH = /^(?:\/+v1){0,2}\/+(?:models|files|skills|organizations)(?:\/|$)/i;
 

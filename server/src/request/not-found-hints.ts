@@ -50,13 +50,25 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/v1\/(?:messages|complete)(\/|$)/,
     "The path has /v1 twice. Set the client's base URL without /v1 at its end: Anthropic's clients add it.",
   ],
+  [
+    /^\/v1\/openai\/deployments\//,
+    "Azure's paths are not served. Use a client for OpenAI itself, which calls POST /v1/chat/completions.",
+  ],
+  [/^\/v1\/v1(?:alpha|beta)\//, "Google's API is not served. Use a client for OpenAI's or Anthropic's API."],
+  [
+    /^\/v1\/api\/(?:chat|generate|tags|show|version|embed|embeddings)$/,
+    "Ollama's API is not served. Use a client for OpenAI's or Anthropic's API.",
+  ],
   [/^\/v1\/v1\//, "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once."],
 ];
 
-/** A path as it would be below `/v1`: with that once, in lower case, and with no empty segment. */
+/**
+ * A path as it would be below `/v1`: with that once, in lower case, with no empty segment, and without what other gateways have in
+ * front, such as `/api` or `/openai`.
+ */
 export function withVersion(path: string): string {
   const tidy = path.replace(/\/{2,}/g, "/");
-  return `/v1${tidy.replace(/^\/v1(?=\/|$)/i, "")}`;
+  return `/v1${tidy.replace(/^(?:\/[^/]+){0,2}?\/v1(?=\/|$)/i, "")}`;
 }
 
 /** Whether a path is known not to be served by the method, although a parameter of a served path matches it. */
@@ -83,7 +95,10 @@ export function notFoundHint(path: string, servedAt: (path: string) => string | 
   }
   // Anthropic's clients add `/v1` themselves.
   if (right === path || MESSAGES.test(right)) return new Failure("not_found", hint);
-  return new Failure("not_found", `${hint} Set the client's base URL so that it ends in /v1.`);
+  return new Failure(
+    "not_found",
+    `${hint} Set the client's base URL to the address of the service followed by /v1.`,
+  );
 }
 
 const MESSAGES = /^\/v1\/messages(?:\/|$)/;
