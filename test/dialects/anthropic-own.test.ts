@@ -55,6 +55,16 @@ describe("a request to Anthropic", () => {
     expect(found.choices[0].message.content).toBe('{"a":{}}');
   });
 
+  it.each(["reasoning_details", "thinking_blocks", "provider_specific_fields"])(
+    "may have the %s of a model that answered behind OpenRouter or LiteLLM",
+    async (name) => {
+      vendor.answers(200, answer({ type: "text", text: "Fine." }));
+      const said = { role: "assistant", content: "Hello.", [name]: [{ text: "hm", signature: "s" }] };
+      await chat(upstream, "claude-opus-5", { messages: [...HI.messages, said, ...HI.messages] });
+      expect(JSON.stringify(vendor.sent[0]?.body.messages[1])).not.toContain("hm");
+    },
+  );
+
   it("asks for JSON without a schema by a tool that takes any object", async () => {
     vendor.answers(200, answer({ type: "tool_use", id: "t", name: "json", input: { city: "Rome" } }));
     const asked = { ...HI, response_format: { type: "json_object" } };

@@ -132,13 +132,21 @@ function readChatConversation(body: JsonObject): Conversation {
 }
 
 const ALL_HAVE = ["role", "content", "name"];
+const THOUGHTS = [
+  "reasoning_content",
+  "reasoning",
+  "reasoning_details",
+  "thinking_blocks",
+  "provider_specific_fields",
+];
 /** What messages may have. What is not known might change the answer. */
 const MEMBERS: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
   ["system", ALL_HAVE],
   ["developer", ALL_HAVE],
   ["user", ALL_HAVE],
-  // Clients send back what models have said with more than is needed: their thoughts, and members that are null.
-  ["assistant", [...ALL_HAVE, "tool_calls", "refusal", "reasoning_content", "reasoning", "annotations"]],
+  // Clients send back what models have said with more than is needed: their thoughts, in the forms of OpenRouter and LiteLLM too, and
+  // members that are null.
+  ["assistant", [...ALL_HAVE, "tool_calls", "refusal", "annotations", ...THOUGHTS]],
   ["tool", [...ALL_HAVE, "tool_call_id"]],
 ]);
 
