@@ -40,6 +40,8 @@ export async function clearLeftovers(remains: Remains): Promise<void> {
     if (running.includes(postmaster)) {
       log("an embedded PostgreSQL of an earlier run is still there: stopping it");
       signal([postmaster], "SIGINT", cluster);
+      // Suspended processes would not follow it.
+      signal(running, "SIGCONT", cluster);
       await pollUntil(noneRuns, FAST_SHUTDOWN_TIMEOUT_MS);
     }
     // Without their postmaster they end by themselves once idle.
