@@ -215,6 +215,18 @@ withOpenSsl("a certificate that is replaced", () => {
   });
 });
 
+withOpenSsl("a certificate that has expired", () => {
+  it("is used, with a warning at start and when it is reloaded", async () => {
+    const into = join(folder, "expired");
+    await using service = await startService({ env: await written(authority.expired(), into) });
+    const warnings = () =>
+      logLines(service.stderr()).filter(({ msg }) => msg?.includes("of TLS_CERT_FILE expired at 20"));
+    expect(warnings()).toMatchObject([{ level: "warn" }]);
+    await written(authority.expired(), into);
+    await expect.poll(() => warnings().length, { timeout: 20_000 }).toBe(2);
+  });
+});
+
 withOpenSsl("a certificate that can't be used", () => {
   const reasonsOf = async (env: Record<string, string>) => (await runToExit({ env })).reasons;
 

@@ -4,7 +4,7 @@ import { type Config, ConfigError, readConfig, unknownSettings } from "../config
 import { loadEnvironmentFile } from "../config/environment-file.ts";
 import type { Plans } from "../contract/plans.ts";
 import { maxOpenFiles, OTHER_FILES } from "../http/open-files.ts";
-import { readTlsPair, type TlsPair } from "../http/tls-pair.ts";
+import { expiryWarning, readTlsPair, type TlsPair } from "../http/tls-pair.ts";
 import { type CatalogFromFile, readCatalogFile } from "./open-models.ts";
 import { openPlans } from "./open-plans.ts";
 import { isDeno } from "./runtime.ts";
@@ -46,7 +46,8 @@ export async function readSettings(environment: Environment): Promise<Settings> 
   const path = settingOf(environment, "OSTIARY_CATALOG");
   const catalogFile = path === null ? null : await attempt(() => readCatalogFile(resolve(path), environment));
   if (config !== null && plans !== null && problems.length === 0) {
-    const warnings = [...config.warnings, ...tooFewFiles(config)];
+    const expired = tls === null ? null : expiryWarning(tls, new Date());
+    const warnings = [...config.warnings, ...tooFewFiles(config), ...(expired === null ? [] : [expired])];
     return { config: { ...config, warnings }, tls, plans, catalogFile };
   }
   throw new ConfigError([...problems, ...unknownSettings(environment)]);

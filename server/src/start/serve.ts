@@ -3,7 +3,7 @@ import type { AuditTail } from "../audit/audit-tail.ts";
 import { requestIdOf } from "../contract/entry.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import { hostForUrl, type Listener, type ListenerOptions, type Served } from "../http/listener.ts";
-import { TlsWatch } from "../http/tls-pair.ts";
+import { expiryWarning, TlsWatch } from "../http/tls-pair.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
 import { SECOND_MS, type Startup, watchFile } from "./startup.ts";
@@ -85,6 +85,8 @@ function renewCertificates(startup: Startup, listener: Listener): TlsWatch | nul
     onRenewed: async (pair) => {
       await listener.renew(pair);
       log.info({ expiresAt: pair.expiresAt }, "reloaded the TLS certificate");
+      const expired = expiryWarning(pair, startup.now());
+      if (expired !== null) log.warn(expired);
     },
     onBroken: (problem) =>
       log.error({ problem }, "the TLS certificate can't be used: the previous one stays in use"),
