@@ -46,7 +46,11 @@ interface Container {
 
 interface Manifest {
   readonly kind: keyof typeof MODELS;
-  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly name: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec: {
     readonly replicas?: number;
     readonly template: {
@@ -151,6 +155,23 @@ describe.skipIf(MISSING_GO !== null)("the chart", () => {
     });
   });
 
+  it("writes large numbers of settings as the service reads them", async () => {
+    const settings = { OSTIARY_MAX_BODY_BYTES: 20_971_520, OSTIARY_SERVICE_NAME: 'Our "models"' };
+    const [container] = only(await render({ settings }), "StatefulSet").spec.template.spec.containers;
+    expect(environmentOf(container)).toMatchObject({
+      OSTIARY_MAX_BODY_BYTES: "20971520",
+      OSTIARY_SERVICE_NAME: 'Our "models"',
+    });
+  });
+
+  it("gives Prometheus the job's name that the alert rules expect", async () => {
+    const objects = await render({ metrics: { serviceMonitor: { enabled: true } } });
+    const { jobLabel } = only(objects, "ServiceMonitor").spec as unknown as { jobLabel: string };
+    const rules = await readFile(join(ROOT, "deploy/alerts/ostiary.yaml"), "utf8");
+    for (const { metadata } of objects.filter(({ kind }) => kind === "Service"))
+      expect(rules).toContain(`up{job="${metadata.labels?.[jobLabel]}"}`);
+  });
+
   it("migrates an external database before pods of a new version start", async () => {
     const job = only(await render("replicated-values.yaml"), "Job");
     expect(job.metadata.annotations).toMatchObject({ "helm.sh/hook": "pre-install,pre-upgrade" });
@@ -195,6 +216,9 @@ describe.skipIf(MISSING_GO !== null)("the chart", () => {
     [{ persistence: { enabled: false } }, "/database/existingSecret"],
     [{ settings: { DATABASE_URL: "postgres://user:password@host/db" } }, "DATABASE_URL"],
     [{ settings: { OSTIARY_OPERATOR_PASSWORD: "a password" } }, "OSTIARY_OPERATOR_PASSWORD"],
+    [{ settings: { OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer" } }, "OTEL_EXPORTER_OTLP_HEADERS"],
+    [{ settings: { OSTIARY_DEMO: false } }, "/settings/OSTIARY_DEMO"],
+    [{ metrics: { port: 8080 } }, "/metrics/port"],
     [{ operator: { email: "operator@example.com" } }, "/operator/existingSecret"],
     [{ ingress: { enabled: true } }, "/ingress/host"],
     [{ replicas: 2 }, "replicas"],
