@@ -6,7 +6,7 @@ import { isJsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { TextTally } from "../tokens/text-tally.ts";
-import type { Usage } from "../tokens/token-estimate.ts";
+import { NO_USAGE } from "../tokens/token-estimate.ts";
 import { messagesRequest } from "../wire/messages/messages-request.ts";
 import { promptTextOf } from "../wire/messages/prompt-text.ts";
 import {
@@ -102,9 +102,6 @@ function withinCredit(asked: JsonBody, { affordableTokens: tokens }: PaidCall): 
   return asked.with({ max_tokens: tokens, thinking: { ...thinking, budget_tokens: budget } });
 }
 
-/** Nothing was asked of the model, so that nothing counts against the limit on tokens. */
-const NOTHING: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
-
 /**
  * `POST /v1/messages/count_tokens`. The service counts by itself, also for models of Anthropic's: clients ask before each request, and
  * the answer is the same estimate as at the beginning of a stream, whichever upstream serves the model and whether it works or not.
@@ -135,7 +132,11 @@ export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): M
     read: readCountTokens,
     run: async ({ body: asked, paid }) => {
       const { promptTokens } = await estimator.usageOfPrompt(promptTextOf(asked.value), new TextTally());
-      return jsonReply({ input_tokens: promptTokens }, { ...NO_FACTS, model: paid.model.id, usage: NOTHING });
+      // Nothing was asked of the model, so that nothing counts against the limit on tokens.
+      return jsonReply(
+        { input_tokens: promptTokens },
+        { ...NO_FACTS, model: paid.model.id, usage: NO_USAGE },
+      );
     },
   };
 }

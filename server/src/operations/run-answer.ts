@@ -8,7 +8,7 @@ import type { JsonObject } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
-import type { TokenEstimator, Usage } from "../tokens/token-estimate.ts";
+import { NO_USAGE, type TokenEstimator, type Usage } from "../tokens/token-estimate.ts";
 import { type StreamedAnswer, UpstreamRefused, type WholeAnswer } from "../upstream/dialect.ts";
 import {
   type EntryFacts,
@@ -22,6 +22,10 @@ import {
   type StreamReply,
   type WholeReply,
 } from "./operation.ts";
+
+/** How many ignored fields a header names, and how much of each name. */
+const MAX_IGNORED_NAMES = 32;
+const MAX_IGNORED_LENGTH = 64;
 
 export interface ModelOperationParts {
   readonly gateway: Gateway;
@@ -144,8 +148,6 @@ function streamReply(answer: StreamedAnswer, factsOf: FactsOf, complete: Complet
   };
 }
 
-const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
-
 /** A stream that begins before the upstream has answered: a failure after that is an event in it. */
 function lateReply(priced: PricedRequest, early: StreamSigns, replying: Promise<Reply>): StreamReply {
   let reply: StreamReply | null = null;
@@ -175,9 +177,6 @@ function lateReply(priced: PricedRequest, early: StreamSigns, replying: Promise<
     failureOf: upstreamFailure,
   };
 }
-
-const MAX_IGNORED_NAMES = 32;
-const MAX_IGNORED_LENGTH = 64;
 
 /**
  * Names the fields that were left out, which was found too late to refuse them, or did not change the request's meaning. The names may

@@ -15,6 +15,7 @@ import {
   type ResponseHeaders,
   type StreamReply,
 } from "../operations/operation.ts";
+import { NO_USAGE } from "../tokens/token-estimate.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
@@ -101,8 +102,7 @@ function textOf(chunk: string | Uint8Array): string {
 
 /** The stored answer of an earlier request. It costs nothing. */
 function replayed({ isStream, model, text }: KeptAnswer, signs: StreamSigns | null): Reply {
-  const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
-  const facts: EntryFacts = { ...NO_FACTS, model, usage };
+  const facts: EntryFacts = { ...NO_FACTS, model, usage: NO_USAGE };
   if (!isStream)
     return { kind: "whole", headers: { ...JSON_HEADERS, ...REPLAYED_HEADERS }, body: text, facts };
   return {

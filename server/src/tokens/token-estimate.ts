@@ -40,6 +40,9 @@ export interface Usage {
   readonly imageCompletionTokens?: number;
 }
 
+/** The usage of a request that no model was asked for. */
+export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+
 /** The part of a request that its model reads, to be counted. */
 export interface PromptText {
   readonly text: TextTally;
