@@ -17,6 +17,10 @@ const SEGMENT_MS = 60 * 60_000;
 const PROBE = new Uint8Array(64 * 1024);
 /** A file that is created and removed at start, to test whether the folder is writable. */
 const TRIAL_NAME = "writable";
+/** The system's codes for a machine that lacks a resource, which tell nothing about the file, and for a full disk. */
+const LACKS_RESOURCE = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
+const DISK_FULL = new Set(["ENOSPC", "EDQUOT"]);
+const ignoreError = () => {};
 
 /** A journal's file, numbered in the order of writing. */
 export type Segment = number;
@@ -125,7 +129,7 @@ export class Journal {
     // All lines of one turn of the event loop share one write.
     if (this.#waiting.length === 0) {
       this.#written = this.#writing.then(() => setImmediate()).then(() => this.#writeWaiting());
-      this.#writing = this.#written.then(() => this.#endIfFull(), NOTHING);
+      this.#writing = this.#written.then(() => this.#endIfFull(), ignoreError);
     }
     this.#waiting.push(line);
     return this.#written;
@@ -137,7 +141,7 @@ export class Journal {
     try {
       bytes = await this.#files.read(this.pathOf(segment));
     } catch (error) {
-      if (OVERLOADED.has(codeOf(error) ?? "")) throw error;
+      if (LACKS_RESOURCE.has(codeOf(error) ?? "")) throw error;
       return { problem: reasonOf(error) };
     }
     const { lines, rest } = splitLines(bytes);
@@ -217,7 +221,7 @@ export class Journal {
       this.#isOverlong = false;
     } catch (error) {
       this.#failure = error;
-      await this.#cutBack().catch(NOTHING);
+      await this.#cutBack().catch(ignoreError);
       throw error;
     }
   }
@@ -239,7 +243,7 @@ export class Journal {
       await this.#file.truncate(this.#bytes);
       this.#isOverlong = false;
       // Refused lines must not come back after a power loss. If the sync fails, nothing more can be done.
-      if (this.#sync) await this.#datasync(this.#file).catch(NOTHING);
+      if (this.#sync) await this.#datasync(this.#file).catch(ignoreError);
     }
     if (this.#isUnsound) await this.#endSegment();
   }
@@ -266,14 +270,14 @@ export class Journal {
   async #endIfFull(): Promise<void> {
     const isFull = this.#bytes >= SEGMENT_BYTES || performance.now() - this.#openedMs > SEGMENT_MS;
     // A file that can't be closed or deleted does not affect its entries.
-    if (isFull) await this.#endSegment().catch(NOTHING);
+    if (isFull) await this.#endSegment().catch(ignoreError);
   }
 
   async #endSegment(): Promise<void> {
     if (this.#file === null) return;
     const file = this.#file;
     const ended = this.#segment;
-    if (this.#isOverlong) await file.truncate(this.#bytes).catch(NOTHING);
+    if (this.#isOverlong) await file.truncate(this.#bytes).catch(ignoreError);
     this.#file = null;
     this.#bytes = 0;
     this.#isOverlong = false;
@@ -348,14 +352,10 @@ export class Journal {
   /** Runs `work` between two writes. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#writing.then(work);
-    this.#writing = done.catch(NOTHING);
+    this.#writing = done.catch(ignoreError);
     return done;
   }
 }
-
-/** The machine lacks a resource. That tells nothing about the file. */
-const OVERLOADED = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
-const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
 /** @throws if the folder is not writable. A full disk is tolerated, because replaying the journal frees space. */
 async function tryToWrite(folder: string, files: JournalFiles): Promise<void> {
@@ -366,7 +366,7 @@ async function tryToWrite(folder: string, files: JournalFiles): Promise<void> {
     await file.close();
     await files.remove(path);
   } catch (error) {
-    if (!FULL.has(codeOf(error) ?? "")) throw error;
+    if (!DISK_FULL.has(codeOf(error) ?? "")) throw error;
   }
 }
 
@@ -380,5 +380,3 @@ function whoWrites(): string {
   const uid = process.getuid?.();
   return uid === undefined ? "the service" : `user ${uid}`;
 }
-
-const NOTHING = () => {};

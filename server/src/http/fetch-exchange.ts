@@ -4,6 +4,9 @@ import { resultWithin } from "../errors/deadline.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
 
+const NO_BODY = { done: true, value: undefined } as const;
+const encoder = new TextEncoder();
+
 /** An exchange on web-standard `Request` and `Response`: Deno, Bun. */
 export class FetchExchange implements Exchange {
   readonly method: string;
@@ -123,6 +126,3 @@ export class FetchExchange implements Exchange {
     this.#clientGone();
   }
 }
-
-const NO_BODY = { done: true, value: undefined } as const;
-const encoder = new TextEncoder();

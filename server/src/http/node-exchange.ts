@@ -8,6 +8,7 @@ import type { RestingConnections } from "./resting-connections.ts";
 
 /** A refused body up to this size is read and dropped, so that the client sees the answer and keeps its connection. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
+const NO_VALUES: readonly string[] = [];
 
 /** An exchange on `node:http`. */
 export class NodeExchange implements Exchange {
@@ -125,8 +126,6 @@ export class NodeExchange implements Exchange {
     return Number(this.header("content-length")[0] ?? 0) <= MAX_DRAINED_BYTES;
   }
 }
-
-const NO_VALUES: readonly string[] = [];
 
 /** Every value of a header, in order. `name` in lower case; `headers`: names and values in turns, as they were sent. */
 export function valuesOf(headers: readonly string[], name: string): readonly string[] {

@@ -7,6 +7,9 @@ import { answerOn } from "./client-connections.ts";
 /** Errors of a connection that never spoke TLS, or not the service's: there is no way to answer on it. */
 const FAILED_NEGOTIATION = /^(ERR_(SSL|TLS)_|EPROTO$)/;
 
+/** The connections that {@link endAfterAnswers} closes. */
+const ENDING = new WeakSet<Socket>();
+
 /**
  * Answers requests that Node refuses by itself with the error envelope and a request id: malformed, oversized or slow heads,
  * unsupported expectations, and tunnels. Answers never repeat what was sent.
@@ -78,8 +81,6 @@ function failureOf({ code }: NodeJS.ErrnoException): Failure {
       );
   }
 }
-
-const ENDING = new WeakSet<Socket>();
 
 /** Closes a connection when all requests that came before are answered. */
 function endAfterAnswers(socket: Socket): void {

@@ -24,6 +24,19 @@ import type { TlsPair } from "./tls-pair.ts";
 const MAX_HEADERS = 1_000;
 /** How long the rest of a refused body is read and dropped, so that the client sees the answer. */
 const LINGER_MS = 10_000;
+/** How long a client may take to negotiate TLS. */
+const TLS_OPTIONS = { handshakeTimeout: 10_000 };
+const SERVER_OPTIONS = {
+  noDelay: true,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  // From a connection's opening, or the first byte of its next request, to the end of the request's head.
+  headersTimeout: 30_000,
+  connectionsCheckingInterval: 5_000,
+  // The receiver of a body enforces its minimum rate, so a large body may take long.
+  requestTimeout: 0,
+  // Node's own refusal has no body.
+  requireHostHeader: false,
+};
 
 /** Serves on `node:http`. Rejects with the system's error when the address can't be listened on. */
 export async function serveOnNode(served: Served, options: ListenerOptions): Promise<Listener> {
@@ -135,21 +148,6 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
     void web(request, response);
   };
 }
-
-/** How long a client may take to negotiate TLS. */
-const TLS_OPTIONS = { handshakeTimeout: 10_000 };
-
-const SERVER_OPTIONS = {
-  noDelay: true,
-  keepAliveTimeout: KEEP_ALIVE_MS,
-  // From a connection's opening, or the first byte of its next request, to the end of the request's head.
-  headersTimeout: 30_000,
-  connectionsCheckingInterval: 5_000,
-  // The receiver of a body enforces its minimum rate, so a large body may take long.
-  requestTimeout: 0,
-  // Node's own refusal has no body.
-  requireHostHeader: false,
-};
 
 /** The target of a request that went through a proxy has the scheme and host too (RFC 9112, section 3.2.2). */
 function originForm(target: string): string {

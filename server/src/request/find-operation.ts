@@ -5,7 +5,10 @@ import type { Exchange } from "./exchange.ts";
 import { hintFor, isUnserved, notFoundHint, withVersion } from "./not-found-hints.ts";
 import type { RequestContext } from "./request-context.ts";
 
+/** Of the path of a request that is not served, as it is logged. */
 const MAX_NAME_LENGTH = 256;
+const GET_AND_HEAD = ["GET", "HEAD"];
+const NO_PARAMETERS: PathParameters = {};
 
 /** The operations that are served, by path. */
 export class OperationTable {
@@ -85,13 +88,9 @@ function sectionOf(path: string): string | null {
   return /^\/v1\/([^/]+)/.exec(path)?.[1] ?? null;
 }
 
-const GET_AND_HEAD = ["GET", "HEAD"];
-
 function methodsOf({ method }: Operation): readonly string[] {
   return method === "GET" ? GET_AND_HEAD : [method];
 }
-
-const NO_PARAMETERS: PathParameters = {};
 
 /** A parameter in braces matches a segment of the path, or also slashes where the operation says so. It is percent-decoded. */
 function matchPath(
@@ -129,7 +128,7 @@ function notServed({ method, path }: Pick<Exchange, "method" | "path">, failure:
   return {
     kind: "public",
     method: "GET",
-    path: nameOf(method, path),
+    path: loggedName(method, path),
     isServed: false,
     openapi: null,
     run: async () => {
@@ -138,8 +137,8 @@ function notServed({ method, path }: Pick<Exchange, "method" | "path">, failure:
   };
 }
 
-/** An arbitrary path as it may be logged: short, without secrets, and without characters that text in the database can't hold. */
-function nameOf(method: string, path: string): string {
+/** A path that is not served as it may be logged: short, without secrets, and without characters that text in the database can't hold. */
+function loggedName(method: string, path: string): string {
   if (holdsSecret(decoded(path))) return `${method} /…`;
   const name = withoutSecrets(`${method} ${path}`).replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}");
   return name.slice(0, MAX_NAME_LENGTH);

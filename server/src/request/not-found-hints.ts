@@ -62,6 +62,9 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/v1\//, "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once."],
 ];
 
+/** The paths whose clients add `/v1` themselves: Anthropic's. */
+const ADDED_BY_CLIENT = /^\/v1\/messages(?:\/|$)/;
+
 /**
  * A path as it would be below `/v1`: with that once, in lower case, with no empty segment, and without what other gateways have in
  * front, such as `/api` or `/openai`.
@@ -93,15 +96,12 @@ export function notFoundHint(path: string, servedAt: (path: string) => string | 
   if (hint === null) {
     return new Failure("not_found", "No such path. See the API reference at /v1/openapi.json.");
   }
-  // Anthropic's clients add `/v1` themselves.
-  if (right === path || MESSAGES.test(right)) return new Failure("not_found", hint);
+  if (right === path || ADDED_BY_CLIENT.test(right)) return new Failure("not_found", hint);
   return new Failure(
     "not_found",
     `${hint} Set the client's base URL to the address of the service followed by /v1.`,
   );
 }
-
-const MESSAGES = /^\/v1\/messages(?:\/|$)/;
 
 function hintIn(hints: typeof HINTS, path: string): string | null {
   return hints.find(([pattern]) => pattern.test(path))?.[1] ?? null;

@@ -26,6 +26,8 @@ import { primeStream, streamWriter } from "./stream-writer.ts";
 const CLIENT_CLOSED_REQUEST = 499;
 const ANSWERED: Ending = { status: 200, errorCode: null, endReason: "stop" };
 const CLIENT_GONE: Ending = { status: 200, errorCode: null, endReason: "client_gone" };
+/** The body of an answer to HEAD. The operation's own chunks are never read. */
+const NO_CHUNKS: AsyncIterable<string> = (async function* () {})();
 
 /** Sends the answer. Its entry is recorded before the last byte is sent. @throws {Failure} when it can't be. */
 export async function respond(request: RequestContext, reply: Reply, services: Services): Promise<void> {
@@ -54,11 +56,10 @@ async function compressed(
 
 async function respondStream(request: RequestContext, reply: StreamReply, services: Services): Promise<void> {
   const { exchange } = request;
-  const { signs } = reply;
   const chunks = await openStream(request, reply);
   request.status = 200;
   const sink = exchange.stream(200, withRequestHeaders(request, reply.headers));
-  const stream = streamWriter(sink, signs, services.monotonicMs);
+  const stream = streamWriter(sink, reply.signs, services.monotonicMs);
   request.stream = stream;
   let failure: Failure | null = null;
   let ending = ANSWERED;
@@ -76,21 +77,28 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
     // The client must not take an answer for complete that could not be recorded.
     failure ??= toFailure(thrown);
   }
-  if (failure !== null) {
-    logFault(request, failure, services);
-    // The client would take a stream that merely ended for a success.
-    if (signs === null) return sink.abort();
-  }
-  let last: string;
-  try {
-    last = failure === null ? reply.last() : (signs?.failure(failure) ?? "");
-  } catch (thrown) {
-    // What the upstream sent can't be written. The client has to learn that the answer is not complete.
-    logFault(request, toFailure(thrown), services);
-    return sink.abort();
-  }
+  const last = lastChunk(request, reply, failure, services);
+  if (last === null) return sink.abort();
   if (last !== "") await sink.write(last);
   await sink.end();
+}
+
+/** What the stream ends with, after its failure if it has one; `null`: it has to be aborted, or its client would take it for complete. */
+function lastChunk(
+  request: RequestContext,
+  { signs, last }: StreamReply,
+  failure: Failure | null,
+  services: Services,
+): string | null {
+  try {
+    if (failure === null) return last();
+    logFault(request, failure, services);
+    return signs === null ? null : signs.failure(failure);
+  } catch (thrown) {
+    // What the upstream sent can't be written.
+    logFault(request, toFailure(thrown), services);
+    return null;
+  }
 }
 
 /** Returns the chunks to send, once the journal contains the request's beginning. A request that can't be recorded must not begin. */
@@ -102,16 +110,13 @@ async function openStream(
   return begun === null || begun.writtenIn !== null ? sent : await primeStream(begun.segment, sent);
 }
 
-/** The body of an answer to HEAD. The operation's own chunks are never read. */
-const NO_CHUNKS: AsyncIterable<string> = (async function* () {})();
-
 /** Answers with an error, and records it if the caller is known. Never rejects. */
 export async function respondFailure(
   request: RequestContext,
   thrown: unknown,
   services: Services,
 ): Promise<void> {
-  const { failure, endReason, facts } = describe(request, thrown);
+  const { failure, endReason, facts } = outcomeOf(request, thrown);
   logFault(request, failure, services);
   noteRefusedKey(request, thrown, services.security);
   request.abort.abort();
@@ -131,7 +136,7 @@ export async function respondFailure(
 }
 
 /** The failure for the client, and the end reason and facts for the entry. */
-function describe(
+function outcomeOf(
   request: RequestContext,
   thrown: unknown,
 ): { readonly failure: Failure; readonly endReason: EndReason; readonly facts: EntryFacts } {
