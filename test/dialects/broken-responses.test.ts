@@ -63,7 +63,7 @@ async function textOf(request: object): Promise<string> {
   try {
     for await (const piece of answer.events) text += piece;
   } catch {
-    return text + answer.signs.failure(new Failure("upstream_error", "broken"));
+    return text + answer.controlEvents.failure(new Failure("upstream_error", "broken"));
   }
   return text + answer.last(answer.usage() ?? { promptTokens: 7, completionTokens: 3, cachedTokens: 0 }, {});
 }
@@ -213,7 +213,9 @@ describe("an upstream's response that is nested too deeply to be written again",
     const answer = await respond(upstream, "inner", { input: "x", stream: true });
     await expect(drained(answer)).rejects.toMatchObject(MALFORMED);
     if (answer.kind !== "stream") throw new Error("not a stream");
-    expect(answer.signs.failure(new Failure("upstream_error", "broken"))).toContain("response.failed");
+    expect(answer.controlEvents.failure(new Failure("upstream_error", "broken"))).toContain(
+      "response.failed",
+    );
   });
 });
 
@@ -257,7 +259,7 @@ describe("a stream that fails after its upstream has quoted the credential", () 
         for await (const piece of answer.events) text += piece;
       })(),
     ).rejects.toThrow();
-    text += answer.signs.failure(new Failure("upstream_error", "broken"));
+    text += answer.controlEvents.failure(new Failure("upstream_error", "broken"));
     expect(text).toContain("response.failed");
     expect(text).toContain("[credential]");
     expect(text).not.toContain(CREDENTIAL);

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { EARLY_RESPONSE_SIGNS } from "../../server/src/conversation/response-format.ts";
-import { CHAT_SIGNS, EARLY_MESSAGES_SIGNS } from "../../server/src/conversation/signs.ts";
+import {
+  CHAT_CONTROL_EVENTS,
+  EARLY_MESSAGES_CONTROL_EVENTS,
+} from "../../server/src/conversation/control-events.ts";
+import { EARLY_RESPONSE_CONTROL_EVENTS } from "../../server/src/conversation/response-format.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
 import { claimOrReplay } from "../../server/src/request/idempotent-reply.ts";
 import type { RequestContext } from "../../server/src/request/request-context.ts";
@@ -19,18 +22,24 @@ const services = {
 
 describe("a stream that is repeated for its idempotency key", () => {
   it.each([
-    ["messages", EARLY_MESSAGES_SIGNS, 'event: error\ndata: {"type":"error","error":{"type":"api_error"'],
-    ["responses", EARLY_RESPONSE_SIGNS, 'event: error\ndata: {"type":"error","sequence_number":0'],
-    ["chat", CHAT_SIGNS, 'data: {"error":{"message"'],
-  ])("tells a failure in the format of its client: %s", async (_, signs, event) => {
+    [
+      "messages",
+      EARLY_MESSAGES_CONTROL_EVENTS,
+      'event: error\ndata: {"type":"error","error":{"type":"api_error"',
+    ],
+    ["responses", EARLY_RESPONSE_CONTROL_EVENTS, 'event: error\ndata: {"type":"error","sequence_number":0'],
+    ["chat", CHAT_CONTROL_EVENTS, 'data: {"error":{"message"'],
+  ])("tells a failure in the format of its client: %s", async (_, controlEvents, event) => {
     const reply = await claimOrReplay(
       request as unknown as RequestContext,
-      { signs },
+      { controlEvents },
       "account" as AccountId,
       new Uint8Array(),
       services as unknown as Services,
     );
     if (reply?.kind !== "stream") throw new Error("not a stream");
-    expect(reply.signs?.failure(new Failure("internal_error", "It can't be recorded."))).toContain(event);
+    expect(reply.controlEvents?.failure(new Failure("internal_error", "It can't be recorded."))).toContain(
+      event,
+    );
   });
 });

@@ -1,8 +1,8 @@
 import { type ErrorCode, envelopeOf, type Failure } from "../errors/failure.ts";
 import type { Json, JsonObject } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
-import { HEARTBEAT } from "./signs.ts";
-import type { StreamSigns } from "./wire.ts";
+import { HEARTBEAT } from "./control-events.ts";
+import type { ControlEvents } from "./wire.ts";
 
 /** The value of `include` by which a client asks for encrypted reasoning. */
 export const ENCRYPTED_REASONING = "reasoning.encrypted_content";
@@ -52,8 +52,8 @@ function errorEvent(failure: Failure): string {
   return responseEventText("error", JSON.stringify(data));
 }
 
-/** The signs of a stream in which no response has begun yet. */
-export const EARLY_RESPONSE_SIGNS: StreamSigns = {
+/** Of a stream in which no response has begun yet. */
+export const EARLY_RESPONSE_CONTROL_EVENTS: ControlEvents = {
   heartbeat: () => HEARTBEAT,
   failure: errorEvent,
 };

@@ -23,8 +23,8 @@ export interface WireRequest {
   readonly stream: boolean;
   /** Whether a stream of chat completion chunks ends with one for the usage. */
   readonly includeUsage: boolean;
-  /** For a stream that has to begin before the upstream answers. */
-  readonly early: StreamSigns;
+  /** Of a stream that has to begin before the upstream answers. */
+  readonly earlyControlEvents: ControlEvents;
   /** Reads the request. @throws {Failure} `invalid_request` naming what can't be translated. */
   conversation(): Conversation;
   /** What its model reads, for wires whose bodies the estimator does not know. */
@@ -44,7 +44,7 @@ export interface AnswerHead {
 }
 
 /** Writes one answer for a client, event by event. */
-export interface AnswerWriter extends StreamSigns {
+export interface AnswerWriter extends ControlEvents {
   /** What a stream begins with; may be empty. Called once, before any event is written. */
   begin(): string;
   /** The text of a stream for an event; may be empty. */
@@ -59,10 +59,10 @@ export interface AnswerWriter extends StreamSigns {
   readonly needsUsage: boolean;
 }
 
-/** How a stream of a wire tells of something besides its answer. */
-export interface StreamSigns {
+/** The events of a stream beside its answer, in the format of its wire. */
+export interface ControlEvents {
   /** Keeps a silent connection open. */
   heartbeat(): string;
-  /** Tells that the answer has failed, so that the client's library raises. */
+  /** Ends a stream whose answer has failed, so that the client's library raises. */
   failure(failure: Failure): string;
 }

@@ -296,9 +296,9 @@ function begunAnswer(
     events,
     last: (usage: Usage, changes: JsonObject) => change(answer.last(usage, changes)),
     // A failure may repeat what was received before it.
-    signs: {
-      heartbeat: () => answer.signs.heartbeat(),
-      failure: (failure: Failure) => change(answer.signs.failure(failure)),
+    controlEvents: {
+      heartbeat: () => answer.controlEvents.heartbeat(),
+      failure: (failure: Failure) => change(answer.controlEvents.failure(failure)),
     },
     ...(stored && { stored: (usage: Usage) => change(stored(usage)) }),
   }));

@@ -51,7 +51,7 @@ export async function translated(
       kind: "stream",
       events: tracker.streamOf(answer.events),
       last: (usage, changes) => writer.last(usage, changes),
-      signs: writer,
+      controlEvents: writer,
       usage: () => tracker.usage,
       usageSoFar: () => tracker.usageSoFar,
       produced: () => tracker.produced,

@@ -151,7 +151,7 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
         },
         chunks: coding === null ? chunks : gzipped(chunks),
         last: () => "",
-        signs: null,
+        controlEvents: null,
         facts: async () => NO_FACTS,
         failureOf: toFailure,
       };

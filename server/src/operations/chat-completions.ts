@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { CHAT_SIGNS } from "../conversation/signs.ts";
+import { CHAT_CONTROL_EVENTS } from "../conversation/control-events.ts";
 import type { PaidCall } from "../credits/price-request.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
@@ -97,7 +97,7 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
     },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_TOKENS_FIELDS,
-    signs: CHAT_SIGNS,
+    controlEvents: CHAT_CONTROL_EVENTS,
     read: readChat,
     run: (call) => runAnswer(parts, call, chatRequest(withinCredit(call.body, call.paid), call.input)),
   };

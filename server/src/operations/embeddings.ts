@@ -66,7 +66,7 @@ export function embeddings(parts: ModelOperationParts): ModelOperation<Embedding
     },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: [],
-    signs: null,
+    controlEvents: null,
     read: readEmbeddings,
     run: (call) => runEmbeddings(parts, call),
   };

@@ -1,5 +1,5 @@
+import { EARLY_MESSAGES_CONTROL_EVENTS } from "../conversation/control-events.ts";
 import { cannot } from "../conversation/conversation.ts";
-import { EARLY_MESSAGES_SIGNS } from "../conversation/signs.ts";
 import type { WireRequest } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/price-request.ts";
 import { isJsonObject } from "../json/json.ts";
@@ -63,7 +63,7 @@ export function messages(parts: MessagesParts): ModelOperation<MessagesInput> {
     },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: [MAX_TOKENS_FIELD],
-    signs: EARLY_MESSAGES_SIGNS,
+    controlEvents: EARLY_MESSAGES_CONTROL_EVENTS,
     read: readMessages,
     run: (call) => runAnswer(parts, call, requestOf(parts, call)),
   };
@@ -128,7 +128,7 @@ export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): M
     },
     maxBodyBytes,
     outputTokenFields: [],
-    signs: null,
+    controlEvents: null,
     read: readCountTokens,
     run: async ({ body: asked, paid }) => {
       const { promptTokens } = await estimator.usageOfPrompt(promptTextOf(asked.value), new TextTally());

@@ -3,7 +3,7 @@ import type { ClientInfo } from "../accounts/user.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { UsageSource } from "../contract/entry.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
-import type { StreamSigns } from "../conversation/wire.ts";
+import type { ControlEvents } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/price-request.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
@@ -65,8 +65,8 @@ export interface ModelOperation<Input extends ModelUse> extends Route {
   readonly maxBodyBytes: number;
   /** Members of the body that bound how many tokens the answer may have. The largest of them counts. */
   readonly outputTokenFields: readonly string[];
-  /** How a repeated stream tells that it has failed; `null` for operations without streams. */
-  readonly signs: StreamSigns | null;
+  /** Of a replayed stream; `null` for operations without streams. */
+  readonly controlEvents: ControlEvents | null;
   /** Checks the body alone. @throws {Failure} `invalid_request` naming the field. */
   read(body: JsonBody): Input;
   /**
@@ -194,8 +194,8 @@ export interface StreamReply {
   readonly chunks: AsyncIterable<string | Uint8Array>;
   /** What tells the client that the stream is complete; may be empty. Asked for after {@link facts}. */
   readonly last: () => string;
-  /** How the stream tells of heartbeats and failures; `null`: it has no heartbeats, and a failure closes the connection early. */
-  readonly signs: StreamSigns | null;
+  /** `null`: the stream has no heartbeats, and a failure closes the connection early. */
+  readonly controlEvents: ControlEvents | null;
   /** Asked for when the stream has ended, however it did. */
   readonly facts: () => Promise<EntryFacts>;
   /** What a failure of `chunks` means for the client. */

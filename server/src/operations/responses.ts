@@ -1,5 +1,5 @@
 import type { AccountId } from "../contract/account.ts";
-import { EARLY_RESPONSE_SIGNS } from "../conversation/response-format.ts";
+import { EARLY_RESPONSE_CONTROL_EVENTS } from "../conversation/response-format.ts";
 import type { PaidCall } from "../credits/price-request.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
@@ -60,7 +60,7 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
     },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_OUTPUT_TOKENS_FIELDS,
-    signs: EARLY_RESPONSE_SIGNS,
+    controlEvents: EARLY_RESPONSE_CONTROL_EVENTS,
     read: (body) => readRequest(parts, body),
     loadStored: (input, accountId) => resolveRequest(parts, input, accountId),
     run: (call) => {

@@ -1,5 +1,5 @@
-import { HEARTBEAT } from "../conversation/signs.ts";
-import type { StreamSigns, WireRequest } from "../conversation/wire.ts";
+import { HEARTBEAT } from "../conversation/control-events.ts";
+import type { ControlEvents, WireRequest } from "../conversation/wire.ts";
 import { chargeFor, type PricedRequest, paidTokens } from "../credits/price-request.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import { type Gateway, RoutesFailed } from "../gateway/gateway.ts";
@@ -94,7 +94,9 @@ export async function runAnswer(
     });
   if (!request.stream) return await replying;
   // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
-  return (await resultWithin(HEARTBEAT_MS, replying)) ?? lateReply(priced, request.early, replying);
+  return (
+    (await resultWithin(HEARTBEAT_MS, replying)) ?? lateReply(priced, request.earlyControlEvents, replying)
+  );
 }
 
 /** What is known of an answer that has failed. Its upstream may have reported a usage with the failure. */
@@ -143,13 +145,17 @@ function streamReply(answer: StreamedAnswer, factsOf: FactsOf, complete: Complet
       return known;
     },
     last: () => answer.last(usage, changes),
-    signs: answer.signs,
+    controlEvents: answer.controlEvents,
     failureOf: upstreamFailure,
   };
 }
 
 /** A stream that begins before the upstream has answered: a failure after that is an event in it. */
-function lateReply(priced: PricedRequest, early: StreamSigns, replying: Promise<Reply>): StreamReply {
+function lateReply(
+  priced: PricedRequest,
+  earlyControlEvents: ControlEvents,
+  replying: Promise<Reply>,
+): StreamReply {
   let reply: StreamReply | null = null;
   let facts: EntryFacts = { ...NO_FACTS, model: priced.model.id };
   // The stream reports it, if the client is still connected.
@@ -170,9 +176,9 @@ function lateReply(priced: PricedRequest, early: StreamSigns, replying: Promise<
     chunks: chunks(),
     facts: async () => reply?.facts() ?? facts,
     last: () => reply?.last() ?? "",
-    signs: {
-      heartbeat: () => reply?.signs?.heartbeat() ?? HEARTBEAT,
-      failure: (failure) => (reply?.signs ?? early).failure(failure),
+    controlEvents: {
+      heartbeat: () => reply?.controlEvents?.heartbeat() ?? HEARTBEAT,
+      failure: (failure) => (reply?.controlEvents ?? earlyControlEvents).failure(failure),
     },
     failureOf: upstreamFailure,
   };

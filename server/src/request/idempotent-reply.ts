@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
-import { HEARTBEAT } from "../conversation/signs.ts";
-import type { StreamSigns } from "../conversation/wire.ts";
+import { HEARTBEAT } from "../conversation/control-events.ts";
+import type { ControlEvents } from "../conversation/wire.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { idempotentRequest, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
 import {
@@ -44,7 +44,7 @@ export function readIdempotencyKey(values: readonly string[]): string | null {
  */
 export async function claimOrReplay(
   request: RequestContext,
-  { signs }: Pick<ModelOperation<ModelUse>, "signs">,
+  { controlEvents }: Pick<ModelOperation<ModelUse>, "controlEvents">,
   accountId: AccountId,
   body: Uint8Array,
   { idempotency }: Services,
@@ -52,7 +52,7 @@ export async function claimOrReplay(
   const key = readIdempotencyKey(request.exchange.header("idempotency-key"));
   if (key === null) return null;
   const result = await idempotency.claim(idempotentRequest(accountId, request.operation ?? "", key, body));
-  if (result.kind === "answered") return replayed(result.answer, signs);
+  if (result.kind === "answered") return replayed(result.answer, controlEvents);
   request.claim = result.claim;
   return null;
 }
@@ -70,11 +70,14 @@ function collecting(reply: StreamReply): Reply {
   const parts: string[] = [];
   let length = 0;
   let isWhole = false;
-  const { signs } = reply;
+  const { controlEvents } = reply;
   return {
     ...reply,
     // Heartbeats are not stored, and events that have numbers would leave gaps.
-    signs: signs && { heartbeat: () => HEARTBEAT, failure: (failure) => signs.failure(failure) },
+    controlEvents: controlEvents && {
+      heartbeat: () => HEARTBEAT,
+      failure: (failure) => controlEvents.failure(failure),
+    },
     chunks: (async function* () {
       for await (const chunk of reply.chunks) {
         yield chunk;
@@ -101,7 +104,7 @@ function textOf(chunk: string | Uint8Array): string {
 }
 
 /** The stored answer of an earlier request. It costs nothing. */
-function replayed({ isStream, model, text }: KeptAnswer, signs: StreamSigns | null): Reply {
+function replayed({ isStream, model, text }: KeptAnswer, controlEvents: ControlEvents | null): Reply {
   const facts: EntryFacts = { ...NO_FACTS, model, usage: NO_USAGE };
   if (!isStream)
     return { kind: "whole", headers: { ...JSON_HEADERS, ...REPLAYED_HEADERS }, body: text, facts };
@@ -112,7 +115,7 @@ function replayed({ isStream, model, text }: KeptAnswer, signs: StreamSigns | nu
       yield text;
     })(),
     last: () => "",
-    signs,
+    controlEvents,
     facts: async () => facts,
     failureOf: toFailure,
   };

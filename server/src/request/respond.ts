@@ -59,7 +59,7 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   const chunks = await openStream(request, reply);
   request.status = 200;
   const sink = exchange.stream(200, withRequestHeaders(request, reply.headers));
-  const stream = streamWriter(sink, reply.signs, services.monotonicMs);
+  const stream = streamWriter(sink, reply.controlEvents, services.monotonicMs);
   request.stream = stream;
   let failure: Failure | null = null;
   let ending = ANSWERED;
@@ -86,14 +86,14 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
 /** What the stream ends with, after its failure if it has one; `null`: it has to be aborted, or its client would take it for complete. */
 function lastChunk(
   request: RequestContext,
-  { signs, last }: StreamReply,
+  { controlEvents, last }: StreamReply,
   failure: Failure | null,
   services: Services,
 ): string | null {
   try {
     if (failure === null) return last();
     logFault(request, failure, services);
-    return signs === null ? null : signs.failure(failure);
+    return controlEvents === null ? null : controlEvents.failure(failure);
   } catch (thrown) {
     // What the upstream sent can't be written.
     logFault(request, toFailure(thrown), services);

@@ -1,4 +1,4 @@
-import type { StreamSigns } from "../conversation/wire.ts";
+import type { ControlEvents } from "../conversation/wire.ts";
 import { PrimedStream } from "../gateway/primed-stream.ts";
 import { HEARTBEAT_MS } from "../operations/operation.ts";
 import type { BodySink } from "./exchange.ts";
@@ -10,10 +10,10 @@ export type StreamWriter = ReturnType<typeof streamWriter>;
 /**
  * Creates what sends one streamed answer: its chunks as they come, and heartbeats while none do.
  *
- * @param signs `null`: nothing may stand between two chunks.
+ * @param controlEvents `null`: nothing may stand between two chunks.
  * @param monotonicMs Milliseconds of a clock that never jumps.
  */
-export function streamWriter(sink: BodySink, signs: StreamSigns | null, monotonicMs: () => number) {
+export function streamWriter(sink: BodySink, controlEvents: ControlEvents | null, monotonicMs: () => number) {
   let writtenMs = monotonicMs();
   /** Whether the stream waits for its next chunk. */
   let isSilent = false;
@@ -21,9 +21,9 @@ export function streamWriter(sink: BodySink, signs: StreamSigns | null, monotoni
     /** Sends a heartbeat on a silent stream, so that proxies do not close it. Call it every few seconds. */
     sendHeartbeat(): void {
       // A client that is slow to read needs none.
-      if (signs === null || !isSilent || monotonicMs() - writtenMs < HEARTBEAT_MS) return;
+      if (controlEvents === null || !isSilent || monotonicMs() - writtenMs < HEARTBEAT_MS) return;
       writtenMs = monotonicMs();
-      void sink.write(signs.heartbeat());
+      void sink.write(controlEvents.heartbeat());
     },
 
     /** Sends all chunks, or those until `isDone` says so. Throws what they throw. */

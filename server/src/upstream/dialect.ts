@@ -2,7 +2,7 @@ import type { Upstream } from "../catalog/catalog.ts";
 import type { DialectSettings } from "../catalog/catalog-file.ts";
 import type { AnswerPiece } from "../conversation/answer.ts";
 import type { Conversation } from "../conversation/conversation.ts";
-import type { StreamSigns, WireName, WireRequest } from "../conversation/wire.ts";
+import type { ControlEvents, WireName, WireRequest } from "../conversation/wire.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
@@ -137,7 +137,7 @@ export interface StreamedAnswer {
    * answer that have changed since.
    */
   readonly last: (usage: Usage, changes: JsonObject) => string;
-  readonly signs: StreamSigns;
+  readonly controlEvents: ControlEvents;
   /** The usage of the whole answer; `null`: the upstream has not reported it, or not finished. */
   readonly usage: () => Usage | null;
   /** What the upstream has reported so far, for those that report before the end. Asked for if {@link usage} is unknown. */

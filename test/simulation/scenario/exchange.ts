@@ -1,4 +1,4 @@
-import { LAST_CHUNK } from "../../../server/src/conversation/signs.ts";
+import { LAST_CHUNK } from "../../../server/src/conversation/control-events.ts";
 import type { ResponseHeaders } from "../../../server/src/operations/operation.ts";
 import type { BodySink, Exchange } from "../../../server/src/request/exchange.ts";
 import type { Outcome, Wish } from "./facts.ts";

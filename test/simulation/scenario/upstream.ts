@@ -1,6 +1,6 @@
 import { catalogOf, DEFAULT_TIMEOUTS, TEXT_ONLY } from "../../../server/src/catalog/catalog.ts";
 import { withDefaultPrices } from "../../../server/src/catalog/prices.ts";
-import { CHAT_SIGNS, LAST_CHUNK } from "../../../server/src/conversation/signs.ts";
+import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../../server/src/conversation/control-events.ts";
 import { Failure } from "../../../server/src/errors/failure.ts";
 import { TextTally } from "../../../server/src/tokens/text-tally.ts";
 import {
@@ -116,7 +116,7 @@ function streamed(
     kind: "stream",
     events: events(),
     last: () => LAST_CHUNK,
-    signs: CHAT_SIGNS,
+    controlEvents: CHAT_CONTROL_EVENTS,
     usage: () => usage,
     produced: () => new TextTally(),
     ignored: () => [],

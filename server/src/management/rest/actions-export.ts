@@ -59,7 +59,7 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
           data.after,
         ),
         last: () => "",
-        signs: null,
+        controlEvents: null,
         facts: async () => NO_FACTS,
         failureOf: toFailure,
       };

@@ -1,4 +1,8 @@
-import { EARLY_MESSAGES_SIGNS, MESSAGES_SIGNS, messagesEvent } from "../../conversation/signs.ts";
+import {
+  EARLY_MESSAGES_CONTROL_EVENTS,
+  MESSAGES_CONTROL_EVENTS,
+  messagesEvent,
+} from "../../conversation/control-events.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
@@ -25,7 +29,7 @@ export function streamedMessage(call: ForwardCall, body: AsyncIterable<Uint8Arra
     kind: "stream",
     events: forwardedEvents(body, events),
     last: () => events.last,
-    signs: events,
+    controlEvents: events,
     usage: () => events.usage.whole,
     usageSoFar: () => events.usage.soFar,
     produced: () => events.produced,
@@ -56,10 +60,10 @@ class MessageForwarder implements EventForwarder {
   }
 
   heartbeat(): string {
-    return (this.#hasBegun ? MESSAGES_SIGNS : EARLY_MESSAGES_SIGNS).heartbeat();
+    return (this.#hasBegun ? MESSAGES_CONTROL_EVENTS : EARLY_MESSAGES_CONTROL_EVENTS).heartbeat();
   }
 
-  readonly failure = MESSAGES_SIGNS.failure;
+  readonly failure = MESSAGES_CONTROL_EVENTS.failure;
 
   forward(data: string): string {
     const event = parseJsonObject(data);

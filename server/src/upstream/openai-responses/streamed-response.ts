@@ -1,10 +1,10 @@
 import {
-  EARLY_RESPONSE_SIGNS,
+  EARLY_RESPONSE_CONTROL_EVENTS,
   keepaliveEvent,
   responseErrorOf,
   responseEventText,
 } from "../../conversation/response-format.ts";
-import type { StreamSigns } from "../../conversation/wire.ts";
+import type { ControlEvents } from "../../conversation/wire.ts";
 import type { Failure } from "../../errors/failure.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
@@ -32,7 +32,7 @@ export function streamedResponse(call: ForwardCall, body: AsyncIterable<Uint8Arr
     kind: "stream",
     events: forwardedEvents(body, forwarder),
     last: (usage, changes) => forwarder.last(usage, changes),
-    signs: forwarder,
+    controlEvents: forwarder,
     usage: () => forwarder.usage,
     usageSoFar: () => forwarder.usageSoFar,
     produced: () => forwarder.produced,
@@ -50,7 +50,7 @@ const KEEPALIVE = "keepalive";
 /** An event's type stands on a line of its own. */
 const TYPE = /^[\w.-]{1,100}$/;
 
-class ResponseForwarder implements EventForwarder, StreamSigns {
+class ResponseForwarder implements EventForwarder, ControlEvents {
   readonly sendsFirstAhead = false;
   readonly produced = new TextTally();
   usage: Usage | null = null;
@@ -93,11 +93,13 @@ class ResponseForwarder implements EventForwarder, StreamSigns {
   }
 
   heartbeat(): string {
-    return this.#response === null ? EARLY_RESPONSE_SIGNS.heartbeat() : keepaliveEvent(this.#sequence++);
+    return this.#response === null
+      ? EARLY_RESPONSE_CONTROL_EVENTS.heartbeat()
+      : keepaliveEvent(this.#sequence++);
   }
 
   failure(failure: Failure): string {
-    if (this.#response === null) return EARLY_RESPONSE_SIGNS.failure(failure);
+    if (this.#response === null) return EARLY_RESPONSE_CONTROL_EVENTS.failure(failure);
     const type = "response.failed";
     // A response that has failed is not stored.
     const failed = { status: "failed", error: responseErrorOf(failure), output: this.#output, store: false };

@@ -1,4 +1,4 @@
-import { CHAT_SIGNS, LAST_CHUNK } from "../../conversation/signs.ts";
+import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-events.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import { addProduced, type Usage } from "../../tokens/token-estimate.ts";
@@ -21,7 +21,7 @@ export function streamedAnswer(call: ForwardCall, body: AsyncIterable<Uint8Array
     kind: "stream",
     events: forwardedEvents(body, chunks),
     last: () => LAST_CHUNK,
-    signs: CHAT_SIGNS,
+    controlEvents: CHAT_CONTROL_EVENTS,
     usage: () => chunks.usage,
     usageSoFar: () => chunks.usageSoFar,
     produced: () => chunks.produced,

@@ -1,3 +1,4 @@
+import { CHAT_CONTROL_EVENTS } from "../../conversation/control-events.ts";
 import {
   type AssistantPart,
   type Conversation,
@@ -12,7 +13,6 @@ import {
   type UserPart,
 } from "../../conversation/conversation.ts";
 import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
-import { CHAT_SIGNS } from "../../conversation/signs.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
@@ -94,7 +94,7 @@ export function chatRequest(
     headers: {},
     stream: options.stream,
     includeUsage: options.includeUsage,
-    early: CHAT_SIGNS,
+    earlyControlEvents: CHAT_CONTROL_EVENTS,
     conversation: () => readChatConversation(body.value),
     writer: (head) => new ChatWriter(head, options.includeUsage),
   };

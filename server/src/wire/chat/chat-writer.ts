@@ -1,6 +1,6 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
-import { CHAT_SIGNS, LAST_CHUNK } from "../../conversation/signs.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
@@ -22,8 +22,8 @@ interface Call {
 /** Writes an answer as a chat completion, or as its chunks. */
 export class ChatWriter implements AnswerWriter {
   readonly needsUsage = false;
-  readonly heartbeat = CHAT_SIGNS.heartbeat;
-  readonly failure = CHAT_SIGNS.failure;
+  readonly heartbeat = CHAT_CONTROL_EVENTS.heartbeat;
+  readonly failure = CHAT_CONTROL_EVENTS.failure;
   readonly #head: JsonObject;
   /** The beginning of each chunk, up to the value of `choices`. It is written once, because it is most of a chunk. */
   readonly #chunkHead: string;

@@ -1,4 +1,4 @@
-import { messagesEvent } from "../../conversation/signs.ts";
+import { messagesEvent } from "../../conversation/control-events.ts";
 import { type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
 

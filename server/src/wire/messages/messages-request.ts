@@ -1,3 +1,4 @@
+import { EARLY_MESSAGES_CONTROL_EVENTS } from "../../conversation/control-events.ts";
 import {
   type Conversation,
   cannot,
@@ -12,7 +13,6 @@ import {
   type UserPart,
 } from "../../conversation/conversation.ts";
 import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
-import { EARLY_MESSAGES_SIGNS } from "../../conversation/signs.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
@@ -104,7 +104,7 @@ export function messagesRequest(
     query,
     stream,
     includeUsage: true,
-    early: EARLY_MESSAGES_SIGNS,
+    earlyControlEvents: EARLY_MESSAGES_CONTROL_EVENTS,
     conversation: () => {
       const conversation = readMessagesConversation(value, signatures);
       const { maxTokens } = conversation;

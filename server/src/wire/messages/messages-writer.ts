@@ -1,7 +1,7 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import { MESSAGES_CONTROL_EVENTS } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
-import { MESSAGES_SIGNS } from "../../conversation/signs.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
@@ -36,8 +36,8 @@ interface Call {
 /** Writes an answer as a message of the Messages API, or as its events. */
 export class MessagesWriter implements AnswerWriter {
   readonly needsUsage = true;
-  readonly heartbeat = MESSAGES_SIGNS.heartbeat;
-  readonly failure = MESSAGES_SIGNS.failure;
+  readonly heartbeat = MESSAGES_CONTROL_EVENTS.heartbeat;
+  readonly failure = MESSAGES_CONTROL_EVENTS.failure;
   readonly #head: JsonObject;
   readonly #options: MessagesWriterOptions;
   readonly #blocks = new Blocks();

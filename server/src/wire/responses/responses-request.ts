@@ -1,5 +1,5 @@
 import { type Conversation, EMPTY_CONVERSATION, type Turn } from "../../conversation/conversation.ts";
-import { EARLY_RESPONSE_SIGNS, ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
+import { EARLY_RESPONSE_CONTROL_EVENTS, ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
 import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
@@ -104,7 +104,7 @@ export function responsesRequest(body: JsonBody, options: ResponsesOptions): Wir
     headers: {},
     stream,
     includeUsage: true,
-    early: EARLY_RESPONSE_SIGNS,
+    earlyControlEvents: EARLY_RESPONSE_CONTROL_EVENTS,
     conversation: () => read().conversation,
     writer: (head) =>
       new ResponsesWriter({

@@ -2,7 +2,7 @@ import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import {
   asksForEncrypted,
-  EARLY_RESPONSE_SIGNS,
+  EARLY_RESPONSE_CONTROL_EVENTS,
   keepaliveEvent,
   responseErrorOf,
   responseEventText,
@@ -111,11 +111,13 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   heartbeat(): string {
-    return this.#sequence === 0 ? EARLY_RESPONSE_SIGNS.heartbeat() : keepaliveEvent(this.#sequence++);
+    return this.#sequence === 0
+      ? EARLY_RESPONSE_CONTROL_EVENTS.heartbeat()
+      : keepaliveEvent(this.#sequence++);
   }
 
   failure(failure: Failure): string {
-    if (this.#sequence === 0) return EARLY_RESPONSE_SIGNS.failure(failure);
+    if (this.#sequence === 0) return EARLY_RESPONSE_CONTROL_EVENTS.failure(failure);
     // A response that has failed is not stored.
     const state = { ...this.#state("failed"), error: responseErrorOf(failure), store: false };
     return this.#lifecycle("response.failed", state, this.#sequence);
