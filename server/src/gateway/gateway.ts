@@ -8,7 +8,7 @@ import type { Usage } from "../tokens/token-estimate.ts";
 import type { Dialect, UpstreamCall, WholeAnswer, WireAnswer } from "../upstream/dialect.ts";
 import type { RequestSignal } from "../upstream/request-signal.ts";
 import { TransportError } from "../upstream/transport.ts";
-import { primedStream } from "./primed-stream.ts";
+import { withFirstItem } from "./primed-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
 import { translated, withOptionalReasoning } from "./translate.ts";
@@ -51,7 +51,8 @@ export class RoutesFailed extends Error {
   readonly reason: unknown;
 
   constructor(upstream: string | null, reason: unknown) {
-    super(`no answer from upstream ${upstream}`, { cause: reason });
+    const message = upstream === null ? "no upstream could be tried" : `no answer from upstream ${upstream}`;
+    super(message, { cause: reason });
     this.upstream = upstream;
     this.reason = reason;
   }
@@ -95,12 +96,12 @@ export class Gateway {
    * @throws {Failure} the request can't be expressed in the upstream's dialect.
    * @throws {RoutesFailed} with what the last route threw.
    */
-  answer(asked: AnswerRequest): Promise<Routed<WireAnswer>> {
-    const { model, signal } = asked;
+  answer(answerRequest: AnswerRequest): Promise<Routed<WireAnswer>> {
+    const { model, signal } = answerRequest;
     return this.#route<WireAnswer>(model, signal, {
       send: (dialect, upstream, route) => {
         const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal };
-        return answerThrough(dialect, call, asked, () => this.#head(model));
+        return answerThrough(dialect, call, answerRequest, () => this.#head(model));
       },
       begin: begunAnswer,
     });
@@ -131,7 +132,7 @@ export class Gateway {
     call: ModelCall<Answer>,
   ): Promise<Routed<Answer>> {
     const budget = this.#budgetOf(model);
-    budget.first();
+    budget.countFirst();
     const routes = [...shuffleByWeight(model.routes, this.#parts.random)];
     let failed: RoutesFailed | null = null;
     let wasSent = false;
@@ -146,7 +147,7 @@ export class Gateway {
         continue;
       }
       // It is a retry only if something was sent before.
-      if (wasSent && !budget.retry()) break;
+      if (wasSent && !budget.takeRetry()) break;
       const isLast = !routes.some((left) => this.#isPassable(left));
       try {
         const answer = await this.#attempt(upstream, route, state, { signal, call, isLast });
@@ -157,13 +158,13 @@ export class Gateway {
         if (reason instanceof Failure) throw reason;
         wasSent = true;
         failed = new RoutesFailed(route.upstream, reason);
-        if (signal.aborted || !verdictOf(reason).retryable) throw failed;
+        if (signal.aborted || !verdictOf(reason).isRetryable) throw failed;
         // The upstream may have been closing an idle connection. A new connection may work.
         const isCut = reason instanceof TransportError && reason.fault === "cut";
         if (isLast && isCut && route.isRetry !== true) routes.push({ ...route, isRetry: true });
       }
     }
-    throw failed ?? new RoutesFailed(null, paused(shortestWaitMs));
+    throw failed ?? new RoutesFailed(null, breakersOpen(shortestWaitMs));
   }
 
   #isPassable(route: Route): boolean {
@@ -232,8 +233,8 @@ export class Gateway {
     }
     // Faults that one account simulates must not close the sandbox to others.
     if (state.isSimulated) return "unknown";
-    const { outcome, isCredential } = verdictOf(reason);
-    if (isCredential) {
+    const { outcome, refusesCredential } = verdictOf(reason);
+    if (refusesCredential) {
       state.refusedCredential(this.#parts.now());
       this.#parts.onCredentialRefused(state.name);
     }
@@ -272,8 +273,8 @@ export async function answerThrough(
   }
   const conversation = request.conversation();
   const { stream } = request;
-  const asked = { upstream, upstreamModel, publicModel, signal, conversation, stream, maxTokens };
-  const { events, ignored } = await withOptionalReasoning(dialect, asked);
+  const conversationCall = { upstream, upstreamModel, publicModel, signal, conversation, stream, maxTokens };
+  const { events, ignored } = await withOptionalReasoning(dialect, conversationCall);
   const answer = { events, ignored: [...conversation.ignored, ...ignored] };
   return await translated(answer, { request, head: head(), estimate });
 }
@@ -291,7 +292,7 @@ function begunAnswer(
   const change = cutCredential(upstream);
   const changeError = (reason: unknown) => errorWithoutCredential(reason, upstream);
   const { stored } = answer;
-  return primedStream(answer.events, { change, changeError, ended }).then((events) => ({
+  return withFirstItem(answer.events, { change, changeError, ended }).then((events) => ({
     ...answer,
     events,
     last: (usage: Usage, changes: JsonObject) => change(answer.last(usage, changes)),
@@ -319,7 +320,7 @@ function atCapacity(): Failure {
   });
 }
 
-function paused(waitMs: number): Failure {
+function breakersOpen(waitMs: number): Failure {
   return new Failure(
     "server_is_overloaded",
     "The model's provider has failed repeatedly, and requests to it are paused. Try again later, or choose another model.",

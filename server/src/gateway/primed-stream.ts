@@ -10,8 +10,8 @@ export interface StreamUse<Item> {
   readonly ended: (reason: unknown) => void;
 }
 
-/** Resolves when the first item has arrived, so that a request whose stream fails at once can be retried. */
-export async function primedStream<Item>(
+/** The stream, once its first item has arrived: so a request whose stream fails at once can be retried. */
+export async function withFirstItem<Item>(
   items: AsyncIterable<Item>,
   use: StreamUse<Item>,
 ): Promise<AsyncIterable<Item>> {

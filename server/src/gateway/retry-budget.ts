@@ -1,3 +1,4 @@
+/** Over which time attempts are counted. */
 const WINDOW_S = 10;
 /** The maximum share of retries among first attempts, and the number of retries that are always allowed. */
 const MAX_SHARE = 0.2;
@@ -13,12 +14,12 @@ export class RetryBudget {
   }
 
   /** Counts the first attempt of a request. */
-  first(): void {
+  countFirst(): void {
     this.#present().firsts++;
   }
 
-  /** Counts a retry. @returns whether it is allowed. */
-  retry(): boolean {
+  /** Counts a retry if it is allowed. @returns whether it is. */
+  takeRetry(): boolean {
     const present = this.#present();
     let firsts = 0;
     let retries = 0;

@@ -62,14 +62,14 @@ export async function translated(
   for await (const { events } of answer.events) tracker.write(events);
   tracker.requireFinish();
   const { usage, produced } = tracker;
-  const told = usage ?? (writer.needsUsage ? await estimate(produced) : null);
+  const writtenUsage = usage ?? (writer.needsUsage ? await estimate(produced) : null);
   return {
     kind: "whole",
-    body: writer.whole(told),
+    body: writer.whole(writtenUsage),
     usage,
     produced: () => produced,
     ignored: answer.ignored,
-    ...(stored && told !== null && { stored: () => stored(told) }),
+    ...(stored && writtenUsage !== null && { stored: () => stored(writtenUsage) }),
   };
 }
 

@@ -6,31 +6,31 @@ export interface Verdict {
   /** `success`: the upstream works and the request was at fault. `unknown`: the failure tells nothing about the upstream. */
   readonly outcome: "success" | "failure" | "unknown";
   /** Whether another upstream or another attempt may succeed. */
-  readonly retryable: boolean;
-  /** Whether the upstream refused the service's credential, which an operator must correct. */
-  readonly isCredential: boolean;
+  readonly isRetryable: boolean;
+  /** Whether the upstream refuses the service's credential, which an operator must correct. */
+  readonly refusesCredential: boolean;
 }
 
-const FAILED: Verdict = { outcome: "failure", retryable: true, isCredential: false };
+const FAILED: Verdict = { outcome: "failure", isRetryable: true, refusesCredential: false };
 
 /** Classifies a failure: one row for each kind. */
 export function verdictOf(reason: unknown): Verdict {
   if (reason instanceof TransportError && reason.fault !== "aborted") return FAILED;
   if (!(reason instanceof UpstreamRefused)) {
-    return { outcome: "unknown", retryable: false, isCredential: false };
+    return { outcome: "unknown", isRetryable: false, refusesCredential: false };
   }
   switch (reason.status) {
     case 400:
     case 413:
     case 422:
-      return { outcome: "success", retryable: false, isCredential: false };
+      return { outcome: "success", isRetryable: false, refusesCredential: false };
     case 401:
     case 403:
-      return { outcome: "failure", retryable: true, isCredential: true };
-    // The upstream lacks the model, or it works and limits its rate.
+      return { outcome: "failure", isRetryable: true, refusesCredential: true };
+    // 404: the upstream lacks the model. 429: it works, and limits its rate.
     case 404:
     case 429:
-      return { outcome: "unknown", retryable: true, isCredential: false };
+      return { outcome: "unknown", isRetryable: true, refusesCredential: false };
     default:
       return FAILED;
   }
