@@ -42,23 +42,26 @@ class Overloaded {
       },
       readableInTurn: () => 128,
       lacksVersion: () => false,
-      refusesEarly: (exchange) => {
+      refuseIfOverloaded: (exchange) => {
         if (!this.refuses(exchange)) return false;
         this.ways.push("early");
         exchange.letOthersGoFirst();
         exchange.respond(503, HEADERS, REFUSAL);
         return true;
       },
-      handle: (exchange, isAdmitted) => this.#handle(exchange, isAdmitted === true),
+      handle: (exchange) => this.#handle(exchange),
+      handleAdmitted: (exchange) => this.#answer(exchange, "admitted"),
     };
   }
 
-  async #handle(exchange: Exchange, isAdmitted: boolean): Promise<void> {
-    this.ways.push(isAdmitted ? "admitted" : "handed over");
-    if (!isAdmitted && this.isOverloaded && this.refuses(exchange)) {
-      exchange.respond(503, HEADERS, REFUSAL);
-      return;
-    }
+  async #handle(exchange: Exchange): Promise<void> {
+    if (!this.isOverloaded || !this.refuses(exchange)) return this.#answer(exchange, "handed over");
+    this.ways.push("handed over");
+    exchange.respond(503, HEADERS, REFUSAL);
+  }
+
+  async #answer(exchange: Exchange, way: "admitted" | "handed over"): Promise<void> {
+    this.ways.push(way);
     let text = "";
     const received = new Promise<void>((resolve) => {
       const body = {

@@ -56,12 +56,15 @@ let nodesOnHead: OnHead | null = null;
  * answering; Node hands over the others. Where Node's parsers are not as expected, it hands over all.
  */
 export class EarlyRefusals {
-  readonly #requests: Pick<RequestHandler, "isOverloaded" | "refusesEarly">;
+  readonly #requests: Pick<RequestHandler, "isOverloaded" | "refuseIfOverloaded">;
   readonly #resting: RestingConnections;
   #isAdmitted = false;
   #isStopped = false;
 
-  constructor(requests: Pick<RequestHandler, "isOverloaded" | "refusesEarly">, resting: RestingConnections) {
+  constructor(
+    requests: Pick<RequestHandler, "isOverloaded" | "refuseIfOverloaded">,
+    resting: RestingConnections,
+  ) {
     this.#requests = requests;
     this.#resting = resting;
   }
@@ -98,11 +101,12 @@ export class EarlyRefusals {
     socket[REFUSALS] = this;
   }
 
-  /** Returns whether the request was refused. */
-  refuses(socket: ServerSocket, target: string, headers: readonly string[]): boolean {
+  /** Refuses a request if there are too many. Returns whether it was refused. */
+  refuse(socket: ServerSocket, target: string, headers: readonly string[]): boolean {
     if (this.#isStopped || !this.#requests.isOverloaded) return false;
     if (!target.startsWith("/v1/") || !isSimple(socket, headers)) return false;
-    const isRefused = this.#requests.refusesEarly(new EarlyExchange(socket, target, headers, this.#resting));
+    const exchange = new EarlyExchange(socket, target, headers, this.#resting);
+    const isRefused = this.#requests.refuseIfOverloaded(exchange);
     this.#isAdmitted = !isRefused;
     return isRefused;
   }
@@ -113,7 +117,7 @@ const onHead: OnHead = function (major, minor, headers, method, target, status, 
   const refusals = socket?.[REFUSALS];
   // A request of very many headers has them elsewhere.
   const isEligible = headers !== undefined && method === POST && minor === 1 && isKept && !isUpgrade;
-  if (socket != null && refusals !== undefined && isEligible && refusals.refuses(socket, target, headers)) {
+  if (socket != null && refusals !== undefined && isEligible && refusals.refuse(socket, target, headers)) {
     // Until now the connection's last request. Without one Node drops the body.
     this.incoming = null;
     return READ_BODY;

@@ -6,7 +6,7 @@ export interface Served {
   /** Everything under `/v1/` and `/dashboard/`; `null`: nothing is special there. */
   readonly requests: Pick<
     RequestHandler,
-    "handle" | "isOverloaded" | "refusesEarly" | "readableInTurn" | "lacksVersion"
+    "handle" | "handleAdmitted" | "isOverloaded" | "refuseIfOverloaded" | "readableInTurn" | "lacksVersion"
   > | null;
   /** Everything else, as a web-standard handler. */
   readonly web: (request: Request, peer: string) => Promise<Response>;

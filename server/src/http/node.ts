@@ -141,7 +141,8 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
     const question = target.indexOf("?");
     const path = question === -1 ? target : target.slice(0, question);
     if (served.requests !== null && isApiPath(served.requests, path, () => request.headers.accept)) {
-      void served.requests.handle(new NodeExchange(request, response, awaitsContinue, resting), isAdmitted);
+      const exchange = new NodeExchange(request, response, awaitsContinue, resting);
+      void (isAdmitted ? served.requests.handleAdmitted(exchange) : served.requests.handle(exchange));
       return;
     }
     if (awaitsContinue) response.writeContinue();

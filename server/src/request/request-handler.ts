@@ -55,9 +55,9 @@ export class RequestHandler {
 
   /**
    * Refuses a request of which only the head was read, if there are too many. Returns whether it was refused; otherwise
-   * {@link handle} answers it, as one that is admitted.
+   * {@link handleAdmitted} answers it.
    */
-  refusesEarly(exchange: RefusableExchange): boolean {
+  refuseIfOverloaded(exchange: RefusableExchange): boolean {
     const overloaded = this.#arrived(exchange);
     if (overloaded === null) return false;
     exchange.letOthersGoFirst();
@@ -65,15 +65,19 @@ export class RequestHandler {
     return true;
   }
 
-  /** Answers one request. `isAdmitted`: {@link refusesEarly} has not refused it. Never rejects. */
-  async handle(exchange: Exchange, isAdmitted = false): Promise<void> {
+  /** Answers one request, or refuses it if there are too many. Never rejects. */
+  handle(exchange: Exchange): Promise<void> {
+    const overloaded = this.#arrived(exchange);
+    return overloaded === null ? this.handleAdmitted(exchange) : this.#refuseInTurn(exchange, overloaded);
+  }
+
+  /** Answers one request that {@link refuseIfOverloaded} has counted and not refused. Never rejects. */
+  async handleAdmitted(exchange: Exchange): Promise<void> {
     const { newId, monotonicMs, trustedProxies, overload } = this.#services;
-    const overloaded = isAdmitted ? null : this.#arrived(exchange);
-    if (overloaded !== null || overload.isTurnLong) {
+    if (overload.isTurnLong) {
       const turn = exchange.letOthersGoFirst();
       if (turn !== null) await turn;
     }
-    if (overloaded !== null) return this.#refuse(exchange, overloaded);
     const request = new RequestContext(exchange, newId(), monotonicMs(), trustedProxies);
     this.#requests.add(request);
     await handleRequest(request, this.#services);
@@ -95,6 +99,12 @@ export class RequestHandler {
   /** The account of the request's key, if it was read lately. Whether the key may be used is not decided. */
   #accountIfKnown(exchange: RefusableExchange): AccountId | null {
     return this.#services.access.accountIfKnown(sentKeyOf(exchange));
+  }
+
+  async #refuseInTurn(exchange: Exchange, failure: Failure): Promise<void> {
+    const turn = exchange.letOthersGoFirst();
+    if (turn !== null) await turn;
+    this.#refuse(exchange, failure);
   }
 
   /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */
@@ -146,7 +156,7 @@ export class RequestHandler {
   }
 
   /** Sends heartbeats on silent streams, and refuses bodies that are received too slowly. Call it every few seconds. */
-  sendHeartbeats(): void {
+  maintain(): void {
     for (const request of this.#requests) {
       void checkBody(request, this.#services);
       request.stream?.sendHeartbeat();

@@ -84,6 +84,6 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   });
   // A node that has just started has other things to do. Until then the first estimate loads it.
   jobs.add({ name: "load the tokenizer", everyMs: 5 * SECOND_MS, run: () => estimator.prepare() });
-  jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => requests.sendHeartbeats() });
+  jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => requests.maintain() });
   return { requests, bodies, overload, trustedProxies, newId };
 }
