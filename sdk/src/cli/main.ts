@@ -1,6 +1,6 @@
 import process from "node:process";
 import { APIConnectionError, APIError, APIUserAbortError, OstiaryError } from "../core/errors.ts";
-import { endWithOutput } from "./output.ts";
+import { connectionProblem, endWithOutput } from "./output.ts";
 import { createProgram } from "./program.ts";
 
 /** Exit codes. 0: success. 1: refused, unreachable or interrupted by an error. 2: invalid usage, or a file that cannot be verified. 3: verification failed. 130: interrupted. */
@@ -26,9 +26,13 @@ function report(error: unknown): number {
     process.stderr.write(`${error.status} ${error.code ?? ""}: ${error.message}${id}\n`);
     return FAILED;
   }
-  if (error instanceof APIConnectionError || error instanceof OstiaryError) {
+  if (error instanceof APIConnectionError) {
+    process.stderr.write(`${connectionProblem(error)}\n`);
+    return FAILED;
+  }
+  if (error instanceof OstiaryError) {
     process.stderr.write(`${error.message}\n`);
-    return error instanceof APIConnectionError ? FAILED : MISUSED;
+    return MISUSED;
   }
   // commander has already printed its message.
   if (typeof error === "object" && error !== null && "exitCode" in error)

@@ -86,6 +86,17 @@ export function toJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part), 2);
 }
 
+/** Why the service could not be reached, with the reason that the runtime gives, such as a certificate that is not trusted. */
+export function connectionProblem(error: Error): string {
+  let deepest = error;
+  while (deepest.cause instanceof Error) deepest = deepest.cause;
+  // An error of several addresses has a code and no message.
+  const reason = deepest.message || ("code" in deepest ? String(deepest.code) : deepest.name);
+  return deepest === error
+    ? error.message
+    : `${error.message.replace(/\.$/, "")}: ${reason.replace(/\.$/, "")}.`;
+}
+
 /** An exact amount in US dollars. */
 export function usdOf(nanoUsd: string): string {
   const sign = nanoUsd.startsWith("-") ? "-" : "";

@@ -1,7 +1,13 @@
 import { usdOf as amountOf } from "../../../sdk/src/cli/output.ts";
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 
-export { columns, endWithOutput, toJson, wholeNumber } from "../../../sdk/src/cli/output.ts";
+export {
+  columns,
+  connectionProblem,
+  endWithOutput,
+  toJson,
+  wholeNumber,
+} from "../../../sdk/src/cli/output.ts";
 
 const NANO_PER_USD = 1_000_000_000n;
 const USD = /^(-?)(\d{1,7})(?:\.(\d{1,9}))?$/;

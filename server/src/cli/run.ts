@@ -9,7 +9,7 @@ import { addAuditCommands } from "./audit-command.ts";
 import { asConfiguredOperator, type Environment, operatorOf } from "./connection.ts";
 import { addJournalCommands } from "./journal-commands.ts";
 import { addNodeCommands } from "./node-commands.ts";
-import { toJson } from "./output.ts";
+import { connectionProblem, toJson } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
 
 export interface OperatorRun {
@@ -88,5 +88,7 @@ export interface CommandParts {
 
 function explain(error: OstiaryError): string {
   if (error instanceof APIError && error.code !== null) return `${error.message} (${error.code})`;
-  return error instanceof APIConnectionError ? `${error.message} Check OSTIARY_BASE_URL.` : error.message;
+  return error instanceof APIConnectionError
+    ? `${connectionProblem(error)} Check OSTIARY_BASE_URL.`
+    : error.message;
 }
