@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { statusOf } from "../fixtures/request.ts";
-import { runToExit, startService } from "../fixtures/service.ts";
+import { logLines, runToExit, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
@@ -51,6 +51,25 @@ describe.skipIf(!hasDatabaseServer)("the log of an outage of the database", () =
     }
     await expect.poll(() => node.stderr(), { timeout: 20_000 }).toContain("PostgreSQL does not answer");
     expect(node.stderr()).not.toContain('"stack"');
+    way.heal();
+    await expect.poll(async () => (await fetch(`${node.baseUrl}/readyz`)).status).toBe(200);
+  });
+});
+
+const redisServer = process.env.OSTIARY_TEST_REDIS_URL;
+
+describe.skipIf(redisServer === undefined)("the log of an outage of Redis", () => {
+  it("tells each reason once, although several connections have it", async () => {
+    const url = new URL(redisServer ?? "");
+    await using way = await openTcpProxy(Number(url.port));
+    url.port = String(way.port);
+    const env = { REDIS_URL: url.href, OSTIARY_REDIS_PREFIX: crypto.randomUUID() };
+    await using node = await startService({ env });
+    way.cut();
+    await expect.poll(() => node.stderr(), { timeout: 20_000 }).toContain("Redis does not answer");
+    const lines = logLines(node.stderr()).filter(({ part }) => part === "redis");
+    expect(lines.length).toBeGreaterThan(0);
+    expect(new Set(lines.map(({ msg }) => msg)).size).toBe(lines.length);
     way.heal();
     await expect.poll(async () => (await fetch(`${node.baseUrl}/readyz`)).status).toBe(200);
   });

@@ -21,12 +21,12 @@ export type OpenAccess = Awaited<ReturnType<typeof openAccess>>;
 
 /** Opens authentication and authorization: accounts, keys, management tokens, sign-in and admission. */
 export async function openAccess(startup: Startup, node: OpenNode, records: OpenRecords) {
-  const { settings, log, jobs, teardown, now, monotonicMs } = startup;
+  const { settings, jobs, teardown, now } = startup;
   const { config, plans } = settings;
   const { database, longReads, admissions } = node;
   const { recorder, reads, securityLog, metrics } = records;
   const mint = new KeyMint(node.macSecret);
-  const attemptCounters = await openAttemptCounters(config, log, monotonicMs);
+  const attemptCounters = await openAttemptCounters(config, node.tellOfRedis);
   teardown.add("attempt counters", () => attemptCounters.close());
 
   const publisher = new Publisher(admissions, unpublishedVersionsIn(database), (seconds) =>

@@ -124,19 +124,18 @@ async function requireVersion(address: DatabaseAddress): Promise<void> {
  *
  * @throws {StartupFailure} if Redis can't be reached.
  */
-export async function openAdmissionStore(config: Config, log: Logger, monotonicMs: () => number) {
+export async function openAdmissionStore(config: Config, log: Logger, tellOfRedis: TellOfRedis) {
   if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null, redisMemory: null };
   const { RedisAdmissionStore } = await import("../admission/redis-store.ts");
   const connection = { commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, ca: config.redisCa };
   let lastError: string | null = null;
-  const tell = tellOfRedis(log, monotonicMs);
   const store = new RedisAdmissionStore({
     ...connection,
     url: config.redisUrl,
     prefix: config.redisPrefix,
     onError: (message) => {
       lastError = message;
-      tell(message);
+      tellOfRedis(message);
     },
   });
   const redisMemory = watchRedisMemory(store, log);
@@ -198,8 +197,7 @@ function watchRedisMemory(redis: RedisAdmissionStore, log: Logger) {
 /** Opens the counters of sign-in attempts, which all nodes share if they use Redis. */
 export async function openAttemptCounters(
   config: Config,
-  log: Logger,
-  monotonicMs: () => number,
+  tellOfRedis: TellOfRedis,
 ): Promise<AttemptCounters> {
   if (config.redisUrl === null) return memoryCounters();
   const { redisCounters } = await import("../accounts/redis-attempt-counters.ts");
@@ -208,11 +206,14 @@ export async function openAttemptCounters(
     ca: config.redisCa,
     prefix: config.redisPrefix,
     commandTimeoutMs: ATTEMPTS_TIMEOUT_MS,
-    onError: tellOfRedis(log, monotonicMs),
+    onError: tellOfRedis,
   });
 }
 
-/** Logs the errors of connections to Redis. Each attempt to connect has one: the same error is logged once a minute. */
-function tellOfRedis(log: Logger, monotonicMs: () => number): (message: string) => void {
+/** Logs an error of a connection to Redis. */
+type TellOfRedis = (message: string) => void;
+
+/** Each attempt to connect has an error, and there are several connections: the same error is logged once a minute. */
+export function openTellOfRedis(log: Logger, monotonicMs: () => number): TellOfRedis {
   return atMostOnceIn(REPEATED_ERROR_MS, monotonicMs, (message) => log.warn({ part: "redis" }, message));
 }
