@@ -44,8 +44,8 @@ export class RefusedCaller extends Error {
   }
 }
 
-const UNKNOWN_CACHED = 10_000;
-const ACCOUNTS_CACHED = 100_000;
+const MAX_UNKNOWN_CACHED = 10_000;
+const MAX_ACCOUNTS_CACHED = 100_000;
 /** A database or admission store that takes longer counts as unavailable. */
 const READ_TIMEOUT_MS = 5_000;
 const READ_ATTEMPTS = 5;
@@ -64,11 +64,11 @@ export class Access {
   readonly #parts: AccessParts;
   readonly #known = new SnapshotCache();
   /** The accounts of keys by the digests of their strings. A key never changes its account, so they stay when snapshots are dropped. */
-  readonly #accounts = new LRUCache<string, AccountId>(atMost(ACCOUNTS_CACHED));
+  readonly #accounts = new LRUCache<string, AccountId>(atMost(MAX_ACCOUNTS_CACHED));
   /** The same by {@link macOf}, for {@link accountIfKnown}: a digest costs a tenth of a refusal. */
-  readonly #accountsByMac = new LRUCache<string, AccountId>(atMost(ACCOUNTS_CACHED));
+  readonly #accountsByMac = new LRUCache<string, AccountId>(atMost(MAX_ACCOUNTS_CACHED));
   /** Digests of key strings that do not exist. A key string that does not exist never will. */
-  readonly #unknown = new LRUCache<string, true>(atMost(UNKNOWN_CACHED));
+  readonly #unknown = new LRUCache<string, true>(atMost(MAX_UNKNOWN_CACHED));
   readonly #reading = new Map<string, Promise<Caller>>();
   #invalidations = 0;
 
@@ -142,7 +142,7 @@ export class Access {
           .catch(rethrowUnavailable);
         // A store that was lost since the snapshot was read may have come back with an older state that agrees with it.
         if (verdict === "current" && invalidations === this.#invalidations)
-          return passed(snapshot, decision, null);
+          return permissionOf(snapshot, decision, null);
       } else {
         const limits = this.#parts.limitsOf(account);
         const outcome = await this.#parts.admissions
@@ -150,14 +150,14 @@ export class Access {
           .catch(rethrowUnavailable);
         if (outcome.kind === "limited") throw new RefusedCaller(limited(outcome, limits), snapshot);
         if (outcome.kind === "admitted") {
-          if (invalidations === this.#invalidations) return passed(snapshot, decision, outcome.request);
+          if (invalidations === this.#invalidations) return permissionOf(snapshot, decision, outcome.request);
           await outcome.request.cancel();
         }
       }
       present = await this.#read(caller.digest);
     }
     // The account changes faster than it can be read, or the store forgets each committed read.
-    throw overloaded();
+    throw cannotCheckKeys();
   }
 
   /** Whether the caller would be refused by their snapshot, which may be old. */
@@ -197,16 +197,16 @@ export class Access {
     return caller;
   }
 
-  /** Reads the database. Concurrent requests of one key share a read; {@link authorize} checks its age. */
+  /** Reads the key's snapshot. Concurrent requests of one key share a read; {@link authorize} checks its age. */
   #read(digest: string): Promise<Caller> {
     const running = this.#reading.get(digest);
     if (running !== undefined) return running;
-    const reading = this.#readAlone(digest).finally(() => this.#reading.delete(digest));
+    const reading = this.#readDatabase(digest).finally(() => this.#reading.delete(digest));
     this.#reading.set(digest, reading);
     return reading;
   }
 
-  async #readAlone(digest: string): Promise<Caller> {
+  async #readDatabase(digest: string): Promise<Caller> {
     const read = async () => {
       const invalidations = this.#invalidations;
       const bytes = Buffer.from(digest, "base64");
@@ -239,7 +239,12 @@ interface Decision {
   readonly wouldRefuse: ErrorCode | null;
 }
 
-function passed(snapshot: KeySnapshot, decision: Decision, admitted: AdmittedRequest | null): Permission {
+/** What a decision by a current snapshot means for the request. @throws {RefusedCaller} if it is a refusal. */
+function permissionOf(
+  snapshot: KeySnapshot,
+  decision: Decision,
+  admitted: AdmittedRequest | null,
+): Permission {
   if (decision.refusal !== null) throw new RefusedCaller(decision.refusal, snapshot);
   return { snapshot, wouldRefuse: decision.wouldRefuse, admitted };
 }
@@ -276,7 +281,7 @@ function unknownKey(): Failure {
   return new Failure("invalid_api_key", "No such API key exists. Check it, or create one in the dashboard.");
 }
 
-function overloaded(cause?: unknown): Failure {
+function cannotCheckKeys(cause?: unknown): Failure {
   return new Failure(
     "server_is_overloaded",
     "The service cannot check API keys at the moment. Try again shortly.",
@@ -290,5 +295,5 @@ function overloaded(cause?: unknown): Failure {
 /** When the database or the admission store fails, no key can be checked: the answer is 503, never a guess. */
 function rethrowUnavailable(error: unknown): never {
   if (error instanceof Failure || error instanceof RefusedCaller) throw error;
-  throw overloaded(error);
+  throw cannotCheckKeys(error);
 }
