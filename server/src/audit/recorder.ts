@@ -6,6 +6,7 @@ import { Failure } from "../errors/failure.ts";
 import { reasonOf } from "../errors/problems.ts";
 import { BATCH_ITEMS, batchesOf, type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
+import { JournalWrite } from "./journal-write.ts";
 import { rejectEntries, replayJournal } from "./replay-journal.ts";
 
 /** The database, as the recorder writes to it. */
@@ -35,8 +36,9 @@ const FULL_RETRY_MS = 5_000;
 const BATCH_EVERY_MS = 100;
 /** The minimum interval where reads wait for a batch: those who read again and again would make it small for everybody. */
 const READ_BATCH_EVERY_MS = 25;
-const RETRY_FIRST_MS = 100;
-const RETRY_LAST_MS = 5_000;
+/** A failed batch is inserted again after this time, which doubles up to the maximum. */
+const FIRST_RETRY_MS = 100;
+const MAX_RETRY_MS = 5_000;
 /** How long an answer waits for its entry to be in the database, if it has to. */
 const STORED_TIMEOUT_MS = 5_000;
 
@@ -66,7 +68,7 @@ export interface Recorded {
 const IN_JOURNAL: Recorded = { stored: null };
 
 /** A request whose beginning is recorded, so that it leaves an entry even if the process dies. */
-export type BegunRequest = Readonly<Pick<Appended, "segment" | "writtenIn">>;
+export type BegunRequest = Readonly<Pick<JournalWrite, "segment" | "writtenIn">>;
 
 export interface Backlog {
   readonly entries: number;
@@ -98,22 +100,22 @@ export class Recorder {
   /** Set while the recorder waits to retry a failed batch. */
   #retryPause: Pause | null = null;
   #stopped = false;
-  /** Counts since the start: recorded entries, entries in the database, and the last recorded entry that an answer or a read waits for. */
+  /** Recorded entries since the start, and how many of them are not pending any more. An entry's number is how many were recorded with it. */
   #recorded = 0;
   #committed = 0;
+  /** The number of the last entry that an answer waits for, and of the last that a read waits for. */
   #awaited = 0;
   #awaitedByReads = 0;
   #batchStartedMs = Number.NEGATIVE_INFINITY;
   /** Ends the pause between two batches. */
   #endPause: () => void = () => {};
-  /** Callers that wait for the outcome of a batch. */
-  #waiting: (() => void)[] = [];
-  /** The number of batches whose insert failed. */
+  /** Called when the next batch was committed or failed. */
+  #outcomeListeners: (() => void)[] = [];
   #failures = 0;
   /** Whether the last batch failed. */
   #isFailing = false;
-  /** The write that the last lines are part of. */
-  #appended: Appended | null = null;
+  /** The write that the last line is part of. */
+  #lastWrite: JournalWrite | null = null;
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
@@ -187,15 +189,15 @@ export class Recorder {
     const segments: Pending["segments"] = beginning === null ? [segment] : [segment, beginning];
     this.#pending.push({ entry, segments, sinceMs: Date.now() });
     this.#pendingOf.set(entry.accountId, (this.#pendingOf.get(entry.accountId) ?? 0) + 1);
-    const taken = ++this.#recorded;
+    const number = ++this.#recorded;
     this.#draining ??= this.#sendBatches();
-    if (this.#parts.durability === "database") return { stored: this.#requireCommitted(taken) };
-    return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#tried(taken) };
+    if (this.#parts.durability === "database") return { stored: this.#requireCommitted(number) };
+    return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#attempted(number) };
   }
 
   /** @throws {Failure} `server_is_overloaded` when the database does not confirm the entry in time. */
-  async #requireCommitted(taken: number): Promise<void> {
-    const isConfirmed = await resultWithin(STORED_TIMEOUT_MS, this.#committedUpTo(taken));
+  async #requireCommitted(number: number): Promise<void> {
+    const isConfirmed = await resultWithin(STORED_TIMEOUT_MS, this.#committedUpTo(number));
     if (isConfirmed === null) throw notConfirmed();
   }
 
@@ -203,32 +205,32 @@ export class Recorder {
    * Waits until the answer to an idempotency key is in the database, where other nodes find it. This mostly takes
    * milliseconds. If it takes longer, the answer waits in the journal.
    */
-  async #tried(taken: number): Promise<void> {
-    this.#startBatch(taken);
-    await resultWithin(STORED_TIMEOUT_MS, this.#triedUpTo(taken));
+  async #attempted(number: number): Promise<void> {
+    this.#startBatch(number);
+    await resultWithin(STORED_TIMEOUT_MS, this.#attemptedUpTo(number));
   }
 
-  async #committedUpTo(taken: number): Promise<true> {
-    this.#startBatch(taken);
-    while (this.#committed < taken) await this.#nextOutcome();
+  async #committedUpTo(number: number): Promise<true> {
+    this.#startBatch(number);
+    while (this.#committed < number) await this.#nextOutcome();
     return true;
   }
 
   /** Resolves when the entries are committed, or while the database is failing. */
-  async #triedUpTo(taken: number): Promise<void> {
-    while (this.#committed < taken && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
+  async #attemptedUpTo(number: number): Promise<void> {
+    while (this.#committed < number && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
   }
 
-  /** Starts a batch at once. */
-  #startBatch(taken: number): void {
-    this.#awaited = Math.max(this.#awaited, taken);
+  /** Starts a batch at once, for the answer that waits for this entry. */
+  #startBatch(number: number): void {
+    this.#awaited = Math.max(this.#awaited, number);
     this.#endPause();
   }
 
-  #append(line: JournalLine): Appended {
+  #append(line: JournalLine): JournalWrite {
     const written = this.#parts.journal.append(line);
-    if (this.#appended?.written !== written) this.#appended = new Appended(written);
-    return this.#appended;
+    if (this.#lastWrite?.written !== written) this.#lastWrite = new JournalWrite(written);
+    return this.#lastWrite;
   }
 
   /**
@@ -241,7 +243,7 @@ export class Recorder {
     if (accountId !== null && !this.#pendingOf.has(accountId)) return;
     this.#awaitedByReads = this.#recorded;
     this.#endPause();
-    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#triedUpTo(this.#recorded));
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#attemptedUpTo(this.#recorded));
   }
 
   /** Inserts the remaining entries if the database accepts them. The journal keeps the rest for the next start. */
@@ -259,7 +261,7 @@ export class Recorder {
   async #sendBatches(): Promise<void> {
     try {
       for (let failures = 0; this.#pending.length > 0; ) {
-        await this.#pause();
+        await this.#untilNextBatch();
         const [batch = []] = batchesOf(this.#pending, answerLength);
         let outcome: Inserted<Pending>;
         try {
@@ -267,26 +269,15 @@ export class Recorder {
             this.#parts.sink.insertEntries(part.map(({ entry }) => entry)),
           );
         } catch (error) {
-          this.#parts.log.error(
-            { ...reasonOf(error), waiting: this.#pending.length },
-            "inserting audit entries into the database failed",
-          );
-          this.#failures++;
-          this.#isFailing = true;
+          this.#countFailure(error);
           const retry = this.#stopped ? null : this.#waitBeforeRetry(failures++);
-          this.#resolveWaiting();
+          this.#announceOutcome();
           if (retry === null) return;
           await retry;
           continue;
         }
         failures = 0;
-        if (this.#isFailing) this.#parts.log.info("inserting audit entries into the database works again");
-        this.#isFailing = false;
-        this.#pending = this.#pending.slice(batch.length);
-        for (const { entry } of batch) this.#countOut(entry);
-        this.#committed += batch.length;
-        this.#parts.onCommitted?.(outcome.inserted.map(({ entry }) => entry));
-        this.#resolveWaiting();
+        this.#countCommitted(batch, outcome);
         const rejected = await this.#reject(outcome.refused);
         await this.#release([...outcome.inserted, ...rejected]);
       }
@@ -294,6 +285,26 @@ export class Recorder {
       // Nothing runs between the last check of the pending entries and this line.
       this.#draining = null;
     }
+  }
+
+  #countFailure(error: unknown): void {
+    this.#parts.log.error(
+      { ...reasonOf(error), waiting: this.#pending.length },
+      "inserting audit entries into the database failed",
+    );
+    this.#failures++;
+    this.#isFailing = true;
+  }
+
+  /** The batch is not pending any more. What the database refuses of it is not committed either, but nothing waits for it. */
+  #countCommitted(batch: readonly Pending[], { inserted }: Inserted<Pending>): void {
+    if (this.#isFailing) this.#parts.log.info("inserting audit entries into the database works again");
+    this.#isFailing = false;
+    this.#pending = this.#pending.slice(batch.length);
+    for (const { entry } of batch) this.#uncount(entry);
+    this.#committed += batch.length;
+    this.#parts.onCommitted?.(inserted.map(({ entry }) => entry));
+    this.#announceOutcome();
   }
 
   /**
@@ -321,14 +332,14 @@ export class Recorder {
     }
   }
 
-  #countOut({ accountId }: AuditEntry): void {
+  #uncount({ accountId }: AuditEntry): void {
     const left = (this.#pendingOf.get(accountId) ?? 0) - 1;
     if (left > 0) this.#pendingOf.set(accountId, left);
     else this.#pendingOf.delete(accountId);
   }
 
   /** Waits until the next batch may start: at once if an answer waits for it. */
-  async #pause(): Promise<void> {
+  async #untilNextBatch(): Promise<void> {
     for (let leftMs = this.#untilBatchMs(); leftMs > 0; leftMs = this.#untilBatchMs()) {
       const pause = pauseFor(leftMs);
       this.#endPause = pause.end;
@@ -347,12 +358,12 @@ export class Recorder {
   /** Resolves when the next batch was committed or failed. */
   #nextOutcome(): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.push(resolve);
+      this.#outcomeListeners.push(resolve);
     });
   }
 
-  #resolveWaiting(): void {
-    for (const resolve of this.#waiting.splice(0)) resolve();
+  #announceOutcome(): void {
+    for (const resolve of this.#outcomeListeners.splice(0)) resolve();
   }
 
   async #release(batch: readonly Pending[]): Promise<void> {
@@ -368,7 +379,7 @@ export class Recorder {
   }
 
   #waitBeforeRetry(failures: number): Promise<void> {
-    const pause = pauseFor(Math.min(RETRY_FIRST_MS * 2 ** failures, RETRY_LAST_MS));
+    const pause = pauseFor(Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS));
     this.#retryPause = pause;
     return pause.over.then(() => {
       this.#retryPause = null;
@@ -381,38 +392,10 @@ function answerLength({ entry }: Pending): number {
   return entry.keyed?.answer?.text.length ?? 0;
 }
 
-/** Lines that the journal writes together. */
-class Appended {
-  /** The journal's own promise. */
-  readonly written: Promise<Segment>;
-  /** The segment that the lines are written to. Rejects with a {@link Failure} if they can't be written. */
-  readonly segment: Promise<Segment>;
-  /** The segment, once the lines are written; `null` before, and if they can't be written. */
-  writtenIn: Segment | null = null;
-
-  constructor(written: Promise<Segment>) {
-    this.written = written;
-    this.segment = written.then((segment) => {
-      this.writtenIn = segment;
-      return segment;
-    }, notRecorded);
-    // Callers that await `segment` see its failure. `record` reports it to all others.
-    this.segment.catch(() => {});
-  }
-}
-
 function notConfirmed(): Failure {
   return new Failure(
     "server_is_overloaded",
     "The answer is complete, but the database did not confirm its record in time. The request may have been charged: look for its id in the audit log before you send it again.",
     { retryAfterMs: 5_000, headers: { "x-should-retry": "false" } },
-  );
-}
-
-function notRecorded(cause: unknown): never {
-  throw new Failure(
-    "server_is_overloaded",
-    "The service cannot record requests at the moment. Try again shortly.",
-    { retryAfterMs: 1_000, cause },
   );
 }
