@@ -9,6 +9,7 @@ const MIN_BYTES_PER_PIECE = 64;
 /** The minimum rate of a body, averaged over windows of `PACE_WINDOW_MS`. The first window is exempt. */
 const MIN_BYTES_PER_SECOND = 4_096;
 const PACE_WINDOW_MS = 10_000;
+const NO_BYTES = new Uint8Array(0);
 
 export interface IncomingBodyParts {
   readonly sender: BodySender;
@@ -86,7 +87,7 @@ export class IncomingBody {
   end(): void {
     const receiving = this.#receiving;
     if (receiving === null) return;
-    const content = this.#content ?? NOTHING;
+    const content = this.#content ?? NO_BYTES;
     // It is the receiver's now: the request may last long after it has been read.
     this.#content = null;
     this.#finish();
@@ -174,5 +175,3 @@ export class IncomingBody {
     return new Failure("request_too_large", `The body exceeds ${this.#parts.maxBytes} bytes. Send less.`);
   }
 }
-
-const NOTHING = new Uint8Array(0);

@@ -20,14 +20,14 @@ export function findModel(request: RequestContext, name: string, { catalog }: Se
   return model;
 }
 
-/** Finds what bounds the request's cost. */
+/** Gathers what bounds the request's cost. */
 export function priceRequest(
   model: CatalogModel,
   { maxTokens, choices, prompts, images, files, keptBytes = 0, isFree }: ModelUse,
   { length: bytes }: Uint8Array,
 ): PricedRequest {
-  const priced = isFree === true ? { ...model, prices: null } : model;
-  return { model: priced, bytes: bytes + keptBytes, maxTokens, choices, prompts, images, files };
+  const pricedModel = isFree === true ? { ...model, prices: null } : model;
+  return { model: pricedModel, bytes: bytes + keptBytes, maxTokens, choices, prompts, images, files };
 }
 
 /**
