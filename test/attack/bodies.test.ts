@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { connect } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { metricOf } from "../fixtures/metrics.ts";
 import { openRaw, type RawConnection } from "../fixtures/raw-http.ts";
@@ -231,6 +232,21 @@ describe("a body that is refused", () => {
     taken.send(body);
     expect((await taken.answer()).status).toBe(200);
   });
+
+  it.skipIf(RUNTIME === "deno")(
+    "may arrive to its end on a connection that is closed after the answer, which is not lost thereby",
+    async () => {
+      using connection = await openRaw(service.baseUrl);
+      connection.send(chatHead("sk-none", `connection: close\r\n${declared(1_000)}`));
+      expect((await connection.answer()).status).toBe(401);
+      for (let piece = 0; piece < 10; piece++) {
+        await setTimeout(20);
+        expect(connection.isOpen).toBe(true);
+        connection.send(" ".repeat(100));
+      }
+      await connection.closed;
+    },
+  );
 
   it("that arrives in single bytes is refused before it costs more than its size", async () => {
     const { key } = await signUpWithKey(service.baseUrl);

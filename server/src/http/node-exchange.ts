@@ -86,6 +86,7 @@ export class NodeExchange implements Exchange {
     if (isKept && typeof body === "string" && sendWhole(this.#response, status, headers, body)) return;
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     const connection = isKept ? {} : { connection: "close" };
+    if (isKept && !this.#request.complete && !this.#awaitsContinue) closeAfterBody(this.#request);
     this.#response.writeHead(status, Object.assign({}, ...headers, { "content-length": bytes }, connection));
     // Text goes out with the head, in one piece.
     this.#response.end(this.method === "HEAD" ? undefined : body);
@@ -125,6 +126,19 @@ export class NodeExchange implements Exchange {
     if (this.#request.complete) return true;
     return Number(this.header("content-length")[0] ?? 0) <= MAX_DRAINED_BYTES;
   }
+}
+
+/**
+ * Lets the rest of a short body arrive before Node closes the connection, as the client has asked. The system resets a connection that is closed
+ * before all was read, and the client loses the answer.
+ */
+function closeAfterBody(request: IncomingMessage): void {
+  const { socket } = request;
+  const close = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => {
+    if (request.complete) close();
+    else request.once("end", close).resume();
+  };
 }
 
 /** Every value of a header, in order. `name` in lower case; `headers`: names and values in turns, as they were sent. */
