@@ -131,6 +131,8 @@ export async function respondFailure(
     // A request that can't be recorded is answered with the reason for that.
     const unrecorded = toFailure(error);
     logFault(request, unrecorded, services);
+    // As in `record`: a client may retry at once.
+    await request.claim?.release();
     sendFailure(request, unrecorded);
   }
 }
