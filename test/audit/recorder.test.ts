@@ -230,6 +230,24 @@ describe("a recorded entry", () => {
     await recorder.stop();
   });
 
+  it("that has to be in the database is not confirmed when the database refuses it", async () => {
+    const refused = entry();
+    const sink = {
+      insertEntries: async (entries: readonly AuditEntry[]) => {
+        if (entries.some(({ id }) => id === refused.id)) {
+          throw Object.assign(new Error("bigint out of range"), { code: "22003" });
+        }
+      },
+    };
+    const { journal } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder({ journal, sink, durability: "database", log });
+    const [{ stored }, other] = await Promise.all([recorder.record(refused), recorder.record(entry())]);
+    await expect(stored).rejects.toMatchObject({ code: "server_is_overloaded", status: 503 });
+    await other.stored;
+    await recorder.stop();
+    expect(journal.rejectedLines()).toBe(1);
+  });
+
   it("is waited for by reads for five seconds at most", async () => {
     const answers: (() => void)[] = [];
     const sink = { insertEntries: () => new Promise<void>((resolve) => answers.push(resolve)) };

@@ -85,6 +85,8 @@ interface Pending {
   /** The segments of its line and of the line of its beginning. */
   readonly segments: readonly [Segment, ...Segment[]];
   readonly sinceMs: number;
+  /** Whether the database has refused it for its content. */
+  isRefused: boolean;
 }
 
 /**
@@ -187,18 +189,19 @@ export class Recorder {
     // Lines are written in order, so the beginning is known by now. A line that could not be written has no segment to release.
     const beginning = begun?.writtenIn ?? null;
     const segments: Pending["segments"] = beginning === null ? [segment] : [segment, beginning];
-    this.#pending.push({ entry, segments, sinceMs: Date.now() });
+    const pending: Pending = { entry, segments, sinceMs: Date.now(), isRefused: false };
+    this.#pending.push(pending);
     this.#pendingOf.set(entry.accountId, (this.#pendingOf.get(entry.accountId) ?? 0) + 1);
     const number = ++this.#recorded;
     this.#draining ??= this.#sendBatches();
-    if (this.#parts.durability === "database") return { stored: this.#requireCommitted(number) };
+    if (this.#parts.durability === "database") return { stored: this.#requireCommitted(number, pending) };
     return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#attempted(number) };
   }
 
-  /** @throws {Failure} `server_is_overloaded` when the database does not confirm the entry in time. */
-  async #requireCommitted(number: number): Promise<void> {
-    const isConfirmed = await resultWithin(STORED_TIMEOUT_MS, this.#committedUpTo(number));
-    if (isConfirmed === null) throw notConfirmed();
+  /** @throws {Failure} `server_is_overloaded` when the database does not confirm the entry in time, or refuses it. */
+  async #requireCommitted(number: number, pending: Pending): Promise<void> {
+    const isTried = await resultWithin(STORED_TIMEOUT_MS, this.#committedUpTo(number));
+    if (isTried === null || pending.isRefused) throw notConfirmed();
   }
 
   /**
@@ -288,20 +291,20 @@ export class Recorder {
   }
 
   #countFailure(error: unknown): void {
-    this.#parts.log.error(
-      { ...reasonOf(error), waiting: this.#pending.length },
-      "inserting audit entries into the database failed",
-    );
+    const told = { ...reasonOf(error), waiting: this.#pending.length };
+    // Once in an outage, however often it is tried.
+    if (!this.#isFailing) this.#parts.log.error(told, "inserting audit entries into the database failed");
     this.#failures++;
     this.#isFailing = true;
   }
 
   /** The batch is not pending any more. What the database refuses of it is not committed either, but nothing waits for it. */
-  #countCommitted(batch: readonly Pending[], { inserted }: Inserted<Pending>): void {
+  #countCommitted(batch: readonly Pending[], { inserted, refused }: Inserted<Pending>): void {
     if (this.#isFailing) this.#parts.log.info("inserting audit entries into the database works again");
     this.#isFailing = false;
     this.#pending = this.#pending.slice(batch.length);
     for (const { entry } of batch) this.#uncount(entry);
+    for (const { item } of refused) item.isRefused = true;
     this.#committed += batch.length;
     this.#parts.onCommitted?.(inserted.map(({ entry }) => entry));
     this.#announceOutcome();
@@ -324,10 +327,8 @@ export class Recorder {
       this.#parts.onRejected?.(entries.map(({ entry }) => entry));
       return refused.map(({ item }) => item);
     } catch (error) {
-      this.#parts.log.error(
-        { ...reasonOf(error), entries: entries.length },
-        "rejected entries cannot be written to the journal folder",
-      );
+      const told = { ...reasonOf(error), entries: entries.length };
+      this.#parts.log.error(told, "rejected entries cannot be written to the journal folder");
       return [];
     }
   }
@@ -378,12 +379,10 @@ export class Recorder {
     }
   }
 
-  #waitBeforeRetry(failures: number): Promise<void> {
-    const pause = pauseFor(Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS));
-    this.#retryPause = pause;
-    return pause.over.then(() => {
-      this.#retryPause = null;
-    });
+  async #waitBeforeRetry(failures: number): Promise<void> {
+    this.#retryPause = pauseFor(Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS));
+    await this.#retryPause.over;
+    this.#retryPause = null;
   }
 }
 

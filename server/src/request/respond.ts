@@ -190,10 +190,13 @@ function withRequestHeaders(
   return rates === undefined ? [headers, own] : [headers, own, ...rateHeaders(rates)];
 }
 
-function logFault({ id, exchange }: RequestContext, failure: Failure, { log }: Services): void {
+function logFault({ id, exchange, model }: RequestContext, failure: Failure, { log }: Services): void {
   if (failure.status < 500 || exchange.isClientGone) return;
   const level = failure.code === "internal_error" ? "error" : "warn";
-  log[level]({ requestId: requestIdOf(id), ...loggedOf(failure) }, "a request failed");
+  log[level](
+    { requestId: requestIdOf(id), model: model ?? undefined, ...loggedOf(failure) },
+    "a request failed",
+  );
 }
 
 function stopping(): Failure {
