@@ -139,7 +139,10 @@ describe.skipIf(!isDistributed)("on a Redis Cluster of three primaries", () => {
       [cluster.replicas[0]?.url ?? "", /redis\+cluster:\/\/host/],
       [`redis+cluster://user:secret@127.0.0.1:${alone.port}`, /WRONGPASS/],
       [`redis+cluster://127.0.0.1:${alone.port}`, /cluster support disabled/],
-      ["redis+cluster://user:secret@127.0.0.1:9,127.0.0.1:10", /127\.0\.0\.1, 127\.0\.0\.1.*ECONNREFUSED/],
+      [
+        "redis+cluster://user:secret@127.0.0.1:9,127.0.0.1:10",
+        /127\.0\.0\.1:9, 127\.0\.0\.1:10.*ECONNREFUSED/,
+      ],
       ["redis+sentinel://user:secret@127.0.0.1:9/name", /sentinels are unreachable/],
       ["redis+sentinel://user:secret@127.0.0.1:9", /must end with the name/],
       ["redis://user:secret@127.0.0.1:9,127.0.0.1:10", /redis\+cluster:/],
