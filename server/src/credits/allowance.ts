@@ -82,9 +82,9 @@ export interface Spender {
   readonly openedMs: number;
   /** Allowances are never removed: what is granted and settled counts from the opening of the spender. */
   readonly allowances: Map<AccountId, Allowance>;
-  /** Requests that are being answered. */
+  /** The number of requests with a hold that are being answered. */
   holds: number;
-  /** Entries with costs that may not be in the database yet. */
+  /** The number of entries with costs that may not be in the database yet. */
   uncommitted: number;
 }
 

@@ -17,9 +17,9 @@ export interface Ask {
 export interface AskAnswer {
   /** The total that is granted now. It is less than the target if the account had no more. */
   readonly grantedNanoUsd: bigint;
-  /** The credit of the account that other running spenders have reserved. They are told that it is reclaimed. */
+  /** The credit of the account that other running spenders have reserved. If the account was short, it is marked as reclaimed. */
   readonly elsewhereNanoUsd: bigint;
-  /** The credit that spenders have reserved that have not been seen for a minute. */
+  /** The credit of the account that is reserved by spenders without a heartbeat in the last minute. */
   readonly stuckNanoUsd: bigint;
 }
 
@@ -30,9 +30,9 @@ export class SpenderGone extends Error {
 
 /** The database's answer to a heartbeat. */
 export interface SpenderNews {
-  /** Spenders of those asked about that are closed. */
+  /** The spenders of the heartbeat that are closed. */
   readonly gone: readonly SpenderId[];
-  /** Reserves that other nodes are short of. */
+  /** Reserves of these spenders that another spender of the account needs. */
   readonly reclaimed: readonly { readonly accountId: AccountId; readonly spender: SpenderId }[];
 }
 
@@ -48,12 +48,12 @@ export interface CreditStore {
   open(): Promise<SpenderId>;
   /** @throws {SpenderGone} */
   ask(ask: Ask): Promise<AskAnswer>;
-  /** Reports that the spenders are in use. */
+  /** Reports that the spenders are in use. @returns what has become of them, and what they should release. */
   heartbeat(spenders: readonly SpenderId[]): Promise<SpenderNews>;
   /** Closes this node's spenders with a lower id and frees what they have reserved. */
   closeBelow(id: SpenderId): Promise<void>;
   /** Lists other nodes' spenders that have not been seen for this long, by the database's clock. */
   listUnseen(unseenMs: number): Promise<readonly UnseenSpender[]>;
-  /** Closes a spender of another node, which may still owe charges; recorded with the reason. */
+  /** Closes a spender of another node, which may still owe charges, and records the reason. */
   release(spender: SpenderId, reason: string): Promise<unknown>;
 }

@@ -70,7 +70,7 @@ export class Credits {
     this.#seenMs = parts.monotonicMs();
   }
 
-  /** Opens this life's spender. Call it at start, before the journal of earlier lives is replayed. */
+  /** Opens this life's spender. Call it at start, before the journal of earlier lives is replayed. Rejects without the database. */
   async open(): Promise<SpenderId> {
     return (await this.#requireSpender()).id;
   }
@@ -174,7 +174,7 @@ export class Credits {
 
   /**
    * Sends the heartbeat, releases credit that is idle or that other nodes reclaim, and closes old spenders. Call it every
-   * second.
+   * second. Rejects when the database does not answer.
    */
   async maintain(): Promise<void> {
     const { store, monotonicMs } = this.#parts;
@@ -391,7 +391,7 @@ export class Credits {
     if (this.#hasOlder && replaced.every(isDrained)) await this.closeFormer();
   }
 
-  /** Closes this node's older spenders. Call it at start, when the charges of earlier lives are in the database. */
+  /** Closes this node's older spenders unless it owes entries. Call it at start, when earlier lives' charges are in the database. */
   async closeFormer(): Promise<void> {
     const current = this.#current;
     if (current === null || this.#parts.owesEntries()) return;
@@ -410,7 +410,7 @@ export class Credits {
 interface WaitingRequest {
   readonly needNanoUsd: bigint;
   readonly beganMs: number;
-  /** The number of the last ask that was sent before it came, of each spender's allowance that it has looked at. */
+  /** By allowance that it has tried: the number of the last ask that was sent before the request came. */
   readonly lastAsks: Map<Allowance, bigint>;
 }
 

@@ -35,7 +35,7 @@ export class PostgresCredit implements CreditStore {
   readonly #nodeId: string;
   readonly #label: string;
 
-  /** `label` names this process for people. */
+  /** `label` names this process for operators. */
   constructor(database: Database, nodeId: string, label: string) {
     this.#database = database;
     this.#nodeId = nodeId;
@@ -131,8 +131,8 @@ export class PostgresCredit implements CreditStore {
   }
 
   /**
-   * Closes a spender whose node will not return, and records it. What that node still owes, should it return after all,
-   * is charged as far as the accounts' credit reaches; the rest is recorded as uncollected.
+   * Closes a spender whose node will not return, and records it. If the node returns after all, its pending charges are
+   * collected as far as the accounts' credit reaches; the rest is recorded as uncollected.
    *
    * @returns `null` if there is no such spender.
    */
