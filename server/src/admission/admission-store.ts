@@ -39,7 +39,7 @@ export interface AdmissionStore {
    * rejects reads from before it.
    */
   publish(accountId: AccountId, version: bigint): Promise<void>;
-  /** Must be called before the database is read. */
+  /** Returns the present epoch. Must be called before the database is read. */
   epoch(accountId: AccountId): Promise<Epoch>;
   /** Commits the version that was read after the epoch. @returns `false` when the store has lost its data since. */
   commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean>;
@@ -52,6 +52,7 @@ export interface AdmissionStore {
   close(): Promise<void>;
 }
 
+/** Identifies what the store has remembered of an account without a loss. */
 export type Epoch = string & { readonly __brand: "epoch" };
 
 export class AdmissionStoreUnavailable extends Unavailable {

@@ -44,11 +44,11 @@ export function databaseEpochsIn(database: Database) {
   };
 }
 
-/** The position of the database whose nodes use a Redis, as these nodes repeat it there. */
+/** The position of the database as its nodes have copied it to Redis. */
 export interface EpochInRedis {
   /** @returns `null` when Redis is new or has lost its data. */
   position(): Promise<DatabasePosition | null>;
-  /** Replaces a position of `epoch`, or none. A lower tick of the same epoch changes nothing. */
+  /** Sets the position, unless Redis has one of another epoch than `from.epoch`, or a later one of the same epoch. */
   moveTo(position: DatabasePosition, from: { readonly epoch: string }): Promise<void>;
   /** Sets the epoch whose data is used from now on. */
   useEpoch(epoch: string): void;
@@ -61,7 +61,7 @@ export interface EpochParts {
   readonly fence: { fence(reason: string): void };
 }
 
-/** The node cannot continue, ever: its caches, or the database, are not those of the service any more. */
+/** The node must stop: its database or its caches do not belong to the service any more. Waiting does not help. */
 export class EpochEnded extends Error {
   override readonly name = "EpochEnded";
 }
@@ -72,7 +72,7 @@ export type EpochJoining = "joined" | "watching" | "another copy";
 const DATABASE_TIMEOUT_MS = 5_000;
 /** A position that stood still for this many checks, a second apart, belongs to no running node. */
 const IDLE_CHECKS = 5;
-/** As many checks of a starting node, half a second apart. */
+/** The same for a starting node, whose checks are half a second apart. */
 const IDLE_START_CHECKS = 10;
 
 const FOREIGN = "Redis has the data of another copy of this database";
@@ -115,7 +115,7 @@ export class DatabaseEpoch {
    */
   async mayJoin(hasCompany: () => Promise<boolean>): Promise<EpochJoining> {
     const { redis, epochs } = this.#parts;
-    // Redis first: what it has was in the database before.
+    // Redis is read first: what it has was in the database before.
     const inRedis = (await redis?.position()) ?? null;
     const own = await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.read());
     if (inRedis === null || (inRedis.epoch === own.epoch && inRedis.tick <= own.tick)) {
@@ -139,7 +139,7 @@ export class DatabaseEpoch {
     const { redis, fence } = this.#parts;
     // `undefined` while Redis does not answer.
     const inRedis = redis === null ? null : await redis.position().catch(() => undefined);
-    // Before the database is asked, which this node may have lost.
+    // This does not wait for the database, which may not answer.
     this.#isForeign = isOther(inRedis, this.#own);
     if (this.#isForeign) fence.fence(FOREIGN);
     const own = await this.#advance();

@@ -1,6 +1,6 @@
-/** A member of {@link InFlight}. */
+/** An object that can be added to {@link InFlight}. */
 export interface InFlightItem {
-  /** The position in {@link InFlight}, which alone writes it; initially {@link NOT_IN_FLIGHT}. */
+  /** The position in {@link InFlight}, which alone writes it; {@link NOT_IN_FLIGHT} when it is not a member. */
   inFlightIndex: number;
 }
 

@@ -57,7 +57,7 @@ export class IncomingBody {
     return this.#wholeBytes;
   }
 
-  /** True when the body is complete or was refused. */
+  /** True when the body is complete or was refused, and before {@link receive} is called. */
   get isOver(): boolean {
     return this.#receiving === null;
   }

@@ -29,8 +29,8 @@ export class PostgresNodes implements RedisNotes {
   }
 
   /**
-   * Inserts a node unless other nodes prevent it, and removes those without Redis that no longer do. One that comes back finds that it
-   * was removed, and stops: it would not hear of the changes of this node.
+   * Registers a node unless other nodes prevent it, and removes nodes without Redis that do not prevent it. A removed node that still
+   * runs finds this at its next renewal, and stops, because it would not receive the changes of this node.
    *
    * @returns the nodes that prevent it.
    */
@@ -64,7 +64,7 @@ export class PostgresNodes implements RedisNotes {
     return count > 0;
   }
 
-  /** Records that the node is alive, and its minimum generation. @returns the other nodes; `null` when it was removed. */
+  /** Records that the node is alive, and its use of Redis. @returns the other live nodes; `null` when this one was removed. */
   async renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null> {
     // A statement whose answer was lost may arrive after a later one. The sequence number makes it change nothing.
     const rows = await this.#database<(OtherNode | { readonly label: null })[]>`
@@ -85,7 +85,7 @@ export class PostgresNodes implements RedisNotes {
     return rows.length === 0 ? null : rows.filter((row) => row.label !== null);
   }
 
-  /** Returns the other nodes that are alive. */
+  /** Returns the other live nodes that use Redis. */
   async others(id: string): Promise<readonly OtherNode[]> {
     return this.#database<OtherNode[]>`
       select ${this.#otherNode()}
@@ -94,8 +94,8 @@ export class PostgresNodes implements RedisNotes {
   }
 
   /**
-   * Records a Redis server, unless a node has done so before. A server that says it was not promoted may have forgotten that it was, and is
-   * the newest one that was recorded of its run.
+   * Records a Redis server, unless a node has done so before. A server that reports no promotion may have lost the record of one: it counts
+   * as the newest server that was recorded of its run.
    */
   async noteRedis(runId: string, promotionId: string): Promise<NotedRedis> {
     return inTransaction(this.#database, async (transaction) => {

@@ -81,8 +81,9 @@ export class Publisher {
   }
 
   /**
-   * @throws {Failure} `server_is_overloaded` when the admission store is unavailable. The change is committed, and is published
-   *   once the store can be reached again.
+   * Resolves when the version is in force on all nodes. Waits 4 seconds at most.
+   *
+   * @throws {Failure} `server_is_overloaded` when it is not in force by then. The change is committed, and is published later.
    */
   async publish(accountId: AccountId, version: bigint): Promise<void> {
     const committedMs = performance.now();

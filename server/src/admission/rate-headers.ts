@@ -2,7 +2,7 @@ import type { Rate, Rates } from "../contract/limits.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** `x-ratelimit-*` as OpenAI sends them: resets are durations (`1s`, `6m0s`, `20ms`), not times. None for a limit that there is not. */
+/** `x-ratelimit-*` as OpenAI sends them: resets are durations (`1s`, `6m0s`, `20ms`), not times. A limit that is not set has none. */
 export function rateHeaders({ requests, tokens }: Rates): readonly Headers[] {
   return [ofRequests(requests), ofTokens(tokens)];
 }

@@ -109,7 +109,7 @@ export class RedisAgreement {
   #isUnknown = false;
   /** The number of checks for which another node has been connected to another Redis. */
   #checksApart = 0;
-  /** The reason of the fence, apart from a connection that is lost or new. */
+  /** Why the node is fenced; `null` also while it is fenced only because its connection is lost or new. */
   #fencedFor: string | null = null;
   #mayReconnect = true;
   /** How often {@link paused} was called. */
@@ -134,7 +134,7 @@ export class RedisAgreement {
     return this.#isRemoved;
   }
 
-  /** Whether the server does not identify itself, so that the nodes cannot agree on one. */
+  /** Whether the server does not identify itself, so that nodes cannot verify that they use the same one. */
   get isUnknown(): boolean {
     return this.#isUnknown;
   }
@@ -191,7 +191,7 @@ export class RedisAgreement {
     return company.includes(null) && !isLastTry ? "waiting" : "may join";
   }
 
-  /** The node begins to serve. */
+  /** Records that the node begins to serve. Call it once, when {@link mayJoin} allows it. */
   async join(): Promise<void> {
     this.#hasJoined = true;
     await this.check();

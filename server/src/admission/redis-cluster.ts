@@ -170,7 +170,7 @@ export class ClusterPrimaries implements RedisPrimaries {
     return client;
   }
 
-  /** The newest view of the primaries, or, when none answers, of any server. */
+  /** The newest view of the connected primaries; if none answers, the newest of all known servers. */
   async #view(): Promise<ClusterView> {
     const connected = [...this.#members.values()].filter(({ client }) => client.status === "ready");
     const answers = await Promise.allSettled(connected.map(({ client, host }) => viewOf(client, host)));

@@ -24,7 +24,7 @@ function fieldsOf(info: string): ReadonlyMap<string, string> {
   );
 }
 
-/** The second replication id of a server that has had no other one. */
+/** The second replication id of a server that was never promoted. */
 const NO_REPLICATION_ID = "0".repeat(40);
 
 /**

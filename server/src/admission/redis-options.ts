@@ -1,7 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { parseRedisUrl, type RedisAddress, type RedisHost } from "../config/redis-url.ts";
 
-/** The interval of TCP keep-alive probes on an idle connection. */
+/** How long a connection is idle before TCP probes it. Ten unanswered probes, a second apart, close it. */
 const KEEP_ALIVE_MS = 10_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 /** A busy process reads answers late, so a shorter timeout would close healthy connections. */

@@ -118,7 +118,7 @@ export interface PrimariesParts {
   readonly onError: (message: string) => void;
 }
 
-/** Connects, and makes sure of the database: if the server has no such one, ioredis goes on in database 0, which may be another service's. */
+/** Connects, and fails if the server lacks the configured database: ioredis would use database 0, which may be another service's. */
 async function connectToDatabase(client: RedisClient): Promise<void> {
   await client.connect();
   const { db = 0 } = client.options;
