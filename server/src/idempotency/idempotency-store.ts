@@ -9,7 +9,7 @@ import {
   KEPT_MS,
 } from "./idempotency.ts";
 
-/** A row may be deleted between the insert and the select, but not again and again. */
+/** A row may be deleted between the insert and the select. This is not likely to happen several times. */
 const MAX_ATTEMPTS = 5;
 const DELETE_BATCH = 1_000;
 

@@ -25,7 +25,10 @@ export interface IdempotentRequest {
   readonly bodyDigest: Uint8Array;
 }
 
-/** The outcome of a claim. */
+/**
+ * The outcome of a claim. `running`: another claim holds the request; `differs`: the key was used with another body; `answered` with
+ * `null`: the answer was not stored.
+ */
 export type ClaimOutcome =
   | { readonly kind: "claimed" }
   | { readonly kind: "running" }
@@ -38,13 +41,14 @@ export interface IdempotencyStore {
   claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome>;
   /** Deletes the claim of a request that failed. */
   release(request: IdempotentRequest, claim: ClaimId): Promise<void>;
+  /** Extends the leases of claims whose requests are not answered yet. */
   renew(claims: readonly ClaimId[]): Promise<void>;
 }
 
 /** A request that this node has claimed. */
 export interface Claim {
   readonly id: ClaimId;
-  /** Returns what the entry of the answered request carries. */
+  /** Returns what the entry of the answered request carries. Call it once: the length of the answer counts until {@link Idempotency.forget}. */
   answered(answer: KeptAnswer | null): KeyedAnswer;
   /** Ends the claim of a request that failed, so that it is executed when it is sent again. Waits 5 seconds at most. */
   release(): Promise<void>;
@@ -75,6 +79,7 @@ export class Idempotency {
    * Claims a request, or returns the answer that it had before.
    *
    * @throws {Failure} `idempotency_key_reused` (422), `idempotency_key_in_use` (409), `idempotent_answer_gone` (409).
+   * @throws {Unavailable} when the database does not answer within 5 seconds.
    */
   async claim(request: IdempotentRequest): Promise<ClaimResult> {
     const id = crypto.randomUUID() as ClaimId;
