@@ -11,7 +11,7 @@ import {
 /** The key of the advisory lock. Nothing else in the database uses it. */
 const PARTITION_LOCK = 7_305_113_002n;
 const MONTHS_AHEAD = 2;
-/** Long reads of the log block the lock, and a waiting lock blocks all other statements. So it waits briefly, several times. */
+/** Long reads of the log delay the lock, and a lock that waits blocks all other statements. So each attempt waits only a second. */
 const LOCK_ATTEMPTS = 30;
 const LOCK_PAUSE_MS = 500;
 

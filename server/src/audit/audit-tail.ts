@@ -52,12 +52,12 @@ export class AuditTail {
     this.#reads = reads;
   }
 
-  /** Polls soon: this node has recorded entries. */
+  /** Call it when this node has recorded entries: the next poll is brought forward. */
   recorded(): void {
     this.#pollNow();
   }
 
-  /** Ends all following. */
+  /** Ends all generators of {@link follow} with a failure that makes their clients reconnect. */
   close(): void {
     this.#closed = true;
     for (const follower of this.#followers) follower.wake();

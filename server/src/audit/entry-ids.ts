@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import type { EntryId } from "../contract/entry.ts";
 
-/** The random digits of an id: those of its fourth group behind the variant, and its last group. */
+/** The numbers of random digits of an id: 3 of its fourth group, after the variant, and the 12 of its last group. */
 const GROUPS = [3, 12] as const;
 const RANDOM_LENGTH = GROUPS[0] + GROUPS[1];
 /** Random bytes are fetched for so many ids at once, which is many times cheaper. An even number, as an id takes 7.5 of them. */
@@ -10,15 +10,15 @@ const IDS_AT_ONCE = 256;
 const COUNTERS = Array.from({ length: 4_096 }, (_, value) => value.toString(16).padStart(3, "0"));
 
 /**
- * Generates ids of requests: UUIDv7 (RFC 9562), ascending within this process, also when the clock is set back. The package that makes
- * the service's other ids takes six times as long.
+ * Generates ids of requests: UUIDv7 (RFC 9562), ascending within this process, also when the clock is set back. `nowMs` returns whole
+ * milliseconds since 1970. The package that makes the service's other ids takes six times as long.
  */
 export class EntryIds {
   readonly #nowMs: () => number;
   #random = "";
   #used = 0;
   #ms = Number.NEGATIVE_INFINITY;
-  /** The time, as an id begins. */
+  /** The first two groups of the id, which are the time. */
   #time = "";
   /** Starts at a random value of its lower half in each millisecond (RFC 9562, section 6.2, method 1). */
   #counter = 0;

@@ -29,7 +29,7 @@ export function inPeriod(sql: Database, scope: LogScope, { from, to, key }: Entr
     ${to === null ? sql`` : sql`and entries.id < ${firstEntryIdAt(to)}`}`;
 }
 
-/** The bound keeps the planner from scanning other accounts' entries. */
+/** The entries up to the account's newest. This bound keeps the planner from scanning other accounts' entries. */
 export function fromNewest(sql: Database, scope: LogScope) {
   if (scope === null) return sql`true`;
   return sql`entries.id <= (select newest from audit_chains where account_id = ${scope})`;

@@ -16,12 +16,12 @@ export interface UnreadableLine {
 /** The prefix of the line of a request that has only begun. */
 const BEGUN = "begun ";
 /**
- * Ends a line: a tab, which JSON has nowhere, and the CRC-32 of what stands before it. Otherwise a flipped bit could turn an entry into
- * another one, with other costs. Lines of earlier versions, and those that an operator has corrected, have none.
+ * Ends a line: a tab, which the JSON of an entry never contains, and the CRC-32 of the text before it. Without it a flipped bit could
+ * turn an entry into another one, with other costs. Lines of earlier versions, and those that an operator has corrected, have none.
  */
 const CHECKSUM = /\t([0-9a-f]{8})$/;
 const TAB = 0x09;
-/** With the tab. */
+/** The length of the checksum with its tab. */
 const CHECKSUM_BYTES = 9;
 const NEWLINE = 0x0a;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
@@ -78,7 +78,7 @@ export function splitLines(bytes: Uint8Array): {
   }
 }
 
-/** A sound line as it is kept when it is rejected: operators may edit it. */
+/** A line without its checksum, as it is stored when it is rejected: operators may edit it. */
 export function withoutChecksum(line: Uint8Array): Uint8Array {
   const at = line.length - CHECKSUM_BYTES;
   return line[at] === TAB ? line.subarray(0, at) : line;

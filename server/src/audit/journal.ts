@@ -9,7 +9,7 @@ import { nameOfSegment, RejectedLines } from "./rejected-lines.ts";
 export type { JournalLine };
 
 const SEGMENT_NAME = /^(\d{12})\.ndjson$/;
-/** No journal comes this far. The file of a higher number is somebody else's: those after it would have names that no start finds. */
+/** A file with a higher number is not a journal's. Numbers after it would soon have 13 digits, which {@link SEGMENT_NAME} does not match. */
 const MAX_SEGMENT = 900_000_000_000;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 const SEGMENT_MS = 60 * 60_000;
@@ -27,9 +27,9 @@ export type Segment = number;
 
 /** A line of a segment, as it is read back. */
 export interface SegmentLine {
-  /** Counted from 1. */
+  /** The number of the line in its segment, from 1. */
   readonly number: number;
-  /** As it stands in the file, without its newline. */
+  /** The line as it is in the file, without its newline. */
   readonly bytes: Uint8Array;
   readonly content: JournalLine | UnreadableLine;
 }

@@ -96,13 +96,13 @@ interface Pending {
 export class Recorder {
   readonly #parts: RecorderParts;
   #pending: Pending[] = [];
-  /** How many of them each account has. */
+  /** The number of pending entries of each account. */
   readonly #pendingOf = new Map<AccountId, number>();
   #draining: Promise<void> | null = null;
   /** Set while the recorder waits to retry a failed batch. */
   #retryPause: Pause | null = null;
   #stopped = false;
-  /** Recorded entries since the start, and how many of them are not pending any more. An entry's number is how many were recorded with it. */
+  /** The number of entries recorded since the start, and of those that are no longer pending. An entry's number counts all up to it. */
   #recorded = 0;
   #committed = 0;
   /** The number of the last entry that an answer waits for, and of the last that a read waits for. */
@@ -116,7 +116,7 @@ export class Recorder {
   #failures = 0;
   /** Whether the last batch failed. */
   #isFailing = false;
-  /** The write that the last line is part of. */
+  /** The write that contains the last line. */
   #lastWrite: JournalWrite | null = null;
 
   constructor(parts: RecorderParts) {

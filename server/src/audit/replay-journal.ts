@@ -22,7 +22,7 @@ export interface EntryLine {
   readonly entry: AuditEntry;
 }
 
-/** A line that is kept in the journal folder, with the reason. */
+/** A line that stays in the journal folder, with the reason. */
 interface Kept {
   readonly bytes: Uint8Array;
   /** The number of the line in its segment; `null` for an entry of this process. */
