@@ -18,7 +18,7 @@ import { SnapshotCache } from "./snapshot-cache.ts";
 export interface Caller {
   readonly digest: string;
   readonly snapshot: KeySnapshot;
-  /** How often the admission store had invalidated what was learnt from it when the snapshot was read. */
+  /** How often the admission store had invalidated its earlier answers when the snapshot was read. */
   readonly invalidations: number;
 }
 
@@ -65,7 +65,7 @@ export class Access {
   readonly #known = new SnapshotCache();
   /** The accounts of keys by the digests of their strings. A key never changes its account, so they stay when snapshots are dropped. */
   readonly #accounts = new LRUCache<string, AccountId>(atMost(MAX_ACCOUNTS_CACHED));
-  /** The same by {@link macOf}, for {@link accountIfKnown}: a digest costs a tenth of a refusal. */
+  /** The same by {@link macOf}, for {@link accountIfKnown}: computing a digest would cost a tenth of a refusal. */
   readonly #accountsByMac = new LRUCache<string, AccountId>(atMost(MAX_ACCOUNTS_CACHED));
   /** Digests of key strings that do not exist. A key string that does not exist never will. */
   readonly #unknown = new LRUCache<string, true>(atMost(MAX_UNKNOWN_CACHED));
@@ -98,8 +98,8 @@ export class Access {
   }
 
   /**
-   * The account of a request's key if the key was read before, and `null` otherwise. It is good for sharing what can be served, and
-   * for nothing else: whether the text is that key, and whether the key may be used, is not decided.
+   * The account of a request's key if the key was read before, and `null` otherwise. Use it only to share capacity between accounts:
+   * it decides neither whether the text is that key nor whether the key may be used.
    */
   accountIfKnown([value = "", ...others]: readonly string[]): AccountId | null {
     return others.length === 0 ? (this.#accountsByMac.get(macOf(value)) ?? null) : null;

@@ -57,7 +57,7 @@ export function requireKeyForm(keyString: string): void {
   );
 }
 
-/** The management token of the header, when it holds one instead of a key. */
+/** The management token of the header; `null` if it holds none. The form of the token is not checked. */
 export function readManagementToken(authorization: readonly string[]): string | null {
   const [value, ...others] = authorization;
   if (value === undefined || others.length > 0) return null;

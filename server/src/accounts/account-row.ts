@@ -9,7 +9,7 @@ export interface AccountRow extends Omit<Account, "id" | "createdAt" | "suspensi
   readonly suspensionReason: string | null;
 }
 
-/** The columns of `accounts` that {@link accountOf} reads. */
+/** The columns of an {@link AccountRow}, of `accounts`. */
 export function accountColumns(sql: Database | Transaction) {
   return sql`
     accounts.id as "accountId", accounts.name, accounts.plan, accounts.state, accounts.suspended_at as "suspendedAt",

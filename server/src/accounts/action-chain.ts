@@ -133,7 +133,7 @@ async function findOther(
   return found === undefined ? [{ position, problem: "digest_differs" }] : [];
 }
 
-/** Finds positions whose action is missing, or does not fit the digests. */
+/** Finds positions whose action is missing or differs from what the chain's digests cover. */
 async function findChanged(
   sql: Transaction,
   accountId: AccountId | null,

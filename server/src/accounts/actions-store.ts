@@ -4,8 +4,8 @@ import type { Action, ActionId, ActionName, ActionState, NewAction } from "../co
 import type { Database, Transaction } from "../database/database.ts";
 
 /**
- * Records an action in the transaction of its change. A trigger adds it to its chains when the transaction ends. Without `reason` or
- * `before` it has none.
+ * Records an action in the transaction of its change. A trigger adds it to its chains when the transaction ends. `reason` and `before`
+ * are `null` by default.
  */
 export async function recordAction(
   transaction: Transaction,
@@ -70,7 +70,7 @@ export async function listActions(
     limit ${limit}`;
 }
 
-/** The text for a pattern of `like`, in which it stands for itself. */
+/** Escapes a text for a pattern of `like`, so that its special characters match themselves. */
 export function escapedForLike(text: string): string {
   return text.replace(/[\\%_]/g, "\\$&");
 }

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { Failure } from "../errors/failure.ts";
 
-/** Allows `points` attempts in `durationS` seconds for each name. */
+/** Allows `points` attempts in `durationS` seconds for each name. `keyPrefix` distinguishes the rule's counts in Redis. */
 export interface AttemptRule {
   readonly keyPrefix: string;
   readonly points: number;
@@ -18,6 +18,7 @@ export interface AttemptCounter {
   has(name: string): Promise<boolean>;
   /** Starts a new count that lasts for the rule's full time. */
   remember(name: string): Promise<void>;
+  /** Deletes the count of the name. */
   forget(name: string): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { Failure } from "../errors/failure.ts";
 import { hashPassword, verifyPassword } from "../secrets/argon2.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
 
-/** Argon2id takes 19 MiB and tens of milliseconds of a core, so these limit what a flood of sign-ins can take. */
+/** Argon2id takes 19 MiB and tens of milliseconds of a core. These bound what a flood of sign-ins can use: hashes at once, and callers. */
 const AT_ONCE = 2;
 const WAITING = 100;
 

@@ -40,7 +40,7 @@ export function macOf(text: string): string {
 export class KeyMint {
   readonly #secret: string;
 
-  /** `secret`: the installation's, the same on every node for as long as its keys are to hold. */
+  /** `secret`: the installation's, the same on every node. With another secret all keys are refused. */
   constructor(secret: Uint8Array) {
     this.#secret = Buffer.from(secret).toString("base64");
   }

@@ -34,11 +34,11 @@ import {
 
 type ListedRow = Key & KeyUsage & SuccessorRow;
 
-/** For how long an idempotency key is remembered. */
+/** How long a call that created a key can be repeated with its idempotency key. */
 const REPLAYABLE_MS = 24 * 60 * 60_000;
 /** How long an answer may still be in transit. Until then the key string must not be replaced. */
 const ANSWERING_MS = 5_000;
-/** Enough names to find a free one. */
+/** The maximum number of names that are read to find a free one. */
 const MAX_NAMES = 5_000;
 
 /** Keys in PostgreSQL. Every change is recorded in its transaction. */

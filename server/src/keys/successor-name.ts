@@ -11,7 +11,7 @@ export function successorName(name: string, taken: readonly string[]): string {
   }
 }
 
-/** What the names of a key's possible successors begin with. */
+/** The prefix of all names that {@link successorName} can return for a key. */
 export function prefixOfSuccessors(name: string): string {
   const [, base = name] = NUMBERED.exec(name) ?? [];
   return truncated(base, MAX_LENGTH / 2);
