@@ -18,7 +18,7 @@ import { cutCredential, errorWithoutCredential } from "./without-credential.ts";
 
 interface ModelRequest {
   readonly model: CatalogModel;
-  /** Aborted when the client has disconnected. */
+  /** Aborted when the answer is no longer needed, or the service stops. */
   readonly signal: RequestSignal;
 }
 
@@ -93,7 +93,7 @@ export class Gateway {
    * Tries the model's routes one after the other until one answers. It tries the next one only while nothing has reached the
    * client, and only after a failure that is retryable.
    *
-   * @throws {Failure} the request can't be expressed in the upstream's dialect.
+   * @throws {Failure} the request can't be expressed in the upstream's dialect. Nothing was sent to that upstream.
    * @throws {RoutesFailed} with what the last route threw.
    */
   answer(answerRequest: AnswerRequest): Promise<Routed<WireAnswer>> {

@@ -1,4 +1,4 @@
-/** Over which time attempts are counted. */
+/** The number of seconds over which attempts are counted. */
 const WINDOW_S = 10;
 /** The maximum share of retries among first attempts, and the number of retries that are always allowed. */
 const MAX_SHARE = 0.2;

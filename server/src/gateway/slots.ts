@@ -29,7 +29,7 @@ export class Slots {
     return this.#releaseOnce();
   }
 
-  /** Waits for a slot. @returns a function that releases it; `null` if none is free before the timeout. */
+  /** Waits for a slot. @returns a function that releases it; `null` on timeout or abort, or at once if too many wait already. */
   async wait(signal: RequestSignal): Promise<(() => void) | null> {
     if (this.#waiting.length >= this.#maxWaiting || signal.aborted) return null;
     return (await this.#nextFreed(signal)) ? this.#releaseOnce() : null;

@@ -33,7 +33,7 @@ const WAIT_TIMEOUT_MS = 2_000;
 /** The breaker, slots and counts of one upstream on this node. */
 export class UpstreamState {
   readonly name: string;
-  /** Whether it fails only when clients request that. */
+  /** Whether it is the sandbox, which fails only when a client asks for a failure. */
   readonly isSimulated: boolean;
   readonly breaker: Breaker;
   readonly slots: Slots;

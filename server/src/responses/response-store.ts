@@ -14,13 +14,13 @@ export const MAX_CHAIN_LENGTH = 1_000;
 export const MAX_ITEM_REFERENCES = 10_000;
 /** The maximum number of items of one response that can be referred to. Each costs a row. */
 export const MAX_REFERABLE_ITEMS = 10_000;
-/** PostgreSQL takes a value as text of twice its length, and at most 1 GB of it. */
+/** The driver sends bytes as text of twice the length, of which PostgreSQL accepts at most 1 GB. */
 const MAX_PART_BYTES = 256 * 1024 * 1024;
 /** Each part is sealed, which adds a head and a tag. */
 const SEAL_BYTES = 33;
 const DELETE_BATCH = 500;
 
-/** Below the number of the pool's connections, so that an account with large responses leaves some to the others. */
+/** Concurrent statements of an account: fewer than the pool has connections, so that large responses leave some to the other accounts. */
 const MAX_OF_ACCOUNT = 3;
 const MAX_WAITING_OF_ACCOUNT = 1_000;
 

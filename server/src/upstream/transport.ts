@@ -1,10 +1,7 @@
 import type { TransportTimeouts } from "../catalog/catalog.ts";
 import type { RequestSignal } from "./request-signal.ts";
 
-/**
- * How a request reaches an upstream. Implemented on undici's dispatcher (Node), on `fetch` (Deno, Bun) and by
- * the in-process sandbox; the gateway does not know which.
- */
+/** How a request reaches an upstream: over HTTP by undici's dispatcher, or in process by the sandbox. The gateway does not know which. */
 export interface Transport {
   /**
    * Sends one request and resolves when the upstream's status and headers are in.
@@ -12,7 +9,7 @@ export interface Transport {
    * @throws {TransportError} when no answer came.
    */
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** Ends idle connections. Requests under way are left to finish. */
+  /** Closes all connections. Requests that are not complete fail. */
   close(): Promise<void>;
 }
 

@@ -33,19 +33,19 @@ export function readMessagesUsage(value: unknown): Usage | null {
   });
 }
 
-/** Not a number unless it is a plausible one. */
+/** The value if it is a plausible count; otherwise `NaN`. */
 function count(value: unknown): number {
   return typeof value === "number" && isPlausible(value) ? value : Number.NaN;
 }
 
-/** The usage of a message, which a stream tells twice: at its beginning that of the prompt, and at its end that of all. */
+/** The usage of a message. A stream reports it twice: that of the prompt at its beginning, and all of it at its end. */
 export class MessageUsage {
-  /** That of the prompt, and what was told of the answer. */
+  /** The usage that was reported so far. */
   soFar: Usage | null = null;
   #told: JsonObject = {};
   #isFinal = false;
 
-  /** That of `message_start`. */
+  /** Reads the usage of `message_start`. */
   begin(usage: unknown): void {
     if (!isJsonObject(usage)) return;
     const told = Object.entries(usage).filter(([, value]) => value !== null);
@@ -53,13 +53,13 @@ export class MessageUsage {
     this.soFar = readMessagesUsage(this.#told);
   }
 
-  /** That of `message_delta`, which overwrites what was told before, or of a whole message. */
+  /** Reads the usage of `message_delta`, which overwrites what was reported before, or of a whole message. */
   end(usage: unknown): void {
     this.begin(usage);
     this.#isFinal ||= isJsonObject(usage) && typeof usage.output_tokens === "number";
   }
 
-  /** `null`: the end did not tell it. */
+  /** The complete usage; `null` before the end, or if the end did not report it. */
   get whole(): Usage | null {
     return this.#isFinal ? this.soFar : null;
   }

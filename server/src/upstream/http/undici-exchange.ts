@@ -7,7 +7,7 @@ const READ_AHEAD_BYTES = 64 * 1024;
 const LEFT = "the request was left";
 const NOTHING = () => {};
 
-/** The answer has not ended in time, whether or not it is still arriving. */
+/** The answer did not end within `totalMs`, even if it is still arriving. */
 export class AnswerOverdue extends Error {
   override readonly name = "AnswerOverdue";
 }

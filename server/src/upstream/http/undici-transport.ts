@@ -23,7 +23,7 @@ const MAX_TARGETS = 1_000;
 export class UndiciTransport implements Transport {
   /** One agent for each connect timeout of the catalog, because undici sets it for an agent. */
   readonly #agents = new Map<number, Agent>();
-  /** Parsed URLs: a few, by the catalog. */
+  /** Parsed URLs. There are few: the catalog names the upstreams. */
   readonly #targets = new Map<string, Target>();
 
   send({ url, method, headers, body, signal, timeouts }: TransportRequest): Promise<TransportResponse> {

@@ -6,7 +6,7 @@ import buildConnector from "undici/lib/core/connect.js";
 const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r\n]/;
 const EXAMPLE = "HTTP/1.1 100 ";
 const END = "\r\n\r\n";
-/** As much as undici accepts of headers. */
+/** The maximum that undici accepts of a response's headers. */
 const MAX_BYTES = 16 * 1024;
 
 /**

@@ -3,13 +3,13 @@ const CONTENT = '"content":"';
 /** What can't stand for itself in a JSON string (RFC 8259, section 7), and what may instead. */
 const NOT_PLAIN = /[^ !#-[\]-\uffff]/g;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-/** Stands for the text of a chunk while it is found out where that goes. */
+/** A placeholder for the text of a chunk, by which the place of the text in the client's event is found. */
 const PROBE = "ostiary-text";
 
-/** What is before a text and after it. */
+/** The parts of a chunk or an event before its text and after it. */
 type Around = readonly [before: string, after: string];
 
-/** What becomes of a chunk that says nothing but text. */
+/** A chunk that has nothing but text, as it is forwarded. */
 export interface TextChunk {
   /** The text. */
   readonly produced: string;
@@ -18,8 +18,8 @@ export interface TextChunk {
 }
 
 /**
- * Chunks that differ in nothing but the text of the answer, as most of a stream do. What was found out about one of them by parsing it is true
- * of all, so the others are not parsed.
+ * Chunks that differ only in the text of the answer, as most chunks of a stream do. One of them is parsed. The others are forwarded by
+ * replacing the text, without parsing.
  */
 export class UsualChunk {
   readonly #received: Around;

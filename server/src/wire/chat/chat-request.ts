@@ -83,7 +83,7 @@ const NEUTRAL = new Map<string, (value: Json) => boolean>([
 /** Fields that clients send to every model: LangChain and LlamaIndex allow only one call where they ask for an object. */
 const OPTIONAL: Conversation["optional"] = ["parallelToolCalls"];
 
-/** A chat completion request, as `operations/chat-body.ts` has checked it. */
+/** A chat completion request, which `operations/chat-completions.ts` has checked. */
 export function chatRequest(
   body: JsonBody,
   options: { stream: boolean; includeUsage: boolean },
