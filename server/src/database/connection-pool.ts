@@ -2,7 +2,7 @@ import { Unavailable } from "../errors/failure.ts";
 import { Connection, type ConnectionHooks, type Driver } from "./connection.ts";
 
 const IDLE_MS = 60_000;
-/** Replaced connections pick up changes of the server's configuration. */
+/** Connections of this age are replaced, so that changes of the server's configuration apply to all of them. */
 const MAX_AGE_MS = 45 * 60_000;
 
 /** The use of a pool at a moment. */
@@ -22,7 +22,7 @@ export interface ConnectionPoolOptions {
 
 interface Idle {
   readonly connection: Connection;
-  /** Closes it after a while. */
+  /** Closes it after {@link IDLE_MS}. */
   readonly expiry: NodeJS.Timeout;
 }
 
@@ -76,6 +76,7 @@ export class ConnectionPool {
     });
   }
 
+  /** Takes back a connection that {@link acquire} has returned, for the next caller. */
   release(connection: Connection): void {
     if (connection.isSilent) {
       // Idle connections have most likely gone silent with it. The next caller should not have to wait to find that out.

@@ -39,7 +39,7 @@ export class Connection {
   readonly openedMs = performance.now();
   readonly #driver: Driver;
   readonly #send: (statement: Statement) => void;
-  /** Few. No `Set`, which would keep what was deleted from it until a major collection: see `InFlight`. */
+  /** The statements that run, which are few. A `Set` would keep deleted ones until a major collection: see `InFlight`. */
   readonly #running: Statement[] = [];
   readonly #onLost: (connection: Connection) => void;
   #socket: Socket | null = null;

@@ -23,7 +23,7 @@ const MAX_SOCKET_PATH_BYTES = 103;
 export class DataDirLockedError extends Error {
   override readonly name = "DataDirLockedError";
 
-  /** `holder` is the name of the one that has it. Its process id is as it sees it itself: in another container it means nothing. */
+  /** `holder` is the name of the holder's socket. It contains the holder's process id, which means nothing in another container. */
   constructor(dataDir: string, holder: string) {
     const pid = CONTENDER_NAME.exec(holder)?.[1] ?? 0;
     super(
@@ -51,6 +51,7 @@ export interface DataDirLock {
  * without `mkfifo`) the socket alone decides.
  *
  * @throws {DataDirLockedError} when another process has it, or takes it at this moment.
+ * @throws {Error} when the folder can't be locked; the message is for the operator.
  */
 export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
   try {

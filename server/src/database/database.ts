@@ -101,7 +101,7 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
       application_name: APPLICATION_NAME,
       statement_timeout: onServer(timeoutMs),
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      // The server's side of the same: a session whose client is gone in the middle of a statement keeps its locks until then.
+      // The same on the server: a session whose client is gone in the middle of a statement keeps its locks until this is noticed.
       tcp_keepalives_idle: SERVER_KEEP_ALIVE_S,
       tcp_keepalives_interval: SERVER_KEEP_ALIVE_S,
       tcp_keepalives_count: SERVER_KEEP_ALIVES,
@@ -130,7 +130,7 @@ function verifiedBy({ url, ca = null }: { readonly url: string; readonly ca?: st
 interface Parts {
   readonly pool: ConnectionPool;
   readonly maker: Driver;
-  /** What the pool's connections are opened with. */
+  /** The statement timeout that the pool's connections are opened with. */
   readonly timeoutMs: number;
 }
 
@@ -317,22 +317,22 @@ function onServer(timeoutMs: number): number {
   return Math.ceil(timeoutMs - Math.min(SERVER_FIRST_MS, timeoutMs / 5));
 }
 
-/** True when the error says that a row with the same value is there already; names the constraint. */
+/** Whether the error says that a row with the same value exists already, by this constraint. */
 export function violatesUnique(error: unknown, constraint: string): boolean {
   return hasCode(error, "23505") && error.constraint_name === constraint;
 }
 
-/** True when the error says that a row names another one that is not there, or is still named; names the constraint. */
+/** Whether the error says that a row refers to one that does not exist, or that a deleted row is referred to, by this constraint. */
 export function violatesForeignKey(error: unknown, constraint: string): boolean {
   return hasCode(error, "23503") && error.constraint_name === constraint;
 }
 
-/** True when a lock was not had within `lock_timeout`. */
+/** Whether a lock could not be taken within `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return hasCode(error, "55P03");
 }
 
-/** True when the server has ended a statement because it took too long. Another time it may be done in parts. */
+/** Whether the server has cancelled a statement, because it took too long. Smaller parts of its work may succeed. */
 export function isStatementTimeout(error: unknown): boolean {
   return hasCode(error, "57014");
 }

@@ -1,9 +1,10 @@
 /** Limits on concurrent and waiting turns. */
 export interface TurnLimits {
-  /** Concurrent turns of all names together. */
+  /** The maximum of concurrent turns of all names together. */
   readonly max: number;
+  /** The maximum of concurrent turns of one name. */
   readonly maxOfName: number;
-  /** Further callers are refused at once. */
+  /** The maximum of callers of one name that wait. Further ones are refused at once. */
   readonly maxWaitingOfName: number;
 }
 
