@@ -59,7 +59,7 @@ export class ClientConnections {
     });
   }
 
-  /** To be called with each request's connection and answer. */
+  /** Call it with the connection and the answer of each request. */
   begin({ [STATE]: state }: ClientSocket, response: ServerResponse): void {
     if (state === undefined) return;
     state.isUsed = true;
@@ -68,7 +68,7 @@ export class ClientConnections {
     response.once("socket", () => state.waiting.delete(response));
   }
 
-  /** To be called when a request of the connection was answered. */
+  /** Call it when a request of the connection was answered. */
   end({ [STATE]: state }: ClientSocket): void {
     if (state !== undefined) state.idleSinceMs = performance.now();
   }

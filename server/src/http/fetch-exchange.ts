@@ -7,7 +7,7 @@ import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exch
 const NO_BODY = { done: true, value: undefined } as const;
 const encoder = new TextEncoder();
 
-/** An exchange on web-standard `Request` and `Response`: Deno, Bun. */
+/** An exchange on web-standard `Request` and `Response`, which Deno serves. */
 export class FetchExchange implements Exchange {
   readonly method: string;
   readonly path: string;

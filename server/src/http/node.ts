@@ -20,7 +20,7 @@ import { answerRefusals, refuse } from "./node-refusals.ts";
 import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
 
-/** Names and values are limited by their bytes, too. */
+/** The maximum number of headers of a request. Node limits their bytes as well. */
 const MAX_HEADERS = 1_000;
 /** How long the rest of a refused body is read and dropped, so that the client sees the answer. */
 const LINGER_MS = 10_000;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** What a process opens beside connections of clients: files, and sockets to models and stores. */
+/** The number of files and sockets that a process needs beside connections of clients, such as those to models and stores. */
 export const OTHER_FILES = 1_000;
 
 /** How many files and sockets this process may have open; `null` where the system does not tell it as Linux does (proc(5), limits). */

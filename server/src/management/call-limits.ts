@@ -8,7 +8,7 @@ import type { RpcCaller } from "./caller.ts";
 const CALLS_OF_CALLER = 600;
 /** Calls of `auth.*` per client address, for any caller. Several people may share an address. */
 const AUTH_CALLS_OF_ADDRESS = 300;
-/** Attackers can choose names, so beyond this number the least recently used ones are dropped. */
+/** The maximum number of buckets. Attackers can choose names, so beyond it the least recently used buckets are dropped. */
 const MAX_NAMES = 100_000;
 const MINUTE_MS = 60_000;
 

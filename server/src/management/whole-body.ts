@@ -2,6 +2,7 @@ import type { BodySender } from "../admission/body-budget.ts";
 import { IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
 
+/** The time in which a body has to be complete. */
 const BODY_TIMEOUT_MS = 30_000;
 
 /**

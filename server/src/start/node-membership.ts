@@ -16,7 +16,7 @@ import { StartupFailure } from "./startup-failure.ts";
 
 const ID_FILE = "node-id";
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
-/** How long a single node that crashed keeps others from its database. */
+/** How long a single node that crashed keeps others from its database. It counts from its last renewal, by the database's clock. */
 const LEASE_MS = 10 * 60_000;
 /** A single node that can't reach the database for this long stops admitting requests, well before its lease ends. */
 const FENCED_AFTER_MS = 9 * 60_000;
@@ -86,7 +86,7 @@ async function isInEpoch(epoch: DatabaseEpoch, replaced: (reason: string) => voi
   }
 }
 
-/** Publishes a change when the position of the database says that there was one. */
+/** Publishes a change once the database's position covers it: see {@link DatabaseEpoch.advance}. */
 async function publishIn(epoch: DatabaseEpoch, publish: () => Promise<void>): Promise<void> {
   await epoch.advance();
   await publish();

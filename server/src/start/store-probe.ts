@@ -14,7 +14,7 @@ export type StoreProbe = ReturnType<typeof probeOf>;
 /**
  * Measures how long a store takes to answer.
  *
- * @param onChange is called when the store is away for the first time or again, and when it is back.
+ * @param onChange is called when the store stops answering, and when it answers again. It is assumed to answer at first.
  */
 export function probeOf(
   ask: () => PromiseLike<unknown>,

@@ -36,7 +36,7 @@ class WorkerChild {
   readonly startedMs = performance.now();
   /** Resolves with the facts of the banner when it is ready; with `null` when it ends before. */
   readonly ready: Promise<{ readonly facts: BannerFacts | null } | null>;
-  /** Resolves with the exit code; `null` when it was killed. */
+  /** Resolves when it has ended. `signal`: what killed it, in which case `code` is `null`, or why it could not be started. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 
   constructor(number: number, child: ChildProcess) {

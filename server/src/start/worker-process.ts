@@ -28,7 +28,7 @@ export type ToWorker =
   /** The metrics of all workers, each as it sent them. */
   | { readonly kind: "all metrics"; readonly id: number; readonly all: readonly MetricsJson[] };
 
-/** The process is a worker of a service of several. */
+/** A worker process as its own code sees it: its number, and its connection to the supervisor. */
 export type WorkerProcess = NonNullable<ReturnType<typeof workerProcess>>;
 
 /** @returns `null` when the service is this one process, or this is the supervisor. */
@@ -43,7 +43,7 @@ export function workerProcess(environment: Readonly<Record<string, string | unde
     /** Tells the supervisor that the worker serves requests. */
     ready: (facts: BannerFacts | null) => send({ kind: "ready", facts }),
     shareMetrics,
-    /** Stops when the supervisor is gone. */
+    /** Begins the shutdown when the connection to the supervisor is lost. */
     stopWithSupervisor: (shutdown: Shutdown) => {
       // Otherwise node:cluster ends the process at once when the supervisor is gone, and its requests with it.
       if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
