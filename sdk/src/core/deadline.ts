@@ -1,6 +1,6 @@
 import { APIConnectionTimeoutError } from "./errors.ts";
 
-/** `setTimeout` fires at once for a longer delay. `after` therefore fires after at most 24.8 days. */
+/** `setTimeout` fires at once for a longer delay. {@link after} shortens it to this: 24.8 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Calls `onLate` after this many milliseconds; never if they are infinite. @returns a function that stops the timer. */

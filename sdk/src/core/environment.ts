@@ -17,7 +17,7 @@ export function readVariable(name: string): string | undefined {
   }
 }
 
-/** Whether this is a web page, where every visitor could read the key. */
+/** Whether the code runs in a web page, where every visitor could read the key. */
 export function isBrowser(): boolean {
   return surroundings.window?.document !== undefined;
 }

@@ -126,7 +126,7 @@ export class InternalServerError extends APIError {
   override readonly name = "InternalServerError";
 }
 
-/** No answer: connection refused or reset, or unknown host. */
+/** No answer, or not all of it: the connection was refused, reset or interrupted, or the host is unknown. */
 export class APIConnectionError extends OstiaryError {
   override readonly name: string = "APIConnectionError";
 }

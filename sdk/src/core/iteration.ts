@@ -1,4 +1,4 @@
-/** Two sequences with the items of one. The source is left when both have been. */
+/** Two sequences with the items of one. What only one of them has read is kept in memory. The source is left when both have been. */
 export function teed<Item>(
   source: AsyncGenerator<Item, void, undefined>,
 ): [() => AsyncGenerator<Item, void, undefined>, () => AsyncGenerator<Item, void, undefined>] {

@@ -38,8 +38,8 @@ export function waitBefore(outcome: Failed, attempt: number, call: Retried): num
 }
 
 /**
- * Milliseconds before an attempt: twice as many as before the one before it, up to a maximum, less up to a quarter, so that clients
- * spread.
+ * Milliseconds to wait after the attempt of this number, from 0: 500, doubled for each further one up to a maximum, less a random part of
+ * up to a quarter, so that clients do not retry at the same time.
  */
 export function backoffOf(attempt: number, maxMs: number = MAX_BACKOFF_MS): number {
   return Math.min(FIRST_BACKOFF_MS * 2 ** attempt, maxMs) * (1 - Math.random() * 0.25);
