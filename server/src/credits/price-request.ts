@@ -7,14 +7,14 @@ import type { Hold, HoldRange } from "./allowance.ts";
 const MAX_ANSWER_TOKENS = 32_768;
 /** The maximum length of a prompt if the catalog does not say. */
 const MAX_PROMPT_TOKENS = 1_048_576;
-/** 1,000,000 USD: no request costs more, and the sum of a batch's costs does not overflow. */
+/** 1,000,000 USD: no request is charged more, so that the sum of a batch's costs does not overflow. A hold may be larger. */
 const MAX_COST_NANO_USD = 1_000_000_000_000_000n;
 /**
  * 1 USD. A faulty upstream may report any number in each answer. The sum of an account's day is a signed integer of 64 bits, which 9 billion
  * such amounts do not exceed.
  */
 const MAX_IMPLAUSIBLE_NANO_USD = 1_000_000_000n;
-/** A shorter answer is of no use. */
+/** A request is refused if its credit does not pay for an answer of this length: a shorter one is of no use. */
 const MIN_ANSWER_TOKENS = 16;
 const MAX_IMAGE_TOKENS = 8_192;
 const MAX_FILE_TOKENS = 65_536;
@@ -64,7 +64,7 @@ export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): n
   return Math.max(1, Number((left * MTOK) / price / BigInt(choices)));
 }
 
-/** An image or a file that is named by its URL or id may be much longer than its name. */
+/** The maximum tokens of the prompt. An image or a file that is named by its URL or id may be much longer than its name. */
 function promptTokensOf({ model, bytes, images, files, prompts }: PricedRequest): number {
   const most = bytes + images * MAX_IMAGE_TOKENS + files * MAX_FILE_TOKENS;
   return Math.min(most, model.contextTokens === null ? most : model.contextTokens * prompts);
