@@ -34,6 +34,29 @@ describe.skipIf(!hasDatabaseServer)("while the database is unreachable, a single
   });
 });
 
+describe.skipIf(!hasDatabaseServer)("a node whose entries have to be in the database", () => {
+  it("goes on when a procedure's entry does not get there, and does not answer it", async () => {
+    await using first = await startService({ env: ALONE });
+    const url = new URL(first.databaseUrl ?? "");
+    const { key } = await signUpWithKey(first.baseUrl);
+    await first.stop();
+    await using way = await openTcpProxy(Number(url.port));
+    url.port = String(way.port);
+    const env = { ...ALONE, AUDIT_DURABILITY: "database" };
+    await using node = await startService({ databaseUrl: url.href, env });
+    expect(await statusOf(node.baseUrl, key)).toBe(200);
+    way.cut();
+    // Not one of the service's, so it is refused without the database.
+    const refused = await fetch(`${node.baseUrl}/trpc/no.procedure`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(refused.status).toBe(503);
+    expect((await fetch(`${node.baseUrl}/healthz`)).status).toBe(200);
+    way.heal();
+    await expect.poll(() => statusOf(node.baseUrl, key)).toBe(200);
+  });
+});
+
 describe.skipIf(!hasDatabaseServer)("the log of an outage of the database", () => {
   it("tells its reasons, without the stacks of faults of the service", async () => {
     await using first = await startService({ env: ALONE });

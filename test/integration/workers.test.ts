@@ -341,6 +341,15 @@ describe.skipIf(!isDistributed)("a service of several workers", () => {
     expect(await two.stop()).toBe(0);
   });
 
+  it("goes on after SIGHUP, also without a file that is read again", async () => {
+    await using two = await startWorkers(2);
+    const { key } = await signUpWithKey(two.baseUrl);
+    const before = await workersOf(two.pid);
+    process.kill(two.pid, "SIGHUP");
+    for (let number = 0; number < 50; number++) expect(await statusOf(two.baseUrl, key)).toBe(200);
+    expect(await workersOf(two.pid)).toEqual(before);
+  });
+
   it("does not start when a worker can't, and says why", async () => {
     await using other = await startWorkers(1);
     const { databaseUrl = "" } = other;

@@ -36,6 +36,27 @@ describe("an answer that does not come from the service", () => {
     expect(requests).toBe(1);
   });
 
+  it.each([
+    [2, 3, "the answer"],
+    [9, 3, "an APIConnectionError"],
+  ])(
+    "of a request with an idempotency key that breaks off %i times has %i attempts, and is %s",
+    async (breaks, attempts, end) => {
+      let requests = 0;
+      await using server = await loopback((_, response) => {
+        requests++;
+        if (requests > breaks) return response.end("{}");
+        response.writeHead(200, { "content-length": "1000" });
+        return response.write("{", () => response.destroy());
+      });
+      const client = newClient({ baseURL: server.url, maxRetries: 2 });
+      const asked = client.chat.completions.create({ model: "m", messages: [] });
+      if (end === "the answer") await expect(asked).resolves.toEqual({});
+      else await expect(asked).rejects.toBeInstanceOf(APIConnectionError);
+      expect(requests).toBe(attempts);
+    },
+  );
+
   it("ends with the caller's signal while its body arrives", async () => {
     const abort = new AbortController();
     await using server = await loopback((_, response) => {

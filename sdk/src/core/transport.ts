@@ -98,8 +98,8 @@ export interface Answer {
   readonly timeoutMs: number;
   readonly lateAt: number;
   readonly streamIdleTimeoutMs: number;
-  /** Sends the request again after its answer was interrupted, and replaces this answer by the new one; `null` if that is not safe. */
-  readonly repeat: (() => Promise<void>) | null;
+  /** Sends the request again after its answer was interrupted. Resolves with the new answer. `null` if that is not safe. */
+  readonly repeat: (() => Promise<Answer>) | null;
 }
 
 /** A request with all that is needed to send it, also repeatedly. */
@@ -269,10 +269,9 @@ export class Transport {
     const canRepeat = call.idempotencyKey !== null && attempt < call.maxRetries;
     const repeat = async () => {
       await pause(backoffOf(attempt), call.options.signal);
-      Object.assign(answer, await this.#deliver(call, attempt + 1));
+      return this.#deliver(call, attempt + 1);
     };
-    const answer: Answer = { ...begun, repeat: canRepeat ? repeat : null };
-    return answer;
+    return { ...begun, repeat: canRepeat ? repeat : null };
   }
 
   #call(target: RequestTarget, options: RequestOptions): Call {
@@ -362,14 +361,14 @@ function discard(outcome: Outcome): void {
   outcome.release();
 }
 
-/** The text of a body, also after interruptions if its request can be repeated. */
+/** The text of a body, also after interruptions if its request can be repeated: the answer becomes the one that was read. */
 async function wholeText(answer: Answer): Promise<string> {
   for (;;) {
     try {
       return await textOf(answer);
     } catch (error) {
       if (!(error instanceof APIConnectionError) || answer.repeat === null) throw error;
-      await answer.repeat();
+      Object.assign(answer, await answer.repeat());
     }
   }
 }

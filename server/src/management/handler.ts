@@ -216,7 +216,7 @@ async function recordKeyUse(
 ): Promise<void> {
   const at = timeOfEntry(id);
   const { pathname } = new URL(request.url);
-  await recorder.record({
+  const { stored } = await recorder.record({
     id,
     at,
     accountId: account.id,
@@ -234,6 +234,7 @@ async function recordKeyUse(
     timeToFirstTokenMs: null,
     sourceIp: clientInfo.sourceIp,
   });
+  if (stored !== null) await stored;
 }
 
 function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): Response {

@@ -23,7 +23,10 @@ export function spawnWorker(environment: Readonly<Record<string, string | undefi
   if (!isDeno) {
     // Metrics have values that JSON can't carry, such as NaN.
     cluster.setupPrimary({ serialization: "advanced" });
-    return cluster.fork(environment).process;
+    const worker = cluster.fork(environment);
+    // It repeats the errors of its process, which is where they are listened to.
+    worker.on("error", () => {});
+    return worker.process;
   }
   const [, program = "", ...args] = process.argv;
   return spawn(process.execPath, [...DENO_ARGUMENTS, program, ...args], {

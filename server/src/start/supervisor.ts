@@ -112,13 +112,16 @@ class Supervisor {
   async start(): Promise<BannerFacts | null> {
     const { workers } = this.#parts.config;
     // The first migrates the database and creates the first users.
-    const first = await this.#startWorker(1, true).ready;
-    if (first === null || this.#isStopping) return null;
+    const first = this.#startWorker(1, true);
+    const isReady = await first.ready;
+    if (isReady === null || this.#isStopping) return null;
     const numbers = Array.from({ length: workers - 1 }, (_, index) => index + 2);
-    const others = await Promise.all(numbers.map((number) => this.#startWorker(number, false).ready));
-    if (others.includes(null) || this.#isStopping) return null;
-    for (const child of this.#children) void this.#keepRunning(child);
-    return first.facts;
+    const others = numbers.map((number) => this.#startWorker(number, false));
+    const areReady = await Promise.all(others.map(({ ready }) => ready));
+    if (areReady.includes(null) || this.#isStopping) return null;
+    // Also those that have been ready and have ended since.
+    for (const child of [first, ...others]) void this.#keepRunning(child);
+    return isReady.facts;
   }
 
   /** Passes a signal on to all workers. SIGTERM and SIGINT stop the service. */
