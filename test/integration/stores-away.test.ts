@@ -8,6 +8,28 @@ import { signUpWithKey } from "../fixtures/user.ts";
 const hasDatabaseServer = process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 const ALONE = { REDIS_URL: undefined, OSTIARY_LOG: "silent" };
 
+/** A node whose connections to the database run through a proxy, and a key that it can find there. */
+async function startBehindProxy(env: Readonly<Record<string, string>>) {
+  const first = await startService({ env: ALONE });
+  const url = new URL(first.databaseUrl ?? "");
+  const { key } = await signUpWithKey(first.baseUrl);
+  await first.stop();
+  const way = await openTcpProxy(Number(url.port));
+  url.port = String(way.port);
+  const node = await startService({ databaseUrl: url.href, env: { ...ALONE, ...env } });
+  return {
+    key,
+    way,
+    node,
+    async [Symbol.asyncDispose]() {
+      await node[Symbol.asyncDispose]();
+      await way[Symbol.asyncDispose]();
+      // Its database is removed with it.
+      await first[Symbol.asyncDispose]();
+    },
+  };
+}
+
 describe.skipIf(!hasDatabaseServer)("while the database is unreachable, a single node", () => {
   it("serves the keys that it knows, and answers 503 rather than 401 for others", async () => {
     await using first = await startService({ env: ALONE });
@@ -36,14 +58,8 @@ describe.skipIf(!hasDatabaseServer)("while the database is unreachable, a single
 
 describe.skipIf(!hasDatabaseServer)("a node whose entries have to be in the database", () => {
   it("goes on when a procedure's entry does not get there, and does not answer it", async () => {
-    await using first = await startService({ env: ALONE });
-    const url = new URL(first.databaseUrl ?? "");
-    const { key } = await signUpWithKey(first.baseUrl);
-    await first.stop();
-    await using way = await openTcpProxy(Number(url.port));
-    url.port = String(way.port);
-    const env = { ...ALONE, AUDIT_DURABILITY: "database" };
-    await using node = await startService({ databaseUrl: url.href, env });
+    await using behind = await startBehindProxy({ AUDIT_DURABILITY: "database" });
+    const { key, way, node } = behind;
     expect(await statusOf(node.baseUrl, key)).toBe(200);
     way.cut();
     // Not one of the service's, so it is refused without the database.
@@ -59,13 +75,8 @@ describe.skipIf(!hasDatabaseServer)("a node whose entries have to be in the data
 
 describe.skipIf(!hasDatabaseServer)("the log of an outage of the database", () => {
   it("tells its reasons, without the stacks of faults of the service", async () => {
-    await using first = await startService({ env: ALONE });
-    const url = new URL(first.databaseUrl ?? "");
-    const { key } = await signUpWithKey(first.baseUrl);
-    await first.stop();
-    await using way = await openTcpProxy(Number(url.port));
-    url.port = String(way.port);
-    await using node = await startService({ databaseUrl: url.href, env: { ...ALONE, OSTIARY_LOG: "warn" } });
+    await using behind = await startBehindProxy({ OSTIARY_LOG: "warn" });
+    const { key, way, node } = behind;
     expect(await statusOf(node.baseUrl, key)).toBe(200);
     way.cut();
     await claim(node.baseUrl, key);
