@@ -10,29 +10,20 @@ import {
   isDrained,
   type Spender,
 } from "./allowance.ts";
+import { CreditAsks, RECLAIM_PAUSE_MS, type WaitingRequest } from "./credit-asks.ts";
 import {
   databaseUnavailable,
   exhausted,
   reservedByAbsentNode,
   reservedElsewhere,
 } from "./credit-failures.ts";
+import { CreditReleases } from "./credit-releases.ts";
 import { type CreditStore, SpenderGone } from "./credit-store.ts";
 
 /** Closing a spender takes longer the more accounts it has. */
 export const CLOSE_TIMEOUT_MS = 60_000;
-/** After a failed ask, requests of the account fail at once for this long. Then one of them asks again. */
-const RETRY_AFTER_FAILURE_MS = 1_000;
 /** How long a request waits for credit that other nodes have reserved and do not need. */
 const RECLAIM_TIMEOUT_MS = 2_500;
-const RECLAIM_PAUSE_MS = 250;
-/** Requests of an account without enough credit ask for it this often, and this many times at once after a pause. */
-const SHORT_ASKS = { everyMs: 250, atOnce: 4 };
-/** The maximum asked for beyond what is needed: 1 USD. The database grants at most a tenth of the free credit. */
-const EXTRA_NANO_USD = 1_000_000_000n;
-/** After this long without a request, credit beyond the usual extra is released: a large hold may have cost little. */
-const SURPLUS_IDLE_MS = 5_000;
-/** After this long all credit that is not held is released. Until then the account is served while the database is down. */
-const IDLE_MS = 10 * 60_000;
 /** A spender is replaced at this age, or with this many accounts, so that unused rows are deleted. */
 const MAX_SPENDER_AGE_MS = 24 * 60 * 60_000;
 const MAX_SPENDER_ACCOUNTS = 100_000;
@@ -60,14 +51,26 @@ export class Credits {
   readonly #spenders = new Map<SpenderId, Spender>();
   #current: Spender | null = null;
   #opening: Promise<void> | null = null;
+  readonly #asks: CreditAsks;
+  readonly #releases: CreditReleases;
+  /** Resolves with whether the database has answered the last heartbeat. */
+  #heartbeat: Promise<boolean> = Promise.resolve(false);
   /** When the database last answered a heartbeat. */
   #seenMs: number;
   /** Whether spenders older than the current one may be open, such as those of earlier lives. */
   #hasOlder = true;
 
   constructor(parts: CreditsParts) {
+    const { store, monotonicMs } = parts;
     this.#parts = parts;
-    this.#seenMs = parts.monotonicMs();
+    this.#seenMs = monotonicMs();
+    this.#asks = new CreditAsks({ store, monotonicMs, onGone: (id) => this.#forget(id) });
+    this.#releases = new CreditReleases({
+      spenders: () => this.#spenders.values(),
+      isCurrent: (spender) => spender === this.#current,
+      release: (due) => this.#asks.release(due),
+      monotonicMs,
+    });
   }
 
   /** Opens this life's spender. Call it at start, before the journal of earlier lives is replayed. Rejects without the database. */
@@ -89,9 +92,8 @@ export class Credits {
       return null;
     const hold = this.#holdFrom(spender, allowance, maxNanoUsd);
     // The node reserves more before it needs it, so that the next requests do not wait.
-    if (allowance.extra > 0n && allowance.free < allowance.extra / 2n && this.#mayAsk(allowance)) {
-      this.#ask(spender, allowance).catch(() => {});
-    }
+    if (allowance.extra > 0n && allowance.free < allowance.extra / 2n)
+      this.#asks.askAhead(spender, allowance);
     return hold;
   }
 
@@ -112,7 +114,7 @@ export class Credits {
       if (allowance.free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
       let outcome: AskOutcome | null;
       try {
-        outcome = await this.#answerFor(spender, allowance, request);
+        outcome = await this.#asks.answerFor(spender, allowance, request);
       } catch (error) {
         // The loop continues with the spender that replaces it.
         if (error instanceof SpenderGone) continue;
@@ -173,23 +175,30 @@ export class Credits {
   }
 
   /**
-   * Sends the heartbeat, releases credit that is idle or that other nodes reclaim, and closes old spenders. Call it every
-   * second. Rejects when the database does not answer.
+   * Sends the heartbeat, and opens a spender if this node has none or an old one. Call it every second, whatever
+   * {@link releaseUnneeded} and {@link closeReplaced} wait for. Rejects when the database does not answer.
    */
-  async maintain(): Promise<void> {
-    const { store, monotonicMs } = this.#parts;
-    const askedMs = monotonicMs();
-    const { gone, reclaimed } = await this.#withTimeout(() => store.heartbeat([...this.#spenders.keys()]));
-    this.#seenMs = askedMs;
-    for (const id of gone) this.#forget(id);
-    if (this.#current === null || isDueForReplacement(this.#current, askedMs)) await this.#open();
-    for (const { accountId, spender: id } of reclaimed) {
-      const spender = this.#spenders.get(id);
-      const allowance = spender?.allowances.get(accountId);
-      if (spender !== undefined && allowance !== undefined) await this.#releaseUnheld(spender, allowance, 0n);
-    }
-    await this.#releaseIdle(askedMs);
-    await this.#closeOlder();
+  renew(): Promise<void> {
+    const renewed = this.#renew();
+    this.#heartbeat = renewed.then(
+      () => true,
+      () => false,
+    );
+    return renewed;
+  }
+
+  /**
+   * Releases credit that is idle or that other nodes reclaim, if the database answers the heartbeat under way or the last one. Call it
+   * every second after {@link renew}. Calls must not overlap.
+   */
+  async releaseUnneeded(): Promise<void> {
+    if (await this.#heartbeat) await this.#releases.round();
+  }
+
+  /** Closes the spenders of earlier lives and replaced ones, once all their charges are in the database. Call it every second. */
+  async closeReplaced(): Promise<void> {
+    const replaced = [...this.#spenders.values()].filter((spender) => spender !== this.#current);
+    if (this.#hasOlder && replaced.every(isDrained)) await this.closeFormer();
   }
 
   /**
@@ -203,6 +212,22 @@ export class Credits {
     this.#current = null;
     this.#spenders.clear();
     await this.#withTimeout(() => this.#parts.store.closeBelow((last + 1n) as SpenderId));
+  }
+
+  async #renew(): Promise<void> {
+    const { store, monotonicMs } = this.#parts;
+    const askedMs = monotonicMs();
+    const { gone, reclaimed } = await this.#withTimeout(() => store.heartbeat([...this.#spenders.keys()]));
+    this.#seenMs = askedMs;
+    for (const id of gone) this.#forget(id);
+    this.#releases.reclaim(
+      reclaimed.flatMap(({ accountId, spender: id }) => {
+        const spender = this.#spenders.get(id);
+        const allowance = spender?.allowances.get(accountId);
+        return spender === undefined || allowance === undefined ? [] : [{ spender, allowance }];
+      }),
+    );
+    if (this.#current === null || isDueForReplacement(this.#current, askedMs)) await this.#open();
   }
 
   #isDisconnected(): boolean {
@@ -270,127 +295,6 @@ export class Credits {
     };
   }
 
-  /**
-   * The outcome of an ask for a request: of a new ask, of one in flight, or of a recent one. `null` if the account had too little at an ask
-   * that was sent before the request came: it may have been granted credit since.
-   */
-  async #answerFor(
-    spender: Spender,
-    allowance: Allowance,
-    { needNanoUsd, beganMs, lastAsks }: WaitingRequest,
-  ): Promise<AskOutcome | null> {
-    const lastAsk = lastAsks.get(allowance) ?? allowance.number;
-    lastAsks.set(allowance, lastAsk);
-    const { short, failed } = allowance;
-    const nowMs = this.#parts.monotonicMs();
-    if (allowance.asking === null) {
-      // A database that is down must not delay all requests, and those of an account without credit must not load it.
-      if (failed !== null && nowMs - failed.atMs < RETRY_AFTER_FAILURE_MS) throw failed.error;
-      if (short !== null) {
-        const isTooSoon = allowance.shortAsksMs - nowMs > (SHORT_ASKS.atOnce - 1) * SHORT_ASKS.everyMs;
-        const mayUseAnswer = short.outcome.number > lastAsk || isTooSoon;
-        if (mayUseAnswer && nowMs - short.atMs < RECLAIM_PAUSE_MS) return short.outcome;
-      }
-    }
-    allowance.demand += needNanoUsd;
-    try {
-      const asking = allowance.asking ?? this.#ask(spender, allowance);
-      // A request that joins several asks in turn waits no longer than for one.
-      const outcome = await withTimeout(Math.max(0, beganMs + ANSWER_TIMEOUT_MS - nowMs), () => asking);
-      return outcome.isShort && outcome.number <= lastAsk ? null : outcome;
-    } finally {
-      allowance.demand -= needNanoUsd;
-    }
-  }
-
-  #mayAsk({ asking, short, failed }: Allowance): boolean {
-    const nowMs = this.#parts.monotonicMs();
-    return (
-      asking === null &&
-      (failed === null || nowMs - failed.atMs >= RETRY_AFTER_FAILURE_MS) &&
-      (short === null || nowMs - short.atMs >= SURPLUS_IDLE_MS)
-    );
-  }
-
-  /**
-   * Asks for what is held and needed, and some more. One ask of an account is in flight at a time. The target includes what
-   * is granted already, because requests hold credit of it meanwhile.
-   */
-  #ask(spender: Spender, allowance: Allowance): Promise<AskOutcome> {
-    const missing = allowance.demand - allowance.free;
-    const target = missing > 0n ? allowance.granted + missing : allowance.granted;
-    return this.#askFor(spender, allowance, target, EXTRA_NANO_USD);
-  }
-
-  /** Releases what is neither held nor to be kept. */
-  async #releaseUnheld(spender: Spender, allowance: Allowance, keepNanoUsd: bigint): Promise<void> {
-    if (allowance.asking !== null) return;
-    if (allowance.free <= keepNanoUsd && !allowance.isUncertain) return;
-    await this.#askFor(spender, allowance, allowance.promised + keepNanoUsd, 0n).catch((error: unknown) => {
-      if (!(error instanceof SpenderGone)) throw error;
-    });
-  }
-
-  #askFor(
-    spender: Spender,
-    allowance: Allowance,
-    targetNanoUsd: bigint,
-    extraNanoUsd: bigint,
-  ): Promise<AskOutcome> {
-    const { accountId } = allowance;
-    const number = ++allowance.number;
-    // The count is lowered before the ask is sent: what is being released must not be held.
-    if (targetNanoUsd < allowance.granted) allowance.granted = targetNanoUsd;
-    const asking = this.#withTimeout(() =>
-      this.#parts.store.ask({ accountId, spender: spender.id, number, targetNanoUsd, extraNanoUsd }),
-    )
-      .then(
-        (answer) => {
-          const isShort = answer.grantedNanoUsd < targetNanoUsd;
-          const outcome = { ...answer, number, isShort };
-          allowance.granted = answer.grantedNanoUsd;
-          allowance.isUncertain = false;
-          allowance.failed = null;
-          const nowMs = this.#parts.monotonicMs();
-          allowance.short = isShort ? { outcome, atMs: nowMs } : null;
-          if (isShort) allowance.shortAsksMs = Math.max(allowance.shortAsksMs, nowMs) + SHORT_ASKS.everyMs;
-          if (extraNanoUsd > 0n) allowance.extra = isShort ? 0n : answer.grantedNanoUsd - targetNanoUsd;
-          return outcome;
-        },
-        (error: unknown) => {
-          if (error instanceof SpenderGone) this.#forget(spender.id);
-          else {
-            allowance.isUncertain = true;
-            allowance.failed = { error, atMs: this.#parts.monotonicMs() };
-          }
-          throw error;
-        },
-      )
-      .finally(() => {
-        allowance.asking = null;
-      });
-    allowance.asking = asking;
-    return asking;
-  }
-
-  async #releaseIdle(nowMs: number): Promise<void> {
-    for (const spender of [...this.#spenders.values()]) {
-      for (const allowance of spender.allowances.values()) {
-        const idleMs = nowMs - allowance.usedMs;
-        if (idleMs > IDLE_MS || spender !== this.#current) await this.#releaseUnheld(spender, allowance, 0n);
-        else if (idleMs > SURPLUS_IDLE_MS || allowance.isUncertain) {
-          await this.#releaseUnheld(spender, allowance, allowance.usualExtra);
-        }
-      }
-    }
-  }
-
-  /** Closes the spenders of earlier lives and replaced ones, once all their charges are in the database. */
-  async #closeOlder(): Promise<void> {
-    const replaced = [...this.#spenders.values()].filter((spender) => spender !== this.#current);
-    if (this.#hasOlder && replaced.every(isDrained)) await this.closeFormer();
-  }
-
   /** Closes this node's older spenders unless it owes entries. Call it at start, when earlier lives' charges are in the database. */
   async closeFormer(): Promise<void> {
     const current = this.#current;
@@ -404,14 +308,6 @@ export class Credits {
   #withTimeout<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     return withTimeout(ANSWER_TIMEOUT_MS, question);
   }
-}
-
-/** A request that waits for credit. */
-interface WaitingRequest {
-  readonly needNanoUsd: bigint;
-  readonly beganMs: number;
-  /** By allowance that it has tried: the number of the last ask that was sent before the request came. */
-  readonly lastAsks: Map<Allowance, bigint>;
 }
 
 function isDueForReplacement({ openedMs, allowances }: Spender, nowMs: number): boolean {

@@ -102,7 +102,9 @@ export async function openRecords(
   });
   jobs.add(
     { name: "check the journal", everyMs: SECOND_MS, run: () => journal.check() },
-    { name: "maintain credit", everyMs: SECOND_MS, run: () => credits.maintain() },
+    { name: "renew reserved credit", everyMs: SECOND_MS, run: () => credits.renew() },
+    { name: "release unneeded credit", everyMs: SECOND_MS, run: () => credits.releaseUnneeded() },
+    { name: "close replaced credit spenders", everyMs: SECOND_MS, run: () => credits.closeReplaced() },
     { name: "renew idempotency claims", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
     { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
     { name: "reconcile", everyMs: 10 * MINUTE_MS, run: () => reconciler.check(RECONCILED_HOURS) },

@@ -1,0 +1,181 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { Ask, AskAnswer, CreditStore } from "../../server/src/credits/credit-store.ts";
+import { Credits } from "../../server/src/credits/credits.ts";
+import { CreditDatabase } from "../simulation/stores/credit-database.ts";
+
+const USD = 1_000_000_000n;
+const IDLE_MS = 10 * 60_000 + 1;
+
+/** A database in which asks of some accounts fail, or wait until they are let go, as if another transaction held their rows. */
+class Rows {
+  readonly database: CreditDatabase;
+  readonly failing = new Set<AccountId>();
+  readonly locked = new Set<AccountId>();
+  isAway = false;
+  heartbeats = 0;
+  closes = 0;
+  /** Asks that are waiting now, and the most that ever were. */
+  waiting = 0;
+  mostWaiting = 0;
+  readonly #letGo: (() => void)[] = [];
+
+  constructor(nowMs: () => number) {
+    this.database = new CreditDatabase(nowMs);
+  }
+
+  storeOf(nodeId: string): CreditStore {
+    const store = this.database.storeOf(nodeId);
+    return {
+      ...store,
+      ask: (ask) => this.#ask(ask, store),
+      heartbeat: async (spenders) => {
+        if (this.isAway) throw new Error("the database is away");
+        this.heartbeats++;
+        return store.heartbeat(spenders);
+      },
+      closeBelow: async (id) => {
+        this.closes++;
+        await store.closeBelow(id);
+      },
+    };
+  }
+
+  letGo(): void {
+    this.locked.clear();
+    for (const go of this.#letGo.splice(0)) go();
+  }
+
+  async #ask(ask: Ask, store: CreditStore): Promise<AskAnswer> {
+    if (this.failing.has(ask.accountId)) throw new Error("the row cannot be read");
+    if (this.locked.has(ask.accountId)) {
+      this.mostWaiting = Math.max(this.mostWaiting, ++this.waiting);
+      await new Promise<void>((resolve) => this.#letGo.push(resolve));
+      this.waiting--;
+    }
+    return store.ask(ask);
+  }
+}
+
+let nowMs: number;
+let rows: Rows;
+let credits: Credits;
+
+beforeEach(() => {
+  nowMs = 0;
+  rows = new Rows(() => nowMs);
+  credits = new Credits({
+    store: rows.storeOf("node"),
+    monotonicMs: () => nowMs,
+    maxDisconnectedMs: null,
+    owesEntries: () => false,
+  });
+});
+
+/** Accounts of each of which the node has reserved credit that no request holds. */
+async function accountsWithReserves(count: number): Promise<AccountId[]> {
+  const ids = Array.from({ length: count }, () => crypto.randomUUID() as AccountId);
+  for (const id of ids) {
+    rows.database.grant(id, 10n * USD);
+    (await credits.hold(id, { minNanoUsd: USD, maxNanoUsd: USD })).settle(0n);
+  }
+  return ids;
+}
+
+function reservedOf(ids: readonly AccountId[]): number {
+  return ids.filter((id) => rows.database.reservedOf(id) > 0n).length;
+}
+
+/** A second of the background jobs. */
+async function second(): Promise<void> {
+  await credits.renew();
+  await credits.releaseUnneeded().catch(() => {});
+  nowMs += 1_000;
+}
+
+describe("the releases of credit that a node does not need", () => {
+  it("do not keep the heartbeat waiting, and wait for few accounts at once", async () => {
+    const ids = await accountsWithReserves(50);
+    nowMs += IDLE_MS;
+    for (const id of ids) rows.locked.add(id);
+    await credits.renew();
+    const releasing = credits.releaseUnneeded();
+    await expect.poll(() => rows.waiting).toBeGreaterThan(0);
+    const before = rows.heartbeats;
+    await credits.renew();
+    await credits.closeReplaced();
+    expect(rows.heartbeats).toBe(before + 1);
+    expect(rows.closes).toBe(1);
+    expect(rows.mostWaiting).toBeLessThanOrEqual(4);
+    rows.letGo();
+    await releasing;
+    expect(reservedOf(ids)).toBe(0);
+  });
+
+  it("end after a second, and continue where they ended", async () => {
+    const ids = await accountsWithReserves(20);
+    nowMs += IDLE_MS;
+    for (const id of ids) rows.locked.add(id);
+    await credits.renew();
+    const releasing = credits.releaseUnneeded();
+    await expect.poll(() => rows.waiting).toBeGreaterThan(0);
+    nowMs += 1_000;
+    const { waiting } = rows;
+    rows.letGo();
+    await releasing;
+    expect(reservedOf(ids)).toBe(20 - waiting);
+    await second();
+    expect(reservedOf(ids)).toBe(0);
+  });
+
+  it("fail for some accounts, and not for the others", async () => {
+    const ids = await accountsWithReserves(30);
+    nowMs += IDLE_MS;
+    const failing = ids.slice(0, 10);
+    for (const id of failing) rows.failing.add(id);
+    for (let passed = 0; passed < 10; passed++) await second();
+    expect(reservedOf(ids)).toBe(10);
+    rows.failing.clear();
+    for (let passed = 0; passed < 2; passed++) await second();
+    expect(reservedOf(ids)).toBe(0);
+  });
+
+  it("report that one failed", async () => {
+    const [id] = await accountsWithReserves(1);
+    nowMs += IDLE_MS;
+    rows.failing.add(id as AccountId);
+    await credits.renew();
+    await expect(credits.releaseUnneeded()).rejects.toThrow("the row cannot be read");
+  });
+
+  it("include what another node needs, though releases of other accounts that it needs fail", async () => {
+    const ids = await accountsWithReserves(12);
+    for (const id of ids.slice(1)) rows.failing.add(id);
+    const other = rows.database.open("other");
+    for (const accountId of ids.toReversed()) {
+      rows.database.ask({
+        accountId,
+        spender: other,
+        number: 1n,
+        targetNanoUsd: 10n * USD,
+        extraNanoUsd: 0n,
+      });
+    }
+    const ownReserves = () => {
+      const own = credits.spender === null ? undefined : rows.database.spenders.get(credits.spender);
+      return ids.filter((id) => (own?.reserves.get(id)?.granted ?? 0n) > 0n);
+    };
+    expect(ownReserves()).toEqual(ids);
+    for (let passed = 0; passed < 12; passed++) await second();
+    expect(ownReserves()).toEqual(ids.slice(1));
+  });
+
+  it("are not begun while the database does not answer, so that the node can serve from its reserves", async () => {
+    const ids = await accountsWithReserves(3);
+    nowMs += IDLE_MS;
+    rows.isAway = true;
+    await expect(credits.renew()).rejects.toThrow();
+    await credits.releaseUnneeded();
+    expect(reservedOf(ids)).toBe(3);
+  });
+});
