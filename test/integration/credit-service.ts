@@ -117,6 +117,8 @@ function catalogAt(baseUrl: string) {
       { id: "acme/output", prices: { inputUsdPerMTok: 0, outputUsdPerMTok: 10 }, routes },
       { id: "acme/chat", contextTokens: 8_192, prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 10 }, routes },
       { id: "acme/parts", prices: PRICES_OF_PARTS, routes },
+      // The longest answer to one request costs more than the database can store.
+      { id: "acme/dear", prices: { inputUsdPerMTok: 0, outputUsdPerMTok: 99_999_999 }, routes },
       { id: "acme/free", routes },
     ],
   };

@@ -170,6 +170,17 @@ describe("credit", () => {
     expect(credit.upstream.received.at(-1)?.body).toMatchObject({ max_completion_tokens: 50 });
   });
 
+  it("that covers a request whose maximum cost is beyond all measure only in part pays for that part", async () => {
+    const owner = await credit.ownerWith(10_000n * 1_000_000_000n);
+    credit.setAnswer(answerWith(50));
+    const longest = { model: "acme/dear", max_tokens: 1_000_000_000 };
+    expect((await credit.chat(owner.key, { ...longest, n: 128 })).status).toBe(402);
+    expect((await credit.chat(owner.key, longest)).status).toBe(200);
+    expect(credit.upstream.received.at(-1)?.body.max_tokens).toBe(100);
+    await expect.poll(() => balanceOf(owner)).toBe(5_000_000_050_000n);
+    await credit.reconcile();
+  });
+
   it("is charged for all that a request cost, even beyond its hold", async () => {
     const owner = await credit.ownerWith(10_000_000_000n);
     for (const [tokens, promptTokens] of [

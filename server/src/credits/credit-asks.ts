@@ -12,6 +12,11 @@ export const RECLAIM_PAUSE_MS = 250;
 const SHORT_ASKS = { everyMs: 250, atOnce: 4 };
 /** The maximum asked for beyond what is needed: 1 USD. The database grants at most a tenth of the free credit. */
 const EXTRA_NANO_USD = 1_000_000_000n;
+/**
+ * 4.6 billion USD, which no account has: an ask for more is an ask for everything. The database adds the extra, and its amounts are signed
+ * integers of 64 bits.
+ */
+const MAX_TARGET_NANO_USD = 2n ** 62n;
 
 /** A request that waits for credit. */
 export interface WaitingRequest {
@@ -110,8 +115,15 @@ export class CreditAsks {
     const number = ++allowance.number;
     // The count is lowered before the ask is sent: what is being released must not be held.
     if (targetNanoUsd < allowance.granted) allowance.granted = targetNanoUsd;
+    const asked = targetNanoUsd < MAX_TARGET_NANO_USD ? targetNanoUsd : MAX_TARGET_NANO_USD;
     const asking = withTimeout(ANSWER_TIMEOUT_MS, () =>
-      this.#parts.store.ask({ accountId, spender: spender.id, number, targetNanoUsd, extraNanoUsd }),
+      this.#parts.store.ask({
+        accountId,
+        spender: spender.id,
+        number,
+        targetNanoUsd: asked,
+        extraNanoUsd,
+      }),
     )
       .then(
         (answer) => {
