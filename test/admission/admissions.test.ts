@@ -17,13 +17,16 @@ class LossyStore {
   readonly #restored: (() => void)[] = [];
   /** Whether it is asked at all, and whether its answers come. */
   state: "answers" | "loses answers" | "away" = "answers";
+  /** The account whose part of the store does not answer. */
+  awayFor: AccountId | null = null;
 
   async admit(_account: AccountId, _version: bigint, { slot }: { slot: Slot }) {
     this.#require(() => this.slots.add(slot));
     return { kind: "admitted" as const, atS: 1, rates: { requests: null, tokens: null } };
   }
 
-  async release(_account: AccountId, release: Release): Promise<void> {
+  async release(account: AccountId, release: Release): Promise<void> {
+    if (account === this.awayFor) throw new AdmissionStoreUnavailable("away");
     this.#require(() => {
       this.slots.delete(release.slot);
       this.released.push(release);
@@ -64,8 +67,8 @@ beforeEach(() => {
   admissions = new Admissions(store as unknown as AdmissionStore, () => nowMs);
 });
 
-async function admit(tokens = 20) {
-  const outcome = await admissions.admit(ACCOUNT, 1n, LIMITS, tokens);
+async function admit(tokens = 20, account = ACCOUNT) {
+  const outcome = await admissions.admit(account, 1n, LIMITS, tokens);
   if (outcome.kind !== "admitted") throw new Error(outcome.kind);
   return outcome.request;
 }
@@ -129,6 +132,23 @@ describe("a request whose end was not confirmed", () => {
     for (const release of store.released) {
       expect(release).toMatchObject({ tokensMore: -15, atS: 1, isCancelled: false, isContested: true });
     }
+  });
+
+  it("is released though many releases on another part of the store keep failing", async () => {
+    const other = crypto.randomUUID() as AccountId;
+    const others = await Promise.all(Array.from({ length: 250 }, () => admit(20, other)));
+    const request = await admit();
+    store.state = "away";
+    for (const each of others) await each.end(null);
+    await request.end(null);
+    store.state = "answers";
+    store.awayFor = other;
+    for (let second = 0; second < 4; second++) await admissions.retryReleases();
+    expect(store.released).toHaveLength(1);
+    expect(store.slots.size).toBe(250);
+    store.awayFor = null;
+    await admissions.retryReleases();
+    expect(store.slots.size).toBe(0);
   });
 
   it("is released once when the store confirms at once", async () => {

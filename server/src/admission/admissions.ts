@@ -32,7 +32,7 @@ interface Unreleased {
   readonly lapsesMs: number;
 }
 
-/** Beyond this number the oldest are dropped. Their slots expire with their leases, as those of a crashed node do. */
+/** Beyond this number the first are dropped. Their slots expire with their leases, as those of a crashed node do. */
 const MAX_UNRELEASED = 20_000;
 /**
  * A command in transit when its connection was closed may arrive for as long as TCP retransmits, about a quarter of an hour. An
@@ -56,7 +56,7 @@ export class Admissions {
   readonly #store: AdmissionStore;
   readonly #monotonicMs: () => number;
   readonly #admitted = new InFlight<Admitted>();
-  /** In order of expiry. */
+  /** In the order in which they are tried. */
   readonly #unreleased = new Set<Unreleased>();
   readonly #invalidated: (() => void)[] = [];
   #fencedFor: string | null = null;
@@ -169,23 +169,23 @@ export class Admissions {
     }
   }
 
-  /** Repeats unconfirmed releases until one fails. A background job calls it every second. Calls must not overlap. */
+  /**
+   * Repeats unconfirmed releases, until all of a batch fail. A background job calls it every second. Calls must not overlap. Those that
+   * fail come last the next time: a part of a cluster that does not answer must not keep releases on the other parts waiting.
+   */
   async retryReleases(): Promise<void> {
     const nowMs = this.#monotonicMs();
-    for (const waiting of this.#unreleased) {
-      if (waiting.lapsesMs > nowMs) break;
-      this.#unreleased.delete(waiting);
-    }
-    while (this.#unreleased.size > 0) {
+    for (const waiting of this.#unreleased) if (waiting.lapsesMs <= nowMs) this.#unreleased.delete(waiting);
+    for (let isAnswered = true; isAnswered && this.#unreleased.size > 0; ) {
       const batch = [...this.#unreleased].slice(0, RELEASED_AT_ONCE);
       const outcomes = await Promise.allSettled(
         batch.map(({ accountId, release }) => this.#store.release(accountId, release)),
       );
       for (const [index, waiting] of batch.entries()) {
-        if (outcomes[index]?.status === "fulfilled") this.#unreleased.delete(waiting);
+        this.#unreleased.delete(waiting);
+        if (outcomes[index]?.status === "rejected") this.#unreleased.add(waiting);
       }
-      // The store is unavailable, so the other releases would fail too.
-      if (outcomes.some(({ status }) => status === "rejected")) return;
+      isAnswered = outcomes.some(({ status }) => status === "fulfilled");
     }
   }
 
