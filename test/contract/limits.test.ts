@@ -355,6 +355,16 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
     expect(await admit("next")).toBe("admitted");
   });
 
+  it("is not taken by an admission or a renewal that arrives a quarter of an hour after its release", async () => {
+    for (const slot of ["late", "slow"]) await store.release(account, unanswered(slot, 5));
+    nowMs += 15 * 60_000 - 1;
+    // A release forgets what has been remembered for long enough.
+    await store.release(account, unanswered("other", 5));
+    await renew("slow");
+    expect(await admit("late")).toBe("stale");
+    expect(await concurrent()).toBe(0);
+  });
+
   it("is renewed together with thousands of others", async () => {
     const slots = Array.from({ length: 3_500 }, (_, index) => `slot-${index}` as Slot);
     await store.renew(slots.map((slot) => ({ accountId: account, slot })));

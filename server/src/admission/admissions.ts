@@ -1,5 +1,14 @@
 import type { AccountId } from "../contract/account.ts";
-import type { Admission, HeldSlot, Limits, LimitUse, Rates, Release, Slot } from "../contract/limits.ts";
+import {
+  type Admission,
+  ENDED_REMEMBERED_MS,
+  type HeldSlot,
+  type Limits,
+  type LimitUse,
+  type Rates,
+  type Release,
+  type Slot,
+} from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
 import { InFlight, type InFlightItem, NOT_IN_FLIGHT } from "./in-flight.ts";
 
@@ -34,11 +43,6 @@ interface Unreleased {
 
 /** Beyond this number the first are dropped. Their slots expire with their leases, as those of a crashed node do. */
 const MAX_UNRELEASED = 20_000;
-/**
- * A command in transit when its connection was closed may arrive for as long as TCP retransmits, about a quarter of an hour. An
- * admission that arrives then takes a slot for the length of its lease, unless the store knows that the request has ended.
- */
-const ARRIVES_WITHIN_MS = 15 * 60_000;
 const RELEASED_AT_ONCE = 100;
 
 interface Admitted extends AdmittedRequest, InFlightItem, HeldSlot {
@@ -224,6 +228,6 @@ export class Admissions {
   #releaseLater(accountId: AccountId, release: Release): void {
     const [oldest] = this.#unreleased;
     if (oldest !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(oldest);
-    this.#unreleased.add({ accountId, release, lapsesMs: this.#monotonicMs() + ARRIVES_WITHIN_MS });
+    this.#unreleased.add({ accountId, release, lapsesMs: this.#monotonicMs() + ENDED_REMEMBERED_MS });
   }
 }

@@ -85,7 +85,10 @@ export interface HeldSlot {
 export const WINDOW_S = 60;
 /** A live node renews its slots. The slot of a crashed node expires after this time. */
 export const SLOT_LEASE_MS = 60_000;
-/** How long the store remembers that a contested slot has ended: longer than a broken connection mostly lasts. */
-export const ENDED_REMEMBERED_MS = 2 * SLOT_LEASE_MS;
+/**
+ * How long the store remembers that a contested slot has ended, and how long a node repeats the release. A command in transit when its
+ * connection was closed may arrive for as long as TCP retransmits, about a quarter of an hour.
+ */
+export const ENDED_REMEMBERED_MS = 15 * 60_000;
 /** The service cannot know when a slot becomes free, so a refused request may retry after this time. */
 export const CONCURRENCY_RETRY_MS = 1_000;
