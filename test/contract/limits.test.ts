@@ -323,6 +323,18 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
     expect(await ask("f")).toBe("limited");
   });
 
+  it("is freed a minute after a clock that was an hour ahead was set back, if its node has died", async () => {
+    nowMs += 3_600_000;
+    expect(await admit("dead")).toBe("admitted");
+    expect(await admit("refused")).toBe("limited");
+    nowMs -= 3_600_000;
+    expect(await admit("next")).toBe("limited");
+    nowMs += 59_999;
+    expect(await admit("next")).toBe("limited");
+    nowMs += 1;
+    expect(await admit("next")).toBe("admitted");
+  });
+
   it("that was lost is taken again by a renewal, and counts against new requests", async () => {
     expect(await admit("cut off")).toBe("admitted");
     // Its node could not renew it, and another request took what was free.

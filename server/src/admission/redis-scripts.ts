@@ -73,6 +73,7 @@ end
 `;
 
 // A slot that was released before its admission arrives is not taken. Its request has ended, so the answer is not read.
+// A lease of a clock that was ahead and has been set back is shortened where it keeps a request out: nobody may renew it.
 const ADMIT = `${SCRIPT}${CURRENT}${NOW}${WINDOW}
 local version, rpm, tpm, concurrent = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, slot, now = tonumber(ARGV[5]), ARGV[6], clock(ARGV[7])
@@ -94,8 +95,11 @@ if tpm >= 0 then
   if ms > retry then code, retry = 3, ms end
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
-if concurrent >= 0 and redis.call('ZCARD', KEYS[4]) >= concurrent and retry < ${CONCURRENCY_RETRY_MS} then
-  code, retry = 4, ${CONCURRENCY_RETRY_MS}
+if concurrent >= 0 and redis.call('ZCARD', KEYS[4]) >= concurrent then
+  if retry < ${CONCURRENCY_RETRY_MS} then code, retry = 4, ${CONCURRENCY_RETRY_MS} end
+  for _, ahead in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. now + lease, '+inf')) do
+    redis.call('ZADD', KEYS[4], now + lease, ahead)
+  end
 end
 if code ~= 1 then
   return { code, retry, 0, requestsUsed, reset(requestSeconds, now), tokensUsed, reset(tokenSeconds, now) }
