@@ -192,13 +192,13 @@ export interface StreamReply {
   readonly kind: "stream";
   readonly headers: ResponseHeaders;
   readonly chunks: AsyncIterable<string | Uint8Array>;
-  /** What tells the client that the stream is complete; may be empty. Asked for after {@link facts}. */
+  /** What tells the client that the stream is complete; may be empty. Asked for after {@link facts}, once or more often. */
   readonly last: () => string;
   /** `null`: the stream has no heartbeats, and a failure closes the connection early. */
   readonly controlEvents: ControlEvents | null;
   /** Asked for when the stream has ended, however it did. */
   readonly facts: () => Promise<EntryFacts>;
-  /** What a failure of `chunks` means for the client. */
+  /** What a failure of the others means for the client. */
   readonly failureOf: (thrown: unknown) => Failure;
 }
 

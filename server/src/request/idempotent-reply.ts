@@ -93,10 +93,21 @@ function collecting(reply: StreamReply): Reply {
       const facts = await reply.facts();
       if (!isWhole) return facts;
       if (length > MAX_ANSWER_CHARACTERS) return { ...facts, kept: null };
-      const text = parts.join("") + reply.last();
+      const last = lastOf(reply);
+      if (last === null) return facts;
+      const text = parts.join("") + last;
       return { ...facts, kept: { isStream: true, model: facts.model ?? "", text } };
     },
   };
+}
+
+/** What completes a stream; `null` if it can't be written. Then the stream fails when it is asked for again, and is not kept. */
+function lastOf(reply: StreamReply): string | null {
+  try {
+    return reply.last();
+  } catch {
+    return null;
+  }
 }
 
 function textOf(chunk: string | Uint8Array): string {

@@ -67,32 +67,44 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
     await stream.send(chunks, () => exchange.isClientGone && request.claim === null);
   } catch (thrown) {
     failure = request.isAbortedByShutdown ? stopping() : reply.failureOf(thrown);
-    const endReason = request.isAbortedByShutdown ? "shutdown" : upstreamEndReason(failure);
-    ending = { status: 200, errorCode: failure.code, endReason };
+    ending = brokenOff(failure, request.isAbortedByShutdown ? "shutdown" : upstreamEndReason(failure));
+  }
+  let facts: EntryFacts = { ...NO_FACTS, model: request.model };
+  let last = "";
+  try {
+    facts = await reply.facts();
+    if (failure === null) last = reply.last();
+  } catch (thrown) {
+    // The request is recorded with what is known of it.
+    if (failure === null) {
+      failure = reply.failureOf(thrown);
+      ending = brokenOff(failure, upstreamEndReason(failure));
+    } else {
+      logFault(request, toFailure(thrown), services);
+    }
   }
   if (exchange.isClientGone) ending = CLIENT_GONE;
   try {
-    await record(request, ending, await reply.facts(), services);
+    await record(request, ending, facts, services);
   } catch (thrown) {
     // The client must not take an answer for complete that could not be recorded.
     failure ??= toFailure(thrown);
   }
-  const last = lastChunk(request, reply, failure, services);
-  if (last === null) return sink.abort();
-  if (last !== "") await sink.write(last);
+  const end = failure === null ? last : failedEnd(request, reply, failure, services);
+  if (end === null) return sink.abort();
+  if (end !== "") await sink.write(end);
   await sink.end();
 }
 
-/** What the stream ends with, after its failure if it has one; `null`: it has to be aborted, or its client would take it for complete. */
-function lastChunk(
+/** What a stream that has failed ends with; `null`: it has to be aborted, or its client would take it for complete. */
+function failedEnd(
   request: RequestContext,
-  { controlEvents, last }: StreamReply,
-  failure: Failure | null,
+  { controlEvents }: StreamReply,
+  failure: Failure,
   services: Services,
 ): string | null {
+  logFault(request, failure, services);
   try {
-    if (failure === null) return last();
-    logFault(request, failure, services);
     return controlEvents === null ? null : controlEvents.failure(failure);
   } catch (thrown) {
     // What the upstream sent can't be written.
@@ -155,6 +167,10 @@ function outcomeOf(
   }
   const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
   return { failure, endReason: "refused", facts };
+}
+
+function brokenOff({ code }: Failure, endReason: EndReason): Ending {
+  return { status: 200, errorCode: code, endReason };
 }
 
 function upstreamEndReason(failure: Failure): EndReason {

@@ -196,15 +196,19 @@ export class Referee {
       entry.costNanoUsd > 0n
     )
       this.#report("refused for free", `request ${wish.index} was refused (${outcome.status}) and charged`);
-    if (outcome?.kind !== "whole") return;
+    // A request that failed within the service is recorded, too.
+    const isFault = outcome?.kind === "refused" && outcome.code === "internal_error";
     if (entry === undefined) {
-      this.#report("recorded once", `request ${wish.index} was answered and has no entry`);
-    } else if (wish.idempotencyKey === null && entry.costNanoUsd !== BigInt(tokensIn(outcome.text) ?? -1)) {
+      if (outcome?.kind === "whole" || isFault)
+        this.#report("recorded once", `request ${wish.index} was answered and has no entry`);
+      return;
+    }
+    if (outcome?.kind !== "whole" || wish.idempotencyKey !== null) return;
+    if (entry.costNanoUsd !== BigInt(tokensIn(outcome.text) ?? -1))
       this.#report(
         "recorded once",
         `request ${wish.index} was charged ${entry.costNanoUsd}, its answer is "${outcome.text}"`,
       );
-    }
   }
 
   #lookAtKey(wish: Wish, entries: readonly AuditEntry[]): void {

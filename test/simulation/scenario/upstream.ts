@@ -3,6 +3,7 @@ import { withDefaultPrices } from "../../../server/src/catalog/prices.ts";
 import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../../server/src/conversation/control-events.ts";
 import { Failure } from "../../../server/src/errors/failure.ts";
 import { TextTally } from "../../../server/src/tokens/text-tally.ts";
+import { NO_USAGE, type Usage } from "../../../server/src/tokens/token-estimate.ts";
 import {
   type Dialect,
   type ForwardCall,
@@ -15,7 +16,7 @@ import { type Attempt, answerText, type Wish } from "./facts.ts";
 
 export const MODEL = "model";
 const PER_MTOK = 1_000_000n;
-/** So often the model fails. */
+/** So often the model fails, or its stream ends without a usage, which nothing can estimate. */
 const FAILURES = 0.03;
 
 /** One model. Of its answers each token costs a nano-USD, and nothing else costs anything. */
@@ -97,16 +98,17 @@ function streamed(
   { text, tokens, lastsMs, isFailing }: { text: string; tokens: number; lastsMs: number; isFailing: boolean },
   answered: () => void,
 ): StreamedAnswer {
-  let usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  let usage: Usage | null = NO_USAGE;
+  const isUncounted = isFailing && tokens % 2 === 0;
   const events = async function* () {
     try {
       yield `data: ${text}\n\n`;
       await elapsed(lastsMs / 2, call);
-      usage = { ...usage, completionTokens: Math.ceil(tokens / 2) };
+      usage = { ...NO_USAGE, completionTokens: Math.ceil(tokens / 2) };
       yield "data: more\n\n";
       await elapsed(lastsMs / 2, call);
-      if (isFailing) throw refused();
-      usage = { ...usage, completionTokens: tokens };
+      if (isFailing && !isUncounted) throw refused();
+      usage = isUncounted ? null : { ...NO_USAGE, completionTokens: tokens };
       yield "data: all\n\n";
     } finally {
       answered();
@@ -140,7 +142,7 @@ function elapsed(ms: number, { signal }: ForwardCall): Promise<void> {
 
 function factsOf(completionTokens: number) {
   return {
-    usage: { promptTokens: 0, completionTokens, cachedTokens: 0 },
+    usage: { ...NO_USAGE, completionTokens },
     produced: () => new TextTally(),
     ignored: [],
   };
