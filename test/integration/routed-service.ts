@@ -46,7 +46,7 @@ export async function startRoutedService() {
     });
   }
 
-  async function healthOf(name: Name) {
+  async function healthOf(name: Name | "slow") {
     const { upstreams } = await operator.trpc.operator.upstreams.query();
     const health = upstreams.find((upstream) => upstream.name === name);
     if (health === undefined) throw new Error(`there is no upstream ${name}`);

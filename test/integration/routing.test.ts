@@ -89,7 +89,7 @@ describe("an upstream that sends single bytes", () => {
 });
 
 describe("an upstream that keeps failing", () => {
-  it("gets no requests, then a single test request, and all of them once it has recovered", async () => {
+  it("gets no requests, then a test request, and all of them once it has recovered", async () => {
     routed.answers.one = failing(500);
     for (let number = 0; number < 3; number++) expect((await routed.chat("acme/one")).status).toBe(502);
     expect((await routed.healthOf("one")).breaker).toBe("open");
@@ -104,10 +104,25 @@ describe("an upstream that keeps failing", () => {
     await expect.poll(async () => (await routed.healthOf("one")).breaker).toBe("half-open");
     const probe = routed.chat("acme/one");
     await expect.poll(() => waiting.length).toBe(1);
-    expect((await routed.chat("acme/one")).status).toBe(503);
     for (const request of waiting) answerWhole(request);
     expect((await probe).status).toBe(200);
     expect((await routed.healthOf("one")).breaker).toBe("closed");
+  });
+
+  it("is tested again when it has recovered and does not answer the first test", async () => {
+    routed.answers.one = failing(500);
+    for (let number = 0; number < 3; number++) expect((await routed.chat("acme/slow")).status).toBe(502);
+    const unanswered: ReceivedRequest[] = [];
+    routed.answers.one = (request) => unanswered.push(request);
+    const left = new AbortController();
+    await expect.poll(async () => (await routed.healthOf("slow")).breaker).toBe("half-open");
+    const test = routed.chat("acme/slow", {}, left.signal);
+    await expect.poll(() => unanswered.length).toBe(1);
+    delete routed.answers.one;
+    await expect.poll(async () => (await routed.chat("acme/slow")).status, { timeout: 20_000 }).toBe(200);
+    expect((await routed.healthOf("slow")).breaker).toBe("closed");
+    left.abort();
+    await expect(test).rejects.toThrow();
   });
 
   it("does not delay requests that another upstream can answer", async () => {

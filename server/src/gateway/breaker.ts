@@ -1,6 +1,9 @@
 import type { BreakerSettings } from "../catalog/catalog.ts";
 
-/** `closed`: requests pass. `open`: no request passes for a time. `half-open`: one request at a time passes as a probe. */
+/**
+ * `closed`: requests pass. `open`: no request passes for a time. `half-open`: a request passes as a probe. The others wait for its outcome, but
+ * not longer than the breaker was open: then another probe passes, as the first one may hang.
+ */
 export type BreakerState = "closed" | "open" | "half-open";
 
 const MAX_OPEN_MS = 60_000;
@@ -21,7 +24,8 @@ export class Breaker {
   /** How often it has opened since it was last closed. */
   #openings = 0;
   #openUntilMs = 0;
-  #isProbing = false;
+  /** The last probe, if the others wait for it. */
+  #probe: { readonly untilMs: number } | null = null;
 
   constructor(settings: BreakerSettings, monotonicMs: () => number) {
     this.#settings = settings;
@@ -35,7 +39,8 @@ export class Breaker {
 
   /** Whether a request would pass now. */
   get isPassable(): boolean {
-    return this.state === "closed" || (this.state === "half-open" && !this.#isProbing);
+    if (this.state !== "half-open") return this.state === "closed";
+    return this.#probe === null || this.#monotonicMs() >= this.#probe.untilMs;
   }
 
   /** Milliseconds until a request may pass. */
@@ -46,11 +51,12 @@ export class Breaker {
   /** Lets a request pass. @returns `null` if none may. */
   enter(): Attempt | null {
     if (!this.isPassable) return null;
-    let isProbe = this.state === "half-open";
-    if (isProbe) this.#isProbing = true;
+    // The openings before the request; 0 if it passed a closed breaker, or has closed it.
+    let openings = this.#openings;
+    const probe = openings === 0 ? null : { untilMs: this.#monotonicMs() + this.#openMs(openings) };
+    this.#probe = probe;
     const probed = () => {
-      if (isProbe) this.#isProbing = false;
-      isProbe = false;
+      if (this.#probe === probe) this.#probe = null;
     };
     let isEnded = false;
     return {
@@ -58,27 +64,31 @@ export class Breaker {
         probed();
         // Failures stay counted: an upstream that breaks off every answer opens the breaker again at once.
         this.#openings = 0;
+        openings = 0;
       },
       ended: (outcome) => {
         if (isEnded) return;
         isEnded = true;
-        const wasProbe = isProbe;
         probed();
         if (outcome === "success") {
           this.#failures = 0;
           this.#openings = 0;
-        } else if (outcome === "failure") this.#failed(wasProbe);
+        } else if (outcome === "failure") this.#failed(openings);
       },
     };
   }
 
-  #failed(isProbe: boolean): void {
+  #failed(openings: number): void {
     this.#failures++;
     // A request that was sent before the breaker opened and fails later tells nothing new.
-    if (this.#openings > 0 && !isProbe) return;
+    if (openings !== this.#openings) return;
     if (this.#failures < this.#settings.failures) return;
-    const { openMs } = this.#settings;
-    this.#openUntilMs = this.#monotonicMs() + Math.min(openMs * 2 ** this.#openings, MAX_OPEN_MS);
     this.#openings++;
+    this.#openUntilMs = this.#monotonicMs() + this.#openMs(this.#openings);
+  }
+
+  /** How long the breaker is open when it has opened so often. */
+  #openMs(openings: number): number {
+    return Math.min(this.#settings.openMs * 2 ** (openings - 1), MAX_OPEN_MS);
   }
 }
