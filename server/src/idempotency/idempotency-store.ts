@@ -59,11 +59,12 @@ export class PostgresIdempotency implements IdempotencyStore {
     return { kind: "running" };
   }
 
-  async release(request: IdempotentRequest, claim: ClaimId): Promise<void> {
+  async release(claims: readonly ClaimId[]): Promise<void> {
+    // Uses idempotent_requests_running.
     await this.#database`
       delete from idempotent_requests
-      where account_id = ${request.accountId} and key_digest = ${request.keyDigest} and claim = ${claim}
-        and answered_at is null`;
+      where answered_at is null
+        and claim in (select value::uuid from jsonb_array_elements_text(${this.#database.json([...claims])}))`;
   }
 
   async renew(claims: readonly ClaimId[]): Promise<void> {

@@ -13,6 +13,8 @@ export const MAX_ANSWER_CHARACTERS = 1024 * 1024;
 export const CLAIM_LEASE_MS = 60_000;
 /** Beyond this number the oldest are dropped: their claims end with their leases. */
 const MAX_UNRELEASED = 10_000;
+/** Claims that one statement releases. */
+const RELEASED_AT_ONCE = 1_000;
 /** The maximum size of all encrypted answers that wait for the database. Beyond it only the fact is stored that a request was answered. */
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
@@ -39,8 +41,8 @@ export type ClaimOutcome =
 export interface IdempotencyStore {
   /** Claims the request for this node, unless it is known. */
   claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome>;
-  /** Deletes the claim of a request that failed. */
-  release(request: IdempotentRequest, claim: ClaimId): Promise<void>;
+  /** Deletes the claims of requests that failed. */
+  release(claims: readonly ClaimId[]): Promise<void>;
   /** Extends the leases of claims whose requests are not answered yet. */
   renew(claims: readonly ClaimId[]): Promise<void>;
 }
@@ -66,7 +68,7 @@ export class Idempotency {
   /** Claims of this node whose answers are not in the database yet, with the lengths of the answers. */
   readonly #claims = new Map<ClaimId, number>();
   /** Released claims that may still be in the database. */
-  readonly #unreleased = new Map<ClaimId, IdempotentRequest>();
+  readonly #unreleased = new Set<ClaimId>();
   #waitingCharacters = 0;
 
   /** `sealer` encrypts the answers, because some repeat parts of their prompts. */
@@ -88,7 +90,7 @@ export class Idempotency {
       outcome = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
     } catch (error) {
       // The database may have stored the claim although its answer was lost.
-      void this.#release(request, id);
+      void this.#release(id);
       throw error;
     }
     if (outcome.kind === "claimed") return { kind: "claimed", claim: this.#claimOf(request, id) };
@@ -117,26 +119,31 @@ export class Idempotency {
     for (const { keyed } of entries) if (keyed !== undefined) this.#drop(keyed.claim);
   }
 
-  /**
-   * Renews the claims of running requests, and repeats releases that the database has not confirmed. Call it several times
-   * in {@link CLAIM_LEASE_MS}.
-   */
+  /** Renews the claims of running requests. Call it several times in {@link CLAIM_LEASE_MS}. */
   async renew(): Promise<void> {
     if (this.#claims.size > 0) await this.#store.renew([...this.#claims.keys()]);
-    for (const [id, request] of this.#unreleased) {
-      await this.#store.release(request, id);
-      this.#unreleased.delete(id);
+  }
+
+  /**
+   * Repeats releases that the database has not confirmed, until one fails. A job of its own calls it, because after an outage there may
+   * be many, and claims that are not renewed meanwhile could be taken over although their requests run.
+   */
+  async retryReleases(): Promise<void> {
+    while (this.#unreleased.size > 0) {
+      const batch = [...this.#unreleased].slice(0, RELEASED_AT_ONCE);
+      await this.#store.release(batch);
+      for (const id of batch) this.#unreleased.delete(id);
     }
   }
 
-  /** Waits 5 seconds at most. {@link renew} repeats a release that was not confirmed by then. */
-  async #release(request: IdempotentRequest, id: ClaimId): Promise<void> {
+  /** Waits 5 seconds at most. {@link retryReleases} repeats a release that was not confirmed by then. */
+  async #release(id: ClaimId): Promise<void> {
     try {
-      await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.release(request, id));
+      await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.release([id]));
     } catch {
-      const [oldest] = this.#unreleased.keys();
+      const [oldest] = this.#unreleased;
       if (oldest !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(oldest);
-      this.#unreleased.set(id, request);
+      this.#unreleased.add(id);
     }
   }
 
@@ -159,7 +166,7 @@ export class Idempotency {
       },
       release: async () => {
         this.#drop(id);
-        await this.#release(request, id);
+        await this.#release(id);
       },
     };
   }

@@ -106,6 +106,7 @@ export async function openRecords(
     { name: "release unneeded credit", everyMs: SECOND_MS, run: () => credits.releaseUnneeded() },
     { name: "close replaced credit spenders", everyMs: SECOND_MS, run: () => credits.closeReplaced() },
     { name: "renew idempotency claims", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
+    { name: "repeat lost releases of claims", everyMs: SECOND_MS, run: () => idempotency.retryReleases() },
     { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
     { name: "reconcile", everyMs: 10 * MINUTE_MS, run: () => reconciler.check(RECONCILED_HOURS) },
     drop("delete old idempotent answers", () => dropOldAnswers(background)),

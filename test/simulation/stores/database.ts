@@ -68,7 +68,7 @@ export class SimulatedDatabase {
         const by = spender();
         return link.call("claim", () => table.claim(nodeId, by, request, claim));
       },
-      release: (request, claim) => link.call("releaseClaim", () => table.release(request, claim)),
+      release: (claims) => link.call("releaseClaim", () => table.release(claims)),
       renew: (claims) => link.call("renewClaims", () => table.renew(claims)),
       clear: (present) => link.call("clearClaims", () => table.clear(nodeId, present)),
     };

@@ -79,9 +79,9 @@ export class IdempotencyTable {
     return true;
   }
 
-  release(request: IdempotentRequest, claim: ClaimId): void {
-    const row = this.#rows.get(keyOf(request));
-    if (row?.claim === claim && row.answered === null) this.#rows.delete(keyOf(request));
+  release(claims: readonly ClaimId[]): void {
+    for (const [key, { answered, claim }] of this.#rows)
+      if (answered === null && claims.includes(claim)) this.#rows.delete(key);
   }
 
   renew(claims: readonly ClaimId[]): void {
