@@ -24,34 +24,48 @@ const MIN_CONNECTIONS = 10;
 interface SupervisorParts {
   readonly config: Config;
   readonly log: Logger;
-  /** Starts a process of the service with variables added to the environment. */
+  /** Starts a process of the service with variables added to the environment. Throws, for example, when memory is exhausted. */
   readonly spawn: (environment: Readonly<Record<string, string>>) => ChildProcess;
   readonly port: number;
 }
 
-/** A process that was started as a worker. */
+/** A process that was started as a worker, or could not be. */
 class WorkerChild {
   readonly number: number;
-  readonly process: ChildProcess;
   readonly startedMs = performance.now();
   /** Resolves with the facts of the banner when it is ready; with `null` when it ends before. */
   readonly ready: Promise<{ readonly facts: BannerFacts | null } | null>;
   /** Resolves when it has ended. `signal`: what killed it, in which case `code` is `null`, or why it could not be started. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  readonly #process: ChildProcess | null;
 
-  constructor(number: number, child: ChildProcess) {
+  constructor(number: number, child: ChildProcess | Error, received: (message: FromWorker) => void) {
     this.number = number;
-    this.process = child;
+    if (child instanceof Error) {
+      this.#process = null;
+      this.exited = Promise.resolve({ code: 1, signal: child.message });
+      this.ready = Promise.resolve(null);
+      return;
+    }
+    this.#process = child;
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => resolve({ code, signal }));
-      child.once("error", (error) => resolve({ code: 1, signal: error.message }));
+      child.on("error", (error) => {
+        // A process that was started reports errors of its channel, too, and runs on or ends.
+        if (child.pid === undefined) resolve({ code: 1, signal: error.message });
+      });
     });
     const ready = new Promise<{ readonly facts: BannerFacts | null }>((resolve) => {
       child.on("message", (message: FromWorker) => {
         if (message.kind === "ready") resolve({ facts: message.facts });
+        else received(message);
       });
     });
     this.ready = Promise.race([ready, this.exited.then(() => null)]);
+  }
+
+  get isStarted(): boolean {
+    return this.#process?.pid !== undefined;
   }
 
   collect(id: number): void {
@@ -60,10 +74,10 @@ class WorkerChild {
 
   /** Signals the process by its id: after `ChildProcess.kill`, Deno reports every exit as one by that signal. */
   signal(signal: NodeJS.Signals): void {
-    // One that could not be started has no id.
-    if (this.process.pid === undefined) return;
+    const pid = this.#process?.pid;
+    if (pid === undefined) return;
     try {
-      process.kill(this.process.pid, signal);
+      process.kill(pid, signal);
     } catch {
       // It has just ended.
     }
@@ -71,12 +85,12 @@ class WorkerChild {
 
   send(message: ToWorker): void {
     // A worker that has just ended has no channel.
-    if (this.process.connected) this.process.send(message, () => {});
+    if (this.#process?.connected) this.#process.send(message, () => {});
   }
 }
 
 /** Runs the workers of a service of several processes, so that they behave as one service. */
-class Supervisor {
+export class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #children = new Set<WorkerChild>();
   readonly #metrics = new WorkerMetrics();
@@ -169,15 +183,25 @@ class Supervisor {
   }
 
   #start(number: number, environment: Readonly<Record<string, string>>): WorkerChild {
-    const child = new WorkerChild(number, this.#parts.spawn({ ...environment, OSTIARY_WORKERS: "1" }));
+    const spawned = this.#spawn({ ...environment, OSTIARY_WORKERS: "1" });
+    const child = new WorkerChild(number, spawned, (message) => void this.#received(child, message));
     this.#children.add(child);
-    child.process.on("message", (message: FromWorker) => void this.#received(child, message));
-    void child.exited.then(({ code }) => {
+    void child.exited.then(({ code, signal }) => {
+      if (!child.isStarted)
+        this.#parts.log.error({ worker: number, reason: signal }, "a worker could not be started");
       this.#children.delete(child);
       void this.#metrics.ended(child);
       if (code !== 0) this.#exitCode = 1;
     });
     return child;
+  }
+
+  #spawn(environment: Readonly<Record<string, string>>): ChildProcess | Error {
+    try {
+      return this.#parts.spawn(environment);
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
   }
 
   async #received(child: WorkerChild, message: FromWorker): Promise<void> {
