@@ -10,11 +10,11 @@ const WAITING = 100;
 /** Hashes and verifies passwords, a few at a time. */
 export class Passwords {
   readonly #limit: LimitFunction = pLimit(AT_ONCE);
-  /** Verified when the user does not exist, so that the answer takes as long as for a wrong password. */
-  readonly #decoy: Promise<string>;
+  #decoy: Promise<string> | null = null;
 
   constructor() {
-    this.#decoy = hashPassword(randomBase62(24));
+    // Hashed before the first sign-in, which would take twice as long otherwise. That one tries again after a failure.
+    this.#decoyHash().catch(() => {});
   }
 
   /** @throws {Failure} `server_is_overloaded` when too many are waiting. */
@@ -27,8 +27,19 @@ export class Passwords {
    * @throws {Failure} `server_is_overloaded` when too many are waiting.
    */
   async verify(hash: string | null, password: string): Promise<boolean> {
-    const matches = await this.#queued(async () => verifyPassword(hash ?? (await this.#decoy), password));
+    const matches = await this.#queued(async () =>
+      verifyPassword(hash ?? (await this.#decoyHash()), password),
+    );
     return matches && hash !== null;
+  }
+
+  /** Verified when the user does not exist, so that the answer takes as long as for a wrong password. A failure is not kept. */
+  #decoyHash(): Promise<string> {
+    this.#decoy ??= hashPassword(randomBase62(24)).catch((error) => {
+      this.#decoy = null;
+      throw error;
+    });
+    return this.#decoy;
   }
 
   async #queued<Answer>(work: () => Promise<Answer>): Promise<Answer> {

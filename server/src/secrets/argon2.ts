@@ -37,10 +37,18 @@ export async function verifyPassword(hash: string, password: string): Promise<bo
  * platform that has none, gets the one in WebAssembly, which takes several times as long.
  */
 function loadArgon2(): Promise<Argon2> {
-  loaded ??= hasNative()
-    ? import("oslo/password").then(({ Argon2id }) => new Argon2id())
-    : Promise.resolve(inWorkers);
+  loaded ??= implementation().catch((error) => {
+    // The next call tries again: an import also fails while the process can open no more files.
+    loaded = null;
+    throw error;
+  });
   return loaded;
+}
+
+async function implementation(): Promise<Argon2> {
+  if (!hasNative()) return inWorkers;
+  const { Argon2id } = await import("oslo/password");
+  return new Argon2id();
 }
 
 /** Whether there are binaries for this platform: without them, oslo's import logs an error and ends the process. */
