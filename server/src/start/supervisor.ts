@@ -190,7 +190,7 @@ export class Supervisor {
       if (!child.isStarted)
         this.#parts.log.error({ worker: number, reason: signal }, "a worker could not be started");
       this.#children.delete(child);
-      void this.#metrics.ended(child);
+      this.#metrics.ended(child);
       if (code !== 0) this.#exitCode = 1;
     });
     return child;

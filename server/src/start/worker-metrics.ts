@@ -18,38 +18,55 @@ export interface MeasuredWorker {
  */
 export class WorkerMetrics {
   readonly #last = new Map<MeasuredWorker, MetricsJson>();
-  readonly #waiting = new Map<number, (metrics: MetricsJson) => void>();
+  /** Who was asked, by the id of the question, and what ends the wait for its answer. */
+  readonly #asked = new Map<number, { readonly worker: MeasuredWorker; readonly answered: () => void }>();
   /** The counts of workers that have ended. */
-  #ended: MetricsJson = [];
+  #ended: readonly MetricsJson[] = [];
+  #adding: Promise<void> = Promise.resolve();
   #count = 0;
 
   /** Returns the metrics of these workers, and what earlier ones counted. */
   async collect(workers: readonly MeasuredWorker[]): Promise<readonly MetricsJson[]> {
     await Promise.all(workers.map((worker) => this.#ask(worker)));
-    return [...this.#last.values(), this.#ended];
+    return [...this.#last.values(), ...this.#ended];
   }
 
   /** A worker has answered. */
   answered(id: number, metrics: MetricsJson): void {
-    this.#waiting.get(id)?.(metrics);
+    const asked = this.#asked.get(id);
+    if (asked === undefined) return;
+    this.#last.set(asked.worker, metrics);
+    asked.answered();
   }
 
-  /** A worker has ended: its counts stay, and what it was doing is over. */
-  async ended(worker: MeasuredWorker): Promise<void> {
+  /** A worker has ended: its counts stay, and what it was doing is over. Nothing waits for its answers any more. */
+  ended(worker: MeasuredWorker): void {
+    for (const [id, asked] of this.#asked) {
+      if (asked.worker !== worker) continue;
+      this.#asked.delete(id);
+      asked.answered();
+    }
     const last = this.#last.get(worker);
     if (last === undefined) return;
     this.#last.delete(worker);
     // The types of prom-client have numbers here; its values are words.
     const counts = last.filter(({ type }) => COUNTS.has(String(type)));
-    this.#ended = await addedUp([this.#ended, counts]).getMetricsAsJSON();
+    this.#ended = [...this.#ended, counts];
+    // Counts that could not be added up are added at the next end.
+    this.#adding = this.#adding.then(() => this.#addUp()).catch(() => {});
+  }
+
+  async #addUp(): Promise<void> {
+    const parts = this.#ended;
+    const sum = await addedUp(parts).getMetricsAsJSON();
+    this.#ended = [sum, ...this.#ended.slice(parts.length)];
   }
 
   async #ask(worker: MeasuredWorker): Promise<void> {
     const id = ++this.#count;
-    const answer = new Promise<MetricsJson>((resolve) => this.#waiting.set(id, resolve));
+    const answer = new Promise<void>((resolve) => this.#asked.set(id, { worker, answered: resolve }));
     worker.collect(id);
-    const metrics = await resultWithin(ANSWER_TIMEOUT_MS, answer);
-    this.#waiting.delete(id);
-    if (metrics !== null) this.#last.set(worker, metrics);
+    await resultWithin(ANSWER_TIMEOUT_MS, answer);
+    this.#asked.delete(id);
   }
 }

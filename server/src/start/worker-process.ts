@@ -61,7 +61,11 @@ function shareMetrics(metrics: Metrics): void {
   process.on("message", (message: ToWorker) => {
     if (message.kind === "collect metrics") {
       const { id } = message;
-      void metrics.json().then((own) => send({ kind: "metrics", id, metrics: own }));
+      // A worker that does not answer counts with its last answer.
+      metrics.json().then(
+        (own) => send({ kind: "metrics", id, metrics: own }),
+        () => {},
+      );
     } else if (message.kind === "all metrics") {
       waiting.get(message.id)?.(message.all);
       waiting.delete(message.id);
@@ -79,5 +83,7 @@ function shareMetrics(metrics: Metrics): void {
 
 function send(message: FromWorker): void {
   // Without the supervisor the worker is about to stop.
-  if (process.connected) process.send?.(message);
+  if (!process.connected) return;
+  // A supervisor that has just ended is an error of the callback. Without one it would end the process.
+  process.send?.(message, undefined, undefined, () => {});
 }
