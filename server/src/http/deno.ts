@@ -50,7 +50,8 @@ export async function serveOnDeno(served: Served, options: ListenerOptions): Pro
     renew: async (pair) => {
       const replaced = server;
       former.add(replaced);
-      void replaced.shutdown().then(() => former.delete(replaced));
+      const forget = () => former.delete(replaced);
+      replaced.shutdown().then(forget, forget);
       server = await reopen(() => open(handler, options, replaced.port, pair));
     },
     close: async (cut) => {
