@@ -11,6 +11,7 @@ import { openProcedures } from "./start/open-procedures.ts";
 import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
 import { openResponses } from "./start/open-responses.ts";
+import { passedTime } from "./start/passed-time.ts";
 import { readSettings, readVersion } from "./start/read-settings.ts";
 import { RUNTIME } from "./start/runtime.ts";
 import { type Serving, serve } from "./start/serve.ts";
@@ -100,7 +101,9 @@ async function main(): Promise<void> {
     } else log = log.child({ worker: worker.number });
     shutdown = stopOnSignals(config, log, teardown);
     worker?.stopWithSupervisor(shutdown);
-    const clocks = { now: () => new Date(), monotonicMs: () => performance.now() };
+    const monotonicMs = () => performance.now();
+    const passedMs = passedTime({ monotonicMs, wallMs: Date.now });
+    const clocks = { now: () => new Date(), monotonicMs, passedMs };
     const own = { log, hasBanner, jobs: backgroundJobs(log), teardown, shutdown, worker };
     await start({ settings, version, folders: FOLDERS, ...own, ...clocks });
   } catch (error) {

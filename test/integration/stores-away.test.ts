@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { statusOf } from "../fixtures/request.ts";
-import { logLines, runToExit, startService } from "../fixtures/service.ts";
+import { logLines, RUNTIME, runToExit, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const hasDatabaseServer = process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
+const redisServer = process.env.OSTIARY_TEST_REDIS_URL;
 const ALONE = { REDIS_URL: undefined, OSTIARY_LOG: "silent" };
 
 /** A node whose connections to the database run through a proxy, and a key that it can find there. */
@@ -56,6 +57,36 @@ describe.skipIf(!hasDatabaseServer)("while the database is unreachable, a single
   });
 });
 
+// Its clock is set by an option of Node's.
+describe.skipIf(!hasDatabaseServer || RUNTIME === "deno")("a node whose machine was suspended", () => {
+  const CLOCK = new URL("../fixtures/shifted-clock.mjs", import.meta.url).href;
+  const SUSPENDED_MS = 10 * 60_000;
+  const env = { NODE_OPTIONS: `--import=${CLOCK}`, TEST_SUSPENDED_MS: String(SUSPENDED_MS) };
+  const kinds: Record<string, Readonly<Record<string, string>>> = {
+    "that is alone": {},
+    ...(redisServer === undefined
+      ? {}
+      : { "that shares Redis": { REDIS_URL: redisServer, OSTIARY_REDIS_PREFIX: crypto.randomUUID() } }),
+  };
+  for (const [kind, more] of Object.entries(kinds)) {
+    it(`admits requests only once the database has confirmed its membership: one ${kind}`, async () => {
+      await using behind = await startBehindProxy({ ...env, ...more });
+      const { key, way, node } = behind;
+      expect(await statusOf(node.baseUrl, key)).toBe(200);
+      way.cut();
+      for (let number = 0; number < 20; number++) expect(await statusOf(node.baseUrl, key)).toBe(200);
+      process.kill(node.pid, "SIGUSR2");
+      await expect.poll(() => statusOf(node.baseUrl, key)).toBe(503);
+      for (let number = 0; number < 20; number++) expect(await statusOf(node.baseUrl, key)).toBe(503);
+      way.heal();
+      await expect.poll(() => statusOf(node.baseUrl, key)).toBe(200);
+      // While the database answers, a clock that is set ahead costs no more than the next renewal.
+      process.kill(node.pid, "SIGUSR2");
+      await expect.poll(() => statusOf(node.baseUrl, key)).toBe(200);
+    });
+  }
+});
+
 describe.skipIf(!hasDatabaseServer)("a node whose entries have to be in the database", () => {
   it("goes on when a procedure's entry does not get there, and does not answer it", async () => {
     await using behind = await startBehindProxy({ AUDIT_DURABILITY: "database" });
@@ -89,8 +120,6 @@ describe.skipIf(!hasDatabaseServer)("the log of an outage of the database", () =
     await expect.poll(async () => (await fetch(`${node.baseUrl}/readyz`)).status).toBe(200);
   });
 });
-
-const redisServer = process.env.OSTIARY_TEST_REDIS_URL;
 
 describe.skipIf(redisServer === undefined)("the log of an outage of Redis", () => {
   it("tells each reason once, although several connections have it", async () => {

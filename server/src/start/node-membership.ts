@@ -25,7 +25,7 @@ const JOIN_TIMEOUT_MS = 10_000;
 const PAUSE_MS = 500;
 const COMPANY_MS = 5_000;
 const RENEWAL_TIMEOUT_MS = 5_000;
-/** A process that was stopped for this long is about to count as dead for the others. */
+/** A process that was stopped, or whose machine was suspended, for this long is about to count as dead for the others. */
 const MAX_PAUSE_MS = 5_000;
 
 export interface MembershipParts {
@@ -36,6 +36,8 @@ export interface MembershipParts {
   /** The store that nodes share; `null` for a single node. */
   readonly redis: RedisAdmissionStore | null;
   readonly fence: Pick<Admissions, "fence" | "lift" | "confirmPublications" | "beforeUse">;
+  /** Milliseconds of a clock that also counts the time for which the machine was suspended. */
+  readonly passedMs: () => number;
   readonly log: Logger;
   /** Called once, with the reason, when the node cannot continue: other nodes have its database, or it was restored. */
   readonly onReplaced: (reason: string) => void;
@@ -66,7 +68,7 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
   return {
     /** Renews the membership. Call it about every second. */
     renew,
-    /** Fences the node if its process was stopped for long. Call it every second, whatever `renew` waits for. */
+    /** Fences the node if its process was stopped for long, or its machine suspended. Call it every second, whatever `renew` waits for. */
     look,
     leave: () => registry.remove(id),
   };
@@ -94,7 +96,7 @@ async function publishIn(epoch: DatabaseEpoch, publish: () => Promise<void>): Pr
 
 /** The renewal of a single node. It stops admitting requests before others may take over its database. */
 async function standAlone(
-  { id, registry, epochs, fence }: MembershipParts,
+  { id, registry, epochs, fence, passedMs }: MembershipParts,
   replaced: (reason: string) => void,
 ) {
   const epoch = new DatabaseEpoch({ epochs, redis: null, fence });
@@ -106,13 +108,13 @@ async function standAlone(
     replaced(TAKEN_OVER);
     throw new Error(TAKEN_OVER);
   });
-  let seenMs = performance.now();
+  let seenMs = passedMs();
   const look = () => {
-    if (performance.now() - seenMs > FENCED_AFTER_MS)
+    if (passedMs() - seenMs > FENCED_AFTER_MS)
       fence.fence("the node lost the database for too long to continue alone");
   };
   const renew = async () => {
-    const askedMs = performance.now();
+    const askedMs = passedMs();
     if (!(await isInEpoch(epoch, replaced))) return;
     if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id))) {
       seenMs = askedMs;
@@ -129,7 +131,7 @@ async function shareRedis(
   life: string,
   replaced: (reason: string) => void,
 ) {
-  const { id, registry, epochs, fence, log } = parts;
+  const { id, registry, epochs, fence, passedMs, log } = parts;
   const epoch = new DatabaseEpoch({ epochs, redis, fence });
   const agreement = new RedisAgreement({
     id,
@@ -170,14 +172,14 @@ async function shareRedis(
     // A Redis without the owner id was emptied, and has also lost the slots of running requests.
     if (await redis.claim(owner)) redis.restored();
   };
-  return { renew, look: pauseWatch(() => agreement.paused()) };
+  return { renew, look: pauseWatch(passedMs, () => agreement.paused()) };
 }
 
-/** Returns a function that calls `onPaused` if it was not called for {@link MAX_PAUSE_MS}, because the process was stopped. */
-function pauseWatch(onPaused: () => void): () => void {
-  let lookedMs = performance.now();
+/** Returns a function that calls `onPaused` if it was not called for {@link MAX_PAUSE_MS}: see there. */
+function pauseWatch(passedMs: () => number, onPaused: () => void): () => void {
+  let lookedMs = passedMs();
   return () => {
-    const nowMs = performance.now();
+    const nowMs = passedMs();
     const isPaused = nowMs - lookedMs > MAX_PAUSE_MS;
     lookedMs = nowMs;
     if (isPaused) onPaused();

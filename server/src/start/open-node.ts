@@ -26,7 +26,7 @@ export type OpenNode = Awaited<ReturnType<typeof openNode>>;
  * @throws {StartupFailure} if one of them can't be used, or other nodes exclude this one.
  */
 export async function openNode(startup: Startup) {
-  const { settings, log, jobs, teardown, shutdown, now, monotonicMs } = startup;
+  const { settings, log, jobs, teardown, shutdown, now, monotonicMs, passedMs } = startup;
   const { config } = settings;
   await openDataDir(config.dataDir);
   const lock = await lockDataDir(config.dataDir);
@@ -52,6 +52,7 @@ export async function openNode(startup: Startup) {
     epochs: databaseEpochsIn(database),
     redis,
     fence: admissions,
+    passedMs,
     log,
     onReplaced: (reason) => {
       log.error(`${reason}: stopping`);
@@ -61,7 +62,7 @@ export async function openNode(startup: Startup) {
   teardown.add("membership", () => membership.leave());
   jobs.add(
     { name: "renew the node's membership", everyMs: SECOND_MS, run: () => membership.renew() },
-    { name: "notice that the process was stopped", everyMs: SECOND_MS, run: async () => membership.look() },
+    { name: "notice that the node was stopped", everyMs: SECOND_MS, run: async () => membership.look() },
     { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
     { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.check() },
     {

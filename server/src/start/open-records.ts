@@ -32,7 +32,7 @@ export async function openRecords(
   node: OpenNode,
   { catalog, sealer }: { readonly catalog: Catalog } & Pick<OpenResponses, "sealer">,
 ) {
-  const { settings, version, log, jobs, teardown, now, monotonicMs } = startup;
+  const { settings, version, log, jobs, teardown, now, monotonicMs, passedMs } = startup;
   const { config, plans } = settings;
   const { id, database, longReads, clocks } = node;
   const metrics = new Metrics((model) => catalog.find(model) !== null, { version, runtime: RUNTIME });
@@ -44,7 +44,8 @@ export async function openRecords(
   let owesEntries = () => true;
   const credits = new Credits({
     store: creditStore,
-    monotonicMs,
+    // Others release the credit of a node that is suspended, too.
+    monotonicMs: passedMs,
     maxDisconnectedMs: releaseAfterMs === 0 ? null : 0.9 * releaseAfterMs,
     owesEntries: () => owesEntries(),
   });

@@ -41,6 +41,8 @@ export interface Startup {
   readonly now: () => Date;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
+  /** Milliseconds of a clock that also counts the time for which the machine was suspended: see `passedTime`. */
+  readonly passedMs: () => number;
 }
 
 /** Calls `check`, which reads a file again if it has changed, every two seconds and on SIGHUP. */
