@@ -1,13 +1,23 @@
-import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { closestMatch } from "leven";
 import * as z from "zod";
 import { messageOf } from "../errors/issue-message.ts";
-import { parseNetworks } from "../networks/networks.ts";
-import { SEAL_KEY_BYTES } from "../secrets/sealer.ts";
-import { parseRedisUrl, RedisUrlError } from "./redis-url.ts";
-import { fileVariableOf, readText, withSecretsFromFiles } from "./secret-files.ts";
+import { fileVariableOf, withSecretsFromFiles } from "./secret-files.ts";
+import {
+  certificates,
+  flag,
+  host,
+  isOrigin,
+  networks,
+  oneOf,
+  origins,
+  redisUrl,
+  sealKeys,
+  url,
+  wholeNumber,
+  workers,
+} from "./setting-values.ts";
 
 /** Everything that is wrong with the environment, a line for each variable. */
 export class ConfigError extends Error {
@@ -19,98 +29,6 @@ export class ConfigError extends Error {
     this.problems = problems;
   }
 }
-
-const url = (...protocols: string[]) =>
-  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
-    message: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`,
-  });
-
-/** Whether a URL has no path, query, user or password. */
-function isOrigin(value: string): boolean {
-  // What is no URL is reported as such.
-  if (!URL.canParse(value)) return true;
-  const { origin, href } = new URL(value);
-  return href === `${origin}/`;
-}
-
-const HOST_NAME = /^[A-Za-z0-9._-]+$/;
-const host = z
-  .string()
-  .refine(
-    (value) => isIP(value) !== 0 || HOST_NAME.test(value),
-    "must be an address or a name, such as 127.0.0.1 or ::, without a scheme, brackets or a port",
-  );
-
-const redisUrl = z.string().superRefine((value, context) => {
-  try {
-    parseRedisUrl(value);
-  } catch (error) {
-    if (!(error instanceof RedisUrlError)) throw error;
-    context.addIssue({ code: "custom", message: error.message });
-  }
-});
-
-const wholeNumber = (from: number, to: number) =>
-  z
-    .string()
-    .regex(/^\d{1,15}$/, `must be a whole number from ${from} to ${to}`)
-    .transform(Number)
-    .refine((value) => value >= from && value <= to, `must be a whole number from ${from} to ${to}`);
-
-const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
-  z.enum(values, { error: `must be one of ${values.join(", ")}` });
-
-const MAX_WORKERS = 256;
-
-const workers = z
-  .string()
-  .refine(
-    (value) => value === "auto" || (/^[1-9]\d{0,2}$/.test(value) && Number(value) <= MAX_WORKERS),
-    `must be auto, or a whole number from 1 to ${MAX_WORKERS}`,
-  );
-
-const flag = oneOf(["0", "1"]).transform((value) => value === "1");
-
-/** CIDR blocks, separated by commas. */
-const networks = z
-  .string()
-  .transform((value) => value.split(",").map((part) => part.trim()))
-  .transform((parts) => parts.filter((part) => part !== ""))
-  .superRefine((parts, context) => {
-    for (const problem of parseNetworks(parts).problems)
-      context.addIssue({ code: "custom", message: problem });
-  });
-
-const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
-const HEX_KEY = new RegExp(`^[0-9A-Fa-f]{${2 * SEAL_KEY_BYTES}}$`);
-
-/** Keys for encryption, separated by commas. The message of a problem never contains a key. */
-const sealKeys = z.string().transform((value, context): readonly Uint8Array[] => {
-  const keys = value.split(",").map((part) => sealKeyOf(part.trim()));
-  const valid = keys.filter((key) => key !== null);
-  if (valid.length === keys.length) return valid;
-  const message = `must be ${SEAL_KEY_BYTES} random bytes in base64 or hex, or several such keys separated by commas. \`openssl rand -base64 ${SEAL_KEY_BYTES}\` prints one`;
-  context.addIssue({ code: "custom", message });
-  return z.NEVER;
-});
-
-function sealKeyOf(text: string): Uint8Array | null {
-  if (HEX_KEY.test(text)) return Buffer.from(text, "hex");
-  const bytes = BASE64.test(text) ? Buffer.from(text, "base64") : Buffer.of();
-  return bytes.length === SEAL_KEY_BYTES ? bytes : null;
-}
-
-/** The path of a file with certificates in PEM, as their text. */
-const certificates = z.string().transform((path, context): string => {
-  try {
-    const text = readText(resolve(path));
-    if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
-    context.addIssue({ code: "custom", message: `the file ${path} has no certificate in PEM` });
-  } catch (error) {
-    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
-  }
-  return z.NEVER;
-});
 
 const DEFAULT_UNFINISHED_BODY_BYTES = 256 * 1024 * 1024;
 const PRESTOP_BEHIND_PROXY_S = 5;
@@ -151,6 +69,7 @@ const variables = z.object({
   OSTIARY_PUBLIC_URL: url("http:", "https:")
     .refine(isOrigin, "must have a scheme, a host and a port only, such as https://ostiary.example.com")
     .optional(),
+  OSTIARY_ALLOWED_ORIGINS: origins.default([]),
   OSTIARY_METRICS_FROM: networks.default(["127.0.0.0/8", "::1"]),
   OSTIARY_METRICS_PORT: wholeNumber(1, 65_535).nullable().default(null),
   AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),
@@ -306,6 +225,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicUrl,
     /** Whether browsers and clients reach the service by HTTPS. */
     isHttps: publicUrl === null ? tls !== null : publicUrl.startsWith("https:"),
+    /** The origins of web pages that may call the API from a browser, or `*`. */
+    allowedOrigins: values.OSTIARY_ALLOWED_ORIGINS,
     /** Headers for the exporter of traces, which may be secret. The exporter reads its other variables itself. */
     otlpHeaders: values.OTEL_EXPORTER_OTLP_HEADERS ?? null,
     /** Whether traces are exported. */

@@ -67,18 +67,19 @@ export class RequestHandler {
 
   /** Answers one request, or refuses it if there are too many. Never rejects. */
   handle(exchange: Exchange): Promise<void> {
+    if (this.#answersPreflight(exchange)) return Promise.resolve();
     const overloaded = this.#arrived(exchange);
     return overloaded === null ? this.handleAdmitted(exchange) : this.#refuseInTurn(exchange, overloaded);
   }
 
   /** Answers one request that {@link refuseIfOverloaded} has counted and not refused. Never rejects. */
   async handleAdmitted(exchange: Exchange): Promise<void> {
-    const { newId, monotonicMs, trustedProxies, overload } = this.#services;
+    const { newId, monotonicMs, trustedProxies, overload, crossOrigin } = this.#services;
     if (overload.isTurnLong) {
       const turn = exchange.letOthersGoFirst();
       if (turn !== null) await turn;
     }
-    const request = new RequestContext(exchange, newId(), monotonicMs(), trustedProxies);
+    const request = new RequestContext(crossOrigin.open(exchange), newId(), monotonicMs(), trustedProxies);
     this.#requests.add(request);
     await handleRequest(request, this.#services);
     if (request.begun === null) overload.served();
@@ -109,23 +110,34 @@ export class RequestHandler {
 
   /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */
   #refuse(exchange: RefusableExchange, failure: Failure): void {
-    const { newId, monotonicMs, overload } = this.#services;
+    const { newId, monotonicMs, overload, crossOrigin } = this.#services;
     const beganMs = monotonicMs();
     const requestId = requestIdOf(newId());
     const { status, headers, body } = this.#refusalOf(exchange, failure, requestId);
-    exchange.respond(status, [headers, { "x-request-id": requestId }], body);
+    crossOrigin.openRefusable(exchange).respond(status, [headers, { "x-request-id": requestId }], body);
     overload.refused((monotonicMs() - beganMs) * exchange.costOfAnswering);
+    this.#logAtOnce(exchange, requestId, status);
+  }
+
+  /** Answers a browser's question whether a page may send a request. Returns whether it was that, and of a page that may. */
+  #answersPreflight(exchange: Exchange): boolean {
+    if (exchange.method !== "OPTIONS") return false;
+    const requestId = requestIdOf(this.#services.newId());
+    const isAnswered = this.#services.crossOrigin.answersPreflight(exchange, requestId);
+    if (isAnswered) this.#logAtOnce(exchange, requestId, 200);
+    return isAnswered;
+  }
+
+  /** Logs a request that was answered without a request context. */
+  #logAtOnce(exchange: RefusableExchange, requestId: string, status: number): void {
+    const { method, path, peer } = exchange;
     this.#services.accessLog?.({
       requestId,
-      method: exchange.method,
-      path: exchange.path,
+      method,
+      path,
       status,
       durationMs: 0,
-      clientAddress: clientAddress(
-        exchange.peer,
-        exchange.header("x-forwarded-for"),
-        this.#services.trustedProxies,
-      ),
+      clientAddress: clientAddress(peer, exchange.header("x-forwarded-for"), this.#services.trustedProxies),
     });
   }
 

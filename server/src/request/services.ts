@@ -12,6 +12,7 @@ import type { Idempotency } from "../idempotency/idempotency.ts";
 import type { DashboardSessions } from "../management/dashboard-sessions.ts";
 import type { Networks } from "../networks/networks.ts";
 import type { Compress } from "../operations/compressed-body.ts";
+import type { CrossOrigin } from "./cross-origin.ts";
 import type { OperationTable } from "./find-operation.ts";
 import type { Overload } from "./overload.ts";
 import type { TurnShares } from "./turn-shares.ts";
@@ -39,6 +40,8 @@ export interface Services {
   /** Compresses the answers to GET. */
   readonly compress: Compress;
   readonly trustedProxies: Networks;
+  /** Which web pages may call the API from a browser. */
+  readonly crossOrigin: CrossOrigin;
   readonly log: Logger;
   readonly newId: () => EntryId;
   /** Milliseconds of a clock that never jumps. */

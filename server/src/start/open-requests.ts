@@ -8,6 +8,7 @@ import { restOperations } from "../management/rest/rest-operations.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { allOperations } from "../operations/all-operations.ts";
 import { createCompressor } from "../operations/compressed-body.ts";
+import { CrossOrigin } from "../request/cross-origin.ts";
 import { OperationTable } from "../request/find-operation.ts";
 import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
@@ -78,6 +79,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     accessLog: openAccessLog(startup),
     compress: createCompressor(),
     trustedProxies,
+    crossOrigin: new CrossOrigin(config.allowedOrigins),
     log,
     newId,
     monotonicMs,

@@ -16,6 +16,7 @@ import { KeyMint } from "../../../server/src/keys/key-string.ts";
 import { Keys } from "../../../server/src/keys/keys.ts";
 import { parseNetworks } from "../../../server/src/networks/networks.ts";
 import { chatCompletions } from "../../../server/src/operations/chat-completions.ts";
+import { CrossOrigin } from "../../../server/src/request/cross-origin.ts";
 import { OperationTable } from "../../../server/src/request/find-operation.ts";
 import { Overload } from "../../../server/src/request/overload.ts";
 import { RequestHandler } from "../../../server/src/request/request-handler.ts";
@@ -141,6 +142,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     sessions: { accountOf: () => notAsked(), requireSameOrigin: () => {} },
     recorder,
     trustedProxies: NOBODY,
+    crossOrigin: new CrossOrigin([]),
     log,
     compress: async () => null,
     newId: () => ids.next(),

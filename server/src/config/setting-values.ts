@@ -1,0 +1,124 @@
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import * as z from "zod";
+import { parseNetworks } from "../networks/networks.ts";
+import { SEAL_KEY_BYTES } from "../secrets/sealer.ts";
+import { parseRedisUrl, RedisUrlError } from "./redis-url.ts";
+import { readText } from "./secret-files.ts";
+
+// What is accepted as the value of a setting, and how it is read. Messages of problems never contain a secret.
+
+export const url = (...protocols: string[]) =>
+  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+    message: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`,
+  });
+
+/** Whether a URL has no path, query, user or password. */
+export function isOrigin(value: string): boolean {
+  // What is no URL is reported as such.
+  if (!URL.canParse(value)) return true;
+  const { origin, href } = new URL(value);
+  return href === `${origin}/`;
+}
+
+const HOST_NAME = /^[A-Za-z0-9._-]+$/;
+export const host = z
+  .string()
+  .refine(
+    (value) => isIP(value) !== 0 || HOST_NAME.test(value),
+    "must be an address or a name, such as 127.0.0.1 or ::, without a scheme, brackets or a port",
+  );
+
+export const redisUrl = z.string().superRefine((value, context) => {
+  try {
+    parseRedisUrl(value);
+  } catch (error) {
+    if (!(error instanceof RedisUrlError)) throw error;
+    context.addIssue({ code: "custom", message: error.message });
+  }
+});
+
+export const wholeNumber = (from: number, to: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, `must be a whole number from ${from} to ${to}`)
+    .transform(Number)
+    .refine((value) => value >= from && value <= to, `must be a whole number from ${from} to ${to}`);
+
+export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z.enum(values, { error: `must be one of ${values.join(", ")}` });
+
+const MAX_WORKERS = 256;
+
+export const workers = z
+  .string()
+  .refine(
+    (value) => value === "auto" || (/^[1-9]\d{0,2}$/.test(value) && Number(value) <= MAX_WORKERS),
+    `must be auto, or a whole number from 1 to ${MAX_WORKERS}`,
+  );
+
+export const flag = oneOf(["0", "1"]).transform((value) => value === "1");
+
+/** CIDR blocks, separated by commas. */
+export const networks = z
+  .string()
+  .transform((value) => value.split(",").map((part) => part.trim()))
+  .transform((parts) => parts.filter((part) => part !== ""))
+  .superRefine((parts, context) => {
+    for (const problem of parseNetworks(parts).problems)
+      context.addIssue({ code: "custom", message: problem });
+  });
+
+/** As browsers name the scheme, host and port of a page. Applications that show pages have schemes of their own. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;
+
+/** Origins of web pages, separated by commas, as browsers send them; or `*`. */
+export const origins = z
+  .string()
+  .transform((value) => value.split(",").map((part) => part.trim()))
+  .transform((parts) => parts.filter((part) => part !== ""))
+  .superRefine((parts, context) => {
+    if (parts.length === 1 && parts[0] === "*") return;
+    for (const part of parts) {
+      if (ORIGIN.test(part)) continue;
+      const message = `${part} must be the scheme, host and port of a page, such as https://chat.example.com, or * alone for every page`;
+      context.addIssue({ code: "custom", message });
+    }
+  })
+  .transform((parts) => parts.map(originAsSent));
+
+/** Browsers omit the usual port, and write the host in lower case. */
+function originAsSent(origin: string): string {
+  return /^https?:/i.test(origin) && URL.canParse(origin) ? new URL(origin).origin : origin.toLowerCase();
+}
+
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+const HEX_KEY = new RegExp(`^[0-9A-Fa-f]{${2 * SEAL_KEY_BYTES}}$`);
+
+/** Keys for encryption, separated by commas. The message of a problem never contains a key. */
+export const sealKeys = z.string().transform((value, context): readonly Uint8Array[] => {
+  const keys = value.split(",").map((part) => sealKeyOf(part.trim()));
+  const valid = keys.filter((key) => key !== null);
+  if (valid.length === keys.length) return valid;
+  const message = `must be ${SEAL_KEY_BYTES} random bytes in base64 or hex, or several such keys separated by commas. \`openssl rand -base64 ${SEAL_KEY_BYTES}\` prints one`;
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
+
+function sealKeyOf(text: string): Uint8Array | null {
+  if (HEX_KEY.test(text)) return Buffer.from(text, "hex");
+  const bytes = BASE64.test(text) ? Buffer.from(text, "base64") : Buffer.of();
+  return bytes.length === SEAL_KEY_BYTES ? bytes : null;
+}
+
+/** The path of a file with certificates in PEM, as their text. */
+export const certificates = z.string().transform((path, context): string => {
+  try {
+    const text = readText(resolve(path));
+    if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
+    context.addIssue({ code: "custom", message: `the file ${path} has no certificate in PEM` });
+  } catch (error) {
+    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+  }
+  return z.NEVER;
+});
