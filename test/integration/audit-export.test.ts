@@ -20,6 +20,24 @@ afterAll(async () => {
   await audited?.[Symbol.asyncDispose]();
 });
 
+describe("a question for the head of an export", () => {
+  it.each([
+    "/v1/audit/export",
+    "/v1/audit/export?format=csv",
+    "/v1/audit/export?proof=true",
+    "/v1/account/actions/export",
+  ])("does not count as an export: %s", async (path) => {
+    const headers = await reader(await signUp(service.baseUrl));
+    const ask = (method: string, coding: string) =>
+      fetch(`${service.baseUrl}${path}`, { method, headers: { ...headers, "accept-encoding": coding } });
+    for (let asked = 0; asked < 10; asked++)
+      expect((await ask("HEAD", asked % 2 === 0 ? "gzip" : "identity")).status).toBe(200);
+    const answer = await ask("GET", "identity");
+    expect(answer.status).toBe(200);
+    await answer.text();
+  });
+});
+
 describe("an export", () => {
   it("contains the entries of all pages, oldest first, as NDJSON", async () => {
     const owner = await signUp(service.baseUrl);

@@ -1,6 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import type { EntryId, ListedEntry } from "../contract/entry.ts";
-import type { Reader, ReadParts, Reads } from "../database/reads.ts";
+import { type Reader, type ReadParts, type Reads, untilEnded } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
@@ -141,6 +141,8 @@ export class AuditLog {
    * Exports all matching entries as text, oldest first, some thousand lines at a time. After an interruption, the cursor in the
    * last complete line continues the export without gap or repeat.
    *
+   * The account has one export more until the text has ended or is left: call `return` of a text that is not read.
+   *
    * @param isProved whether to add the lines that prove a part of the log: see `provedLines`. Only for NDJSON.
    * @throws {Failure} `invalid_request` when the cursor is not one of ours; `rate_limit_exceeded` for too many exports at once.
    */
@@ -150,7 +152,7 @@ export class AuditLog {
     filter: EntryFilter,
     cursor: string | null,
     isProved = false,
-  ): Promise<AsyncIterable<string>> {
+  ): Promise<AsyncIterableIterator<string>> {
     const position = cursor === null ? null : readExportCursor(cursor, isProved);
     const asOf = position?.asOf ?? (await this.#start(accountId, null)).asOf;
     const hasSnapshot = position === null ? !isClosed(filter, new Date()) : position.asOf !== null;
@@ -192,24 +194,4 @@ async function* pagesAfter(
     after = count < EXPORTED_AT_ONCE ? searchedTo : last;
     if (after === null) return;
   }
-}
-
-/** Returns the same pages. Calls `onEnd` when they have ended or the reader stops, even before the first page. */
-function untilEnded(pages: AsyncGenerator<string>, onEnd: () => void): AsyncIterableIterator<string> {
-  const endWith = async (next: Promise<IteratorResult<string>>) => {
-    let isOver = true;
-    try {
-      const result = await next;
-      isOver = result.done === true;
-      return result;
-    } finally {
-      if (isOver) onEnd();
-    }
-  };
-  const iterator: AsyncIterableIterator<string> = {
-    next: () => endWith(pages.next()),
-    return: () => endWith(pages.return(undefined)),
-    [Symbol.asyncIterator]: () => iterator,
-  };
-  return iterator;
 }

@@ -56,7 +56,7 @@ export interface ReadParts {
 export interface StreamedRead {
   /** Runs a part once the reader has budget. */
   run<Result>(part: () => Promise<Result>): Promise<Result>;
-  /** Must be called when the read has ended. */
+  /** Must be called when the read has ended: see {@link untilEnded}. */
   end(): void;
 }
 
@@ -225,6 +225,33 @@ export class Reads {
     const leftMs = Math.max(-MAX_DEBT_MS, this.#leftMs(reader) - ms);
     this.#budgets.set(reader, { leftMs, atMs: this.#monotonicMs() });
   }
+}
+
+/** Returns the same items. Calls `onEnd` once, when they have ended or their reader leaves, even before the first item. */
+export function untilEnded<Item>(
+  items: AsyncIterableIterator<Item>,
+  onEnd: () => void,
+): AsyncIterableIterator<Item> {
+  let isEnded = false;
+  const endWith = async (next: Promise<IteratorResult<Item>> | undefined): Promise<IteratorResult<Item>> => {
+    let isOver = true;
+    try {
+      const result = (await next) ?? { done: true, value: undefined };
+      isOver = result.done === true;
+      return result;
+    } finally {
+      if (isOver && !isEnded) {
+        isEnded = true;
+        onEnd();
+      }
+    }
+  };
+  const iterator: AsyncIterableIterator<Item> = {
+    next: () => endWith(items.next()),
+    return: () => endWith(items.return?.()),
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
 }
 
 /** A reader's turn among its own parts. It ends once: what comes after the first {@link endAfter} changes nothing. */

@@ -7,6 +7,7 @@ import { AUDIT_PAGE_LIMIT, type AuditLog, type ExportFormat } from "../audit/aud
 import { publicEntryOf } from "../audit/entry-columns.ts";
 import { CSV_FIELDS } from "../audit/entry-sql.ts";
 import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
+import { untilEnded } from "../database/reads.ts";
 import { toFailure } from "../errors/failure.ts";
 import { messageOf } from "../errors/issue-message.ts";
 import { chooseCoding } from "./content-coding.ts";
@@ -138,7 +139,8 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
       const lines = await auditLog.export(accountId, format, filter, cursor, isProved);
       // An export that continues an earlier one is appended to the same file.
       const hasHeader = format === "csv" && cursor === null;
-      const chunks = hasHeader ? withHeader(lines) : lines;
+      const text = hasHeader ? withHeader(lines) : lines;
+      const chunks: AsyncIterableIterator<string | Uint8Array> = coding === null ? text : gzipped(text);
       const csvType = `${CSV_TYPE}; header=${hasHeader ? "present" : "absent"}`;
       return {
         kind: "stream",
@@ -149,7 +151,8 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
           vary: "accept-encoding",
           ...(coding === null ? {} : { "content-encoding": coding }),
         },
-        chunks: coding === null ? chunks : gzipped(chunks),
+        // Generators that are left before they have come to the lines do not leave those.
+        chunks: untilEnded(chunks, () => void lines.return?.()),
         last: () => "",
         controlEvents: null,
         facts: async () => NO_FACTS,

@@ -26,7 +26,7 @@ import { primeStream, streamWriter } from "./stream-writer.ts";
 const CLIENT_CLOSED_REQUEST = 499;
 const ANSWERED: Ending = { status: 200, errorCode: null, endReason: "stop" };
 const CLIENT_GONE: Ending = { status: 200, errorCode: null, endReason: "client_gone" };
-/** The body of an answer to HEAD. The operation's own chunks are never read. */
+/** The body of an answer to HEAD. */
 const NO_CHUNKS: AsyncIterable<string> = (async function* () {})();
 
 /** Sends the answer. Its entry is recorded before the last byte is sent. @throws {Failure} when it can't be. */
@@ -118,8 +118,12 @@ async function openStream(
   { exchange, begun }: RequestContext,
   { chunks }: StreamReply,
 ): Promise<StreamReply["chunks"]> {
-  const sent = exchange.method === "HEAD" ? NO_CHUNKS : chunks;
-  return begun === null || begun.writtenIn !== null ? sent : await primeStream(begun.segment, sent);
+  if (exchange.method === "HEAD") {
+    // The operation's own chunks are never read. What they hold is given back.
+    await chunks[Symbol.asyncIterator]().return?.();
+    return NO_CHUNKS;
+  }
+  return begun === null || begun.writtenIn !== null ? chunks : await primeStream(begun.segment, chunks);
 }
 
 /** Answers with an error, and records it if the caller is known. Never rejects. */

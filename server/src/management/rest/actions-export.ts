@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { AccountAdmin } from "../../accounts/account-admin.ts";
 import type { ActionLines } from "../../accounts/action-chain.ts";
-import type { Reads, StreamedRead } from "../../database/reads.ts";
+import { type Reads, untilEnded } from "../../database/reads.ts";
 import { toFailure } from "../../errors/failure.ts";
 import { MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
 import { type ManagementOperation, NO_FACTS } from "../../operations/operation.ts";
@@ -53,10 +53,12 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
           "content-disposition": 'attachment; filename="actions.ndjson"',
           "cache-control": "no-store",
         },
-        chunks: pagesOf(
-          stream,
-          (after) => parts.accountAdmin.actionChain.readLines(id, after, MAX_LINES),
-          data.after,
+        chunks: untilEnded(
+          pagesOf(
+            (after) => stream.run(() => parts.accountAdmin.actionChain.readLines(id, after, MAX_LINES)),
+            data.after,
+          ),
+          () => stream.end(),
         ),
         last: () => "",
         controlEvents: null,
@@ -67,20 +69,13 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
   };
 }
 
-/** Pages of an export, each read once the reader has time for it. */
 async function* pagesOf(
-  stream: StreamedRead,
   read: (after: number) => Promise<ActionLines>,
   start: number,
 ): AsyncGenerator<string> {
-  try {
-    for (let after: number | null = start; after !== null; ) {
-      const from: number = after;
-      const page = await stream.run(() => read(from));
-      if (page.lines.length > 0) yield `${page.lines.join("\n")}\n`;
-      after = page.next;
-    }
-  } finally {
-    stream.end();
+  for (let after: number | null = start; after !== null; ) {
+    const page: ActionLines = await read(after);
+    if (page.lines.length > 0) yield `${page.lines.join("\n")}\n`;
+    after = page.next;
   }
 }
