@@ -1,4 +1,12 @@
+import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
+import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
+import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { EntryId } from "../../server/src/contract/entry.ts";
+import type { KeyUuid } from "../../server/src/contract/key.ts";
+import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey, visit } from "../fixtures/user.ts";
@@ -141,28 +149,48 @@ describe.skipIf(RUNTIME === "deno")(
   },
 );
 
-describe.skipIf(RUNTIME === "deno")("entries of a month that has no partition yet", () => {
+describe.skipIf(RUNTIME === "deno")("a node whose clock is ahead", () => {
+  it("dates its entries by the database's clock, so that they and those after them are deleted in time", async () => {
+    await using wrong = await startService({ env: shifted(FAR_MS) });
+    const owner = await signUpWithKey(wrong.baseUrl);
+    await chat(wrong, owner.key);
+    await wrong.stop();
+    await using right = await startService(inheritance(wrong));
+    await chat(right, owner.key);
+    expect(await chats(right, owner)).toBe(2);
+    await using sql = await openDatabaseOf(right);
+    expect(await sql`select from audit_entries where at > now() + interval '1 minute'`).toHaveLength(0);
+    await dropOldEntries(sql, BUILT_IN_PLANS, new Date(Date.now() + 31 * DAY_MS));
+    expect(await sql`select from audit_entries`).toHaveLength(0);
+  });
+});
+
+describe("entries of a month that has no partition yet", () => {
   it("do not prevent the service from starting when it is created, and are moved into it", async () => {
     await using first = await startService();
     const owner = await signUpWithKey(first.baseUrl);
     await chat(first, owner.key);
-    await first.stop();
+    const [[key], { id: accountId }] = await Promise.all([
+      owner.trpc.keys.list.query().then(({ keys }) => keys),
+      owner.trpc.account.get.query(),
+    ]);
+    if (key === undefined) throw new Error("the account has no key");
     const now = new Date();
     const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 2, 1));
     const partition = `audit_entries_${month.toISOString().slice(0, 7).replace("-", "_")}`;
-    const wrong = await startService({
-      ...inheritance(first),
-      env: shifted(month.getTime() + DAY_MS - now.getTime()),
-    });
-    const sql = await openDatabaseOf(wrong);
+    const sql = await openDatabaseOf(first);
     // As if it were later in the year when that month's is made.
     await sql`drop table ${sql(partition)}`;
-    await chat(wrong, owner.key);
-    expect(await chats(wrong, owner)).toBe(2);
+    const at = new Date(month.getTime() + DAY_MS);
+    const id = uuidv7({ msecs: at.getTime() }) as EntryId;
+    const { keyId } = key;
+    const ahead = auditEntry({ id, at, keyId, accountId: accountId as AccountId, key: key.id as KeyUuid });
+    await new PostgresAudit(sql, uuidv7()).insertEntries([ahead]);
+    expect(await chats(first, owner)).toBe(2);
     const strays = await sql<{ id: string }[]>`select id from audit_entries_other order by id`;
     expect(strays.length).toBeGreaterThan(0);
     await sql.end();
-    await wrong.stop();
+    await first.stop();
 
     await using right = await startService(inheritance(first));
     await using after = await openDatabaseOf(right);

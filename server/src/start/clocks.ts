@@ -2,6 +2,8 @@ import type { Logger } from "pino";
 
 /** Synchronised clocks differ by less than a second. Beyond minutes one of them is wrong. */
 const MAX_SKEW_MS = 5 * 60_000;
+/** A computer that was asleep counts the database's time on without that time, until it compares the clocks again. */
+const MAX_ASLEEP_MS = 24 * 60 * 60_000;
 
 export type Clocks = ReturnType<typeof openClocks>;
 
@@ -22,6 +24,8 @@ export function openClocks({ databaseNow, now, monotonicMs, log }: ClocksParts) 
   /** The database's time, and when it was that, at the last comparison. */
   let compared: { readonly databaseMs: number; readonly atMs: number } | null = null;
   let isReported = false;
+  const databaseMs = (): number | null =>
+    compared === null ? null : compared.databaseMs + monotonicMs() - compared.atMs;
   const isAgreed = () => skewMs !== null && Math.abs(skewMs) <= MAX_SKEW_MS;
   const compare = async (): Promise<Date> => {
     const askedMs = now().getTime();
@@ -47,8 +51,15 @@ export function openClocks({ databaseNow, now, monotonicMs, log }: ClocksParts) 
       return skewMs;
     },
     /** The database's time in milliseconds since 1970, counted on from the last comparison; `null` before the first. */
-    databaseMs: (): number | null =>
-      compared === null ? null : compared.databaseMs + monotonicMs() - compared.atMs,
+    databaseMs,
+    /**
+     * The latest time that the node's clock may show, in milliseconds since 1970; `null` before the first comparison. It is the database's
+     * time while the node's clock is minutes ahead of that, and otherwise a day later.
+     */
+    latestMs: (): number | null => {
+      const ms = databaseMs();
+      return ms === null ? null : ms + (skewMs !== null && skewMs > MAX_SKEW_MS ? 0 : MAX_ASLEEP_MS);
+    },
     /** @returns the database's time, whether or not the node's clock agrees with it. */
     compare,
     /** Runs `work` with the database's time, unless the clocks differ by minutes. */

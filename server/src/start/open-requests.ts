@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import { BodyBudget, shareOut } from "../admission/body-budget.ts";
-import { earliestEntryMs, readNewestDeletedMs } from "../audit/earliest-entry.ts";
+import { entryClock, readNewestDeletedMs } from "../audit/entry-clock.ts";
 import { EntryIds } from "../audit/entry-ids.ts";
 import { accountOfToken } from "../management/caller.ts";
 import { dashboardSessions } from "../management/dashboard-sessions.ts";
@@ -34,12 +34,11 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   const { node, records, access, catalog } = dependencies;
   const tracing = await openTracing(config, { version, id: node.id });
   teardown.add("tracing", () => tracing.close());
-  const earliestMs = earliestEntryMs({
-    plans: settings.plans,
-    databaseMs: node.clocks.databaseMs,
-    newestDeletedMs: await readNewestDeletedMs(node.database),
-  });
-  const ids = new EntryIds(() => Math.max(Date.now(), earliestMs()));
+  const { databaseMs, latestMs } = node.clocks;
+  const newestDeletedMs = await readNewestDeletedMs(node.database);
+  const ids = new EntryIds(
+    entryClock({ plans: settings.plans, nowMs: Date.now, databaseMs, latestMs, newestDeletedMs }),
+  );
   const newId = () => ids.next();
   const bodies = new BodyBudget(shareOut(config.maxUnfinishedBodyBytes, config.maxBodyBytes));
   const turnShares = new TurnShares(monotonicMs, setImmediate);

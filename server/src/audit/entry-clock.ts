@@ -12,24 +12,32 @@ export async function readNewestDeletedMs(database: Database): Promise<number | 
   return row === undefined ? null : timeOfEntry(row.id).getTime();
 }
 
-export interface EarliestEntryParts {
+export interface EntryClockParts {
   readonly plans: Plans;
+  /** The node's time, in whole milliseconds since 1970. */
+  readonly nowMs: () => number;
   /** The database's time, which decides what is deleted, in milliseconds since 1970; `null`: it is unknown. */
   readonly databaseMs: () => number | null;
+  /** The latest time that the node's clock may show, compared with the database's; `null`: it is unknown. */
+  readonly latestMs: () => number | null;
   /** See {@link readNewestDeletedMs}. */
   readonly newestDeletedMs: number | null;
 }
 
 /**
- * Makes a function that returns the earliest time that a new entry may have, in whole milliseconds since 1970. An entry that is older
- * than the deleted ones of its account counts as one of them when it is inserted, so it would be neither recorded nor charged. A node
- * whose clock is behind by more than a plan's retention must not date its entries by that clock.
+ * Makes a function that returns the time of a new entry in whole milliseconds since 1970: the node's, within bounds that the database's clock
+ * sets. An entry that is older than the deleted ones of its account counts as one of them when it is inserted, so it would be neither
+ * recorded nor charged. An entry of the future would keep all later ones of its account from being deleted until its own time comes.
  */
-export function earliestEntryMs({ plans, databaseMs, newestDeletedMs }: EarliestEntryParts): () => number {
+export function entryClock(parts: EntryClockParts): () => number {
+  const { plans, nowMs, databaseMs, latestMs, newestDeletedMs } = parts;
   const days = Object.values(plans).map(({ auditRetentionDays }) => auditRetentionDays);
   const shortestMs = Math.min(...days.map((each) => each ?? Number.POSITIVE_INFINITY)) * DAY_MS;
   // An entry is inserted after the end of its request, which may take long. Until then it must not become old enough to be deleted.
   const youngerMs = shortestMs - Math.min(DAY_MS, shortestMs / 2);
   const afterDeletedMs = newestDeletedMs === null ? 0 : newestDeletedMs + 1;
-  return () => Math.max(afterDeletedMs, Math.floor((databaseMs() ?? 0) - youngerMs));
+  return () => {
+    const earliestMs = Math.max(afterDeletedMs, Math.floor((databaseMs() ?? 0) - youngerMs));
+    return Math.max(earliestMs, Math.min(nowMs(), Math.floor(latestMs() ?? Number.POSITIVE_INFINITY)));
+  };
 }
