@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CatalogWatch, LiveCatalog } from "../../server/src/catalog/live-catalog.ts";
+import { CatalogWatch, type FileStates, LiveCatalog, noting } from "../../server/src/catalog/live-catalog.ts";
 import { loadCatalog } from "../../server/src/catalog/load.ts";
 import { DIALECTS } from "../../server/src/upstream/dialects.ts";
 
@@ -36,16 +36,17 @@ async function watching(files: Map<string, string>) {
       return new Date();
     },
   };
-  const catalog = new LiveCatalog(await loadCatalog(source));
+  const loaded: FileStates = new Map();
+  const catalog = new LiveCatalog(await loadCatalog(noting(source, loaded)));
   const watch = new CatalogWatch({
     catalog,
     source,
+    loaded,
     onReloaded: () => {
       told.reloads++;
     },
     onProblems: (problems) => told.problems.push(...problems),
   });
-  await watch.reload();
   return { watch, catalog, told };
 }
 
@@ -64,6 +65,20 @@ describe("a watched catalog", () => {
     files.set(PATH, catalogOf("two"));
     for (let poll = 0; poll < 5; poll++) await watch.reload();
     expect(told).toEqual({ reloads: 1, problems: [], made: made + 1 });
+  });
+
+  it("has what changed after it was loaded and before it was watched", async () => {
+    const files = new Map([
+      [PATH, catalogOf("one")],
+      [CREDENTIAL, "first"],
+    ]);
+    const { watch, catalog, told } = await watching(files);
+    files.set(PATH, catalogOf("two"));
+    files.set(CREDENTIAL, "second");
+    await watch.reload();
+    expect(catalog.find("two")).not.toBeNull();
+    expect(credentialOf(catalog)).toBe("second");
+    expect(told.reloads).toBe(1);
   });
 
   it("uses a credential whose file has changed, and the former one when it changes back", async () => {

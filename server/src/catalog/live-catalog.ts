@@ -39,9 +39,24 @@ export class LiveCatalog implements Catalog {
   }
 }
 
+/** What was read of each file that a catalog comes from: changes with its text or with the error. Credentials are not kept. */
+export type FileStates = Map<string, string>;
+
+/** The same source. Notes the states of the files that are read. */
+export function noting(source: CatalogSource, states: FileStates): CatalogSource {
+  const readFile = async (path: string) => {
+    const { text, state } = await readState(source, path);
+    states.set(path, state);
+    return text();
+  };
+  return { ...source, readFile };
+}
+
 export interface CatalogWatchParts {
   readonly catalog: LiveCatalog;
   readonly source: CatalogSource;
+  /** The files as they were when the catalog was loaded: what has changed since is loaded at the first {@link CatalogWatch.reload}. */
+  readonly loaded: FileStates;
   readonly onReloaded: (catalog: Catalog) => void;
   /** Called once for each version of the file that has errors. The catalog stays as it was. */
   readonly onProblems: (problems: readonly string[]) => void;
@@ -51,11 +66,12 @@ export interface CatalogWatchParts {
 export class CatalogWatch {
   readonly #parts: CatalogWatchParts;
   /** The states of the files that were last loaded, whether or not they were valid. */
-  #seen: ReadonlyMap<string, string> | null = null;
+  #seen: FileStates;
   #reloading: Promise<void> = Promise.resolve();
 
   constructor(parts: CatalogWatchParts) {
     this.#parts = parts;
+    this.#seen = parts.loaded;
   }
 
   /**
@@ -70,43 +86,37 @@ export class CatalogWatch {
 
   async #reload(): Promise<void> {
     const { catalog, source, onReloaded, onProblems } = this.#parts;
-    const isFirst = this.#seen === null;
     // Reading files is cheap, but parsing a large one would delay every request.
-    if (this.#seen !== null && (await this.#isUnchanged(this.#seen))) return;
-    const seen = new Map<string, string>();
-    this.#seen = seen;
-    const readFile = async (path: string) => {
-      const { text, state } = await this.#read(path);
-      seen.set(path, state);
-      return text();
-    };
+    if (await this.#isUnchanged()) return;
+    this.#seen = new Map();
     try {
-      const next = await loadCatalog({ ...source, readFile });
-      // The service was started with the first state.
-      if (isFirst) return;
+      const next = await loadCatalog(noting(source, this.#seen));
       catalog.replace(next);
       onReloaded(next);
     } catch (error) {
       if (!(error instanceof CatalogError)) throw error;
-      if (!isFirst) onProblems(error.problems);
+      onProblems(error.problems);
     }
   }
 
-  async #isUnchanged(seen: ReadonlyMap<string, string>): Promise<boolean> {
-    for (const [path, state] of seen) if ((await this.#read(path)).state !== state) return false;
+  async #isUnchanged(): Promise<boolean> {
+    const { source } = this.#parts;
+    for (const [path, state] of this.#seen) if ((await readState(source, path)).state !== state) return false;
     return true;
   }
+}
 
-  /** Reads a file. `state` changes with its text or with the error. Credentials are not kept. */
-  async #read(path: string): Promise<{ readonly text: () => string; readonly state: string }> {
-    try {
-      const text = await this.#parts.source.readFile(path);
-      return { text: () => text, state: createHash("sha256").update(text).digest("hex") };
-    } catch (error) {
-      const fail = () => {
-        throw error;
-      };
-      return { text: fail, state: String(error) };
-    }
+async function readState(
+  source: CatalogSource,
+  path: string,
+): Promise<{ readonly text: () => string; readonly state: string }> {
+  try {
+    const text = await source.readFile(path);
+    return { text: () => text, state: createHash("sha256").update(text).digest("hex") };
+  } catch (error) {
+    const fail = () => {
+      throw error;
+    };
+    return { text: fail, state: String(error) };
   }
 }

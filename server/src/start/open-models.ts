@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { SANDBOX_UPSTREAM, sandboxModels } from "../catalog/built-in.ts";
 import { type Catalog, catalogOf } from "../catalog/catalog.ts";
-import { CatalogWatch, LiveCatalog } from "../catalog/live-catalog.ts";
+import { CatalogWatch, type FileStates, LiveCatalog, noting } from "../catalog/live-catalog.ts";
 import { type CatalogSource, loadCatalog } from "../catalog/load.ts";
 import type { Config } from "../config/config.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
@@ -35,7 +35,8 @@ export async function readCatalogFile(
     dialects: DIALECTS,
     now: () => new Date(),
   };
-  return { first: await loadCatalog(source), source };
+  const loaded: FileStates = new Map();
+  return { first: await loadCatalog(noting(source, loaded)), source, loaded };
 }
 
 /** The catalog, and the connections to upstreams. */
@@ -53,11 +54,12 @@ export async function openModels(startup: Startup) {
   if (catalogFile === null) {
     return { catalog: new LiveCatalog(await catalogWithoutFile(config, transport, now())), transport };
   }
-  const { first, source } = catalogFile;
+  const { first, source, loaded } = catalogFile;
   const catalog = new LiveCatalog(first);
   const watch = new CatalogWatch({
     catalog,
     source,
+    loaded,
     onReloaded: ({ models }) => log.info({ models: models.length }, "reloaded the catalog"),
     onProblems: (problems) =>
       log.error({ problems }, "the catalog file has errors: the previous catalog stays in use"),
