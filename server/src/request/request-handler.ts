@@ -60,7 +60,7 @@ export class RequestHandler {
   refuseIfOverloaded(exchange: RefusableExchange): boolean {
     const overloaded = this.#arrived(exchange);
     if (overloaded === null) return false;
-    exchange.letOthersGoFirst();
+    void exchange.letOthersGoFirst();
     this.#refuse(exchange, overloaded);
     return true;
   }
