@@ -84,7 +84,8 @@ export class Postmaster {
       return await new Promise<Postmaster>((resolve, reject) => {
         const stdio = ["ignore", output.fd, output.fd] as const;
         const child = spawn(command.file, [...command.args], { ...spawnOptions(command), stdio: [...stdio] });
-        child.once("error", reject);
+        // It stays: a signal that is not permitted later must not end the service.
+        child.on("error", reject);
         if (child.pid !== undefined) resolve(new Postmaster(child, child.pid, guard));
       });
     } catch (cause) {

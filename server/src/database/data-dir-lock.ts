@@ -111,7 +111,8 @@ async function enter(dataDir: string, folder: string): Promise<(folder: string) 
       socket.once("data", (question) => socket.end(judge(question.toString().trim())));
     });
     await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
+      // It stays: a connection that can't be accepted later, without free descriptors, must not end the process.
+      server.on("error", reject);
       server.listen(`${path}.new`, resolve);
     });
     server.unref();

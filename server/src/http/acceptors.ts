@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { Server, type Socket } from "node:net";
 import process from "node:process";
 import { maxOpenFiles, OTHER_FILES } from "./open-files.ts";
@@ -177,13 +177,20 @@ function copyHandle(
   copied: (handle: Handle) => void,
 ): Promise<void> {
   return new Promise((resolve) => {
-    const echo = spawn(process.execPath, ["--eval", ECHO], {
-      env: {},
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-      timeout: TIMEOUT_MS,
-      killSignal: "SIGKILL",
-      signal,
-    });
+    let echo: ChildProcess;
+    try {
+      echo = spawn(process.execPath, ["--eval", ECHO], {
+        env: {},
+        stdio: ["ignore", "ignore", "ignore", "ipc"],
+        timeout: TIMEOUT_MS,
+        killSignal: "SIGKILL",
+        signal,
+      });
+    } catch {
+      // Some failures are thrown, such as a lack of memory; those below are events.
+      resolve();
+      return;
+    }
     echo.on("message", (_, handle) => {
       if (handle === undefined) return;
       const copy = handle as object as Handle;

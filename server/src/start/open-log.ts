@@ -5,18 +5,28 @@ import type { Startup } from "./startup.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
+const STDERR = 2;
+/** Lines that can't be written wait for a later one, up to this length together. The others are lost. */
+const MAX_WAITING_CHARACTERS = 1024 * 1024;
+
 /**
  * Opens the log: lines of JSON on standard error, with the level as a word and the time in ISO 8601. Whatever an error's message
  * contains, no key is written.
  */
-export function openLog(level: LogLevel): Logger {
+export function openLog(level: LogLevel, fd = STDERR): Logger {
   const options = {
     level,
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     hooks: { streamWrite: withoutSecrets },
   };
-  return pino(options, destination({ fd: 2, sync: true }));
+  const output = destination({ fd, sync: true, maxLength: MAX_WAITING_CHARACTERS });
+  // The service goes on while its log can't be written, such as on a full disk. What waits is tried again with each line.
+  output.on("error", () => {});
+  output.on("drop", () => output.write(""));
+  // Every line is written at once. This would not return before the disk has space.
+  output.flushSync = () => {};
+  return pino(options, output);
 }
 
 /** Opens the access log, which does not depend on the level of the log; `null` if it is not configured. */
