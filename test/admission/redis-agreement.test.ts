@@ -16,11 +16,12 @@ const STEPS = 500;
 /** A node by itself; the test says what others have noted. */
 function nodeAmong(others: () => readonly OtherNode[]) {
   const notes: (RedisNote & { readonly admitted: boolean })[] = [];
-  let isFenced = false;
+  let fencedFor: string | null = null;
   let reconnections = 0;
   let server: RedisServer | null = { runId: "own", promotionId: "r", isReplica: false };
   let confirm: ConfirmPublication = (publish) => publish();
   const listeners: (() => void)[] = [];
+  const restoredListeners: (() => void)[] = [];
   const redis = {
     connection: 0,
     reconnect: () => {
@@ -30,7 +31,9 @@ function nodeAmong(others: () => readonly OtherNode[]) {
     onInvalidated: (listener: () => void) => {
       listeners.push(listener);
     },
-    onRestored: () => {},
+    onRestored: (listener: () => void) => {
+      restoredListeners.push(listener);
+    },
   };
   const agreement = new RedisAgreement({
     id: "own",
@@ -38,18 +41,18 @@ function nodeAmong(others: () => readonly OtherNode[]) {
     notes: {
       noteRedis: async (runId) => ({ runId, generation: 5 }),
       renewOnRedis: async (note) => {
-        notes.push({ ...note, admitted: !isFenced });
+        notes.push({ ...note, admitted: fencedFor === null });
         return others();
       },
       others: async () => others(),
     },
     redis,
     fence: {
-      fence: () => {
-        isFenced = true;
+      fence: (reason) => {
+        fencedFor = reason;
       },
       lift: () => {
-        isFenced = false;
+        fencedFor = null;
       },
       confirmPublications: (confirmation) => {
         confirm = confirmation;
@@ -60,7 +63,8 @@ function nodeAmong(others: () => readonly OtherNode[]) {
   return {
     agreement,
     notes,
-    admits: () => !isFenced,
+    admits: () => fencedFor === null,
+    refusesBecause: () => fencedFor,
     reconnections: () => reconnections,
     publish: () => confirm(async () => {}),
     leadsTo: (to: RedisServer | null) => {
@@ -69,6 +73,9 @@ function nodeAmong(others: () => readonly OtherNode[]) {
     loseConnection: () => {
       redis.connection++;
       for (const listener of listeners) listener();
+    },
+    restore: () => {
+      for (const listener of restoredListeners) listener();
     },
   };
 }
@@ -118,6 +125,19 @@ describe("a node among others", () => {
     await node.agreement.check();
     expect(node.notes.length).toBeGreaterThan(before);
     expect(node.admits()).toBe(true);
+  });
+
+  it("says that Redis can't be reached while that is so, and then that it is not known yet which one it is", async () => {
+    const node = nodeAmong(() => []);
+    await node.agreement.join();
+    node.restore();
+    expect(node.refusesBecause()).toBeNull();
+    node.loseConnection();
+    expect(node.refusesBecause()).toBe("Redis cannot be reached");
+    node.restore();
+    expect(node.refusesBecause()).toContain("it is not known yet");
+    await node.agreement.check();
+    expect(node.refusesBecause()).toBeNull();
   });
 
   it("admits nothing after its process was stopped until a check that begins afterwards has ended", async () => {

@@ -74,6 +74,7 @@ const DATABASE_TIMEOUT_MS = 5_000;
 const RECONNECT_AFTER_CHECKS = 3;
 const RECONNECT_EVERY_CHECKS = 20;
 
+const DISCONNECTED = "Redis cannot be reached";
 const NOT_CHECKED = "it is not known yet whether this node uses the same Redis as the others";
 const IS_REPLICA = "the Redis of REDIS_URL is a replica";
 const IS_OLDER = "other nodes use a newer Redis than this node";
@@ -107,6 +108,8 @@ export class RedisAgreement {
     readonly promotionId: string;
   } | null = null;
   #isUnknown = false;
+  /** Whether the connection was lost, and is not there again. */
+  #isDisconnected = false;
   /** The number of checks for which another node has been connected to another Redis. */
   #checksApart = 0;
   /** Why the node is fenced; `null` also while it is fenced only because its connection is lost or new. */
@@ -122,10 +125,15 @@ export class RedisAgreement {
     const { redis, fence } = parts;
     fence.fence(NOT_CHECKED);
     redis.onInvalidated(() => {
-      if (!this.#isUnknown) fence.fence(NOT_CHECKED);
+      this.#isDisconnected = true;
+      if (!this.#isUnknown) fence.fence(DISCONNECTED);
       this.#checkSoon();
     });
-    redis.onRestored(() => this.#checkSoon());
+    redis.onRestored(() => {
+      if (this.#isDisconnected && !this.#isUnknown) fence.fence(NOT_CHECKED);
+      this.#isDisconnected = false;
+      this.#checkSoon();
+    });
     fence.confirmPublications((publish) => this.#confirmPublication(publish));
   }
 
@@ -332,8 +340,10 @@ export class RedisAgreement {
 
   #fence(reason: string | null): void {
     const { fence, onFenced } = this.#parts;
-    if (reason === null) fence.lift();
-    else fence.fence(reason);
+    if (reason === null) {
+      this.#isDisconnected = false;
+      fence.lift();
+    } else fence.fence(reason);
     if (this.#fencedFor !== reason) onFenced(reason);
     this.#fencedFor = reason;
   }
