@@ -32,6 +32,13 @@ describe("the unit of systemd", () => {
     expect(security, security.stderr).toMatchObject({ status: 0 });
   });
 
+  it("names documentation that is installed with the service", async () => {
+    const unit = await readFile(UNIT, "utf8");
+    const folder = /^ExecStart=.* (\/\S+\/ostiary-server)\/server\/dist\//m.exec(unit)?.[1];
+    // The package's README: see scripts/pack-server.mjs.
+    expect(/^Documentation=(.*)$/m.exec(unit)?.[1]).toBe(`file:${folder}/README.md`);
+  });
+
   it("gives the service longer to stop than its shutdown takes", async () => {
     const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(await readFile(UNIT, "utf8"))?.[1]);
     const { prestopS, drainS } = readConfig({ TRUSTED_PROXIES: "127.0.0.1" });
