@@ -45,6 +45,8 @@ export class AuditTail {
   readonly #followers = new Set<Follower>();
   #polling: Promise<void> | null = null;
   #pollNow: () => void = () => {};
+  /** Whether this node has recorded entries that the last poll may not have seen. */
+  #hasRecorded = false;
   #closed = false;
 
   constructor(reader: PostgresAuditReader, reads: Reads) {
@@ -54,6 +56,7 @@ export class AuditTail {
 
   /** Call it when this node has recorded entries: the next poll is brought forward. */
   recorded(): void {
+    this.#hasRecorded = true;
     this.#pollNow();
   }
 
@@ -132,6 +135,7 @@ export class AuditTail {
   async #poll(): Promise<void> {
     while (this.#followers.size > 0 && !this.#closed) {
       await this.#pause();
+      this.#hasRecorded = false;
       const accounts = [...new Set([...this.#followers].map(({ accountId }) => accountId))];
       // While the database is down there is no news.
       const heads = await this.#reader.heads(accounts).catch(() => new Map<AccountId, AsOf>());
@@ -146,7 +150,7 @@ export class AuditTail {
 
   async #pause(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, MIN_POLL_INTERVAL_MS));
-    if (this.#closed) return;
+    if (this.#closed || this.#hasRecorded) return;
     const pause = pauseFor(MAX_POLL_INTERVAL_MS - MIN_POLL_INTERVAL_MS);
     this.#pollNow = pause.end;
     await pause.over;

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { PostgresAuditReader } from "../../server/src/audit/audit-reader.ts";
+import { AuditTail } from "../../server/src/audit/audit-tail.ts";
+import type { AsOf } from "../../server/src/audit/cursor.ts";
+import { filterOf } from "../../server/src/audit/filter.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import { Reads } from "../../server/src/database/reads.ts";
+
+const ACCOUNT = "a" as AccountId;
+/** The minimum interval between two polls, and the one that there is without news. */
+const SOON_MS = 100;
+const POLL_MS = 1_000;
+
+/** The last batch in the database. */
+let head: bigint;
+/** Called while a poll waits for its answer, which is from before. */
+let onPoll: () => void;
+let tail: AuditTail;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  head = 0n;
+  onPoll = () => {};
+  const reader: Partial<PostgresAuditReader> = {
+    asOf: async () => head as AsOf,
+    heads: async () => {
+      const answer = new Map([[ACCOUNT, head as AsOf]]);
+      onPoll();
+      return answer;
+    },
+    listRecorded: async () => ({ entries: [], skipped: 0 }),
+  };
+  tail = new AuditTail(reader as PostgresAuditReader, new Reads(() => performance.now()));
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it.each(["during a poll", "right after a poll"])(
+  "news that this node records %s are told soon",
+  async (when) => {
+    const record = () => {
+      onPoll = () => {};
+      head++;
+      tail.recorded();
+    };
+    let polls = 0;
+    onPoll = () => {
+      polls++;
+      if (when === "during a poll") record();
+    };
+    const leaving = new AbortController();
+    const follower = tail.follow(ACCOUNT, filterOf({}), null, leaving.signal);
+    const news = follower.next();
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(polls).toBe(1);
+    if (when === "right after a poll") record();
+    let isTold = false;
+    void news.then(() => {
+      isTold = true;
+    });
+    await vi.advanceTimersByTimeAsync(SOON_MS);
+    expect(isTold).toBe(true);
+    expect(await news).toMatchObject({ value: { upTo: 1n } });
+    leaving.abort();
+    await follower.return(null);
+  },
+);
