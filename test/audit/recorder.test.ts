@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
@@ -308,6 +308,24 @@ describe("a recorded entry", () => {
       await expect.poll(() => attempt(() => recorder.requireCapacityFor(accountId))).toBe("done");
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe("the oldest pending entry", () => {
+  it.each([-60, 60])("has waited as long as it has, when the clock is set by %i minutes", async (minutes) => {
+    const { journal } = await Journal.open({ folder, sync: false });
+    const away = { insertEntries: () => Promise.reject(new Error("the database is away")) };
+    const recorder = new Recorder({ journal, sink: away, durability: "journal", log });
+    await recorder.record(entry());
+    vi.useFakeTimers({ now: Date.now() + minutes * 60_000, toFake: ["Date"] });
+    try {
+      const { oldestMs } = recorder.backlog();
+      expect(oldestMs).toBeGreaterThanOrEqual(0);
+      expect(oldestMs).toBeLessThan(30 * 60_000);
+    } finally {
+      vi.useRealTimers();
+    }
+    await recorder.stop();
   });
 });
 

@@ -72,7 +72,7 @@ export type BegunRequest = Readonly<Pick<JournalWrite, "segment" | "writtenIn">>
 
 export interface Backlog {
   readonly entries: number;
-  /** How long the oldest entry has waited. */
+  /** How long the oldest entry has waited, by a clock that never jumps. */
   readonly oldestMs: number;
   /** The number of batches whose insert failed. */
   readonly failures: number;
@@ -128,7 +128,7 @@ export class Recorder {
     const [oldest] = this.#pending;
     return {
       entries: this.#pending.length,
-      oldestMs: oldest === undefined ? 0 : Date.now() - oldest.sinceMs,
+      oldestMs: oldest === undefined ? 0 : Math.round(performance.now() - oldest.sinceMs),
       failures: this.#failures,
       segments: this.#parts.journal.segments,
     };
@@ -189,7 +189,7 @@ export class Recorder {
     // Lines are written in order, so the beginning is known by now. A line that could not be written has no segment to release.
     const beginning = begun?.writtenIn ?? null;
     const segments: Pending["segments"] = beginning === null ? [segment] : [segment, beginning];
-    const pending: Pending = { entry, segments, sinceMs: Date.now(), isRefused: false };
+    const pending: Pending = { entry, segments, sinceMs: performance.now(), isRefused: false };
     this.#pending.push(pending);
     this.#pendingOf.set(entry.accountId, (this.#pendingOf.get(entry.accountId) ?? 0) + 1);
     const number = ++this.#recorded;
