@@ -10,6 +10,7 @@ import {
   ResponseStore,
 } from "../../server/src/responses/response-store.ts";
 import { Sealer } from "../../server/src/secrets/sealer.ts";
+import { SNIPPETS } from "../documents/snippets.ts";
 import { accountIdOf, type OpenResponseStore, responseOf } from "../fixtures/responses.ts";
 import type { Service } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -161,6 +162,35 @@ describe("the database", () => {
       where responses.id = ${other.id} and copied.id = ${kept.id} and copied.account_id = ${accountId}`;
     expect((await ask(other.id)).status).toBe(404);
     expect((await ask(kept.id)).status).toBe(200);
+  });
+
+  it("keeps nothing of the answers to an account after the statements of the how-to, and executes no request again", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const id = await accountIdOf(owner);
+    const kept = responseOf("of an account");
+    await stored.store.save(id, kept);
+    const other = await save("of another account");
+    const repeat = () =>
+      fetch(`${service.baseUrl}/v1/chat/completions`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${owner.key}`,
+          "content-type": "application/json",
+          "idempotency-key": "once",
+        },
+        body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+      });
+    expect((await repeat()).status).toBe(200);
+    const snippet = SNIPPETS.find(
+      ({ document, language }) => document === "docs/how-to/keep-responses.md" && language === "sql",
+    );
+    if (snippet === undefined) throw new Error("the how-to has no statements");
+    await stored.sql.unsafe(snippet.code.replaceAll("00000000-0000-0000-0000-000000000000", id));
+    expect((await ask(kept.id, { key: owner.key })).status).toBe(404);
+    expect(await stored.sql`select from response_items where account_id = ${id}`).toHaveLength(0);
+    expect((await ask(other.id)).status).toBe(200);
+    const refused = await answerOf(repeat());
+    expect(refused).toMatchObject({ status: 409, body: { error: { code: "idempotent_answer_gone" } } });
   });
 
   it("deletes responses with their account", async () => {
