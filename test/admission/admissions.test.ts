@@ -2,16 +2,23 @@ import { beforeEach, describe, expect, it } from "vitest";
 import {
   type AdmissionStore,
   AdmissionStoreUnavailable,
+  type Epoch,
+  type NodeUse,
 } from "../../server/src/admission/admission-store.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { HeldSlot, Limits, Release, Slot } from "../../server/src/contract/limits.ts";
 
 const ACCOUNT = "5c1e7cb4-3f7c-4b4b-9d53-0b6c8a3b1f10" as AccountId;
+const RATE = { limit: 100, remaining: 10, resetMs: 0 };
 const LIMITS: Limits = { requestsPerMinute: 10, tokensPerMinute: 100, concurrentRequests: 5 };
 
 /** A store that does what it is asked for, and of which any answer can be lost. */
 class LossyStore {
+  readonly mayLoseUse = true;
+  /** What was counted again. */
+  readonly recounted: NodeUse[] = [];
+  atS = 1;
   readonly slots = new Set<Slot>();
   readonly released: Release[] = [];
   readonly #restored: (() => void)[] = [];
@@ -22,7 +29,7 @@ class LossyStore {
 
   async admit(_account: AccountId, _version: bigint, { slot }: { slot: Slot }) {
     this.#require(() => this.slots.add(slot));
-    return { kind: "admitted" as const, atS: 1, rates: { requests: null, tokens: null } };
+    return { kind: "admitted" as const, atS: this.atS, rates: { requests: RATE, tokens: RATE } };
   }
 
   async release(account: AccountId, release: Release): Promise<void> {
@@ -31,6 +38,14 @@ class LossyStore {
       this.slots.delete(release.slot);
       this.released.push(release);
     });
+  }
+
+  async commitRead(): Promise<boolean> {
+    return true;
+  }
+
+  async recount(_account: AccountId, use: NodeUse): Promise<void> {
+    this.#require(() => this.recounted.push(use));
   }
 
   async renew(slots: readonly HeldSlot[]): Promise<void> {
@@ -194,5 +209,55 @@ describe("a running request", () => {
     await request.cancel();
     await request.end(7);
     expect(store.released).toMatchObject([{ tokensMore: -30, atS: 1, isCancelled: true }]);
+  });
+});
+
+describe("what a node has admitted in the last minute", () => {
+  const epoch = (name: string) => admissions.commitRead(ACCOUNT, 1n, name as Epoch);
+
+  it("is counted again in a store that comes back empty, as it was corrected", async () => {
+    await epoch("one");
+    const served = await admit(20);
+    const cancelled = await admit(30);
+    store.atS = 8;
+    await admit(40);
+    await served.end(25);
+    await cancelled.cancel();
+    store.comesBackEmpty();
+    const seconds = [
+      { second: 1, requests: 1, tokens: 25 },
+      { second: 8, requests: 1, tokens: 40 },
+    ];
+    expect(store.recounted).toMatchObject([{ epoch: "one", seconds }]);
+  });
+
+  it("is counted again by the epoch in which it was admitted", async () => {
+    await epoch("one");
+    await admit(20);
+    await epoch("two");
+    await admit(30);
+    store.comesBackEmpty();
+    expect(store.recounted).toMatchObject([
+      { epoch: "two", seconds: [{ second: 1, requests: 1, tokens: 30 }] },
+      { epoch: "one", seconds: [{ second: 1, requests: 1, tokens: 20 }] },
+    ]);
+    expect(store.recounted[0]?.node).toBe(store.recounted[1]?.node);
+  });
+
+  it("is forgotten after a minute, and never takes more than a minute's memory", async () => {
+    await epoch("one");
+    for (store.atS = 1; store.atS <= 500; store.atS++) await admit(1);
+    // The clock of another server may be behind.
+    for (store.atS = 100; store.atS <= 200; store.atS++) await admit(1);
+    store.comesBackEmpty();
+    const [use] = store.recounted;
+    expect(use?.seconds).toHaveLength(61);
+    expect(use?.seconds[0]).toEqual({ second: 140, requests: 1, tokens: 1 });
+  });
+
+  it("is not counted for an account whose epoch is not known", async () => {
+    await admit(20);
+    store.comesBackEmpty();
+    expect(store.recounted).toEqual([]);
   });
 });

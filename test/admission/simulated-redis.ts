@@ -46,6 +46,7 @@ export class SimulatedRedis {
 
 /** A node's connection to a Redis: the scripts, as far as versions go. */
 export class SimulatedStore implements AdmissionStore, RedisConnection {
+  readonly mayLoseUse = false;
   connection = 0;
   #server: SimulatedRedis | null = null;
   readonly #network: Network;
@@ -120,6 +121,8 @@ export class SimulatedStore implements AdmissionStore, RedisConnection {
   async release(): Promise<void> {}
 
   async renew(): Promise<void> {}
+
+  async recount(): Promise<void> {}
 
   async ping(): Promise<void> {}
 

@@ -6,6 +6,7 @@ import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const hasRedis = process.env.OSTIARY_TEST_REDIS_URL !== undefined;
+const isDistributed = hasRedis && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 
 const LIMITS = { requestsPerMinute: 100, tokensPerMinute: 10_000, concurrentRequests: 2 };
 
@@ -109,6 +110,33 @@ describe.skipIf(!hasRedis)("a limit on concurrent requests", () => {
       await Promise.all(slow);
       await expect.poll(() => refusal(service, key)).toBe("admitted");
       await expect.poll(used).toMatchObject({ concurrent: 0 });
+    },
+  );
+});
+
+describe.skipIf(!isDistributed)("a limit of a minute", () => {
+  it.each(["restarted empty", "emptied"])(
+    "includes what all nodes admitted before Redis was %s",
+    { timeout: 120_000 },
+    async (what) => {
+      await using redis = await startRedis();
+      const env = settings(redis.url, { ...LIMITS, requestsPerMinute: 8 });
+      await using first = await startService({ env });
+      await using second = await startService({ databaseUrl: first.databaseUrl ?? "", env });
+      const { key, trpc } = await signUpWithKey(first.baseUrl);
+      const used = async () => (await trpc.account.limits.query()).used;
+      for (const node of [first, second, first, second, second]) {
+        expect(await statusOfChat(node, key)).toBe(200);
+      }
+      await expect.poll(used).toMatchObject({ requests: 5, concurrent: 0 });
+      const before = await used();
+      if (what === "emptied") await redis.command("flushall");
+      else await redis.restart("empty");
+      // Neither node is asked for anything that would tell it.
+      await expect.poll(() => used().catch(() => null)).toEqual(before);
+      const statuses: number[] = [];
+      for (const node of [first, second, first, second]) statuses.push(await statusOfChat(node, key));
+      expect(statuses).toEqual([200, 200, 200, 429]);
     },
   );
 });

@@ -19,6 +19,7 @@ const WHERE: Readonly<Record<ReintroducedFault, readonly Scenario[]>> = {
   "answers commit apart": [scenarios.KEYS_AND_CRASHES],
   "entries are charged again": [scenarios.STATEMENTS_ARE_LATE],
   "lost slots stay lost": [scenarios.REDIS_FORGETS, scenarios.REDIS_IS_CUT_OFF],
+  "lost counts stay lost": [scenarios.REDIS_FORGETS_COUNTS],
   "late admissions take slots": [scenarios.REDIS_ANSWERS_ARE_LOST],
 };
 

@@ -17,6 +17,8 @@ import { Unavailable } from "../errors/failure.ts";
  * Every method throws {@link AdmissionStoreUnavailable} when the store cannot be reached.
  */
 export interface AdmissionStore {
+  /** Whether the store may lose the use of limits while this process runs: see {@link recount}. */
+  readonly mayLoseUse: boolean;
   /** Returns whether a snapshot of this version is current. */
   check(accountId: AccountId, version: bigint): Promise<"current" | "stale">;
   /** Checks the version, and takes all of the demand or nothing. */
@@ -31,6 +33,11 @@ export interface AdmissionStore {
    * Must be called well within their lease.
    */
   renew(slots: readonly HeldSlot[]): Promise<void>;
+  /**
+   * Counts what a node has admitted again if the store has lost it: the account has another epoch now, or none. Repeating it changes
+   * nothing. An epoch that has only expired, at most once a day, counts as lost, too: for a minute the account then has less of its limits.
+   */
+  recount(accountId: AccountId, use: NodeUse): Promise<void>;
   /** Returns how much of its limits the account uses. */
   useOf(accountId: AccountId): Promise<LimitUse>;
   /**
@@ -54,6 +61,21 @@ export interface AdmissionStore {
 
 /** Identifies what the store has remembered of an account without a loss. */
 export type Epoch = string & { readonly __brand: "epoch" };
+
+/** What was admitted in a second of the store's clock. Requests and tokens are only counted where they are limited. */
+export interface UseOfSecond {
+  readonly second: number;
+  readonly requests: number;
+  readonly tokens: number;
+}
+
+/** What a node has admitted of an account's requests in the last minute, in one epoch of the account. */
+export interface NodeUse {
+  /** Identifies the process of the node. */
+  readonly node: string;
+  readonly epoch: Epoch;
+  readonly seconds: readonly UseOfSecond[];
+}
 
 export class AdmissionStoreUnavailable extends Unavailable {
   override readonly name = "AdmissionStoreUnavailable";

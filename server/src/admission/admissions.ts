@@ -11,6 +11,7 @@ import {
 } from "../contract/limits.ts";
 import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
 import { InFlight, type InFlightItem, NOT_IN_FLIGHT } from "./in-flight.ts";
+import { OwnUse } from "./own-use.ts";
 
 /** A request that the account's limits have admitted. */
 export interface AdmittedRequest {
@@ -44,6 +45,8 @@ interface Unreleased {
 /** Beyond this number the first are dropped. Their slots expire with their leases, as those of a crashed node do. */
 const MAX_UNRELEASED = 20_000;
 const RELEASED_AT_ONCE = 100;
+/** More at once would delay the commands of all clients. */
+const RECOUNTED_AT_ONCE = 500;
 
 interface Admitted extends AdmittedRequest, InFlightItem, HeldSlot {
   /** Whether an earlier renewal that got no answer may still reach the store. */
@@ -62,6 +65,8 @@ export class Admissions {
   readonly #admitted = new InFlight<Admitted>();
   /** In the order in which they are tried. */
   readonly #unreleased = new Set<Unreleased>();
+  /** `null` for a store that does not lose it. */
+  readonly #ownUse: OwnUse | null;
   readonly #invalidated: (() => void)[] = [];
   #fencedFor: string | null = null;
   #confirm: ConfirmPublication = (publish) => publish();
@@ -73,9 +78,14 @@ export class Admissions {
   constructor(store: AdmissionStore, monotonicMs: () => number = () => performance.now()) {
     this.#store = store;
     this.#monotonicMs = monotonicMs;
+    this.#ownUse = store.mayLoseUse ? new OwnUse() : null;
     // A store that answers again may be empty, or may have freed the slots while this node was disconnected. It would admit
-    // more requests than the limit until the slots are renewed.
-    store.onRestored(() => void this.renew().catch(() => {}));
+    // more requests than the limits until the slots are renewed and the last minute is counted again. If that fails, the store is
+    // away again.
+    store.onRestored(() => {
+      void this.#recount().catch(() => {});
+      void this.renew().catch(() => {});
+    });
   }
 
   /** Refuses every request until the fence is lifted, and invalidates earlier answers. */
@@ -138,8 +148,18 @@ export class Admissions {
     }
     if (admission.kind !== "admitted") return admission;
     const { rates, atS } = admission;
+    if (rates.requests !== null || rates.tokens !== null) {
+      this.#ownUse?.add(
+        accountId,
+        atS,
+        rates.requests === null ? 0 : 1,
+        rates.tokens === null ? 0 : estimatedTokens,
+      );
+    }
     const release = async (tokensMore: number, isCancelled: boolean) => {
       if (!this.#admitted.delete(request)) return;
+      // Without a limit 0 is counted, and so nothing is taken back.
+      this.#ownUse?.correct(accountId, atS, isCancelled ? -1 : 0, rates.tokens === null ? 0 : tokensMore);
       const ended = { slot, atS, tokensMore, isCancelled, isContested: request.isContested };
       await this.#store
         .release(accountId, ended)
@@ -210,12 +230,24 @@ export class Admissions {
 
   /** As {@link AdmissionStore.commitRead}. */
   async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
-    return this.#open().commitRead(accountId, version, epoch);
+    const isCommitted = await this.#open().commitRead(accountId, version, epoch);
+    if (isCommitted) this.#ownUse?.committed(accountId, epoch);
+    return isCommitted;
   }
 
   /** Resolves when the store answers and this node admits requests. */
   async ping(): Promise<void> {
     await this.#open().ping();
+  }
+
+  /** Counts again what the store may have lost of the last minute. */
+  async #recount(): Promise<void> {
+    const batch: Promise<void>[] = [];
+    for (const { accountId, ...use } of this.#ownUse?.list() ?? []) {
+      batch.push(this.#store.recount(accountId, { ...use, node: this.#node }));
+      if (batch.length === RECOUNTED_AT_ONCE) await Promise.all(batch.splice(0));
+    }
+    await Promise.all(batch);
   }
 
   /** The store, for a node that is not fenced. */

@@ -37,6 +37,7 @@ interface Remembered {
 
 /** The admission store of a single node, in the memory of its process. */
 export class MemoryAdmissionStore implements AdmissionStore {
+  readonly mayLoseUse = false;
   #publications = 0;
   /** The number of the latest publication that was dropped. */
   #forgotten = 0;
@@ -105,6 +106,10 @@ export class MemoryAdmissionStore implements AdmissionStore {
 
   async renew(): Promise<void> {
     // The slots are lost only together with this process, so they need no renewal.
+  }
+
+  async recount(): Promise<void> {
+    // The use is lost only together with this process.
   }
 
   async useOf(accountId: AccountId): Promise<LimitUse> {

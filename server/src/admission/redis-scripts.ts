@@ -165,6 +165,28 @@ end
 redis.call('PEXPIRE', KEYS[1], ${2 * SLOT_LEASE_MS})
 return 1`;
 
+// The use of a node is counted again once for each epoch in which it was admitted. If the epoch is the present one, nothing was lost.
+const RECOUNT = `${SCRIPT}${NOW}${COUNTS}
+local node, epoch, now = ARGV[1], ARGV[2], clock(ARGV[3])
+if redis.call('HGET', KEYS[1], 'epoch') == epoch then return 0 end
+if redis.call('SADD', KEYS[4], node .. ':' .. epoch) == 0 then return 0 end
+redis.call('EXPIRE', KEYS[4], ${2 * WINDOW_S})
+
+local function add(key, second, amount)
+  if amount <= 0 then return end
+  redis.call('HINCRBY', key, second, amount)
+  redis.call('EXPIRE', key, ${2 * WINDOW_S})
+end
+
+for index = 4, #ARGV, 3 do
+  local second = tonumber(ARGV[index])
+  if counts(second, now) then
+    add(KEYS[2], second, tonumber(ARGV[index + 1]))
+    add(KEYS[3], second, tonumber(ARGV[index + 2]))
+  end
+end
+return 1`;
+
 // Expiry is always safe: the account is read again, at most once a day.
 const REMEMBERED_S = 24 * 60 * 60;
 
@@ -208,6 +230,7 @@ export interface Replies {
   readonly ostiaryUse: UseReply;
   readonly ostiaryRelease: number;
   readonly ostiaryRenew: number;
+  readonly ostiaryRecount: number;
   readonly ostiaryPublish: number;
   readonly ostiaryEpoch: string;
   readonly ostiaryCommitRead: number;
@@ -220,8 +243,11 @@ export type Scripts = {
   readonly [Name in keyof Replies]: (...args: readonly ScriptArgument[]) => Promise<Replies[Name]>;
 };
 
-/** The keys of an account: its version and epoch, requests and tokens of the last minute, slots, and slots that have ended. */
-export type KeyPart = "" | ":requests" | ":tokens" | ":places" | ":ended";
+/**
+ * The keys of an account: its version and epoch, requests and tokens of the last minute, slots, slots that have ended, and nodes whose use
+ * was counted again.
+ */
+export type KeyPart = "" | ":requests" | ":tokens" | ":places" | ":ended" | ":recounted";
 
 /** Each script, and which keys of the account are its `KEYS`. */
 export const SCRIPTS: Readonly<
@@ -232,6 +258,7 @@ export const SCRIPTS: Readonly<
   ostiaryUse: { lua: USE, keys: [":requests", ":tokens", ":places"] },
   ostiaryRelease: { lua: RELEASE, keys: [":places", ":tokens", ":requests", ":ended"] },
   ostiaryRenew: { lua: RENEW, keys: [":places", ":ended"] },
+  ostiaryRecount: { lua: RECOUNT, keys: ["", ":requests", ":tokens", ":recounted"] },
   ostiaryPublish: { lua: PUBLISH, keys: [""] },
   ostiaryEpoch: { lua: EPOCH, keys: [""] },
   ostiaryCommitRead: { lua: COMMIT_READ, keys: [""] },

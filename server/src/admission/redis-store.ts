@@ -11,7 +11,12 @@ import type {
   Slot,
 } from "../contract/limits.ts";
 import { withTimeout } from "../errors/deadline.ts";
-import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
+import {
+  type AdmissionStore,
+  AdmissionStoreUnavailable,
+  type Epoch,
+  type NodeUse,
+} from "./admission-store.ts";
 import type { DatabasePosition, EpochInRedis } from "./database-epoch.ts";
 import { ClusterPrimaries } from "./redis-cluster.ts";
 import {
@@ -63,12 +68,15 @@ return 1`;
 
 /** The admission store that several nodes share. */
 export class RedisAdmissionStore extends WatchedConnections implements AdmissionStore, EpochInRedis {
+  readonly mayLoseUse = true;
   readonly #primaries: RedisPrimaries;
   readonly #prefix: string;
   /** The prefix of the keys of accounts, which are those of one epoch of the database. */
   #epochPrefix: string;
   /** Milliseconds in tests; otherwise empty, and the scripts read the clock of Redis, which all nodes share. */
   readonly #testClock: () => string;
+  /** Identifies the data of all primaries: it is lost with the data. `null` before the first {@link claim}. */
+  #life: string | null = null;
   /** The last error of a connection, which says more than that it was closed. */
   #lastError: Error | null = null;
 
@@ -145,6 +153,11 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     );
   }
 
+  async recount(accountId: AccountId, { node, epoch, seconds }: NodeUse): Promise<void> {
+    const numbers = seconds.flatMap(({ second, requests, tokens }) => [second, requests, tokens]);
+    await this.#run("ostiaryRecount", accountId, node, epoch, this.#testClock(), ...numbers);
+  }
+
   async useOf(accountId: AccountId): Promise<LimitUse> {
     const [requests, tokens, concurrent] = await this.#run("ostiaryUse", accountId, this.#testClock());
     return { requests, tokens, concurrent };
@@ -175,13 +188,20 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
   }
 
   /**
-   * Records which installation the store belongs to, unless one is recorded already.
+   * Records which installation the store belongs to, unless one is recorded already. Must be called every second.
    *
-   * @returns whether none was recorded on some primary, so that it has lost everything.
+   * @returns whether some primary has lost everything since the call before, although another node may have recorded it again.
    */
   async claim(owner: string): Promise<boolean> {
-    const answers = await this.#onEach("mark", (client, key) => client.set(key, owner, "NX"));
-    return answers.includes("OK");
+    await this.#onEach("mark", (client, key) => client.set(key, owner, "NX"));
+    const fresh = crypto.randomUUID();
+    const lives = await this.#onEach("life", (client, key) => client.set(key, fresh, "NX", "GET"));
+    const before = this.#life;
+    this.#life = lives
+      .map((life) => life ?? fresh)
+      .sort()
+      .join(" ");
+    return before !== null && before !== this.#life;
   }
 
   /** Whether there are connections that commands can be sent on, to every primary. */
@@ -259,7 +279,7 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
 
   /** Runs a command on every primary, with a key of this name that the primary has. */
   #onEach<Answer>(
-    name: "mark" | "position",
+    name: "mark" | "life" | "position",
     command: (client: RedisClient, key: string) => Promise<Answer>,
   ): Promise<Answer[]> {
     const primaries = this.#primaries.all();

@@ -169,7 +169,7 @@ async function shareRedis(
     if (!(await isInEpoch(epoch, replaced))) return;
     await agreement.check();
     if (agreement.isRemoved) replaced(TAKEN_OVER);
-    // A Redis without the owner id was emptied, and has also lost the slots of running requests.
+    // A Redis that was emptied has also lost the slots of running requests, and the counts of the last minute.
     if (await redis.claim(owner)) redis.restored();
   };
   return { renew, look: pauseWatch(passedMs, () => agreement.paused()) };

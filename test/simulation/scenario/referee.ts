@@ -43,6 +43,8 @@ export interface RefereeParts {
   readonly accounts: readonly AccountId[];
   readonly maxAtOnce: number;
   readonly maxAMinute: number;
+  /** Whether requests from before the admission store has lost what it knew count against the limit of a minute. */
+  readonly isMinuteKept: boolean;
   /** How long a request may take beside the time that the model takes. */
   readonly answerWithinMs: number;
   /** Those that are looked at. */
@@ -250,13 +252,14 @@ export class Referee {
   }
 
   #lookAtMinute(accountId: AccountId, { limits, slot }: Demand): void {
-    const { world, maxAMinute } = this.#parts;
+    const { world, maxAMinute, isMinuteKept } = this.#parts;
     // Without a limit of the scenario's own, the demand has the plan's.
     if (limits.requestsPerMinute === null || maxAMinute === Number.POSITIVE_INFINITY) return;
     const admitted = this.#admittedMs.get(accountId) ?? new Map<Slot, number>();
     this.#admittedMs.set(accountId, admitted.set(slot, world.nowMs));
     const first = [...admitted.values()].at(-maxAMinute - 1) ?? Number.NEGATIVE_INFINITY;
-    if (world.nowMs - first < 60_000 && first >= this.#limitsHoldFromMs)
+    const holdsSinceMs = isMinuteKept ? world.nowMs : first;
+    if (world.nowMs - first < 60_000 && holdsSinceMs >= this.#limitsHoldFromMs)
       this.#report("requests a minute", `${maxAMinute + 1} of ${accountId} in ${world.nowMs - first} ms`);
   }
 

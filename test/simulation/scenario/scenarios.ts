@@ -30,6 +30,7 @@ const RULES: Rules = {
   answerWithinMs: 30 * SECOND_MS,
   slotsFreeWithinMs: 90 * SECOND_MS,
   limitsHoldWithinMs: 20 * SECOND_MS,
+  isMinuteKept: false,
   slotLeaseMs: 45 * SECOND_MS,
   // Credit that is not used goes back after ten minutes.
   drainWithinMs: 15 * MINUTE_MS,
@@ -212,6 +213,27 @@ export const REDIS_FORGETS = scenario(
     events: [emptiedRedis(5 * SECOND_MS), outages({ store: "redis", how: ["cut"], who: "either" })],
   },
   { invariants: ["requests at once"], limits: TIGHT, drainWithinMs: 10 * MINUTE_MS },
+);
+
+/** While nodes keep on serving requests of an account that has used most of its minute. */
+export const REDIS_FORGETS_COUNTS = scenario(
+  300,
+  {
+    creditNanoUsd: RICH,
+    maxRequests: 10,
+    maxBursts: 8,
+    longestGapMs: 20 * SECOND_MS,
+    longestAnswerMs: 30 * SECOND_MS,
+    events: [emptiedRedis(5 * SECOND_MS)],
+    maxEvents: 2,
+  },
+  {
+    invariants: ["requests a minute"],
+    limits: { requestsPerMinute: 12, tokensPerMinute: null, concurrentRequests: null },
+    // Nodes repeat the releases of requests that they have not served every second.
+    limitsHoldWithinMs: 3 * SECOND_MS,
+    isMinuteKept: true,
+  },
 );
 
 /** For longer than a slot's lease, while long answers are given. */

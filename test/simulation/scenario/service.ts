@@ -69,7 +69,8 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   const { world, life, pace, nodeId, disk, database, databaseLink, redis, redisLink, dialect } = parts;
   const now = () => new Date();
   const monotonicMs = () => performance.now();
-  const admissions = new Admissions(admissionStoreOver(redisLink, redis));
+  const admissionStore = admissionStoreOver(redisLink, redis);
+  const admissions = new Admissions(admissionStore);
   const credits = new Credits({
     store: database.creditStore(databaseLink, nodeId),
     monotonicMs,
@@ -154,6 +155,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.releaseUnneeded() });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.closeReplaced() });
   pace.start(life, { everyMs: 4 * SECOND_MS, idleMs, run: () => publisher.sweep() });
+  pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => admissionStore.claim() });
   pace.start(life, { ...always(SLOT_LEASE_MS / 4), run: () => admissions.renew() });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => admissions.retryReleases() });
   pace.start(life, { ...always(CLAIM_LEASE_MS / 4), run: () => idempotency.renew() });

@@ -45,6 +45,8 @@ export interface Rules {
   readonly slotsFreeWithinMs: number;
   /** After Redis was empty, or a node was cut off from it for longer than its leases, limits hold again within this. */
   readonly limitsHoldWithinMs: number;
+  /** Whether requests from before Redis was empty count against the limit of a minute: no node dies that has admitted them. */
+  readonly isMinuteKept: boolean;
   /** A node that is cut off from Redis for longer may lose its slots. */
   readonly slotLeaseMs: number;
   /** After the last fault everything has drained within this. */
@@ -105,6 +107,7 @@ export class Simulation {
       accounts: this.#accounts.ids,
       maxAtOnce: rules.limits.concurrentRequests ?? Number.POSITIVE_INFINITY,
       maxAMinute: rules.limits.requestsPerMinute ?? Number.POSITIVE_INFINITY,
+      isMinuteKept: rules.isMinuteKept,
       answerWithinMs: rules.answerWithinMs,
       invariants: rules.invariants,
     });

@@ -2,8 +2,9 @@ import {
   type AdmissionStore,
   AdmissionStoreUnavailable,
   type Epoch,
+  type NodeUse,
 } from "../../../server/src/admission/admission-store.ts";
-import { SlidingMinute, secondOf } from "../../../server/src/admission/sliding-minute.ts";
+import { secondOf } from "../../../server/src/admission/sliding-minute.ts";
 import type { AccountId } from "../../../server/src/contract/account.ts";
 import {
   type Admission,
@@ -18,6 +19,7 @@ import {
   type Slot,
 } from "../../../server/src/contract/limits.ts";
 import type { Link } from "../world/wire.ts";
+import { RedisMinute } from "./redis-minute.ts";
 import type { ReintroducedFaults } from "./reintroduced-faults.ts";
 
 /** Operations of Redis, by which faults name them. */
@@ -26,6 +28,7 @@ export const REDIS_OPERATIONS = [
   "admit",
   "release",
   "renew",
+  "recount",
   "publish",
   "epoch",
   "commitRead",
@@ -35,12 +38,14 @@ export const REDIS_OPERATIONS = [
 interface AccountKeys {
   version: bigint | null;
   epoch: Epoch | null;
-  readonly requests: SlidingMinute;
-  readonly tokens: SlidingMinute;
+  readonly requests: RedisMinute;
+  readonly tokens: RedisMinute;
   /** Each with the time at which its lease runs out. */
   readonly slots: Map<Slot, number>;
   /** Slots that have ended and may be taken by what comes late, each with the time at which that is forgotten. */
   readonly ended: Map<Slot, number>;
+  /** Nodes and epochs whose use was counted again. */
+  readonly recounted: Set<string>;
 }
 
 /** A simulated Redis, with commands that do what the scripts in `redis-scripts.ts` do. */
@@ -48,6 +53,7 @@ export class SimulatedRedis {
   readonly #nowMs: () => number;
   readonly #faults: ReintroducedFaults;
   #accounts = new Map<AccountId, AccountKeys>();
+  #life = 0;
   /** Told of each request that is let through. */
   onAdmitted: (accountId: AccountId, demand: Demand) => void = () => {};
   /** Told of each of them that was given back because it is not served. */
@@ -62,6 +68,12 @@ export class SimulatedRedis {
   /** As after a restart without persistence. */
   empty(): void {
     this.#accounts = new Map();
+    this.#life++;
+  }
+
+  /** Identifies the data, with which it is lost. */
+  get life(): number {
+    return this.#life;
   }
 
   check(accountId: AccountId, version: bigint): "current" | "stale" {
@@ -92,8 +104,8 @@ export class SimulatedRedis {
       tokens: limits.tokensPerMinute === null ? null : tokens.rate(limits.tokensPerMinute, nowMs),
     });
     if (by !== null) return { kind: "limited", by, retryAfterMs, rates: rates() };
-    if (limits.requestsPerMinute !== null) requests.add(1, nowMs);
-    if (limits.tokensPerMinute !== null) tokens.add(wanted, nowMs);
+    if (limits.requestsPerMinute !== null) requests.add(1, secondOf(nowMs));
+    if (limits.tokensPerMinute !== null) tokens.add(wanted, secondOf(nowMs));
     slots.set(slot, nowMs + SLOT_LEASE_MS);
     this.onAdmitted(accountId, demand);
     return { kind: "admitted", atS: secondOf(nowMs), rates: rates() };
@@ -107,14 +119,14 @@ export class SimulatedRedis {
       dropExpired(keys.ended, nowMs);
       keys.ended.set(slot, nowMs + ENDED_REMEMBERED_MS);
     }
+    // Redis may have forgotten the slot of a request that is not served.
+    if (isCancelled) this.onCancelled(accountId, slot);
     const lapsesMs = keys.slots.get(slot);
     if (lapsesMs === undefined) return;
     keys.slots.delete(slot);
     const atS = release.atS ?? Math.floor((lapsesMs - SLOT_LEASE_MS) / 1_000);
     keys.tokens.correct(atS, tokensMore);
-    if (!isCancelled) return;
-    keys.requests.correct(atS, -1);
-    this.onCancelled(accountId, slot);
+    if (isCancelled) keys.requests.correct(atS, -1);
   }
 
   /** Takes the slots again where they were lost. One that was given back is not taken by a renewal that comes late. */
@@ -123,6 +135,19 @@ export class SimulatedRedis {
     for (const slot of held) {
       const isTaken = slots.has(slot) || !this.#faults.has("lost slots stay lost");
       if (isTaken && !ended.has(slot)) slots.set(slot, this.#nowMs() + SLOT_LEASE_MS);
+    }
+  }
+
+  /** Counts what a node has admitted in an epoch that has ended. */
+  recount(accountId: AccountId, { node, epoch, seconds }: NodeUse): void {
+    if (this.#faults.has("lost counts stay lost")) return;
+    const keys = this.#keysOf(accountId);
+    const name = `${node}:${epoch}`;
+    if (keys.epoch === epoch || keys.recounted.has(name)) return;
+    keys.recounted.add(name);
+    for (const { second, requests, tokens } of seconds) {
+      keys.requests.add(requests, second);
+      keys.tokens.add(tokens, second);
     }
   }
 
@@ -165,10 +190,11 @@ export class SimulatedRedis {
       keys = {
         version: null,
         epoch: null,
-        requests: new SlidingMinute(),
-        tokens: new SlidingMinute(),
+        requests: new RedisMinute(),
+        tokens: new RedisMinute(),
         slots: new Map(),
         ended: new Map(),
+        recounted: new Set(),
       };
       this.#accounts.set(accountId, keys);
     }
@@ -184,8 +210,16 @@ function dropExpired(slots: Map<Slot, number>, nowMs: number): void {
   for (const [slot, untilMs] of slots) if (untilMs <= nowMs) slots.delete(slot);
 }
 
+/** The part of `RedisAdmissionStore` that nodes use. */
+export interface SimulatedAdmissionStore extends AdmissionStore {
+  /** Finds out whether Redis was emptied while the connection was not lost. Must be called every second. */
+  claim(): Promise<void>;
+}
+
 /** A node's connection to the simulated Redis, as `RedisAdmissionStore` is one to a real Redis. */
-export function admissionStoreOver(link: Link, redis: SimulatedRedis): AdmissionStore {
+export function admissionStoreOver(link: Link, redis: SimulatedRedis): SimulatedAdmissionStore {
+  const restored: (() => void)[] = [];
+  let { life } = redis;
   const ask = async <Answer>(operation: string, apply: () => Answer): Promise<Answer> => {
     try {
       return await link.call(operation, apply);
@@ -194,6 +228,7 @@ export function admissionStoreOver(link: Link, redis: SimulatedRedis): Admission
     }
   };
   return {
+    mayLoseUse: true,
     check: (account, version) => ask("check", () => redis.check(account, version)),
     admit: (account, version, demand) => ask("admit", () => redis.admit(account, version, demand)),
     release: (account, release) => ask("release", () => redis.release(account, release)),
@@ -205,6 +240,7 @@ export function admissionStoreOver(link: Link, redis: SimulatedRedis): Admission
         [...byAccount].map(([accountId, own]) => ask("renew", () => redis.renew(accountId, own))),
       );
     },
+    recount: (account, use) => ask("recount", () => redis.recount(account, use)),
     useOf: (account) => ask("useOf", () => redis.useOf(account)),
     publish: (account, version) => {
       const freshEpoch = crypto.randomUUID() as string as Epoch;
@@ -217,7 +253,15 @@ export function admissionStoreOver(link: Link, redis: SimulatedRedis): Admission
     commitRead: (account, version, epoch) =>
       ask("commitRead", () => redis.commitRead(account, version, epoch)),
     onInvalidated: (listener) => link.onClosed(listener),
-    onRestored: (listener) => link.onOpened(listener),
+    onRestored: (listener) => {
+      restored.push(listener);
+      link.onOpened(listener);
+    },
+    claim: async () => {
+      const before = life;
+      life = await ask("claim", () => redis.life);
+      if (life !== before) for (const listener of restored) listener();
+    },
     ping: () => ask("ping", () => {}),
     close: async () => {},
   };

@@ -8,6 +8,8 @@ export const REINTRODUCED_FAULTS = {
   "answers commit apart": "the answer to an idempotency key is not kept in the transaction that charges it",
   "entries are charged again": "a batch that is sent again is charged again",
   "lost slots stay lost": "a renewal takes no concurrency slot again that the store has lost",
+  "lost counts stay lost":
+    "what nodes have admitted in the last minute is not counted again in a store that has lost it",
   "late admissions take slots": "an admission that arrives after its release takes a slot",
 } as const;
 

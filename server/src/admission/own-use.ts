@@ -1,0 +1,120 @@
+import { LRUCache } from "lru-cache";
+import { atMost } from "../caches/at-most.ts";
+import type { AccountId } from "../contract/account.ts";
+import { WINDOW_S } from "../contract/limits.ts";
+import type { Epoch, UseOfSecond } from "./admission-store.ts";
+
+/** As many as a node has snapshots of accounts. */
+const EPOCHS = 100_000;
+/** Further accounts are not counted. The minute of each takes up to 1.5 KB. */
+const ACCOUNTS = 20_000;
+/** A second takes three numbers: the second, its requests and its tokens. */
+const NUMBERS = 3;
+const MAX_NUMBERS = NUMBERS * (WINDOW_S + 1);
+
+/** What this node has admitted of an account in the last minute, in one epoch of the account. */
+interface Minute {
+  readonly epoch: Epoch;
+  /** {@link NUMBERS} for each second in which something was admitted. */
+  readonly numbers: number[];
+  /** The same of the epoch before. */
+  former: Minute | null;
+}
+
+/** What was admitted of an account in the last minute. */
+export interface AccountUse {
+  readonly accountId: AccountId;
+  readonly epoch: Epoch;
+  readonly seconds: readonly UseOfSecond[];
+}
+
+/**
+ * What this node has admitted in the last minute, for a store that may lose it. Every admission is counted, so counting is a look-up and
+ * an addition. Seconds are those of the store's clock.
+ */
+export class OwnUse {
+  readonly #epochs = new LRUCache<AccountId, Epoch>(atMost(EPOCHS));
+  readonly #minutes = new Map<AccountId, Minute>();
+  #sweptS = 0;
+
+  /** This node has committed a read of the account in this epoch, to which its later admissions belong. */
+  committed(accountId: AccountId, epoch: Epoch): void {
+    this.#epochs.set(accountId, epoch);
+    const former = this.#minutes.get(accountId);
+    if (former === undefined || former.epoch === epoch) return;
+    this.#minutes.set(accountId, { epoch, numbers: [], former });
+  }
+
+  /** Counts an admission. Requests and tokens are 0 where they are not limited. */
+  add(accountId: AccountId, second: number, requests: number, tokens: number): void {
+    const minute = this.#minutes.get(accountId) ?? this.#begin(accountId, second);
+    if (minute === null) return;
+    const { numbers } = minute;
+    const last = numbers.length - NUMBERS;
+    if (numbers[last] === second) {
+      numbers[last + 1] = (numbers[last + 1] ?? 0) + requests;
+      numbers[last + 2] = (numbers[last + 2] ?? 0) + tokens;
+      return;
+    }
+    while (isOver(numbers[0], second) || numbers.length >= MAX_NUMBERS) numbers.splice(0, NUMBERS);
+    numbers.push(second, requests, tokens);
+  }
+
+  /** Corrects what was admitted in a second. */
+  correct(accountId: AccountId, second: number, requestsMore: number, tokensMore: number): void {
+    for (let minute = this.#minutes.get(accountId) ?? null; minute !== null; minute = minute.former) {
+      const { numbers } = minute;
+      let index = numbers.length - NUMBERS;
+      while (index >= 0 && numbers[index] !== second) index -= NUMBERS;
+      if (index < 0) continue;
+      numbers[index + 1] = Math.max(0, (numbers[index + 1] ?? 0) + requestsMore);
+      numbers[index + 2] = Math.max(0, (numbers[index + 2] ?? 0) + tokensMore);
+      return;
+    }
+  }
+
+  /** What was admitted of each account. It may change while it is read. */
+  *list(): Generator<AccountUse> {
+    for (const [accountId, newest] of this.#minutes) {
+      for (let minute: Minute | null = newest; minute !== null; minute = minute.former) {
+        const { epoch, numbers } = minute;
+        if (numbers.length > 0) yield { accountId, epoch, seconds: secondsOf(numbers) };
+      }
+    }
+  }
+
+  /** @returns `null` when too many accounts are counted, or the epoch of the account is not known any more. */
+  #begin(accountId: AccountId, second: number): Minute | null {
+    this.#dropOld(second);
+    const epoch = this.#epochs.get(accountId);
+    if (epoch === undefined || this.#minutes.size >= ACCOUNTS) return null;
+    const minute: Minute = { epoch, numbers: [], former: null };
+    this.#minutes.set(accountId, minute);
+    return minute;
+  }
+
+  /** Once a minute, so that idle accounts take no memory. */
+  #dropOld(second: number): void {
+    if (Math.abs(second - this.#sweptS) < WINDOW_S) return;
+    this.#sweptS = second;
+    for (const [accountId, minute] of this.#minutes) {
+      if (minute.former !== null && isOver(lastSecondOf(minute.former), second)) minute.former = null;
+      if (isOver(lastSecondOf(minute), second)) this.#minutes.delete(accountId);
+    }
+  }
+}
+
+function lastSecondOf({ numbers, former }: Minute): number {
+  return numbers.at(-NUMBERS) ?? (former === null ? 0 : lastSecondOf(former));
+}
+
+function isOver(second: number | undefined, present: number): boolean {
+  return second !== undefined && second < present - WINDOW_S;
+}
+
+function secondsOf(numbers: readonly number[]): readonly UseOfSecond[] {
+  return Array.from({ length: numbers.length / NUMBERS }, (_, index) => {
+    const [second = 0, requests = 0, tokens = 0] = numbers.slice(index * NUMBERS, (index + 1) * NUMBERS);
+    return { second, requests, tokens };
+  });
+}

@@ -1,0 +1,47 @@
+import { type Rate, WINDOW_S } from "../../../server/src/contract/limits.ts";
+
+/** The amounts of the last minute by second, as the scripts of Redis count them: in any order of seconds. */
+export class RedisMinute {
+  readonly #seconds = new Map<number, number>();
+
+  add(amount: number, second: number): void {
+    this.#seconds.set(second, (this.#seconds.get(second) ?? 0) + amount);
+  }
+
+  correct(second: number, more: number): void {
+    const amount = this.#seconds.get(second);
+    if (amount !== undefined) this.#seconds.set(second, Math.max(0, amount + more));
+  }
+
+  used(nowMs: number): number {
+    return this.#present(nowMs).reduce((sum, [, amount]) => sum + amount, 0);
+  }
+
+  waitMs(amount: number, limit: number, nowMs: number): number {
+    let excess = this.used(nowMs) + amount - limit;
+    if (excess <= 0) return 0;
+    for (const [second, used] of this.#present(nowMs)) {
+      excess -= used;
+      if (excess <= 0) return leavesAtMs(second) - nowMs;
+    }
+    return 0;
+  }
+
+  rate(limit: number, nowMs: number): Rate {
+    const [last] = this.#present(nowMs).at(-1) ?? [];
+    const resetMs = last === undefined ? 0 : leavesAtMs(last) - nowMs;
+    return { limit, remaining: Math.max(0, limit - this.used(nowMs)), resetMs };
+  }
+
+  /** In their order, without those that have expired. */
+  #present(nowMs: number): readonly (readonly [second: number, amount: number])[] {
+    for (const second of this.#seconds.keys()) {
+      if (leavesAtMs(second) <= nowMs) this.#seconds.delete(second);
+    }
+    return [...this.#seconds].sort(([one], [other]) => one - other);
+  }
+}
+
+function leavesAtMs(second: number): number {
+  return (second + 1 + WINDOW_S) * 1_000;
+}
