@@ -361,35 +361,6 @@ describe("a request with an idempotency key", () => {
     },
   );
 
-  it.runIf(isDistributed)(
-    "is executed again after it failed while the database was unreachable",
-    async () => {
-      await using base = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
-      await base.stop();
-      const url = new URL(base.databaseUrl ?? "");
-      await using way = await openTcpProxy(Number(url.port));
-      url.port = String(way.port);
-      const waiting: ReceivedRequest[] = [];
-      answer = (request) => waiting.push(request);
-      const env = { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "silent" };
-      await using node = await startService({ dataDir: base.dataDir, databaseUrl: url.href, env });
-      const owner = await signUpWithKey(node.baseUrl);
-      const orders = ["order-1", "order-2", "order-3"];
-      const failing = orders.map((order) => ask(owner.key, order, { at: node.baseUrl }));
-      await expect.poll(() => waiting.length).toBe(orders.length);
-      way.cut();
-      for (const { response } of waiting) response.writeHead(500).end("{}");
-      expect((await Promise.all(failing)).map(({ status }) => status)).toEqual([502, 502, 502]);
-      answer = answerWhole;
-      way.heal();
-      for (const order of orders) {
-        const again = async () => (await ask(owner.key, order, { at: node.baseUrl })).status;
-        // Long before the lease of the claim ends.
-        await expect.poll(again, { timeout: 30_000 }).toBe(200);
-      }
-    },
-  );
-
   it.runIf(isDistributed)("is executed once across several nodes", async () => {
     const { databaseUrl } = service;
     if (databaseUrl === undefined) throw new Error("nodes that share nothing prove nothing");
