@@ -65,6 +65,14 @@ export class AttemptLimits {
     if (!(await this.#familiar.has(`${email} ${from}`))) await count(this.#user, email);
   }
 
+  /** Subtracts an attempt that told nothing of the password, because it could not be made. */
+  async uncountSignIn(email: string, address: string | null): Promise<void> {
+    const from = networkOf(address);
+    await this.#address.uncount(from);
+    await this.#userAndAddress.uncount(`${email} ${from}`);
+    if (!(await this.#familiar.has(`${email} ${from}`))) await this.#user.uncount(email);
+  }
+
   /** Resets the counts after a successful attempt. */
   async resetAttempts(email: string, address: string | null): Promise<void> {
     const from = networkOf(address);

@@ -232,14 +232,17 @@ export class SignIn {
     { sourceIp }: ClientInfo,
     attempt: () => Promise<Outcome>,
   ): Promise<Outcome> {
+    const { attempts } = this.#parts;
     try {
-      await this.#parts.attempts.countSignIn(email, sourceIp);
+      await attempts.countSignIn(email, sourceIp);
       const outcome = await attempt();
-      await this.#parts.attempts.resetAttempts(email, sourceIp);
+      await attempts.resetAttempts(email, sourceIp);
       return outcome;
     } catch (thrown) {
       const kind = kindOfFailure(thrown);
-      if (kind !== null) this.#parts.security.note({ kind, email, sourceIp });
+      // Those who try again while the database does not answer must not be locked out when it does.
+      if (kind === null) await attempts.uncountSignIn(email, sourceIp);
+      else this.#parts.security.note({ kind, email, sourceIp });
       throw thrown;
     }
   }
