@@ -12,6 +12,30 @@ const INCLUDE = ["include", "include[]"];
 /** Parameters of a response that is read as a stream. */
 const OF_STREAMS = ["starting_after", "include_obfuscation"];
 
+const READ_ERRORS = [...KEY_ERRORS, "invalid_request", "not_found", "rate_limit_exceeded"] as const;
+
+const ID_PARAMETER = parameter("path", "id", { type: "string" }, true);
+const RESPONSE = object({
+  id: { type: "string" },
+  object: { const: "response" },
+  output: { type: "array", items: { type: "object" } },
+});
+
+const idOrNull = { type: ["string", "null"] };
+const ITEM_PAGE = object({
+  object: { const: "list" },
+  data: { type: "array", items: { type: "object" } },
+  first_id: idOrNull,
+  last_id: idOrNull,
+  has_more: { type: "boolean" },
+});
+
+const DELETED = object({
+  id: { type: "string" },
+  object: { const: "response.deleted" },
+  deleted: { const: true },
+});
+
 interface StoredResponses {
   readonly responseStore: ResponseStore;
   readonly reads: Reads;
@@ -150,27 +174,3 @@ function pageOf(input: readonly JsonObject[], { limit, order, after }: ItemPageI
     has_more: start + data.length < items.length,
   };
 }
-
-const READ_ERRORS = [...KEY_ERRORS, "invalid_request", "not_found", "rate_limit_exceeded"] as const;
-
-const ID_PARAMETER = parameter("path", "id", { type: "string" }, true);
-const RESPONSE = object({
-  id: { type: "string" },
-  object: { const: "response" },
-  output: { type: "array", items: { type: "object" } },
-});
-
-const idOrNull = { type: ["string", "null"] };
-const ITEM_PAGE = object({
-  object: { const: "list" },
-  data: { type: "array", items: { type: "object" } },
-  first_id: idOrNull,
-  last_id: idOrNull,
-  has_more: { type: "boolean" },
-});
-
-const DELETED = object({
-  id: { type: "string" },
-  object: { const: "response.deleted" },
-  deleted: { const: true },
-});

@@ -25,6 +25,15 @@ import { jsonText, malformedResponse } from "../refusal.ts";
 import { ResponseEditor } from "./edited-response.ts";
 import { isFailure, refusedResponse } from "./failed-response.ts";
 
+/** Types of events whose `response` is edited. */
+const LIFECYCLE = new Set(["response.created", "response.queued", "response.in_progress"]);
+const FINAL = new Set(["response.completed", "response.incomplete"]);
+const ITEMS = new Set(["response.output_item.added", "response.output_item.done"]);
+/** Tells nothing. It may come at any time. */
+const KEEPALIVE = "keepalive";
+/** An event's type stands on a line of its own. */
+const TYPE = /^[\w.-]{1,100}$/;
+
 /** A streamed response, with its events edited for the client. The last one is held back until the response is recorded. */
 export function streamedResponse(call: ForwardCall, body: AsyncIterable<Uint8Array>): StreamedAnswer {
   const forwarder = new ResponseForwarder(call);
@@ -40,15 +49,6 @@ export function streamedResponse(call: ForwardCall, body: AsyncIterable<Uint8Arr
     stored: (usage) => forwarder.stored(usage),
   };
 }
-
-/** Types of events whose `response` is edited. */
-const LIFECYCLE = new Set(["response.created", "response.queued", "response.in_progress"]);
-const FINAL = new Set(["response.completed", "response.incomplete"]);
-const ITEMS = new Set(["response.output_item.added", "response.output_item.done"]);
-/** Tells nothing. It may come at any time. */
-const KEEPALIVE = "keepalive";
-/** An event's type stands on a line of its own. */
-const TYPE = /^[\w.-]{1,100}$/;
 
 class ResponseForwarder implements EventForwarder, ControlEvents {
   readonly sendsFirstAhead = false;
