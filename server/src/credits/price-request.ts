@@ -115,7 +115,6 @@ export function maxAnswerTokens({ model, maxTokens }: PricedRequest): number {
 
 /** A request for a model, with the credit that is held for it. */
 export interface PaidCall {
-  readonly model: CatalogModel;
   readonly priced: PricedRequest;
   readonly hold: Hold;
   /** The maximum tokens of each answer if credit covers only part of the request; `null`: it covers all of it. */
@@ -123,6 +122,6 @@ export interface PaidCall {
 }
 
 /** The tokens of each answer that are paid for; `null`: the model is free. */
-export function paidTokens({ model, priced, affordableTokens }: PaidCall): number | null {
-  return model.prices === null ? null : (affordableTokens ?? maxAnswerTokens(priced));
+export function paidTokens({ priced, affordableTokens }: PaidCall): number | null {
+  return priced.model.prices === null ? null : (affordableTokens ?? maxAnswerTokens(priced));
 }

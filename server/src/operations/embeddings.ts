@@ -81,8 +81,9 @@ function readEmbeddings(body: JsonBody): EmbeddingsInput {
 
 async function runEmbeddings(
   { gateway, estimator }: ModelOperationParts,
-  { body, paid: { model, priced }, signal }: ModelCall<EmbeddingsInput>,
+  { body, paid: { priced }, signal }: ModelCall<EmbeddingsInput>,
 ): Promise<Reply> {
+  const { model } = priced;
   const { answer, upstream } = await gateway.embed({ model, body, signal });
   const usage = answer.usage ?? (await estimator.usageOf(body.value, answer.produced()));
   return {

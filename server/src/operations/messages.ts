@@ -78,7 +78,7 @@ function requestOf({ sealer, estimator }: MessagesParts, call: ModelCall<Message
   });
   return messagesRequest(withinCredit(call.body, paid), {
     stream: input.stream,
-    maxOutputTokens: paid.model.maxOutputTokens,
+    maxOutputTokens: paid.priced.model.maxOutputTokens,
     headers: Object.fromEntries(headers),
     query: exchange.query.get("beta") === "true" ? "?beta=true" : "",
     sealer: { sealer, context: `thoughts of ${accountId}` },
@@ -135,7 +135,7 @@ export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): M
       // Nothing was asked of the model, so that nothing counts against the limit on tokens.
       return jsonReply(
         { input_tokens: promptTokens },
-        { ...NO_FACTS, model: paid.model.id, usage: NO_USAGE },
+        { ...NO_FACTS, model: paid.priced.model.id, usage: NO_USAGE },
       );
     },
   };

@@ -57,7 +57,8 @@ export async function runAnswer(
   request: WireRequest,
   complete: Complete | null = null,
 ): Promise<Reply> {
-  const { model, priced } = paid;
+  const { priced } = paid;
+  const { model } = priced;
   // Not the request itself: only what is counted is kept while the answer is streamed, and not the text of the body.
   const { promptText } = request;
   const { value } = request.body;

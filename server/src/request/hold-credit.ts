@@ -47,7 +47,6 @@ export async function holdCredit(
   request.hold = hold;
   const isPaidInFull = hold.amountNanoUsd >= range.maxNanoUsd;
   return {
-    model: priced.model,
     priced,
     hold,
     affordableTokens: isPaidInFull ? null : affordableTokens(priced, hold.amountNanoUsd),
