@@ -72,7 +72,7 @@ export class ClusterPrimaries implements RedisPrimaries {
   async run<Answer>(
     accountId: AccountId,
     command: (client: RedisClient) => Promise<Answer>,
-    mayRepeat: boolean,
+    { mayRepeat }: { readonly mayRepeat: boolean },
   ): Promise<Answer> {
     const slot = hashSlotOf(accountId);
     const { connection } = this.#parts.watched;

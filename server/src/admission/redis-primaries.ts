@@ -23,13 +23,13 @@ export interface RedisPrimaries {
   /**
    * Runs a command on the server that has the account's keys. It is sent before this function yields.
    *
-   * @param mayRepeat whether it may be sent again, later, when the account's keys have moved to another server.
+   * @param options.mayRepeat whether it may be sent again, later, when the account's keys have moved to another server.
    * @throws {AdmissionStoreUnavailable}
    */
   run<Answer>(
     accountId: AccountId,
     command: (client: RedisClient) => Promise<Answer>,
-    mayRepeat: boolean,
+    options: { readonly mayRepeat: boolean },
   ): Promise<Answer>;
   /** Every primary. @throws {AdmissionStoreUnavailable} when some accounts have none. */
   all(): readonly Primary[];

@@ -274,7 +274,7 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     const keys = SCRIPTS[name].keys.map((part) => `${this.#epochPrefix}:{${accountId}}${part}`);
     const call = (scripts: Scripts) => scripts[name](...keys, ...args);
     // A renewal that is repeated could take a slot that was released meanwhile.
-    return this.#primaries.run(accountId, call, name !== "ostiaryRenew");
+    return this.#primaries.run(accountId, call, { mayRepeat: name !== "ostiaryRenew" });
   }
 
   /** Runs a command on every primary, with a key of this name that the primary has. */
