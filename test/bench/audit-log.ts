@@ -79,7 +79,7 @@ try {
     const times: number[] = [];
     for (let page = 0; page < PAGES; page++) {
       const started = performance.now();
-      const { entries } = await log.list(ACCOUNT, filterOf({}), cursor, 50);
+      const { entries } = await log.list(ACCOUNT, { filter: filterOf({}), cursor, limit: 50 });
       times.push(performance.now() - started);
       if (entries.length !== 50) throw new Error(`a page of ${entries.length} entries`);
     }

@@ -44,6 +44,16 @@ export interface ExportedLines {
   readonly searchedTo: EntryId | null;
 }
 
+/** A page that is asked for. */
+export interface PageOfEntries {
+  readonly filter: EntryFilter;
+  /** Of the page before; `null`: the first page. */
+  readonly cursor: string | null;
+  readonly limit: number;
+  /** Whose time it takes. Default: the account's, or the operators'. */
+  readonly reader?: Reader;
+}
+
 export interface AuditPage {
   /** Newest first. A slow search may return fewer entries than the limit, even none, and continue with the next page. */
   readonly entries: readonly ListedEntry[];
@@ -76,10 +86,7 @@ export class AuditLog {
    */
   async list(
     scope: LogScope,
-    filter: EntryFilter,
-    cursor: string | null,
-    limit: number,
-    reader: Reader = scope ?? "operators",
+    { filter, cursor, limit, reader = scope ?? "operators" }: PageOfEntries,
   ): Promise<AuditPage> {
     const { asOf, entry } = await this.#start(scope, cursor);
     const { entries, searchedTo } = await this.#reads.whole(reader, (parts) =>

@@ -30,7 +30,8 @@ export async function readEntriesPage(
   input: z.output<z.ZodObject<typeof entryPage>>,
   reader: Reader,
 ) {
-  const page = await auditLog.list(accountId, filterOf(input), input.cursor ?? null, input.limit, reader);
+  const { cursor = null, limit } = input;
+  const page = await auditLog.list(accountId, { filter: filterOf(input), cursor, limit, reader });
   return {
     /** The entries of the page, newest first. */
     entries: page.entries.map(publicView),

@@ -24,7 +24,12 @@ export function operatorLogRouter({ auditLog, auditSummary }: RpcServices) {
       .input(z.strictObject({ ...entryPage, accountId }).prefault({}))
       .query(async ({ input }) => {
         const { accountId: account = null, cursor = null, limit } = input;
-        const page = await auditLog.list(account, filterOf(input), cursor, limit, "operators");
+        const page = await auditLog.list(account, {
+          filter: filterOf(input),
+          cursor,
+          limit,
+          reader: "operators",
+        });
         const names = await auditLog.accountNames(page.entries.map((entry) => entry.accountId));
         return {
           /** The entries of the page, newest first. */

@@ -68,7 +68,7 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
       return { filter: readFilter(sent), cursor: sent.get("cursor"), limit: readLimit(sent, LIMITS) };
     },
     run: async ({ input: { filter, cursor, limit }, accountId }) => {
-      const { entries, nextCursor } = await auditLog.list(accountId, filter, cursor, limit);
+      const { entries, nextCursor } = await auditLog.list(accountId, { filter, cursor, limit });
       return jsonReply({
         object: "list",
         data: entries.map(publicEntryOf),
