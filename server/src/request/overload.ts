@@ -24,12 +24,16 @@ const DETECTION = {
   longMs: 50,
   /** With fewer requests in a turn, or fewer that wait, neither counts, however long it takes. */
   minRequests: 200,
-  /** The process is overloaded when for this time each turn was long. */
+  /** The process is overloaded when after a long turn each further one was long for this time. */
   longTurnsMs: 150,
-  /** It is so, too, when for this time requests have waited long for a later turn: longer than a burst takes. */
+  /** It is so, too, when for this time enough requests have waited long for a later turn: longer than a burst takes. */
   longBacklogMs: 500,
-  /** This time is enough if more of them wait at its end than at its beginning: of a burst, fewer and fewer do. */
+  /** This time is enough while the number of them grows by so much in so many ticks. */
   growingBacklogMs: 200,
+  growth: 1.1,
+  growthTicks: 5,
+  /** While it falls this time is needed: what came while the system stopped the process is worked off. */
+  fallingBacklogMs: 1_500,
   /** It has recovered when it had to refuse nothing for this time. */
   recoveryMs: 1_000,
 };
@@ -110,8 +114,8 @@ export interface OverloadOptions {
   /** A clock that only goes forward. */
   readonly monotonicMs: () => number;
   readonly log: Logger;
-  /** The requests that wait for a later turn. They learn whether the process is overloaded. */
-  readonly turnShares: Pick<TurnShares, "waiting" | "waitedMs" | "waitingOf" | "isOverloaded">;
+  /** The requests that wait for a later turn. */
+  readonly turnShares: Pick<TurnShares, "waiting" | "waitedMs" | "waitingOf" | "mayTurnsBeLong">;
 }
 
 /**
@@ -125,10 +129,11 @@ export class Overload {
   readonly #turnShares: OverloadOptions["turnShares"];
   #dueMs: number;
   #averageMs = 0;
-  /** When the first of a series of long turns began; `null` after a short one. */
-  #longSinceMs: number | null = null;
-  /** How many requests waited at the end of that turn. */
-  #waitingAtFirst = 0;
+  /** When the first of a series of long turns ended, and since when the backlog is long; `null` while that is not so. */
+  #longTurnsSinceMs: number | null = null;
+  #longBacklogSinceMs: number | null = null;
+  /** How many requests waited at each of the last ticks. */
+  readonly #waitingBefore: number[] = [];
   #requestsInTurn = 0;
   /** How many requests were admitted since the last tick. Counted under overload only. */
   #admittedInTurn = 0;
@@ -185,22 +190,31 @@ export class Overload {
     this.#averageMs = this.#averageMs * DELAY.weight + lateMs * (1 - DELAY.weight);
     const { waiting, waitedMs } = this.#turnShares;
     const isTurnLong = lateMs > DETECTION.longMs && this.#requestsInTurn >= DETECTION.minRequests;
-    const isLong = isTurnLong || (waitedMs > DETECTION.longMs && waiting >= DETECTION.minRequests);
-    if (!isLong) this.#longSinceMs = null;
-    else if (this.#longSinceMs === null) {
-      this.#longSinceMs = this.#dueMs;
-      this.#waitingAtFirst = waiting;
-    }
+    this.#longTurnsSinceMs = isTurnLong ? (this.#longTurnsSinceMs ?? nowMs) : null;
+    const isBacklogLong = waitedMs > DETECTION.longMs && waiting >= DETECTION.minRequests;
+    this.#longBacklogSinceMs = isBacklogLong ? (this.#longBacklogSinceMs ?? nowMs) : null;
+    const backlogMs = this.#longBacklogMs(waiting);
+    const isOverloaded =
+      nowMs - (this.#longTurnsSinceMs ?? nowMs) > DETECTION.longTurnsMs ||
+      nowMs - (this.#longBacklogSinceMs ?? nowMs) > backlogMs;
     this.#measure(nowMs);
     this.#adapt(lateMs, lateMs + TICK_MS);
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTurn = 0;
     this.#admittedInTurn = 0;
     this.#refusingMs = 0;
-    const backlogMs = waiting > this.#waitingAtFirst ? DETECTION.growingBacklogMs : DETECTION.longBacklogMs;
-    const longEnoughMs = isTurnLong ? DETECTION.longTurnsMs : backlogMs;
-    if (this.#longSinceMs !== null && nowMs - this.#longSinceMs > longEnoughMs) this.#begin(nowMs);
+    this.#turnShares.mayTurnsBeLong = isBacklogLong || isOverloaded || this.#overloadedUntilMs !== null;
+    if (isOverloaded) this.#begin(nowMs);
     else if (this.#overloadedUntilMs !== null && nowMs > this.#overloadedUntilMs) this.#end();
+  }
+
+  /** For how long so many requests may wait, by how many have waited before. Call it in each tick. */
+  #longBacklogMs(waiting: number): number {
+    this.#waitingBefore.push(waiting);
+    if (this.#waitingBefore.length <= DETECTION.growthTicks) return DETECTION.longBacklogMs;
+    const before = this.#waitingBefore.shift() ?? 0;
+    if (waiting > DETECTION.growth * before) return DETECTION.growingBacklogMs;
+    return waiting < before ? DETECTION.fallingBacklogMs : DETECTION.longBacklogMs;
   }
 
   /** Whether requests may have to be refused. */
@@ -373,7 +387,6 @@ export class Overload {
       this.#inPeriodBefore = new Map();
       this.#periodBeganMs = nowMs;
       this.#share = Math.max(SHARES.minRequests, SHARES.ofFirstPeriod * SHARES.periodMs * this.#bestPerMs);
-      this.#turnShares.isOverloaded = true;
       this.#log.warn("more requests come than this process can serve: some are refused");
     }
     this.#overloadedUntilMs = nowMs + DETECTION.recoveryMs;
@@ -381,7 +394,6 @@ export class Overload {
 
   #end(): void {
     this.#overloadedUntilMs = null;
-    this.#turnShares.isOverloaded = false;
     this.#log.info({ refused: this.#shed - this.#shedBefore }, "requests are not refused any more");
   }
 }

@@ -2,8 +2,8 @@ import type { AccountId } from "../contract/account.ts";
 
 /** About how much of a turn of the event loop the requests may take that an account begins in it. One may take longer. */
 const SHARE_MS = 2;
-/** The same in an overloaded process: a turn itself takes time, however little is done in it. */
-const OVERLOADED_SHARE_MS = 8;
+/** The same where a long backlog waits: a turn itself takes time, however little is done in it. */
+const LONG_SHARE_MS = 8;
 /** To read and send on so many bytes takes about as long as all else that is done for a request, so they count as one more. */
 const BYTES_OF_SMALL_REQUEST = 8_192;
 /** The weight of earlier turns in the average of what a small request takes. */
@@ -53,8 +53,8 @@ export class TurnShares {
   #waiting = 0;
   /** What the queue that was resumed last had used: new queues begin there, so that nobody saves up. */
   #used = 0;
-  /** Whether the process is overloaded. {@link Overload} tells. */
-  isOverloaded = false;
+  /** Whether so much waits, or the process is overloaded, that turns may take longer. {@link Overload} tells. */
+  mayTurnsBeLong = false;
   /** What a small request takes, on average. */
   #requestMs = FIRST_REQUEST_MS;
 
@@ -104,7 +104,7 @@ export class TurnShares {
 
   /** How many small requests an account may begin in a turn. */
   get #share(): number {
-    return (this.isOverloaded ? OVERLOADED_SHARE_MS : SHARE_MS) / this.#requestMs;
+    return (this.mayTurnsBeLong ? LONG_SHARE_MS : SHARE_MS) / this.#requestMs;
   }
 
   #count(account: AccountId, size: number): void {
