@@ -11,8 +11,11 @@ import { startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { readDocument, SNIPPETS, type Snippet, snippetsIn } from "./snippets.ts";
 
-/** Every language that a test of this folder runs or parses. Plain text is diagrams and message formats. */
-const CHECKED = ["", "env", "json", "nginx", "sh", "ts", "yaml"];
+/**
+ * Every language that a test of this folder runs or parses. Plain text is diagrams and message formats. `integration/responses-storage` runs the
+ * statements of SQL.
+ */
+const CHECKED = ["", "env", "json", "nginx", "sh", "sql", "ts", "yaml"];
 /** `test/clients/connect.test.ts` runs its code, in the languages of each client. */
 const GUIDE_TO_CLIENTS = "docs/how-to/connect-clients.md";
 const NGINX = "/usr/sbin/nginx";
