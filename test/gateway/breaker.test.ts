@@ -76,6 +76,21 @@ describe("a half-open breaker", () => {
     expect(breaker.waitMs).toBe(2 * OPEN_MS);
   });
 
+  it("is opened by no request of before, whatever happened since", () => {
+    const sentBefore = enter();
+    halfOpen();
+    const hanging = enter();
+    nowMs += OPEN_MS;
+    enter().begun();
+    fail(sentBefore);
+    expect(breaker.state).toBe("closed");
+    // Failures stay counted until a request succeeds.
+    fail();
+    nowMs += OPEN_MS / 2;
+    fail(hanging);
+    expect(breaker.waitMs).toBe(OPEN_MS / 2);
+  });
+
   it("stays closed when one that hung fails after another was answered", () => {
     halfOpen();
     const hanging = enter();

@@ -24,6 +24,8 @@ export class Breaker {
   /** How often it has opened since it was last closed. */
   #openings = 0;
   #openUntilMs = 0;
+  /** How often it has opened or closed. */
+  #changes = 0;
   /** The last probe, if the others wait for it. */
   #probe: { readonly untilMs: number } | null = null;
 
@@ -51,9 +53,10 @@ export class Breaker {
   /** Lets a request pass. @returns `null` if none may. */
   enter(): Attempt | null {
     if (!this.isPassable) return null;
-    // The openings before the request; 0 if it passed a closed breaker, or has closed it.
-    let openings = this.#openings;
+    const openings = this.#openings;
     const probe = openings === 0 ? null : { untilMs: this.#monotonicMs() + this.#openMs(openings) };
+    // The changes before the request, and by it.
+    let changes = this.#changes;
     this.#probe = probe;
     const probed = () => {
       if (this.#probe === probe) this.#probe = null;
@@ -63,8 +66,8 @@ export class Breaker {
       begun: () => {
         probed();
         // Failures stay counted: an upstream that breaks off every answer opens the breaker again at once.
-        this.#openings = 0;
-        openings = 0;
+        this.#close();
+        changes = this.#changes;
       },
       ended: (outcome) => {
         if (isEnded) return;
@@ -72,18 +75,25 @@ export class Breaker {
         probed();
         if (outcome === "success") {
           this.#failures = 0;
-          this.#openings = 0;
-        } else if (outcome === "failure") this.#failed(openings);
+          this.#close();
+        } else if (outcome === "failure") this.#failed(changes);
       },
     };
   }
 
-  #failed(openings: number): void {
+  #close(): void {
+    if (this.#openings === 0) return;
+    this.#openings = 0;
+    this.#changes++;
+  }
+
+  #failed(changes: number): void {
     this.#failures++;
-    // A request that was sent before the breaker opened and fails later tells nothing new.
-    if (openings !== this.#openings) return;
+    // A request that was sent before the breaker opened or closed and fails later tells nothing new.
+    if (changes !== this.#changes) return;
     if (this.#failures < this.#settings.failures) return;
     this.#openings++;
+    this.#changes++;
     this.#openUntilMs = this.#monotonicMs() + this.#openMs(this.#openings);
   }
 
