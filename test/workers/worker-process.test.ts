@@ -1,7 +1,10 @@
+import cluster from "node:cluster";
+import { EventEmitter } from "node:events";
 import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Metrics, MetricsJson } from "../../server/src/metrics/metrics.ts";
+import type { Shutdown } from "../../server/src/start/shutdown.ts";
 import { WORKER_VARIABLE, workerProcess } from "../../server/src/start/worker-process.ts";
 
 afterEach(() => vi.restoreAllMocks());
@@ -24,6 +27,22 @@ describe("a worker", () => {
       undefined,
       expect.any(Function),
     );
+  });
+
+  it("goes on when node:cluster can't tell the supervisor of a connection, as that has just ended", () => {
+    const { worker } = openWorker();
+    const ofCluster = new EventEmitter();
+    const { worker: before } = cluster;
+    const added = vi.spyOn(process, "on").mockReturnThis();
+    Object.assign(cluster, { worker: ofCluster });
+    try {
+      worker.stopWithSupervisor({ begin: () => {} } as unknown as Shutdown);
+    } finally {
+      Object.assign(cluster, { worker: before });
+    }
+    expect(added).toHaveBeenCalled();
+    // Node repeats the error of a message here, and an error that nobody listens to ends the process.
+    expect(ofCluster.emit("error", new Error("write EPIPE"))).toBe(true);
   });
 
   it("goes on when its metrics can't be read", async () => {

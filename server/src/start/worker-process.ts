@@ -48,6 +48,8 @@ export function workerProcess(environment: Readonly<Record<string, string | unde
       // Otherwise node:cluster ends the process at once when the supervisor is gone, and its requests with it.
       if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
       process.on("disconnect", () => shutdown.begin("SIGTERM"));
+      // node:cluster tells the supervisor of each connection. If that has just ended, it emits an error, which would end the process.
+      cluster.worker?.on("error", () => {});
       // The supervisor passes SIGHUP on. Without a file to read again it would end the process.
       process.on("SIGHUP", () => {});
     },
