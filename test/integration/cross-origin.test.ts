@@ -83,6 +83,8 @@ describe("a service whose operator has allowed pages of some origins", () => {
       [400, ask(service, PAGE, key, { messages: 1 })],
       [405, send(service, CHAT, { method: "DELETE", headers: { origin: PAGE } })],
       [404, send(service, "/v1/none", { headers: { origin: PAGE } })],
+      [404, send(service, "/chat/completions", { method: "POST", headers: { origin: PAGE } })],
+      [200, send(service, "/v1/openapi.json", { headers: { origin: PAGE } })],
     ] as const) {
       expect(await refusal).toMatchObject({ status, cors: READABLE });
     }
@@ -150,6 +152,8 @@ describe("the setting", () => {
   for (const wrong of [
     "https://chat.example.com/",
     "chat.example.com",
+    "https://chat.example.com:99999",
+    "http://host:port",
     "https://*.example.com",
     "*, https://a.example",
   ]) {

@@ -72,6 +72,8 @@ export const networks = z
 /** As browsers name the scheme, host and port of a page. Applications that show pages have schemes of their own. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/i;
 
+const WEB = /^https?:/i;
+
 /** Origins of web pages, separated by commas, as browsers send them; or `*`. */
 export const origins = z
   .string()
@@ -80,7 +82,7 @@ export const origins = z
   .superRefine((parts, context) => {
     if (parts.length === 1 && parts[0] === "*") return;
     for (const part of parts) {
-      if (ORIGIN.test(part)) continue;
+      if (ORIGIN.test(part) && (!WEB.test(part) || URL.canParse(part))) continue;
       const message = `${part} must be the scheme, host and port of a page, such as https://chat.example.com, or * alone for every page`;
       context.addIssue({ code: "custom", message });
     }
@@ -89,7 +91,7 @@ export const origins = z
 
 /** Browsers omit the usual port, and write the host in lower case. */
 function originAsSent(origin: string): string {
-  return /^https?:/i.test(origin) && URL.canParse(origin) ? new URL(origin).origin : origin.toLowerCase();
+  return WEB.test(origin) && URL.canParse(origin) ? new URL(origin).origin : origin.toLowerCase();
 }
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;

@@ -198,7 +198,7 @@ export interface StreamReply {
   readonly controlEvents: ControlEvents | null;
   /** Asked for when the stream has ended, however it did. */
   readonly facts: () => Promise<EntryFacts>;
-  /** What a failure of the others means for the client. */
+  /** What a failure of `chunks`, `facts` or `last` means for the client. */
   readonly failureOf: (thrown: unknown) => Failure;
 }
 

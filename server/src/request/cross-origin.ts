@@ -4,7 +4,7 @@ import type { BodySink, Exchange, RefusableExchange } from "./exchange.ts";
 
 /** The value of `OSTIARY_ALLOWED_ORIGINS` that allows every page. */
 const EVERY_ORIGIN = "*";
-/** How long a browser may remember an answer to its question. No browser remembers it for longer. */
+/** How long a browser may remember an answer to its question. Some remember it for no longer. */
 const MAX_AGE_S = 7_200;
 /** An authorization is not among the headers of `*`. Credentials of the browser, such as cookies, are never allowed. */
 const PREFLIGHT_HEADERS: ResponseHeaders = {
@@ -26,14 +26,16 @@ export class CrossOrigin {
     this.#origins = new Set(origins);
   }
 
-  /** Answers the question whether a page may send a request. Returns whether it was that question, and of a page that may. */
-  answersPreflight(exchange: Exchange, requestId: string): boolean {
+  /** Whether a browser asks if a page may send a request, and it may. */
+  isPreflight(exchange: RefusableExchange): boolean {
     if (exchange.method !== "OPTIONS" || exchange.header("access-control-request-method").length === 0)
       return false;
-    const added = this.#headersFor(exchange);
-    if (added === null) return false;
-    exchange.respond(200, [added, PREFLIGHT_HEADERS, { "x-request-id": requestId }], "");
-    return true;
+    return this.#headersFor(exchange) !== null;
+  }
+
+  /** Answers that it may. */
+  answerPreflight(exchange: Exchange, requestId: string): void {
+    this.open(exchange).respond(200, [PREFLIGHT_HEADERS, { "x-request-id": requestId }], "");
   }
 
   /** The request as it is, or with headers added to its answer that let the page read it. */
@@ -49,7 +51,8 @@ export class CrossOrigin {
   }
 
   #headersFor(exchange: RefusableExchange): ResponseHeaders | null {
-    if (this.#origins.size === 0 || !exchange.path.startsWith("/v1/")) return null;
+    // Requests of the dashboard are allowed by a cookie.
+    if (this.#origins.size === 0 || exchange.path.startsWith("/dashboard/")) return null;
     const [origin] = exchange.header("origin");
     if (origin === undefined) return null;
     const exposed = { "access-control-expose-headers": "*" };
@@ -98,12 +101,11 @@ class ReadableRefusal<Inner extends RefusableExchange> implements RefusableExcha
     this.inner.respond(status, this.withAdded(headers), body);
   }
 
-  /** No name may be in two of the objects. */
+  /** No name may be in two of the objects. The description of the API lets every page read it, and compressed answers vary. */
   protected withAdded(headers: readonly ResponseHeaders[]): readonly ResponseHeaders[] {
-    const vary = headers.map((group) => group.vary).find((value) => value !== undefined);
-    if (vary === undefined || this.#added.vary === undefined) return [...headers, this.#added];
-    const others = headers.map(({ vary: _, ...group }) => group);
-    return [...others, { ...this.#added, vary: `${vary}, ${this.#added.vary}` }];
+    const all: Record<string, string> = Object.assign({}, ...headers);
+    const vary = [all.vary, this.#added.vary].filter((value) => value !== undefined).join(", ");
+    return [{ ...all, ...this.#added, ...(vary === "" ? {} : { vary }) }];
   }
 }
 

@@ -101,7 +101,7 @@ function collecting(reply: StreamReply): Reply {
   };
 }
 
-/** What completes a stream; `null` if it can't be written. Then the stream fails when it is asked for again, and is not kept. */
+/** What completes a stream; `null` if it can't be written. Then the stream is not kept, and fails when its end is to be sent. */
 function lastOf(reply: StreamReply): string | null {
   try {
     return reply.last();

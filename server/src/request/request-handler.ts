@@ -67,7 +67,6 @@ export class RequestHandler {
 
   /** Answers one request, or refuses it if there are too many. Never rejects. */
   handle(exchange: Exchange): Promise<void> {
-    if (this.#answersPreflight(exchange)) return Promise.resolve();
     const overloaded = this.#arrived(exchange);
     return overloaded === null ? this.handleAdmitted(exchange) : this.#refuseInTurn(exchange, overloaded);
   }
@@ -79,6 +78,7 @@ export class RequestHandler {
       const turn = exchange.letOthersGoFirst();
       if (turn !== null) await turn;
     }
+    if (crossOrigin.isPreflight(exchange)) return this.#answerPreflight(exchange);
     const request = new RequestContext(crossOrigin.open(exchange), newId(), monotonicMs(), trustedProxies);
     this.#requests.add(request);
     await handleRequest(request, this.#services);
@@ -91,10 +91,11 @@ export class RequestHandler {
 
   /** Counts a request. Returns the failure to refuse it with if there are too many; `null` to serve it. */
   #arrived(exchange: RefusableExchange): Failure | null {
-    const { overload, operations } = this.#services;
+    const { overload, operations, crossOrigin } = this.#services;
     const overloaded = overload.arrived(() => this.#accountIfKnown(exchange), exchange.method === "POST");
-    // A key can be revoked whatever the load.
-    return overloaded !== null && operations.isManagement(exchange) ? null : overloaded;
+    if (overloaded === null) return null;
+    // A key can be revoked whatever the load. To tell a page that it may send a request costs no more than a refusal.
+    return operations.isManagement(exchange) || crossOrigin.isPreflight(exchange) ? null : overloaded;
   }
 
   /** The account of the request's key, if it was read lately. Whether the key may be used is not decided. */
@@ -119,13 +120,10 @@ export class RequestHandler {
     this.#logAtOnce(exchange, requestId, status);
   }
 
-  /** Answers a browser's question whether a page may send a request. Returns whether it was that, and of a page that may. */
-  #answersPreflight(exchange: Exchange): boolean {
-    if (exchange.method !== "OPTIONS") return false;
+  #answerPreflight(exchange: Exchange): void {
     const requestId = requestIdOf(this.#services.newId());
-    const isAnswered = this.#services.crossOrigin.answersPreflight(exchange, requestId);
-    if (isAnswered) this.#logAtOnce(exchange, requestId, 200);
-    return isAnswered;
+    this.#services.crossOrigin.answerPreflight(exchange, requestId);
+    this.#logAtOnce(exchange, requestId, 200);
   }
 
   /** Logs a request that was answered without a request context. */

@@ -38,7 +38,7 @@ export async function verifyPassword(hash: string, password: string): Promise<bo
  */
 function loadArgon2(): Promise<Argon2> {
   loaded ??= implementation().catch((error) => {
-    // The next call tries again: an import also fails while the process can open no more files.
+    // The next call tries again: the process may have been unable to open more files.
     loaded = null;
     throw error;
   });

@@ -6,8 +6,8 @@ import type { Startup } from "./startup.ts";
 export type LogLevel = "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
 const STDERR = 2;
-/** Lines that can't be written wait for a later one, up to this length together. The others are lost. */
-const MAX_WAITING_CHARACTERS = 1024 * 1024;
+/** Lines that can't be written wait for a later one, up to this size together. The others are lost, and so is a line that is longer. */
+const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
  * Opens the log: lines of JSON on standard error, with the level as a word and the time in ISO 8601. Whatever an error's message
@@ -20,7 +20,7 @@ export function openLog(level: LogLevel, fd = STDERR): Logger {
     formatters: { level: (label: string) => ({ level: label }) },
     hooks: { streamWrite: withoutSecrets },
   };
-  const output = destination({ fd, sync: true, maxLength: MAX_WAITING_CHARACTERS });
+  const output = destination({ fd, sync: true, maxLength: MAX_WAITING_BYTES });
   // The service goes on while its log can't be written, such as on a full disk. What waits is tried again with each line.
   output.on("error", () => {});
   output.on("drop", () => output.write(""));
