@@ -135,9 +135,9 @@ describe("a service that is told to stop", () => {
     await using behind = await startBehind(upstream, { OSTIARY_PRESTOP_S: "300", OSTIARY_DRAIN_S: "3600" });
     const { key } = await signUpWithKey(behind.service.baseUrl);
     const response = await stream(behind.service, key);
-    const text = response.text();
-    expect(await stopAtOnce(behind.service)).toBe(0);
-    expect(await text).toContain("server_is_overloaded");
+    const [code, text] = await Promise.all([stopAtOnce(behind.service), response.text()]);
+    expect(code).toBe(0);
+    expect(text).toContain("server_is_overloaded");
     expect(behind.service.stderr().match(/second signal received/g)).toHaveLength(1);
   });
 });
