@@ -86,10 +86,25 @@ function reservedOf(ids: readonly AccountId[]): number {
   return ids.filter((id) => rows.database.reservedOf(id) > 0n).length;
 }
 
+/** Another node needs all credit of accounts, in this order. */
+function reclaim(ids: readonly AccountId[]): void {
+  const spender = rows.database.open("other");
+  for (const accountId of ids) {
+    rows.database.ask({ accountId, spender, number: 1n, targetNanoUsd: 10n * USD, extraNanoUsd: 0n });
+  }
+}
+
+/** The accounts of which the node has been granted credit. */
+function ownReserves(ids: readonly AccountId[]): AccountId[] {
+  const own = credits.spender === null ? undefined : rows.database.spenders.get(credits.spender);
+  return ids.filter((id) => (own?.reserves.get(id)?.granted ?? 0n) > 0n);
+}
+
 /** A second of the background jobs. */
 async function second(): Promise<void> {
   await credits.renew();
-  await credits.releaseUnneeded().catch(() => {});
+  await credits.releaseReclaimed().catch(() => {});
+  await credits.releaseIdle().catch(() => {});
   nowMs += 1_000;
 }
 
@@ -99,14 +114,14 @@ describe("the releases of credit that a node does not need", () => {
     nowMs += IDLE_MS;
     for (const id of ids) rows.locked.add(id);
     await credits.renew();
-    const releasing = credits.releaseUnneeded();
+    const releasing = credits.releaseIdle();
     await expect.poll(() => rows.waiting).toBeGreaterThan(0);
     const before = rows.heartbeats;
     await credits.renew();
     await credits.closeReplaced();
     expect(rows.heartbeats).toBe(before + 1);
     expect(rows.closes).toBe(1);
-    expect(rows.mostWaiting).toBeLessThanOrEqual(4);
+    expect(rows.mostWaiting).toBeLessThanOrEqual(2);
     rows.letGo();
     await releasing;
     expect(reservedOf(ids)).toBe(0);
@@ -117,7 +132,7 @@ describe("the releases of credit that a node does not need", () => {
     nowMs += IDLE_MS;
     for (const id of ids) rows.locked.add(id);
     await credits.renew();
-    const releasing = credits.releaseUnneeded();
+    const releasing = credits.releaseIdle();
     await expect.poll(() => rows.waiting).toBeGreaterThan(0);
     nowMs += 1_000;
     const { waiting } = rows;
@@ -145,29 +160,33 @@ describe("the releases of credit that a node does not need", () => {
     nowMs += IDLE_MS;
     rows.failing.add(id as AccountId);
     await credits.renew();
-    await expect(credits.releaseUnneeded()).rejects.toThrow("the row cannot be read");
+    await expect(credits.releaseIdle()).rejects.toThrow("the row cannot be read");
+  });
+
+  it("that another node needs do not wait for those of idle credit", async () => {
+    const [idle, wanted] = (await accountsWithReserves(2)) as [AccountId, AccountId];
+    nowMs += IDLE_MS;
+    rows.locked.add(idle);
+    // It is in use.
+    (await credits.hold(wanted, { minNanoUsd: USD, maxNanoUsd: USD })).settle(0n);
+    await credits.renew();
+    const releasing = credits.releaseIdle();
+    await expect.poll(() => rows.waiting).toBe(1);
+    reclaim([wanted]);
+    await credits.renew();
+    await credits.releaseReclaimed();
+    expect(ownReserves([idle, wanted])).toEqual([idle]);
+    rows.letGo();
+    await releasing;
   });
 
   it("include what another node needs, though releases of other accounts that it needs fail", async () => {
     const ids = await accountsWithReserves(12);
     for (const id of ids.slice(1)) rows.failing.add(id);
-    const other = rows.database.open("other");
-    for (const accountId of ids.toReversed()) {
-      rows.database.ask({
-        accountId,
-        spender: other,
-        number: 1n,
-        targetNanoUsd: 10n * USD,
-        extraNanoUsd: 0n,
-      });
-    }
-    const ownReserves = () => {
-      const own = credits.spender === null ? undefined : rows.database.spenders.get(credits.spender);
-      return ids.filter((id) => (own?.reserves.get(id)?.granted ?? 0n) > 0n);
-    };
-    expect(ownReserves()).toEqual(ids);
+    reclaim(ids.toReversed());
+    expect(ownReserves(ids)).toEqual(ids);
     for (let passed = 0; passed < 12; passed++) await second();
-    expect(ownReserves()).toEqual(ids.slice(1));
+    expect(ownReserves(ids)).toEqual(ids.slice(1));
   });
 
   it("are not begun while the database does not answer, so that the node can serve from its reserves", async () => {
@@ -175,7 +194,8 @@ describe("the releases of credit that a node does not need", () => {
     nowMs += IDLE_MS;
     rows.isAway = true;
     await expect(credits.renew()).rejects.toThrow();
-    await credits.releaseUnneeded();
+    await credits.releaseReclaimed();
+    await credits.releaseIdle();
     expect(reservedOf(ids)).toBe(3);
   });
 });

@@ -31,7 +31,8 @@ export interface ReleaseParts {
 
 /**
  * Releases credit that this node has reserved and does not need, in rounds. Each round continues where the one before ended, so that
- * releases that fail, or take long, do not prevent others.
+ * releases that fail, or take long, do not prevent others. What other nodes need and what is idle have rounds of their own: requests wait for
+ * the former.
  */
 export class CreditReleases {
   readonly #parts: ReleaseParts;
@@ -52,14 +53,21 @@ export class CreditReleases {
     for (const [allowance, reserve] of wanted) this.#reclaimed.set(allowance, reserve);
   }
 
-  /** Begins releases for a second, and resolves when they have ended. @throws the error of one that failed. */
-  async round(): Promise<void> {
-    const endMs = this.#parts.monotonicMs() + ROUND_MS;
+  /** A round of what other nodes need. @throws the error of a release that failed. */
+  releaseReclaimed(): Promise<void> {
+    return this.#round(RECLAIMED_AT_ONCE, () => this.#nextReclaimed());
+  }
+
+  /** A round of what is idle. @throws the error of a release that failed. */
+  releaseIdle(): Promise<void> {
     this.#left ??= reservesOf(this.#parts.spenders());
-    const works = [
-      ...Array.from({ length: RECLAIMED_AT_ONCE }, () => this.#release(() => this.#nextReclaimed(), endMs)),
-      ...Array.from({ length: IDLE_AT_ONCE }, () => this.#release(() => this.#nextIdle(), endMs)),
-    ];
+    return this.#round(IDLE_AT_ONCE, () => this.#nextIdle());
+  }
+
+  /** Begins releases for a second, and resolves when they have ended. */
+  async #round(atOnce: number, next: () => DueRelease | null): Promise<void> {
+    const endMs = this.#parts.monotonicMs() + ROUND_MS;
+    const works = Array.from({ length: atOnce }, () => this.#release(next, endMs));
     const failed = (await Promise.allSettled(works)).find(({ status }) => status === "rejected");
     if (failed?.status === "rejected") throw failed.reason;
   }

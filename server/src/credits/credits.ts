@@ -126,7 +126,8 @@ export class Credits {
       // An ask that was sent before this request came did not include it.
       if (!outcome.isShort) continue;
       if (outcome.elsewhereNanoUsd > 0n) {
-        // Nodes release what they do not need within a second. A request is answered in part only if the account has no more.
+        // Nodes release what they do not need within a second, unless the database is slow to answer them. A request is answered in part
+        // only if the account has no more.
         const waitedMs = this.#parts.monotonicMs() - beganMs;
         if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw reservedElsewhere();
         await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
@@ -176,7 +177,7 @@ export class Credits {
 
   /**
    * Sends the heartbeat, and opens a spender if this node has none or an old one. Call it every second, whatever
-   * {@link releaseUnneeded} and {@link closeReplaced} wait for. Rejects when the database does not answer.
+   * {@link releaseReclaimed}, {@link releaseIdle} and {@link closeReplaced} wait for. Rejects when the database does not answer.
    */
   renew(): Promise<void> {
     const renewed = this.#renew();
@@ -188,11 +189,16 @@ export class Credits {
   }
 
   /**
-   * Releases credit that is idle or that other nodes reclaim, if the database answers the heartbeat under way or the last one. Call it
-   * every second after {@link renew}. Calls must not overlap.
+   * Releases credit that other nodes reclaim, if the database answers the heartbeat under way or the last one. Call it every second after
+   * {@link renew}, whatever {@link releaseIdle} waits for: requests on other nodes wait for this credit. Calls must not overlap.
    */
-  async releaseUnneeded(): Promise<void> {
-    if (await this.#heartbeat) await this.#releases.round();
+  async releaseReclaimed(): Promise<void> {
+    if (await this.#heartbeat) await this.#releases.releaseReclaimed();
+  }
+
+  /** Releases idle credit under the same condition. Call it every second. Calls must not overlap. */
+  async releaseIdle(): Promise<void> {
+    if (await this.#heartbeat) await this.#releases.releaseIdle();
   }
 
   /** Closes the spenders of earlier lives and replaced ones, once all their charges are in the database. Call it every second. */

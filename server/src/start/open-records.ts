@@ -104,7 +104,8 @@ export async function openRecords(
   jobs.add(
     { name: "check the journal", everyMs: SECOND_MS, run: () => journal.check() },
     { name: "renew reserved credit", everyMs: SECOND_MS, run: () => credits.renew() },
-    { name: "release unneeded credit", everyMs: SECOND_MS, run: () => credits.releaseUnneeded() },
+    { name: "release reclaimed credit", everyMs: SECOND_MS, run: () => credits.releaseReclaimed() },
+    { name: "release idle credit", everyMs: SECOND_MS, run: () => credits.releaseIdle() },
     { name: "close replaced credit spenders", everyMs: SECOND_MS, run: () => credits.closeReplaced() },
     { name: "renew idempotency claims", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
     { name: "repeat lost releases of claims", everyMs: SECOND_MS, run: () => idempotency.retryReleases() },

@@ -152,7 +152,8 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   const idleMs = 60 * SECOND_MS;
   const always = (everyMs: number) => ({ everyMs, idleMs: everyMs });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.renew() });
-  pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.releaseUnneeded() });
+  pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.releaseReclaimed() });
+  pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.releaseIdle() });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.closeReplaced() });
   pace.start(life, { everyMs: 4 * SECOND_MS, idleMs, run: () => publisher.sweep() });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => admissionStore.claim() });
