@@ -67,6 +67,7 @@ beforeEach(() => {
   credits = new Credits({
     store: rows.storeOf("node"),
     monotonicMs: () => nowMs,
+    passedMs: () => nowMs,
     maxDisconnectedMs: null,
     owesEntries: () => false,
   });

@@ -32,6 +32,8 @@ export interface CreditsParts {
   readonly store: CreditStore;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
+  /** Milliseconds of a clock that also counts the time for which the machine was suspended. It jumps when the wall clock is set ahead. */
+  readonly passedMs: () => number;
   /**
    * After this long without the database this node holds no more credit, because its reserves may have been released.
    * `null`: reserves are never released by time.
@@ -55,15 +57,15 @@ export class Credits {
   readonly #releases: CreditReleases;
   /** Resolves with whether the database has answered the last heartbeat. */
   #heartbeat: Promise<boolean> = Promise.resolve(false);
-  /** When the database last answered a heartbeat. */
+  /** When the database was last asked for a heartbeat that it answered, by `passedMs`: others release reserves of a suspended node, too. */
   #seenMs: number;
   /** Whether spenders older than the current one may be open, such as those of earlier lives. */
   #hasOlder = true;
 
   constructor(parts: CreditsParts) {
-    const { store, monotonicMs } = parts;
+    const { store, monotonicMs, passedMs } = parts;
     this.#parts = parts;
-    this.#seenMs = monotonicMs();
+    this.#seenMs = passedMs();
     this.#asks = new CreditAsks({ store, monotonicMs, onGone: (id) => this.#forget(id) });
     this.#releases = new CreditReleases({
       spenders: () => this.#spenders.values(),
@@ -221,8 +223,8 @@ export class Credits {
   }
 
   async #renew(): Promise<void> {
-    const { store, monotonicMs } = this.#parts;
-    const askedMs = monotonicMs();
+    const { store, monotonicMs, passedMs } = this.#parts;
+    const askedMs = passedMs();
     const { gone, reclaimed } = await this.#withTimeout(() => store.heartbeat([...this.#spenders.keys()]));
     this.#seenMs = askedMs;
     for (const id of gone) this.#forget(id);
@@ -233,12 +235,12 @@ export class Credits {
         return spender === undefined || allowance === undefined ? [] : [{ spender, allowance }];
       }),
     );
-    if (this.#current === null || isDueForReplacement(this.#current, askedMs)) await this.#open();
+    if (this.#current === null || isDueForReplacement(this.#current, monotonicMs())) await this.#open();
   }
 
   #isDisconnected(): boolean {
-    const { maxDisconnectedMs, monotonicMs } = this.#parts;
-    return maxDisconnectedMs !== null && monotonicMs() - this.#seenMs > maxDisconnectedMs;
+    const { maxDisconnectedMs, passedMs } = this.#parts;
+    return maxDisconnectedMs !== null && passedMs() - this.#seenMs > maxDisconnectedMs;
   }
 
   async #requireSpender(): Promise<Spender> {

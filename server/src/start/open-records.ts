@@ -44,8 +44,8 @@ export async function openRecords(
   let owesEntries = () => true;
   const credits = new Credits({
     store: creditStore,
-    // Others release the credit of a node that is suspended, too.
-    monotonicMs: passedMs,
+    monotonicMs,
+    passedMs,
     maxDisconnectedMs: releaseAfterMs === 0 ? null : 0.9 * releaseAfterMs,
     owesEntries: () => owesEntries(),
   });

@@ -74,6 +74,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   const credits = new Credits({
     store: database.creditStore(databaseLink, nodeId),
     monotonicMs,
+    passedMs: monotonicMs,
     maxDisconnectedMs: null,
     owesEntries: () => false,
   });

@@ -1,0 +1,67 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { CreditStore } from "../../server/src/credits/credit-store.ts";
+import { Credits } from "../../server/src/credits/credits.ts";
+import { CreditDatabase } from "../simulation/stores/credit-database.ts";
+
+const USD = 1_000_000_000n;
+const ALL = { minNanoUsd: 10n * USD, maxNanoUsd: 10n * USD };
+const HOUR_MS = 60 * 60_000;
+const MAX_DISCONNECTED_MS = 20 * HOUR_MS;
+const ACCOUNT = crypto.randomUUID() as AccountId;
+
+let monotonicMs: number;
+let passedMs: number;
+let database: CreditDatabase;
+let onAsked: () => void;
+let credits: Credits;
+
+beforeEach(() => {
+  [monotonicMs, passedMs] = [0, 0];
+  database = new CreditDatabase(() => monotonicMs);
+  database.grant(ACCOUNT, 10n * USD);
+  onAsked = () => {};
+  const store = database.storeOf("node");
+  const watched: CreditStore = {
+    ...store,
+    ask: async (ask) => {
+      const answer = await store.ask(ask);
+      onAsked();
+      return answer;
+    },
+  };
+  credits = new Credits({
+    store: watched,
+    // It moves on by itself, so that a request asks again.
+    monotonicMs: () => (monotonicMs += 100),
+    passedMs: () => passedMs,
+    maxDisconnectedMs: MAX_DISCONNECTED_MS,
+    owesEntries: () => false,
+  });
+});
+
+describe("a wall clock that is set ahead", () => {
+  it("does not end the time for which a request waits for credit that another node has reserved", async () => {
+    const other = database.open("other");
+    const ask = { accountId: ACCOUNT, spender: other, extraNanoUsd: 0n };
+    database.ask({ ...ask, number: 1n, targetNanoUsd: 5n * USD });
+    let asks = 0;
+    onAsked = () => {
+      asks++;
+      passedMs += HOUR_MS;
+      if (asks === 2) database.ask({ ...ask, number: 2n, targetNanoUsd: 0n });
+    };
+    const hold = await credits.hold(ACCOUNT, ALL);
+    expect(hold.amountNanoUsd).toBe(10n * USD);
+    expect(asks).toBe(3);
+  });
+
+  it("counts as time without the database only until the database answers a heartbeat", async () => {
+    (await credits.hold(ACCOUNT, ALL)).settle(0n);
+    passedMs += MAX_DISCONNECTED_MS + 1;
+    expect(credits.holdAtOnce(ACCOUNT, ALL)).toBeNull();
+    await expect(credits.hold(ACCOUNT, ALL)).rejects.toMatchObject({ code: "server_is_overloaded" });
+    await credits.renew();
+    expect(credits.holdAtOnce(ACCOUNT, ALL)?.amountNanoUsd).toBe(10n * USD);
+  });
+});
