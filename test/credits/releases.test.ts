@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
+import type { SpenderId } from "../../server/src/contract/ids.ts";
+import { Allowance, type Spender } from "../../server/src/credits/allowance.ts";
+import { CreditReleases } from "../../server/src/credits/credit-releases.ts";
 import type { Ask, AskAnswer, CreditStore } from "../../server/src/credits/credit-store.ts";
 import { Credits } from "../../server/src/credits/credits.ts";
 import { CreditDatabase } from "../simulation/stores/credit-database.ts";
@@ -54,6 +57,21 @@ class Rows {
       this.waiting--;
     }
     return store.ask(ask);
+  }
+}
+
+/** An allowance that tells when it is looked at. */
+class Watched extends Allowance {
+  readonly #onLooked: (id: AccountId) => void;
+
+  constructor(id: AccountId, onLooked: (id: AccountId) => void) {
+    super(id, 0);
+    this.#onLooked = onLooked;
+  }
+
+  override get free(): bigint {
+    this.#onLooked(this.accountId);
+    return 0n;
   }
 }
 
@@ -142,6 +160,33 @@ describe("the releases of credit that a node does not need", () => {
     expect(reservedOf(ids)).toBe(20 - waiting);
     await second();
     expect(reservedOf(ids)).toBe(0);
+  });
+
+  it("look at a thousand accounts a second, with one reading of the clock, and continue where they ended", async () => {
+    const spender = { id: 1n as SpenderId, openedMs: 0, holds: 0, uncommitted: 0 };
+    const looked = new Set<AccountId>();
+    let readings = 0;
+    const ids = Array.from({ length: 2_500 }, () => crypto.randomUUID() as AccountId);
+    const allowances = new Map(ids.map((id) => [id, new Watched(id, (lookedAt) => looked.add(lookedAt))]));
+    const watched: Spender = { ...spender, allowances };
+    const releases = new CreditReleases({
+      spenders: () => [watched],
+      isCurrent: () => true,
+      release: async () => {},
+      monotonicMs: () => {
+        readings++;
+        return 0;
+      },
+    });
+    for (const seen of [1_000, 2_000, 2_500]) {
+      await releases.releaseIdle();
+      expect([...looked]).toEqual(ids.slice(0, seen));
+    }
+    expect(readings).toBeLessThan(50);
+    // The pass after that begins again.
+    looked.clear();
+    await releases.releaseIdle();
+    expect([...looked]).toEqual(ids.slice(0, 1_000));
   });
 
   it("fail for some accounts, and not for the others", async () => {

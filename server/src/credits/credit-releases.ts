@@ -9,6 +9,8 @@ const RECLAIMED_AT_ONCE = 2;
 const IDLE_AT_ONCE = 2;
 /** A round begins no release after this long. */
 const ROUND_MS = 1_000;
+/** A round looks at so many reserves for idle ones. There may be 100,000, and requests wait meanwhile. */
+const LOOKS_PER_ROUND = 1_000;
 
 /** What a spender has reserved of an account's credit. */
 export interface Reserve {
@@ -61,7 +63,8 @@ export class CreditReleases {
   /** A round of what is idle. @throws the error of a release that failed. */
   releaseIdle(): Promise<void> {
     this.#left ??= reservesOf(this.#parts.spenders());
-    return this.#round(IDLE_AT_ONCE, () => this.#nextIdle());
+    const search = { nowMs: this.#parts.monotonicMs(), looks: LOOKS_PER_ROUND };
+    return this.#round(IDLE_AT_ONCE, () => this.#nextIdle(search));
   }
 
   /** Begins releases for a second, and resolves when they have ended. */
@@ -89,18 +92,24 @@ export class CreditReleases {
     return null;
   }
 
-  #nextIdle(): DueRelease | null {
-    for (let next = this.#left?.next(); next?.done === false; next = this.#left?.next()) {
-      const keepNanoUsd = this.#keptOf(next.value);
+  /** The next reserve to release, if it is among the `looks` that are left to the round. */
+  #nextIdle(search: { readonly nowMs: number; looks: number }): DueRelease | null {
+    while (search.looks > 0) {
+      search.looks--;
+      const next = this.#left?.next();
+      if (next === undefined || next.done === true) {
+        this.#left = null;
+        return null;
+      }
+      const keepNanoUsd = this.#keptOf(next.value, search.nowMs);
       if (exceeds(next.value.allowance, keepNanoUsd)) return { ...next.value, keepNanoUsd };
     }
-    this.#left = null;
     return null;
   }
 
   /** What stays reserved of what requests do not hold. */
-  #keptOf({ spender, allowance }: Reserve): bigint {
-    const idleMs = this.#parts.monotonicMs() - allowance.usedMs;
+  #keptOf({ spender, allowance }: Reserve, nowMs: number): bigint {
+    const idleMs = nowMs - allowance.usedMs;
     if (idleMs > IDLE_MS || !this.#parts.isCurrent(spender)) return 0n;
     return idleMs > SURPLUS_IDLE_MS || allowance.isUncertain ? allowance.usualExtra : allowance.free;
   }
