@@ -16,6 +16,7 @@ class Rows {
   readonly failing = new Set<AccountId>();
   readonly locked = new Set<AccountId>();
   isAway = false;
+  beforeHeartbeat: () => Promise<void> = async () => {};
   heartbeats = 0;
   closes = 0;
   /** Asks that are waiting now, and the most that ever were. */
@@ -35,6 +36,7 @@ class Rows {
       heartbeat: async (spenders) => {
         if (this.isAway) throw new Error("the database is away");
         this.heartbeats++;
+        await this.beforeHeartbeat();
         return store.heartbeat(spenders);
       },
       closeBelow: async (id) => {
@@ -126,6 +128,29 @@ async function second(): Promise<void> {
   await credits.releaseIdle().catch(() => {});
   nowMs += 1_000;
 }
+
+describe("a node that stops", () => {
+  it("opens no spender when the database answers the heartbeat under way", async () => {
+    await credits.open();
+    let answer = () => {};
+    rows.beforeHeartbeat = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const renewing = credits.renew();
+    await credits.stop();
+    answer();
+    await renewing;
+    expect(rows.database.spenders.size).toBe(0);
+  });
+
+  it("closes the spender that it is opening", async () => {
+    const opening = credits.open();
+    await credits.stop();
+    await opening;
+    expect(rows.database.spenders.size).toBe(0);
+  });
+});
 
 describe("the releases of credit that a node does not need", () => {
   it("do not keep the heartbeat waiting, and wait for few accounts at once", async () => {

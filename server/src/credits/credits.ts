@@ -53,6 +53,8 @@ export class Credits {
   readonly #spenders = new Map<SpenderId, Spender>();
   #current: Spender | null = null;
   #opening: Promise<void> | null = null;
+  /** Opens no further spender: nobody would close it. */
+  #isStopped = false;
   readonly #asks: CreditAsks;
   readonly #releases: CreditReleases;
   /** Resolves with whether the database has answered the last heartbeat. */
@@ -214,6 +216,8 @@ export class Credits {
    * last request has ended.
    */
   async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#opening?.catch(() => {});
     const all = [...this.#spenders.values()];
     const last = all.reduce<SpenderId | null>((max, { id }) => (max === null || id > max ? id : max), null);
     if (last === null || !all.every(isDrained) || this.#parts.owesEntries()) return;
@@ -259,6 +263,7 @@ export class Credits {
   }
 
   async #openNext(): Promise<void> {
+    if (this.#isStopped) return;
     const id = await this.#withTimeout(() => this.#parts.store.open());
     const former = this.#current;
     // A late answer must not replace a newer spender.
