@@ -1,7 +1,14 @@
 import { pino } from "pino";
 import { beforeEach, describe, expect, it } from "vitest";
+import { AuditLog } from "../../server/src/audit/audit-log.ts";
+import type { PostgresAuditReader } from "../../server/src/audit/audit-reader.ts";
+import type { AsOf } from "../../server/src/audit/cursor.ts";
 import { entryClock } from "../../server/src/audit/entry-clock.ts";
+import { filterOf } from "../../server/src/audit/filter.ts";
+import type { Recorder } from "../../server/src/audit/recorder.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
+import { Reads } from "../../server/src/database/reads.ts";
 import { openClocks } from "../../server/src/start/clocks.ts";
 
 const HOUR_MS = 60 * 60_000;
@@ -68,5 +75,54 @@ describe("the time of an entry", () => {
     nodeMs -= 400 * DAY_MS;
     await clocks.compare();
     expect(timeOfEntry()).toBeGreaterThan(databaseMs - 30 * DAY_MS);
+  });
+});
+
+describe("a period of an export", () => {
+  const account = "a" as AccountId;
+
+  /** Whether its cursors contain a snapshot, because later entries may still fall into it. */
+  async function hasSnapshot(toMs: number): Promise<boolean> {
+    let start = "";
+    const reader: Pick<PostgresAuditReader, "asOf" | "exportEntries"> = {
+      asOf: async () => 7n as AsOf,
+      exportEntries: async ({ cursorStart }) => {
+        start = cursorStart;
+        return { text: "", count: 0, last: null, searchedTo: null };
+      },
+    };
+    const recorder: Pick<Recorder, "flushed"> = { flushed: async () => {} };
+    const log = new AuditLog(
+      reader as PostgresAuditReader,
+      recorder as Recorder,
+      new Reads(() => 0),
+      clocks.pastMs,
+    );
+    const filter = { ...filterOf({}), to: new Date(toMs) };
+    for await (const _ of await log.export(account, "ndjson", filter, null));
+    expect(start).toMatch(/^7?~$/);
+    return start === "7~";
+  }
+
+  it("has not passed before the clocks were compared", async () => {
+    expect(await hasSnapshot(databaseMs - 1)).toBe(true);
+  });
+
+  it.each([
+    ["right", 0],
+    ["ahead", 8 * HOUR_MS],
+    ["behind", -8 * HOUR_MS],
+  ])("has passed by the database's clock and by the node's, which is %s", async (_, aheadMs) => {
+    nodeMs += aheadMs;
+    await clocks.compare();
+    const pastMs = Math.min(databaseMs, nodeMs);
+    expect(await hasSnapshot(pastMs)).toBe(false);
+    expect(await hasSnapshot(pastMs + 1)).toBe(true);
+  });
+
+  it("has not passed by a clock that has jumped ahead since", async () => {
+    await clocks.compare();
+    nodeMs += 8 * HOUR_MS;
+    expect(await hasSnapshot(databaseMs + HOUR_MS)).toBe(true);
   });
 });

@@ -67,6 +67,7 @@ try {
     new PostgresAuditReader(database),
     { flushed: async (_: AccountId | null) => {} } as Recorder,
     reads,
+    Date.now,
   );
 
   const asOf = await new PostgresAuditReader(database).asOf(ACCOUNT);

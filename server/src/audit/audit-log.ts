@@ -71,11 +71,14 @@ export class AuditLog {
   readonly #reader: PostgresAuditReader;
   readonly #recorder: Recorder;
   readonly #reads: Reads;
+  readonly #pastMs: () => number;
 
-  constructor(reader: PostgresAuditReader, recorder: Recorder, reads: Reads) {
+  /** `pastMs`: a time that has passed by all clocks that date entries, in milliseconds since 1970. */
+  constructor(reader: PostgresAuditReader, recorder: Recorder, reads: Reads, pastMs: () => number) {
     this.#reader = reader;
     this.#recorder = recorder;
     this.#reads = reads;
+    this.#pastMs = pastMs;
   }
 
   /**
@@ -162,7 +165,7 @@ export class AuditLog {
   ): Promise<AsyncIterableIterator<string>> {
     const position = cursor === null ? null : readExportCursor(cursor, isProved);
     const asOf = position?.asOf ?? (await this.#start(accountId, null)).asOf;
-    const hasSnapshot = position === null ? !isClosed(filter, new Date()) : position.asOf !== null;
+    const hasSnapshot = position === null ? !isClosed(filter, this.#pastMs()) : position.asOf !== null;
     const stretch = {
       accountId,
       format,

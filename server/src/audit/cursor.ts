@@ -61,11 +61,11 @@ const EXPORT_CURSOR = new RegExp(
 );
 
 /**
- * Whether the period of an export has passed. The cursors of such an export contain no snapshot, so that two exports are equal to the
+ * Whether the period of an export has passed by the time `pastMs`, in milliseconds since 1970. The cursors of such an export contain no snapshot, so that two exports are equal to the
  * byte whatever else was recorded between them.
  */
-export function isClosed({ to }: EntryFilter, now: Date): boolean {
-  return to !== null && to <= now;
+export function isClosed({ to }: EntryFilter, pastMs: number): boolean {
+  return to !== null && to.getTime() <= pastMs;
 }
 
 /** The beginning of a cursor, before the entry's id. */

@@ -29,7 +29,7 @@ export type EntryListeners = Required<Pick<RecorderParts, "onRecorded" | "onComm
  */
 export async function openAudit(
   { settings: { config }, log, now, monotonicMs }: Startup,
-  { id: nodeId, recording, longReads }: OpenNode,
+  { id: nodeId, recording, longReads, clocks }: OpenNode,
   { onUncollected, onCommitted, ...listeners }: EntryListeners,
 ) {
   const reads = new Reads(monotonicMs);
@@ -65,7 +65,7 @@ export async function openAudit(
     recorder,
     journal,
     journalRepair,
-    auditLog: new AuditLog(reader, recorder, reads),
+    auditLog: new AuditLog(reader, recorder, reads, clocks.pastMs),
     auditChain: new AuditChain(longReads, recorder, reads),
     auditSummary: new AuditSummary({
       store: new PostgresSummary(longReads),
