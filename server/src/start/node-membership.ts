@@ -25,7 +25,7 @@ const JOIN_TIMEOUT_MS = 10_000;
 const PAUSE_MS = 500;
 const COMPANY_MS = 5_000;
 const RENEWAL_TIMEOUT_MS = 5_000;
-/** A process that was stopped, or whose machine was suspended, for this long is about to count as dead for the others. */
+/** Nodes that share Redis continue without one that was not seen for 10 seconds. One that stood still for this long checks first. */
 const MAX_PAUSE_MS = 5_000;
 
 export interface MembershipParts {
@@ -109,16 +109,17 @@ async function standAlone(
     throw new Error(TAKEN_OVER);
   });
   let seenMs = passedMs();
+  const isLost = () => passedMs() - seenMs > FENCED_AFTER_MS;
   const look = () => {
-    if (passedMs() - seenMs > FENCED_AFTER_MS)
-      fence.fence("the node lost the database for too long to continue alone");
+    if (isLost()) fence.fence("the node lost the database for too long to continue alone");
   };
   const renew = async () => {
     const askedMs = passedMs();
     if (!(await isInEpoch(epoch, replaced))) return;
     if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id))) {
       seenMs = askedMs;
-      fence.lift();
+      // The answer may be older than a suspension.
+      if (!isLost()) fence.lift();
     } else replaced(TAKEN_OVER);
   };
   return { renew, look };
@@ -175,7 +176,10 @@ async function shareRedis(
   return { renew, look: pauseWatch(passedMs, () => agreement.paused()) };
 }
 
-/** Returns a function that calls `onPaused` if it was not called for {@link MAX_PAUSE_MS}: see there. */
+/**
+ * Returns a function that calls `onPaused` if it was not called for {@link MAX_PAUSE_MS}: a background job calls it every second, so the
+ * process was stopped meanwhile, or its machine suspended.
+ */
 function pauseWatch(passedMs: () => number, onPaused: () => void): () => void {
   let lookedMs = passedMs();
   return () => {
