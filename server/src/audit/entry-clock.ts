@@ -28,6 +28,9 @@ export interface EntryClockParts {
  * Makes a function that returns the time of a new entry in whole milliseconds since 1970: the node's, within bounds that the database's clock
  * sets. An entry that is older than the deleted ones of its account counts as one of them when it is inserted, so it would be neither
  * recorded nor charged. An entry of the future would keep all later ones of its account from being deleted until its own time comes.
+ *
+ * A node's clock that jumps ahead by less than a day dates entries ahead until the clocks are compared. As ids only ascend, later entries of
+ * the process then keep that time until the real time has caught up with it.
  */
 export function entryClock(parts: EntryClockParts): () => number {
   const { plans, nowMs, databaseMs, latestMs, newestDeletedMs } = parts;

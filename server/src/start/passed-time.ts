@@ -9,11 +9,12 @@ export interface PassedTimeParts {
 }
 
 /**
- * Returns a function that reads how many milliseconds have passed since this call, at least: the time for which the machine was suspended
- * counts, for example a virtual machine. It must be called about every second.
+ * Returns a function that reads how many milliseconds have passed since this call. The time for which the machine was suspended counts, for
+ * example a virtual machine. It must be called about every second: it compares how far both clocks have moved since the call before.
  *
- * Only the wall clock shows that time, so setting it ahead counts as a suspension, too. What depends on this clock must therefore end as
- * soon as a store confirms that it was not needed.
+ * - It misses suspensions of less than a second, and those during which the wall clock stood still or was set back.
+ * - It counts too much when the wall clock is set ahead, because that looks like a suspension. What depends on this clock must therefore end
+ *   as soon as a store confirms that it was not needed.
  */
 export function passedTime({ monotonicMs, wallMs }: PassedTimeParts): () => number {
   let last = { monotonicMs: monotonicMs(), wallMs: wallMs() };
