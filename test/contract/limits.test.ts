@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { AdmissionStore, Epoch, UseOfSecond } from "../../server/src/admission/admission-store.ts";
+import type { AdmissionStore } from "../../server/src/admission/admission-store.ts";
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
-import { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import {
   type Admission,
@@ -10,6 +9,7 @@ import {
   type Slot,
   UNLIMITED,
 } from "../../server/src/contract/limits.ts";
+import { openRedisStore } from "./redis-store.ts";
 
 const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
 
@@ -21,17 +21,7 @@ const implementations: Record<string, () => Promise<AdmissionStore>> = {
   ...(REDIS_URL === undefined
     ? {}
     : {
-        Redis: async () => {
-          const store = new RedisAdmissionStore({
-            url: REDIS_URL,
-            prefix: `test-${crypto.randomUUID()}`,
-            commandTimeoutMs: 2_000,
-            onError: () => {},
-            nowMs: () => nowMs,
-          });
-          await store.connect();
-          return store;
-        },
+        Redis: () => openRedisStore(REDIS_URL, { nowMs: () => nowMs }),
       }),
 };
 
@@ -381,80 +371,5 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
     const slots = Array.from({ length: 3_500 }, (_, index) => `slot-${index}` as Slot);
     await store.renew(slots.map((slot) => ({ accountId: account, slot })));
     expect(await concurrent()).toBe(3_500);
-  });
-});
-
-describe.skipIf(REDIS_URL === undefined)("what nodes have admitted in the last minute", () => {
-  const limits = { requestsPerMinute: 10, tokensPerMinute: 1_000, concurrentRequests: null };
-  let store: AdmissionStore;
-  let account: AccountId;
-  let epoch: Epoch;
-
-  beforeAll(async () => {
-    const opened = await implementations.Redis?.();
-    if (opened === undefined) throw new Error("there is no Redis");
-    store = opened;
-  });
-
-  beforeEach(async () => {
-    nowMs = 1_800_000_000_000;
-    account = crypto.randomUUID() as AccountId;
-    epoch = await store.epoch(account);
-    await store.commitRead(account, 1n, epoch);
-  });
-
-  afterAll(async () => {
-    await store.close();
-  });
-
-  const admit = async (tokens: number) =>
-    (await store.admit(account, 1n, { limits, tokens, slot: crypto.randomUUID() as Slot })).kind;
-  const use = async () => {
-    const { requests, tokens } = await store.useOf(account);
-    return { requests, tokens };
-  };
-  const recount = (node: string, of: Epoch, ...seconds: UseOfSecond[]) =>
-    store.recount(account, { node, epoch: of, seconds });
-  const present = () => Math.floor(nowMs / 1_000);
-  const lost = "lost" as Epoch;
-
-  it("is counted again once for each node if Redis has lost it", async () => {
-    await admit(10);
-    for (let turn = 0; turn < 3; turn++) {
-      await recount("a", lost, { second: present() - 5, requests: 3, tokens: 100 });
-      await recount("b", lost, { second: present() - 5, requests: 2, tokens: 50 });
-    }
-    expect(await use()).toEqual({ requests: 6, tokens: 160 });
-    for (let number = 0; number < 4; number++) expect(await admit(10)).toBe("admitted");
-    expect(await admit(10)).toBe("limited");
-    // Each second leaves as it would have.
-    nowMs += 56_000;
-    expect(await use()).toEqual({ requests: 5, tokens: 50 });
-    expect(await admit(10)).toBe("admitted");
-  });
-
-  it("is not counted again if Redis still has it", async () => {
-    await admit(10);
-    await recount("a", epoch, { second: present(), requests: 1, tokens: 10 });
-    expect(await use()).toEqual({ requests: 1, tokens: 10 });
-  });
-
-  it("is counted again if it was lost once more", async () => {
-    await recount("a", lost, { second: present(), requests: 2, tokens: 20 });
-    await recount("a", "later" as Epoch, { second: present(), requests: 1, tokens: 10 });
-    expect(await use()).toEqual({ requests: 3, tokens: 30 });
-  });
-
-  it("is counted again of an account that Redis does not know", async () => {
-    account = crypto.randomUUID() as AccountId;
-    await recount("a", lost, { second: present(), requests: 2, tokens: 0 });
-    expect(await use()).toEqual({ requests: 2, tokens: 0 });
-    expect(await admit(0)).toBe("stale");
-  });
-
-  it("is not counted again after its minute, or by a clock that was ahead", async () => {
-    await recount("a", lost, { second: present() - 61, requests: 2, tokens: 20 });
-    await recount("b", lost, { second: present() + 61, requests: 2, tokens: 20 });
-    expect(await use()).toEqual({ requests: 0, tokens: 0 });
   });
 });
