@@ -46,7 +46,6 @@ export class SimulatedRedis {
 
 /** A node's connection to a Redis: the scripts, as far as versions go. */
 export class SimulatedStore implements AdmissionStore, RedisConnection {
-  readonly mayLoseUse = false;
   connection = 0;
   #server: SimulatedRedis | null = null;
   readonly #network: Network;

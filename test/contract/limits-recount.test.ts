@@ -1,5 +1,7 @@
+import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AdmissionStore, Epoch, UseOfSecond } from "../../server/src/admission/admission-store.ts";
+import { Admissions } from "../../server/src/admission/admissions.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { Slot } from "../../server/src/contract/limits.ts";
 import { openRedisStore } from "./redis-store.ts";
@@ -79,5 +81,34 @@ describe.skipIf(REDIS_URL === undefined)("what nodes have admitted in the last m
     await recount("a", lost, { second: present() - 61, requests: 2, tokens: 20 });
     await recount("b", lost, { second: present() + 61, requests: 2, tokens: 20 });
     expect(await use()).toEqual({ requests: 0, tokens: 0 });
+  });
+});
+
+describe.skipIf(REDIS_URL === undefined)("what a node has admitted in the last minute", () => {
+  it("is counted once though another node has begun the epoch of its admissions", async () => {
+    nowMs = 1_800_000_000_000;
+    const prefix = `test-${crypto.randomUUID()}`;
+    const account = crypto.randomUUID() as AccountId;
+    const url = REDIS_URL ?? "";
+    const stores = await Promise.all([1, 2].map(() => openRedisStore(url, { nowMs: () => nowMs, prefix })));
+    const [firstStore, secondStore] = stores;
+    if (firstStore === undefined || secondStore === undefined) throw new Error("a store is missing");
+    const [first, second] = [new Admissions(firstStore), new Admissions(secondStore)];
+    const limits = { requestsPerMinute: 100, tokensPerMinute: 1_000, concurrentRequests: null };
+    const readBy = async (node: Admissions) => node.commitRead(account, 1n, await node.epoch(account));
+    const admitBy = async (node: Admissions) => (await node.admit(account, 1n, limits, 10)).kind;
+    expect(await readBy(first)).toBe(true);
+    expect(await admitBy(first)).toBe("admitted");
+
+    const redis = new Redis(url);
+    expect(await redis.del(`${prefix}:{${account}}`)).toBe(1);
+    redis.disconnect();
+    expect(await readBy(second)).toBe(true);
+    // What was admitted before may count twice, for a minute.
+    nowMs += 62_000;
+    for (let number = 0; number < 3; number++) expect(await admitBy(first)).toBe("admitted");
+    firstStore.restored();
+    expect(await firstStore.useOf(account)).toMatchObject({ requests: 3, tokens: 30 });
+    for (const store of stores) await store.close();
   });
 });

@@ -1,14 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { AdmissionStore } from "../../server/src/admission/admission-store.ts";
+import type { Admission, AdmissionStore } from "../../server/src/admission/admission-store.ts";
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import {
-  type Admission,
-  type Limits,
-  type Release,
-  type Slot,
-  UNLIMITED,
-} from "../../server/src/contract/limits.ts";
+import { type Limits, type Release, type Slot, UNLIMITED } from "../../server/src/contract/limits.ts";
 import { openRedisStore } from "./redis-store.ts";
 
 const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;

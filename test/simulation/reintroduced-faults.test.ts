@@ -20,6 +20,7 @@ const WHERE: Readonly<Record<ReintroducedFault, readonly Scenario[]>> = {
   "entries are charged again": [scenarios.STATEMENTS_ARE_LATE],
   "lost slots stay lost": [scenarios.REDIS_FORGETS, scenarios.REDIS_IS_CUT_OFF],
   "lost counts stay lost": [scenarios.REDIS_FORGETS_COUNTS],
+  "admissions have an old epoch": [scenarios.REDIS_FORGETS_EPOCHS],
   "late admissions take slots": [scenarios.REDIS_ANSWERS_ARE_LOST],
 };
 

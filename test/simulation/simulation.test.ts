@@ -32,6 +32,7 @@ const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [
   ["when answers of Redis are lost", scenarios.REDIS_ANSWERS_ARE_LOST],
   ["when Redis forgets everything", scenarios.REDIS_FORGETS],
   ["when Redis forgets the requests of the last minute", scenarios.REDIS_FORGETS_COUNTS],
+  ["when Redis forgets the epochs of accounts", scenarios.REDIS_FORGETS_EPOCHS],
   ["when nodes are cut off from Redis while they send long answers", scenarios.REDIS_IS_CUT_OFF],
   ["when keys are revoked amid faults", scenarios.KEYS_ARE_REVOKED],
   ["when anything may happen", scenarios.ANYTHING_HAPPENS],

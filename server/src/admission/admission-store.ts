@@ -1,5 +1,5 @@
 import type { AccountId } from "../contract/account.ts";
-import type { Admission, Demand, HeldSlot, LimitUse, Release } from "../contract/limits.ts";
+import type { Demand, HeldSlot, LimitName, LimitUse, Rates, Release } from "../contract/limits.ts";
 import { Unavailable } from "../errors/failure.ts";
 
 /**
@@ -17,8 +17,6 @@ import { Unavailable } from "../errors/failure.ts";
  * Every method throws {@link AdmissionStoreUnavailable} when the store cannot be reached.
  */
 export interface AdmissionStore {
-  /** Whether the store may lose the use of limits while this process runs: see {@link recount}. */
-  readonly mayLoseUse: boolean;
   /** Returns whether a snapshot of this version is current. */
   check(accountId: AccountId, version: bigint): Promise<"current" | "stale">;
   /** Checks the version, and takes all of the demand or nothing. */
@@ -61,6 +59,22 @@ export interface AdmissionStore {
 
 /** Identifies what the store has remembered of an account without a loss. */
 export type Epoch = string & { readonly __brand: "epoch" };
+
+/**
+ * The answer to a demand. A limited demand has taken nothing. A retry after `retryAfterMs` succeeds unless another request of the
+ * account used the capacity.
+ */
+export type Admission =
+  | {
+      readonly kind: "admitted";
+      readonly rates: Rates;
+      /** The second of the store's clock in which it was admitted. */
+      readonly atS: number;
+      /** The epoch of the account in which the store counts it; `null` of a store that does not lose what it counts. */
+      readonly epoch: Epoch | null;
+    }
+  | { readonly kind: "limited"; readonly by: LimitName; readonly retryAfterMs: number; readonly rates: Rates }
+  | { readonly kind: "stale" };
 
 /** What was admitted in a second of the store's clock. Requests and tokens are only counted where they are limited. */
 export interface UseOfSecond {

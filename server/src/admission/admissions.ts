@@ -1,6 +1,5 @@
 import type { AccountId } from "../contract/account.ts";
 import {
-  type Admission,
   ENDED_REMEMBERED_MS,
   type HeldSlot,
   type Limits,
@@ -9,7 +8,12 @@ import {
   type Release,
   type Slot,
 } from "../contract/limits.ts";
-import { type AdmissionStore, AdmissionStoreUnavailable, type Epoch } from "./admission-store.ts";
+import {
+  type Admission,
+  type AdmissionStore,
+  AdmissionStoreUnavailable,
+  type Epoch,
+} from "./admission-store.ts";
 import { InFlight, type InFlightItem, NOT_IN_FLIGHT } from "./in-flight.ts";
 import { OwnUse } from "./own-use.ts";
 
@@ -65,8 +69,7 @@ export class Admissions {
   readonly #admitted = new InFlight<Admitted>();
   /** In the order in which they are tried. */
   readonly #unreleased = new Set<Unreleased>();
-  /** `null` for a store that does not lose it. */
-  readonly #ownUse: OwnUse | null;
+  readonly #ownUse = new OwnUse();
   readonly #invalidated: (() => void)[] = [];
   #fencedFor: string | null = null;
   #confirm: ConfirmPublication = (publish) => publish();
@@ -78,7 +81,6 @@ export class Admissions {
   constructor(store: AdmissionStore, monotonicMs: () => number = () => performance.now()) {
     this.#store = store;
     this.#monotonicMs = monotonicMs;
-    this.#ownUse = store.mayLoseUse ? new OwnUse() : null;
     // A store that answers again may be empty, or may have freed the slots while this node was disconnected. It would admit
     // more requests than the limits until the slots are renewed and the last minute is counted again. If that fails, the store is
     // away again.
@@ -147,19 +149,23 @@ export class Admissions {
       throw error;
     }
     if (admission.kind !== "admitted") return admission;
-    const { rates, atS } = admission;
-    if (rates.requests !== null || rates.tokens !== null) {
-      this.#ownUse?.add(
-        accountId,
-        atS,
-        rates.requests === null ? 0 : 1,
-        rates.tokens === null ? 0 : estimatedTokens,
-      );
+    const { rates, atS, epoch } = admission;
+    if (epoch !== null && (rates.requests !== null || rates.tokens !== null)) {
+      const requests = rates.requests === null ? 0 : 1;
+      const ownTokens = rates.tokens === null ? 0 : estimatedTokens;
+      this.#ownUse.add(accountId, epoch, { second: atS, requests, tokens: ownTokens });
     }
     const release = async (tokensMore: number, isCancelled: boolean) => {
       if (!this.#admitted.delete(request)) return;
-      // Without a limit 0 is counted, and so nothing is taken back.
-      this.#ownUse?.correct(accountId, atS, isCancelled ? -1 : 0, rates.tokens === null ? 0 : tokensMore);
+      if (epoch !== null) {
+        // Without a limit 0 is counted, and so nothing is taken back.
+        const moreTokens = rates.tokens === null ? 0 : tokensMore;
+        this.#ownUse.correct(accountId, epoch, {
+          second: atS,
+          requests: isCancelled ? -1 : 0,
+          tokens: moreTokens,
+        });
+      }
       const ended = { slot, atS, tokensMore, isCancelled, isContested: request.isContested };
       await this.#store
         .release(accountId, ended)
@@ -230,9 +236,7 @@ export class Admissions {
 
   /** As {@link AdmissionStore.commitRead}. */
   async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
-    const isCommitted = await this.#open().commitRead(accountId, version, epoch);
-    if (isCommitted) this.#ownUse?.committed(accountId, epoch);
-    return isCommitted;
+    return this.#open().commitRead(accountId, version, epoch);
   }
 
   /** Resolves when the store answers and this node admits requests. */
@@ -243,7 +247,7 @@ export class Admissions {
   /** Counts again what the store may have lost of the last minute. */
   async #recount(): Promise<void> {
     const batch: Promise<void>[] = [];
-    for (const { accountId, ...use } of this.#ownUse?.list() ?? []) {
+    for (const { accountId, ...use } of this.#ownUse.list()) {
       batch.push(this.#store.recount(accountId, { ...use, node: this.#node }));
       if (batch.length === RECOUNTED_AT_ONCE) await Promise.all(batch.splice(0));
     }

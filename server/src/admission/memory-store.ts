@@ -2,7 +2,6 @@ import { LRUCache } from "lru-cache";
 import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import {
-  type Admission,
   CONCURRENCY_RETRY_MS,
   type Demand,
   type LimitName,
@@ -11,7 +10,7 @@ import {
   type Release,
   type Slot,
 } from "../contract/limits.ts";
-import type { AdmissionStore, Epoch } from "./admission-store.ts";
+import type { Admission, AdmissionStore, Epoch } from "./admission-store.ts";
 import { SlidingMinute, secondOf } from "./sliding-minute.ts";
 
 const ACCOUNTS_REMEMBERED = 100_000;
@@ -37,7 +36,6 @@ interface Remembered {
 
 /** The admission store of a single node, in the memory of its process. */
 export class MemoryAdmissionStore implements AdmissionStore {
-  readonly mayLoseUse = false;
   #publications = 0;
   /** The number of the latest publication that was dropped. */
   #forgotten = 0;
@@ -92,7 +90,7 @@ export class MemoryAdmissionStore implements AdmissionStore {
     if (tokensPerMinute !== null) usage.tokens.add(tokens, now);
     const atS = secondOf(now);
     usage.slots.set(slot, atS);
-    return { kind: "admitted", atS, rates: rates() };
+    return { kind: "admitted", atS, epoch: null, rates: rates() };
   }
 
   async release(accountId: AccountId, { slot, tokensMore, isCancelled }: Release): Promise<void> {

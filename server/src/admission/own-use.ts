@@ -1,11 +1,7 @@
-import { LRUCache } from "lru-cache";
-import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import { WINDOW_S } from "../contract/limits.ts";
 import type { Epoch, UseOfSecond } from "./admission-store.ts";
 
-/** As many as a node has snapshots of accounts. */
-const EPOCHS = 100_000;
 /** Further accounts are not counted. The minute of each takes up to 1.5 KB. */
 const ACCOUNTS = 20_000;
 /** A second takes three numbers: the second, its requests and its tokens. */
@@ -30,24 +26,15 @@ export interface AccountUse {
 
 /**
  * What this node has admitted in the last minute, for a store that may lose it. Every admission is counted, so counting is a look-up and
- * an addition. Seconds are those of the store's clock.
+ * an addition. Seconds are those of the store's clock, and epochs those in which the store has admitted: another node may have begun one.
  */
 export class OwnUse {
-  readonly #epochs = new LRUCache<AccountId, Epoch>(atMost(EPOCHS));
   readonly #minutes = new Map<AccountId, Minute>();
   #sweptS = 0;
 
-  /** This node has committed a read of the account in this epoch, to which its later admissions belong. */
-  committed(accountId: AccountId, epoch: Epoch): void {
-    this.#epochs.set(accountId, epoch);
-    const former = this.#minutes.get(accountId);
-    if (former === undefined || former.epoch === epoch) return;
-    this.#minutes.set(accountId, { epoch, numbers: [], former });
-  }
-
   /** Counts an admission. Requests and tokens are 0 where they are not limited. */
-  add(accountId: AccountId, second: number, requests: number, tokens: number): void {
-    const minute = this.#minutes.get(accountId) ?? this.#begin(accountId, second);
+  add(accountId: AccountId, epoch: Epoch, { second, requests, tokens }: UseOfSecond): void {
+    const minute = this.#minuteOf(accountId, epoch) ?? this.#begin(accountId, epoch, second);
     if (minute === null) return;
     const { numbers } = minute;
     const last = numbers.length - NUMBERS;
@@ -60,17 +47,14 @@ export class OwnUse {
     numbers.push(second, requests, tokens);
   }
 
-  /** Corrects what was admitted in a second. */
-  correct(accountId: AccountId, second: number, requestsMore: number, tokensMore: number): void {
-    for (let minute = this.#minutes.get(accountId) ?? null; minute !== null; minute = minute.former) {
-      const { numbers } = minute;
-      let index = numbers.length - NUMBERS;
-      while (index >= 0 && numbers[index] !== second) index -= NUMBERS;
-      if (index < 0) continue;
-      numbers[index + 1] = Math.max(0, (numbers[index + 1] ?? 0) + requestsMore);
-      numbers[index + 2] = Math.max(0, (numbers[index + 2] ?? 0) + tokensMore);
-      return;
-    }
+  /** Corrects what was admitted in a second, by so much more. */
+  correct(accountId: AccountId, epoch: Epoch, { second, requests, tokens }: UseOfSecond): void {
+    const numbers = this.#minuteOf(accountId, epoch)?.numbers ?? [];
+    let index = numbers.length - NUMBERS;
+    while (index >= 0 && numbers[index] !== second) index -= NUMBERS;
+    if (index < 0) return;
+    numbers[index + 1] = Math.max(0, (numbers[index + 1] ?? 0) + requests);
+    numbers[index + 2] = Math.max(0, (numbers[index + 2] ?? 0) + tokens);
   }
 
   /** What was admitted of each account. It may change while it is read. */
@@ -83,12 +67,18 @@ export class OwnUse {
     }
   }
 
-  /** @returns `null` when too many accounts are counted, or the epoch of the account is not known any more. */
-  #begin(accountId: AccountId, second: number): Minute | null {
+  #minuteOf(accountId: AccountId, epoch: Epoch): Minute | null {
+    let minute = this.#minutes.get(accountId) ?? null;
+    while (minute !== null && minute.epoch !== epoch) minute = minute.former;
+    return minute;
+  }
+
+  /** @returns `null` when too many accounts are counted. */
+  #begin(accountId: AccountId, epoch: Epoch, second: number): Minute | null {
     this.#dropOld(second);
-    const epoch = this.#epochs.get(accountId);
-    if (epoch === undefined || this.#minutes.size >= ACCOUNTS) return null;
-    const minute: Minute = { epoch, numbers: [], former: null };
+    const former = this.#minutes.get(accountId) ?? null;
+    if (former === null && this.#minutes.size >= ACCOUNTS) return null;
+    const minute: Minute = { epoch, numbers: [], former };
     this.#minutes.set(accountId, minute);
     return minute;
   }

@@ -8,8 +8,7 @@ const SCRIPT = `#!lua flags=allow-oom
 `;
 
 const CURRENT = `
-local function current(version)
-  local known = redis.call('HGET', KEYS[1], 'version')
+local function current(version, known)
   return known and tonumber(version) >= tonumber(known)
 end
 `;
@@ -24,7 +23,7 @@ end
 `;
 
 const CHECK = `${SCRIPT}${CURRENT}
-if current(ARGV[1]) then return 1 end
+if current(ARGV[1], redis.call('HGET', KEYS[1], 'version')) then return 1 end
 return 0`;
 
 // A window is a hash from seconds to the amount used in each. A second expires a minute after its last moment. Seconds far ahead are
@@ -78,7 +77,8 @@ const ADMIT = `${SCRIPT}${CURRENT}${NOW}${WINDOW}
 local version, rpm, tpm, concurrent = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, slot, now = tonumber(ARGV[5]), ARGV[6], clock(ARGV[7])
 local lease = ${SLOT_LEASE_MS}
-if not current(version) or redis.call('ZSCORE', KEYS[5], slot) then return { 0, 0, 0, 0, 0, 0, 0 } end
+local known, epoch = unpack(redis.call('HMGET', KEYS[1], 'version', 'epoch'))
+if not current(version, known) or redis.call('ZSCORE', KEYS[5], slot) then return { 0, 0, 0, 0, 0, 0, 0, '' } end
 if tpm >= 0 and tokens > tpm then tokens = tpm end
 
 local code, retry = 1, 0
@@ -102,7 +102,7 @@ if concurrent >= 0 and redis.call('ZCARD', KEYS[4]) >= concurrent then
   end
 end
 if code ~= 1 then
-  return { code, retry, 0, requestsUsed, reset(requestSeconds, now), tokensUsed, reset(tokenSeconds, now) }
+  return { code, retry, 0, requestsUsed, reset(requestSeconds, now), tokensUsed, reset(tokenSeconds, now), '' }
 end
 
 local full = ${(1 + WINDOW_S) * 1000} - now % 1000
@@ -110,7 +110,7 @@ if rpm >= 0 then take(KEYS[2], 1, now) end
 if tpm >= 0 then take(KEYS[3], tokens, now) end
 redis.call('ZADD', KEYS[4], now + lease, slot)
 redis.call('PEXPIRE', KEYS[4], 2 * lease)
-return { 1, 0, math.floor(now / 1000), requestsUsed + 1, full, tokensUsed + tokens, full }`;
+return { 1, 0, math.floor(now / 1000), requestsUsed + 1, full, tokensUsed + tokens, full, epoch }`;
 
 // Unlike ADMIT it keeps expired seconds, because a read must not write.
 const USE = `${SCRIPT}${NOW}${COUNTS}
@@ -217,8 +217,11 @@ if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[2] then return 0 end
 raise(ARGV[1])
 return 1`;
 
-/** Code, milliseconds to wait, second of admission; used and milliseconds to the reset of requests, and of tokens. */
-export type AdmitReply = readonly [number, number, number, number, number, number, number];
+/**
+ * Code, milliseconds to wait, second of admission; used and milliseconds to the reset of requests, and of tokens; the account's epoch
+ * if the request is admitted.
+ */
+export type AdmitReply = readonly [number, number, number, number, number, number, number, string];
 
 /** Requests and tokens of the minute, and requests being answered. */
 export type UseReply = readonly [number, number, number];

@@ -1,17 +1,9 @@
 import { parseRedisUrl } from "../config/redis-url.ts";
 import type { AccountId } from "../contract/account.ts";
-import type {
-  Admission,
-  Demand,
-  HeldSlot,
-  LimitName,
-  LimitUse,
-  Rate,
-  Release,
-  Slot,
-} from "../contract/limits.ts";
+import type { Demand, HeldSlot, LimitName, LimitUse, Rate, Release, Slot } from "../contract/limits.ts";
 import { withTimeout } from "../errors/deadline.ts";
 import {
+  type Admission,
   type AdmissionStore,
   AdmissionStoreUnavailable,
   type Epoch,
@@ -68,7 +60,6 @@ return 1`;
 
 /** The admission store that several nodes share. */
 export class RedisAdmissionStore extends WatchedConnections implements AdmissionStore, EpochInRedis {
-  readonly mayLoseUse = true;
   readonly #primaries: RedisPrimaries;
   readonly #prefix: string;
   /** The prefix of the keys of accounts, which are those of one epoch of the database. */
@@ -315,13 +306,13 @@ function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
 const LIMITS_BY_CODE: Readonly<Record<number, LimitName>> = { 2: "requests", 3: "tokens", 4: "concurrency" };
 
 function admissionOf(reply: AdmitReply, { limits }: Demand): Admission {
-  const [code, retryAfterMs, atS, requestsUsed, requestsResetMs, tokensUsed, tokensResetMs] = reply;
+  const [code, retryAfterMs, atS, requestsUsed, requestsResetMs, tokensUsed, tokensResetMs, epoch] = reply;
   if (code === 0) return { kind: "stale" };
   const rates = {
     requests: rateOf(limits.requestsPerMinute, requestsUsed, requestsResetMs),
     tokens: rateOf(limits.tokensPerMinute, tokensUsed, tokensResetMs),
   };
-  if (code === 1) return { kind: "admitted", atS, rates };
+  if (code === 1) return { kind: "admitted", atS, epoch: epoch as Epoch, rates };
   return { kind: "limited", by: LIMITS_BY_CODE[code] ?? "concurrency", retryAfterMs, rates };
 }
 

@@ -49,15 +49,6 @@ export interface LimitUse {
 
 export type LimitName = "requests" | "tokens" | "concurrency";
 
-/**
- * The answer to a demand. A limited demand has taken nothing. A retry after `retryAfterMs` succeeds unless another request of the
- * account used the capacity.
- */
-export type Admission =
-  | { readonly kind: "admitted"; readonly rates: Rates; readonly atS: number }
-  | { readonly kind: "limited"; readonly by: LimitName; readonly retryAfterMs: number; readonly rates: Rates }
-  | { readonly kind: "stale" };
-
 /** The release of a request that has ended. If the store does not hold the slot, the release changes nothing. */
 export interface Release {
   readonly slot: Slot;

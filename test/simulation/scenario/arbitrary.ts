@@ -129,6 +129,18 @@ export function outages({ store, how, who }: OutageMenu): fc.Arbitrary<Event> {
   });
 }
 
+/** A node's connection to Redis that breaks, and is there again after a moment. */
+export const blips: fc.Arbitrary<Event> = fc
+  .record({ node, at: moment, lastsMs: duration(100, SECOND_MS) })
+  .map(({ node: cutOff, at, lastsMs }) => ({
+    kind: "outage" as const,
+    node: cutOff,
+    store: "redis" as const,
+    how: "cut" as const,
+    at,
+    until: { burst: at.burst, afterMs: at.afterMs + lastsMs },
+  }));
+
 /** Single messages that are lost, late or sent twice. */
 export function hitMessages(
   store: StoreName,
@@ -151,6 +163,12 @@ export function hitMessages(
 export function emptiedRedis(longestMs: number): fc.Arbitrary<Event> {
   return fc.record({ kind: fc.constant("emptied" as const), at: moment, downMs: duration(10, longestMs) });
 }
+
+/** A Redis that forgets everything, or only the versions of accounts, without losing a connection. */
+export const forgetfulRedis: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constantFrom("flushed" as const, "expired" as const),
+  at: moment,
+});
 
 /** Wall clocks that jump, by up to some days. */
 export const clockJumps: fc.Arbitrary<Event> = fc.record({

@@ -1,7 +1,7 @@
 import type { AccountId } from "../../../server/src/contract/account.ts";
 import { type AuditEntry, type EntryId, entryIdOf } from "../../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../../server/src/contract/key.ts";
-import type { Demand, Slot } from "../../../server/src/contract/limits.ts";
+import { type Demand, type Slot, WINDOW_S } from "../../../server/src/contract/limits.ts";
 import type { SimulatedDatabase } from "../stores/database.ts";
 import type { SimulatedRedis } from "../stores/redis.ts";
 import type { World } from "../world/world.ts";
@@ -22,6 +22,8 @@ export const INVARIANTS = {
   "revoked at once": "no request is admitted that began after its key's revocation was answered",
   "requests at once": "an account never has more requests answered at once than its limit",
   "requests a minute": "in no 60 seconds more requests are admitted than a minute's limit",
+  "refused for the minute":
+    "a request is refused for a minute's limit only if as many were admitted in the minute",
   "answered in time": "each request is answered within a bounded time",
   "slots come free": "when faults have ended no account is kept out by slots that nobody uses",
   "all drains": "when faults have ended nothing stays held, set aside, claimed, open or unwritten",
@@ -63,6 +65,9 @@ export class Referee {
   readonly #attempts = new Map<AccountId, Attempt[]>();
   /** When each was admitted, of an account in their order. */
   readonly #admittedMs = new Map<AccountId, Map<Slot, number>>();
+  /** The same of all, also of those that were given back. */
+  readonly #everAdmittedMs = new Map<AccountId, number[]>();
+  #versionsExpiredMs = Number.NEGATIVE_INFINITY;
   /** Until then more concurrent requests than the limit may be admitted. */
   #limitsHoldFromMs = 0;
   #violation: Violation | null = null;
@@ -82,6 +87,7 @@ export class Referee {
     };
     database.credit.onInserted = (entry) => this.#spendable.recorded(entry);
     redis.onAdmitted = (accountId, demand) => this.#lookAtMinute(accountId, demand);
+    redis.onRefused = (accountId, limit) => this.#lookAtRefusal(accountId, limit);
     // It was not served, and is given back to the account.
     redis.onCancelled = (accountId, slot) => void this.#admittedMs.get(accountId)?.delete(slot);
   }
@@ -93,6 +99,11 @@ export class Referee {
   /** To be told when the admission store has lost or may have lost what it knew of running requests. */
   excuseLimits(untilMs: number): void {
     this.#limitsHoldFromMs = Math.max(this.#limitsHoldFromMs, untilMs);
+  }
+
+  /** To be told when Redis has forgotten the versions and epochs of accounts. */
+  versionsExpired(): void {
+    this.#versionsExpiredMs = this.#parts.world.nowMs;
   }
 
   /** To be told when a revocation was answered. */
@@ -253,6 +264,9 @@ export class Referee {
 
   #lookAtMinute(accountId: AccountId, { limits, slot }: Demand): void {
     const { world, maxAMinute, isMinuteKept } = this.#parts;
+    const ever = this.#everAdmittedMs.get(accountId) ?? [];
+    this.#everAdmittedMs.set(accountId, ever);
+    ever.push(world.nowMs);
     // Without a limit of the scenario's own, the demand has the plan's.
     if (limits.requestsPerMinute === null || maxAMinute === Number.POSITIVE_INFINITY) return;
     const admitted = this.#admittedMs.get(accountId) ?? new Map<Slot, number>();
@@ -261,6 +275,23 @@ export class Referee {
     const holdsSinceMs = isMinuteKept ? world.nowMs : first;
     if (world.nowMs - first < 60_000 && holdsSinceMs >= this.#limitsHoldFromMs)
       this.#report("requests a minute", `${maxAMinute + 1} of ${accountId} in ${world.nowMs - first} ms`);
+  }
+
+  /**
+   * A request that was given back may still count: Redis may have lost its slot, and with it what it has to correct. What was admitted
+   * before an account's epoch expired may count twice.
+   */
+  #lookAtRefusal(accountId: AccountId, limit: number): void {
+    const { nowMs } = this.#parts.world;
+    const isOfMinute = (ms: number) => (Math.floor(ms / 1_000) + 1 + WINDOW_S) * 1_000 > Math.floor(nowMs);
+    const mayCount = (this.#everAdmittedMs.get(accountId) ?? [])
+      .filter(isOfMinute)
+      .reduce((sum, ms) => sum + (ms <= this.#versionsExpiredMs ? 2 : 1), 0);
+    if (mayCount < limit)
+      this.#report(
+        "refused for the minute",
+        `${accountId} was refused after ${mayCount} of ${limit} requests`,
+      );
   }
 
   #lookAtRevocation({ wish, startedMs }: Attempt): void {

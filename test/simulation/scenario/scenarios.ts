@@ -1,9 +1,11 @@
 import { CREDIT_OPERATIONS } from "../stores/database.ts";
 import { NO_FAULTS } from "../stores/reintroduced-faults.ts";
 import {
+  blips,
   clockJumps,
   crashes,
   emptiedRedis,
+  forgetfulRedis,
   grants,
   hitMessages,
   type Menu,
@@ -228,9 +230,31 @@ export const REDIS_FORGETS_COUNTS = scenario(
     maxEvents: 2,
   },
   {
-    invariants: ["requests a minute"],
+    invariants: ["requests a minute", "refused for the minute"],
     limits: { requestsPerMinute: 12, tokensPerMinute: null, concurrentRequests: null },
     // Nodes repeat the releases of requests that they have not served every second.
+    limitsHoldWithinMs: 3 * SECOND_MS,
+    isMinuteKept: true,
+  },
+);
+
+/** While nodes lose their connections for moments, in which Redis forgets nothing. */
+export const REDIS_FORGETS_EPOCHS = scenario(
+  300,
+  {
+    nodes: { min: 2, max: 2 },
+    creditNanoUsd: RICH,
+    maxRequests: 10,
+    maxBursts: 8,
+    longestGapMs: 2 * MINUTE_MS,
+    longestAnswerMs: 5 * SECOND_MS,
+    events: [forgetfulRedis, blips],
+    minEvents: 2,
+    maxEvents: 5,
+  },
+  {
+    invariants: ["requests a minute", "refused for the minute"],
+    limits: { requestsPerMinute: 12, tokensPerMinute: null, concurrentRequests: null },
     limitsHoldWithinMs: 3 * SECOND_MS,
     isMinuteKept: true,
   },

@@ -75,6 +75,18 @@ export interface Emptied {
   readonly downMs: number;
 }
 
+/** Redis forgets everything, and goes on. */
+export interface Flushed {
+  readonly kind: "flushed";
+  readonly at: Moment;
+}
+
+/** Redis forgets the versions and epochs of accounts, as it does once a day. */
+export interface Expired {
+  readonly kind: "expired";
+  readonly at: Moment;
+}
+
 /** A node's wall clock jumps. */
 export interface ClockJump {
   readonly kind: "clock";
@@ -104,7 +116,7 @@ export interface Grant {
 const MIN_LENGTH_MS = 100;
 
 export type StoreName = "database" | "redis";
-export type Fault = Crash | Restart | Outage | HitMessage | Emptied | ClockJump;
+export type Fault = Crash | Restart | Outage | HitMessage | Emptied | Flushed | Expired | ClockJump;
 export type Event = Fault | Revocation | Grant;
 
 /** All that happens in one run. Whatever else is random follows from the seed. */
@@ -178,6 +190,10 @@ function eventInWords(schedule: Schedule, event: Event, node: (index: number) =>
     }
     case "emptied":
       return `redis restarts empty, and is back after ${seconds(event.downMs)}`;
+    case "flushed":
+      return "redis is emptied";
+    case "expired":
+      return "redis forgets the versions of accounts";
     case "clock":
       return `the wall clock of ${node(event.node)} jumps by ${seconds(event.byMs)}`;
     case "revoke":

@@ -27,6 +27,7 @@ import type { Dialect } from "../../../server/src/upstream/dialect.ts";
 import type { SimulatedDatabase } from "../stores/database.ts";
 import { openJournal } from "../stores/journal.ts";
 import { admissionStoreOver, type SimulatedRedis } from "../stores/redis.ts";
+import type { ReintroducedFaults } from "../stores/reintroduced-faults.ts";
 import type { Disk } from "../world/disk.ts";
 import type { Link } from "../world/wire.ts";
 import type { Life, World } from "../world/world.ts";
@@ -48,6 +49,7 @@ export interface ServiceParts {
   readonly databaseLink: Link;
   readonly redis: SimulatedRedis;
   readonly redisLink: Link;
+  readonly faults: ReintroducedFaults;
   readonly dialect: Dialect;
 }
 
@@ -66,10 +68,11 @@ const NOBODY = parseNetworks([]).networks;
 
 /** Starts the service as `main.ts` does, on simulated stores: the classes are the real ones. Resolves when it serves. */
 export async function startService(parts: ServiceParts): Promise<Service> {
-  const { world, life, pace, nodeId, disk, database, databaseLink, redis, redisLink, dialect } = parts;
+  const { world, life, pace, nodeId, disk, database, databaseLink, redis, redisLink, faults, dialect } =
+    parts;
   const now = () => new Date();
   const monotonicMs = () => performance.now();
-  const admissionStore = admissionStoreOver(redisLink, redis);
+  const admissionStore = admissionStoreOver(redisLink, redis, faults);
   const admissions = new Admissions(admissionStore);
   const credits = new Credits({
     store: database.creditStore(databaseLink, nodeId),

@@ -126,7 +126,8 @@ export class Simulation {
       const name = `node ${index + 1}`;
       const onEnded = (attempt: Attempt, outcome: Outcome) => this.#ended(attempt, outcome);
       const { pace, network } = { pace: this.#pace, network: this.#network };
-      return new SimulatedNode({ name, world, pace, network, database, redis, dialect, onEnded });
+      const { faults } = rules;
+      return new SimulatedNode({ name, world, pace, network, database, redis, faults, dialect, onEnded });
     });
     this.#clients = new Clients({
       world,
@@ -206,6 +207,14 @@ export class Simulation {
         // What was on its way as it went down does not change the one that comes up.
         this.#world.schedule(event.downMs, null, () => this.#redis.empty());
         this.#breakWires(this.#nodes, "redis", "cut", event.downMs);
+        break;
+      case "flushed":
+        this.#redis.empty();
+        this.#excuseLimits(0);
+        break;
+      case "expired":
+        this.#redis.expireVersions();
+        this.#referee.versionsExpired();
         break;
       case "clock":
         node.jumpClock(event.byMs);

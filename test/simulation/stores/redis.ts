@@ -1,4 +1,5 @@
 import {
+  type Admission,
   type AdmissionStore,
   AdmissionStoreUnavailable,
   type Epoch,
@@ -7,7 +8,6 @@ import {
 import { secondOf } from "../../../server/src/admission/sliding-minute.ts";
 import type { AccountId } from "../../../server/src/contract/account.ts";
 import {
-  type Admission,
   CONCURRENCY_RETRY_MS,
   type Demand,
   ENDED_REMEMBERED_MS,
@@ -17,6 +17,7 @@ import {
   type Release,
   SLOT_LEASE_MS,
   type Slot,
+  WINDOW_S,
 } from "../../../server/src/contract/limits.ts";
 import type { Link } from "../world/wire.ts";
 import { RedisMinute } from "./redis-minute.ts";
@@ -34,6 +35,8 @@ export const REDIS_OPERATIONS = [
   "commitRead",
 ] as const;
 
+const RECOUNTED_REMEMBERED_MS = 2 * WINDOW_S * 1_000;
+
 /** What Redis holds of an account. */
 interface AccountKeys {
   version: bigint | null;
@@ -44,8 +47,9 @@ interface AccountKeys {
   readonly slots: Map<Slot, number>;
   /** Slots that have ended and may be taken by what comes late, each with the time at which that is forgotten. */
   readonly ended: Map<Slot, number>;
-  /** Nodes and epochs whose use was counted again. */
+  /** Nodes and epochs whose use was counted again, and when all of them are forgotten. */
   readonly recounted: Set<string>;
+  recountedUntilMs: number;
 }
 
 /** A simulated Redis, with commands that do what the scripts in `redis-scripts.ts` do. */
@@ -58,6 +62,8 @@ export class SimulatedRedis {
   onAdmitted: (accountId: AccountId, demand: Demand) => void = () => {};
   /** Told of each of them that was given back because it is not served. */
   onCancelled: (accountId: AccountId, slot: Slot) => void = () => {};
+  /** Told of each request that is refused for the limit on requests of a minute. */
+  onRefused: (accountId: AccountId, limit: number) => void = () => {};
 
   /** `nowMs`: Redis's clock. */
   constructor(nowMs: () => number, faults: ReintroducedFaults) {
@@ -69,6 +75,14 @@ export class SimulatedRedis {
   empty(): void {
     this.#accounts = new Map();
     this.#life++;
+  }
+
+  /** What is known of accounts' versions expires, as once a day, or is evicted. All else stays. */
+  expireVersions(): void {
+    for (const keys of this.#accounts.values()) {
+      keys.version = null;
+      keys.epoch = null;
+    }
   }
 
   /** Identifies the data, with which it is lost. */
@@ -84,7 +98,7 @@ export class SimulatedRedis {
     if (!this.#isCurrent(accountId, version)) return { kind: "stale" };
     const nowMs = this.#nowMs();
     const { limits, slot } = demand;
-    const { requests, tokens, slots, ended } = this.#keysOf(accountId);
+    const { epoch, requests, tokens, slots, ended } = this.#keysOf(accountId);
     if (ended.has(slot) && !this.#faults.has("late admissions take slots")) return { kind: "stale" };
     const wanted = Math.min(demand.tokens, limits.tokensPerMinute ?? demand.tokens);
     let by: LimitName | null = null;
@@ -103,12 +117,14 @@ export class SimulatedRedis {
       requests: limits.requestsPerMinute === null ? null : requests.rate(limits.requestsPerMinute, nowMs),
       tokens: limits.tokensPerMinute === null ? null : tokens.rate(limits.tokensPerMinute, nowMs),
     });
+    if (by === "requests" && limits.requestsPerMinute !== null)
+      this.onRefused(accountId, limits.requestsPerMinute);
     if (by !== null) return { kind: "limited", by, retryAfterMs, rates: rates() };
     if (limits.requestsPerMinute !== null) requests.add(1, secondOf(nowMs));
     if (limits.tokensPerMinute !== null) tokens.add(wanted, secondOf(nowMs));
     slots.set(slot, nowMs + SLOT_LEASE_MS);
     this.onAdmitted(accountId, demand);
-    return { kind: "admitted", atS: secondOf(nowMs), rates: rates() };
+    return { kind: "admitted", atS: secondOf(nowMs), epoch, rates: rates() };
   }
 
   release(accountId: AccountId, release: Release): void {
@@ -142,9 +158,12 @@ export class SimulatedRedis {
   recount(accountId: AccountId, { node, epoch, seconds }: NodeUse): void {
     if (this.#faults.has("lost counts stay lost")) return;
     const keys = this.#keysOf(accountId);
+    const nowMs = this.#nowMs();
+    if (keys.recountedUntilMs <= nowMs) keys.recounted.clear();
     const name = `${node}:${epoch}`;
     if (keys.epoch === epoch || keys.recounted.has(name)) return;
     keys.recounted.add(name);
+    keys.recountedUntilMs = nowMs + RECOUNTED_REMEMBERED_MS;
     for (const { second, requests, tokens } of seconds) {
       keys.requests.add(requests, second);
       keys.tokens.add(tokens, second);
@@ -195,6 +214,7 @@ export class SimulatedRedis {
         slots: new Map(),
         ended: new Map(),
         recounted: new Set(),
+        recountedUntilMs: 0,
       };
       this.#accounts.set(accountId, keys);
     }
@@ -217,8 +237,13 @@ export interface SimulatedAdmissionStore extends AdmissionStore {
 }
 
 /** A node's connection to the simulated Redis, as `RedisAdmissionStore` is one to a real Redis. */
-export function admissionStoreOver(link: Link, redis: SimulatedRedis): SimulatedAdmissionStore {
+export function admissionStoreOver(
+  link: Link,
+  redis: SimulatedRedis,
+  faults: ReintroducedFaults,
+): SimulatedAdmissionStore {
   const restored: (() => void)[] = [];
+  const committed = new Map<AccountId, Epoch>();
   let { life } = redis;
   const ask = async <Answer>(operation: string, apply: () => Answer): Promise<Answer> => {
     try {
@@ -228,9 +253,12 @@ export function admissionStoreOver(link: Link, redis: SimulatedRedis): Simulated
     }
   };
   return {
-    mayLoseUse: true,
     check: (account, version) => ask("check", () => redis.check(account, version)),
-    admit: (account, version, demand) => ask("admit", () => redis.admit(account, version, demand)),
+    admit: async (account, version, demand) => {
+      const admission = await ask("admit", () => redis.admit(account, version, demand));
+      if (admission.kind !== "admitted" || !faults.has("admissions have an old epoch")) return admission;
+      return { ...admission, epoch: committed.get(account) ?? null };
+    },
     release: (account, release) => ask("release", () => redis.release(account, release)),
     renew: async (slots) => {
       const byAccount = new Map<AccountId, Slot[]>();
@@ -250,8 +278,11 @@ export function admissionStoreOver(link: Link, redis: SimulatedRedis): Simulated
       const freshEpoch = crypto.randomUUID() as string as Epoch;
       return ask("epoch", () => redis.epoch(account, freshEpoch));
     },
-    commitRead: (account, version, epoch) =>
-      ask("commitRead", () => redis.commitRead(account, version, epoch)),
+    commitRead: async (account, version, epoch) => {
+      const isCommitted = await ask("commitRead", () => redis.commitRead(account, version, epoch));
+      if (isCommitted) committed.set(account, epoch);
+      return isCommitted;
+    },
     onInvalidated: (listener) => link.onClosed(listener),
     onRestored: (listener) => {
       restored.push(listener);

@@ -10,6 +10,8 @@ export const REINTRODUCED_FAULTS = {
   "lost slots stay lost": "a renewal takes no concurrency slot again that the store has lost",
   "lost counts stay lost":
     "what nodes have admitted in the last minute is not counted again in a store that has lost it",
+  "admissions have an old epoch":
+    "a node names its admissions after the epoch of its own last read, which another node's read has ended",
   "late admissions take slots": "an admission that arrives after its release takes a slot",
 } as const;
 
