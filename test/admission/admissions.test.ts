@@ -42,7 +42,8 @@ class LossyStore {
     });
   }
 
-  async recount(_account: AccountId, use: NodeUse): Promise<void> {
+  async recount(account: AccountId, use: NodeUse): Promise<void> {
+    if (account === this.awayFor) throw new AdmissionStoreUnavailable("away");
     this.#require(() => this.recounted.push(use));
   }
 
@@ -56,9 +57,9 @@ class LossyStore {
     this.#restored.push(listener);
   }
 
-  comesBackEmpty(): void {
+  comesBackEmpty(state: LossyStore["state"] = "answers"): void {
     this.slots.clear();
-    this.state = "answers";
+    this.state = state;
     for (const listener of this.#restored) listener();
   }
 
@@ -211,6 +212,9 @@ describe("a running request", () => {
 });
 
 describe("what a node has admitted in the last minute", () => {
+  /** Until everything has happened that follows without anybody else. */
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
   it("is counted again in a store that comes back empty, as it was corrected", async () => {
     const served = await admit(20);
     const cancelled = await admit(30);
@@ -250,5 +254,41 @@ describe("what a node has admitted in the last minute", () => {
     const [use] = store.recounted;
     expect(use?.seconds).toHaveLength(61);
     expect(use?.seconds[0]).toEqual({ second: 140, requests: 1, tokens: 1 });
+  });
+
+  it("is counted again until the store has confirmed it, and then no more", async () => {
+    await admit(20);
+    store.comesBackEmpty("loses answers");
+    await nextTurn();
+    await admissions.recount();
+    expect(store.recounted).toHaveLength(2);
+    store.state = "answers";
+    for (let second = 0; second < 3; second++) await admissions.recount();
+    expect(store.recounted).toHaveLength(3);
+  });
+
+  it("is counted again of all other accounts though a part of the store does not answer, and of those there later", async () => {
+    const other = crypto.randomUUID() as AccountId;
+    store.awayFor = other;
+    await admit(20, other);
+    for (let number = 0; number < 1_200; number++) await admit(1, crypto.randomUUID() as AccountId);
+    store.comesBackEmpty();
+    await nextTurn();
+    expect(store.recounted).toHaveLength(1_200);
+    for (let second = 0; second < 3; second++) await admissions.recount();
+    expect(store.recounted).toHaveLength(1_200);
+    store.awayFor = null;
+    await admissions.recount();
+    expect(store.recounted).toHaveLength(1_201);
+  });
+
+  it("is counted again after another loss, though it is being counted again", async () => {
+    await admit(20);
+    store.comesBackEmpty("away");
+    store.comesBackEmpty();
+    expect(store.recounted).toHaveLength(1);
+    await nextTurn();
+    await admissions.recount();
+    expect(store.recounted).toHaveLength(1);
   });
 });

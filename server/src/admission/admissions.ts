@@ -70,6 +70,10 @@ export class Admissions {
   /** In the order in which they are tried. */
   readonly #unreleased = new Set<Unreleased>();
   readonly #ownUse = new OwnUse();
+  /** Accounts whose use the store may have lost, until it is counted again. */
+  #uncounted: ReadonlySet<AccountId> = new Set();
+  /** Those that are being counted again. */
+  #counting: ReadonlySet<AccountId> | null = null;
   readonly #invalidated: (() => void)[] = [];
   #fencedFor: string | null = null;
   #confirm: ConfirmPublication = (publish) => publish();
@@ -82,10 +86,10 @@ export class Admissions {
     this.#store = store;
     this.#monotonicMs = monotonicMs;
     // A store that answers again may be empty, or may have freed the slots while this node was disconnected. It would admit
-    // more requests than the limits until the slots are renewed and the last minute is counted again. If that fails, the store is
-    // away again.
+    // more requests than the limits until the slots are renewed and the last minute is counted again.
     store.onRestored(() => {
-      void this.#recount().catch(() => {});
+      this.#uncounted = new Set(this.#ownUse.accounts());
+      void this.recount();
       void this.renew().catch(() => {});
     });
   }
@@ -219,6 +223,27 @@ export class Admissions {
     }
   }
 
+  /**
+   * Counts again what the store may have lost of the last minute, and was not counted yet. A background job calls it every second, because
+   * a store that is connected may fail to answer, or a part of it.
+   */
+  async recount(): Promise<void> {
+    const uncounted = this.#uncounted;
+    if (uncounted.size === 0 || this.#counting === uncounted) return;
+    this.#counting = uncounted;
+    const failed = new Set<AccountId>();
+    const accounts = [...uncounted];
+    // Another loss begins it anew.
+    while (accounts.length > 0 && this.#uncounted === uncounted) {
+      const batch = accounts.splice(0, RECOUNTED_AT_ONCE);
+      const outcomes = await Promise.allSettled(batch.map((accountId) => this.#recountOf(accountId)));
+      for (const [index, accountId] of batch.entries()) {
+        if (outcomes[index]?.status === "rejected") failed.add(accountId);
+      }
+    }
+    if (this.#uncounted === uncounted) this.#uncounted = failed;
+  }
+
   /** Returns how much of its limits the account uses. */
   async useOf(accountId: AccountId): Promise<LimitUse> {
     return this.#open().useOf(accountId);
@@ -244,14 +269,9 @@ export class Admissions {
     await this.#open().ping();
   }
 
-  /** Counts again what the store may have lost of the last minute. */
-  async #recount(): Promise<void> {
-    const batch: Promise<void>[] = [];
-    for (const { accountId, ...use } of this.#ownUse.list()) {
-      batch.push(this.#store.recount(accountId, { ...use, node: this.#node }));
-      if (batch.length === RECOUNTED_AT_ONCE) await Promise.all(batch.splice(0));
-    }
-    await Promise.all(batch);
+  async #recountOf(accountId: AccountId): Promise<void> {
+    const uses = this.#ownUse.of(accountId);
+    await Promise.all(uses.map((use) => this.#store.recount(accountId, { ...use, node: this.#node })));
   }
 
   /** The store, for a node that is not fenced. */

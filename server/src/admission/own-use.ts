@@ -1,6 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import { WINDOW_S } from "../contract/limits.ts";
-import type { Epoch, UseOfSecond } from "./admission-store.ts";
+import type { Epoch, NodeUse, UseOfSecond } from "./admission-store.ts";
 
 /** Further accounts are not counted. The minute of each takes up to 1.5 KB. */
 const ACCOUNTS = 20_000;
@@ -15,13 +15,6 @@ interface Minute {
   readonly numbers: number[];
   /** The same of the epoch before. */
   former: Minute | null;
-}
-
-/** What was admitted of an account in the last minute. */
-export interface AccountUse {
-  readonly accountId: AccountId;
-  readonly epoch: Epoch;
-  readonly seconds: readonly UseOfSecond[];
 }
 
 /**
@@ -57,14 +50,18 @@ export class OwnUse {
     numbers[index + 2] = Math.max(0, (numbers[index + 2] ?? 0) + tokens);
   }
 
-  /** What was admitted of each account. It may change while it is read. */
-  *list(): Generator<AccountUse> {
-    for (const [accountId, newest] of this.#minutes) {
-      for (let minute: Minute | null = newest; minute !== null; minute = minute.former) {
-        const { epoch, numbers } = minute;
-        if (numbers.length > 0) yield { accountId, epoch, seconds: secondsOf(numbers) };
-      }
+  /** The accounts of which something was admitted. */
+  accounts(): Iterable<AccountId> {
+    return this.#minutes.keys();
+  }
+
+  /** What was admitted of an account in each epoch. */
+  of(accountId: AccountId): readonly Omit<NodeUse, "node">[] {
+    const uses: Omit<NodeUse, "node">[] = [];
+    for (let minute = this.#minutes.get(accountId) ?? null; minute !== null; minute = minute.former) {
+      uses.push({ epoch: minute.epoch, seconds: secondsOf(minute.numbers) });
     }
+    return uses;
   }
 
   #minuteOf(accountId: AccountId, epoch: Epoch): Minute | null {

@@ -175,7 +175,6 @@ redis.call('EXPIRE', KEYS[4], ${2 * WINDOW_S})
 local function add(key, second, amount)
   if amount <= 0 then return end
   redis.call('HINCRBY', key, second, amount)
-  redis.call('EXPIRE', key, ${2 * WINDOW_S})
 end
 
 for index = 4, #ARGV, 3 do
@@ -185,6 +184,7 @@ for index = 4, #ARGV, 3 do
     add(KEYS[3], second, tonumber(ARGV[index + 2]))
   end
 end
+for key = 2, 3 do redis.call('EXPIRE', KEYS[key], ${2 * WINDOW_S}) end
 return 1`;
 
 // Expiry is always safe: the account is read again, at most once a day.

@@ -62,6 +62,7 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
   jobs.add(
     { name: "renew concurrency slots", everyMs: SLOT_LEASE_MS / 4, run: () => admissions.renew() },
     { name: "repeat lost releases of slots", everyMs: SECOND_MS, run: () => admissions.retryReleases() },
+    { name: "count lost use of limits again", everyMs: SECOND_MS, run: () => admissions.recount() },
     { name: "publish account versions", everyMs: SECOND_MS, run: () => publisher.sweep() },
     { name: "drop idle key snapshots", everyMs: MINUTE_MS, run: async () => access.dropIdle() },
   );
