@@ -256,6 +256,15 @@ describe("what a node has admitted in the last minute", () => {
     expect(use?.seconds[0]).toEqual({ second: 140, requests: 1, tokens: 1 });
   });
 
+  it("never takes more than a minute's memory though the account gets other epochs all the time", async () => {
+    for (store.atS = 1; store.atS <= 500; store.atS++) {
+      store.epoch = `epoch ${store.atS}` as Epoch;
+      await admit(1);
+    }
+    store.comesBackEmpty();
+    expect(store.recounted).toHaveLength(61);
+  });
+
   it("is counted again until the store has confirmed it, and then no more", async () => {
     await admit(20);
     store.comesBackEmpty("loses answers");

@@ -73,8 +73,9 @@ export class OwnUse {
   /** @returns `null` when too many accounts are counted. */
   #begin(accountId: AccountId, epoch: Epoch, second: number): Minute | null {
     this.#dropOld(second);
-    const former = this.#minutes.get(accountId) ?? null;
-    if (former === null && this.#minutes.size >= ACCOUNTS) return null;
+    const newest = this.#minutes.get(accountId) ?? null;
+    if (newest === null && this.#minutes.size >= ACCOUNTS) return null;
+    const former = withoutOld(newest, second);
     const minute: Minute = { epoch, numbers: [], former };
     this.#minutes.set(accountId, minute);
     return minute;
@@ -85,14 +86,20 @@ export class OwnUse {
     if (Math.abs(second - this.#sweptS) < WINDOW_S) return;
     this.#sweptS = second;
     for (const [accountId, minute] of this.#minutes) {
-      if (minute.former !== null && isOver(lastSecondOf(minute.former), second)) minute.former = null;
-      if (isOver(lastSecondOf(minute), second)) this.#minutes.delete(accountId);
+      const newest = withoutOld(minute, second);
+      if (newest === null) this.#minutes.delete(accountId);
+      else this.#minutes.set(accountId, newest);
     }
   }
 }
 
-function lastSecondOf({ numbers, former }: Minute): number {
-  return numbers.at(-NUMBERS) ?? (former === null ? 0 : lastSecondOf(former));
+/** Of a minute and the former ones those in which something was admitted that still counts. */
+function withoutOld(minute: Minute | null, second: number): Minute | null {
+  if (minute === null) return null;
+  const former = withoutOld(minute.former, second);
+  if (isOver(minute.numbers.at(-NUMBERS), second)) return former;
+  minute.former = former;
+  return minute;
 }
 
 function isOver(second: number | undefined, present: number): boolean {
