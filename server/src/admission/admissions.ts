@@ -282,8 +282,8 @@ export class Admissions {
   }
 
   #releaseLater(accountId: AccountId, release: Release): void {
-    const [oldest] = this.#unreleased;
-    if (oldest !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(oldest);
+    const [first] = this.#unreleased;
+    if (first !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(first);
     this.#unreleased.add({ accountId, release, lapsesMs: this.#monotonicMs() + ENDED_REMEMBERED_MS });
   }
 }

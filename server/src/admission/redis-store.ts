@@ -181,7 +181,8 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
   /**
    * Records which installation the store belongs to, unless one is recorded already. Must be called every second.
    *
-   * @returns whether some primary has lost everything since the call before, although another node may have recorded it again.
+   * @returns whether some primary has lost everything since the call before, although another node may have recorded it again. Also `true`
+   * when the cluster has other primaries or hash slots than at the call before.
    */
   async claim(owner: string): Promise<boolean> {
     await this.#onEach("mark", (client, key) => client.set(key, owner, "NX"));

@@ -33,13 +33,17 @@ export class RedisMinute {
     return { limit, remaining: Math.max(0, limit - this.used(nowMs)), resetMs };
   }
 
-  /** In their order, without those that have expired. */
+  /** In their order, without those that have expired or are far ahead. */
   #present(nowMs: number): readonly (readonly [second: number, amount: number])[] {
     for (const second of this.#seconds.keys()) {
-      if (leavesAtMs(second) <= nowMs) this.#seconds.delete(second);
+      if (!counts(second, nowMs)) this.#seconds.delete(second);
     }
     return [...this.#seconds].sort(([one], [other]) => one - other);
   }
+}
+
+function counts(second: number, nowMs: number): boolean {
+  return leavesAtMs(second) > nowMs && second * 1_000 <= nowMs + WINDOW_S * 1_000;
 }
 
 function leavesAtMs(second: number): number {
