@@ -233,7 +233,7 @@ export class Admissions {
     this.#counting = uncounted;
     const failed = new Set<AccountId>();
     const accounts = [...uncounted];
-    // Another loss begins it anew.
+    // After another loss it begins again with all accounts.
     while (accounts.length > 0 && this.#uncounted === uncounted) {
       const batch = accounts.splice(0, RECOUNTED_AT_ONCE);
       const outcomes = await Promise.allSettled(batch.map((accountId) => this.#recountOf(accountId)));

@@ -4,9 +4,9 @@ import type { BodySink, Exchange, RefusableExchange } from "./exchange.ts";
 
 /** The value of `OSTIARY_ALLOWED_ORIGINS` that allows every page. */
 const EVERY_ORIGIN = "*";
-/** How long a browser may remember an answer to its question. Some remember it for no longer. */
+/** How long a browser may remember the answer to a preflight. Chromium's maximum. */
 const MAX_AGE_S = 7_200;
-/** An authorization is not among the headers of `*`. Credentials of the browser, such as cookies, are never allowed. */
+/** `*` does not include `Authorization` (Fetch standard, CORS-non-wildcard request-header name). Credentials of the browser, such as cookies, are never allowed. */
 const PREFLIGHT_HEADERS: ResponseHeaders = {
   "access-control-allow-methods": "*",
   "access-control-allow-headers": "authorization, *",
@@ -26,7 +26,7 @@ export class CrossOrigin {
     this.#origins = new Set(origins);
   }
 
-  /** Whether a browser asks if a page may send a request, and it may. */
+  /** Whether this is a preflight, by which a browser asks if a page may send a request, and the page may. */
   isPreflight(exchange: RefusableExchange): boolean {
     if (exchange.method !== "OPTIONS" || exchange.header("access-control-request-method").length === 0)
       return false;
@@ -51,7 +51,7 @@ export class CrossOrigin {
   }
 
   #headersFor(exchange: RefusableExchange): ResponseHeaders | null {
-    // Requests of the dashboard are allowed by a cookie.
+    // The dashboard's requests use the session's cookie, and are never for other origins.
     if (this.#origins.size === 0 || exchange.path.startsWith("/dashboard/")) return null;
     const [origin] = exchange.header("origin");
     if (origin === undefined) return null;
