@@ -99,8 +99,8 @@ describe("a service that can't start", () => {
     expect(report.slice(2, 4).join("\n")).toContain("models[0].routes[0].upstream");
     expect(report.slice(2, 4).join("\n")).toContain("the variable ABSENT_KEY is not set");
     expect(report.slice(4)).toEqual([
-      "OSTIARY_SIGNUPS: is not a setting of this service. Did you mean OSTIARY_SIGNUP?",
       "OSTIARY_DATABASE_URL: is not a setting of this service. Did you mean DATABASE_URL?",
+      "OSTIARY_SIGNUPS: is not a setting of this service. Did you mean OSTIARY_SIGNUP?",
     ]);
   });
 

@@ -306,12 +306,16 @@ function isOpenWithoutTls(values: Values): boolean {
   return !isLoopback && !isBehindTls;
 }
 
-/** A line for each variable that looks like a setting but is none, with the closest setting. */
+/**
+ * A line for each variable that looks like a setting but is none, with the closest setting, in the order
+ * of the names: Deno lists the environment in another order in each process.
+ */
 export function unknownSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
   const known = [...Object.keys(variables.shape), ...SECRETS.map(fileVariableOf)];
-  return Object.keys(environment).flatMap((name) => {
+  const names = Object.keys(environment).sort();
+  return names.flatMap((name) => {
     if (!name.startsWith(PREFIX) || known.includes(name) || CLIENT_VARIABLES.has(name)) return [];
     const bare = name.slice(PREFIX.length);
     // Some settings have the names that they have everywhere, such as PORT and DATABASE_URL.
