@@ -1,7 +1,8 @@
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import type { Uncollected } from "../credits/ledger.ts";
-import { type Database, inTransaction, type Transaction } from "../database/database.ts";
+import { type Database, inTransaction, type SqlFragment, type Transaction } from "../database/database.ts";
+import { type BatchContent, batchContentsOf } from "./batch-content.ts";
 import {
   IMPLAUSIBLE,
   INPUT_COLUMNS,
@@ -34,12 +35,32 @@ export class PostgresAudit implements EntrySink {
   }
 
   async insertEntries(entries: readonly AuditEntry[]): Promise<void> {
+    let uncollected: readonly Uncollected[];
+    try {
+      uncollected = await this.#record(entries, batchContentsOf(entries));
+    } catch (error) {
+      if (!(error instanceof RecordedBefore)) throw error;
+      uncollected = await this.#record(entries, null);
+    }
+    uncollected.forEach(this.#onUncollected);
+  }
+
+  /**
+   * Records the entries that were not recorded before.
+   *
+   * @param contents what they add to their chains if all of them are new; `null`: any of them may be recorded already.
+   * @throws {RecordedBefore} if there are contents, but not all entries are new. Nothing is recorded then.
+   */
+  #record(
+    entries: readonly AuditEntry[],
+    contents: readonly BatchContent[] | null,
+  ): Promise<readonly Uncollected[]> {
     // One parameter for the whole batch: 50,000 rows a second where an insert for each row makes a few thousand.
     // The accounts' chains are locked first, in order, and until the end: batches of an account are committed in the order
     // of their numbers, and the next statement sees what another attempt at this batch may have committed just now.
-    // What keys are used for is counted from the rows that were inserted, so a replayed batch counts once; keys in
+    // What keys are used for is counted from entries that were inserted, so a replayed batch counts once; keys in
     // order, so that two nodes' batches wait for each other instead of locking each other out.
-    const uncollected = await inTransaction(this.#database, async (sql) => {
+    return inTransaction(this.#database, async (sql) => {
       await sql`
         insert into audit_chains as chain (account_id)
         select value::uuid from jsonb_array_elements_text(${sql.json(accountsOf(entries))}) order by value::uuid
@@ -51,23 +72,30 @@ export class PostgresAudit implements EntrySink {
           select from accounts where id in (select value::uuid from jsonb_array_elements_text(${sql.json(charged)}))
           order by id for no key update`;
       }
-      return this.#insert(sql, entries);
+      return this.#insert(sql, entries, contents);
     });
-    uncollected.forEach(this.#onUncollected);
   }
 
-  async #insert(sql: Transaction, entries: readonly AuditEntry[]): Promise<readonly Uncollected[]> {
+  async #insert(
+    sql: Transaction,
+    entries: readonly AuditEntry[],
+    contents: readonly BatchContent[] | null,
+  ): Promise<readonly Uncollected[]> {
     const rows = entries.map(valuesOf);
     const sums = sql`
       sum(requests), sum(errors), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), sum(cost_nano_usd)`;
-    const added = sql`
+    const summed = sql`
       requests = usage.requests + excluded.requests,
       errors = usage.errors + excluded.errors,
       prompt_tokens = usage.prompt_tokens + excluded.prompt_tokens,
       completion_tokens = usage.completion_tokens + excluded.completion_tokens,
       cached_tokens = usage.cached_tokens + excluded.cached_tokens,
       cost_nano_usd = usage.cost_nano_usd + excluded.cost_nano_usd`;
-    const uncollected = await sql<{ account_id: AccountId; reason: Uncollected["reason"]; amount: bigint }[]>`
+    const { returned, recorded, added } =
+      contents === null ? ofInsertedRows(sql) : ofWholeBatch(sql, contents);
+    const outcome = await sql<
+      { inserted: number; account_id: AccountId; reason: Uncollected["reason"] | null; amount: bigint }[]
+    >`
       with input as materialized (
         -- Entries of former versions name no spender: theirs is the node's first.
         select
@@ -84,17 +112,15 @@ export class PostgresAudit implements EntrySink {
         join audit_chains chain on chain.account_id = row.account_id
         where chain.removed_up_to is null or row.id > chain.removed_up_to
         on conflict (id) do nothing
-        returning entry_digest(entry) as digest, batch, id, account_id, key, at, source_ip,
-          usage_model(model, error_code, upstream) as model, has_failed(status, error_code) as has_failed,
-          coalesce(prompt_tokens, 0) as prompt_tokens, coalesce(completion_tokens, 0) as completion_tokens,
-          coalesce(cached_tokens, 0) as cached_tokens, cost_nano_usd
+        returning ${returned}
       ),
+      recorded as ${recorded},
+      added as (${added}),
       batches as (
         insert into audit_batches (account_id, batch, entries, newest, digest)
-        select inserted.account_id, batch, count(*), (array_agg(id order by id))[count(*)],
-               sha256(coalesce(chain.digest, '') || sha256(string_agg(inserted.digest, ''::bytea order by id)))
-        from inserted join audit_chains chain on chain.account_id = inserted.account_id
-        group by inserted.account_id, batch, chain.digest
+        select account_id, chain.batches + 1, added.entries, added.newest,
+               sha256(coalesce(chain.digest, '') || added.digest)
+        from added join audit_chains chain using (account_id)
         returning account_id, batch, newest, digest
       ),
       chained as (
@@ -104,10 +130,12 @@ export class PostgresAudit implements EntrySink {
       ),
       -- Entries that differ in none of these are counted once, and all sums follow from the few rows that are left.
       counts as materialized (
-        select account_id, key, model, source_ip, date_trunc('minute', at) as minute, max(at) as last_at, count(*) as requests,
-               count(*) filter (where has_failed) as errors, sum(prompt_tokens) as prompt_tokens,
-               sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
-        from inserted group by 1, 2, 3, 4, 5
+        select account_id, key, usage_model(model, error_code, upstream) as model, source_ip,
+               date_trunc('minute', at) as minute, max(at) as last_at, count(*) as requests,
+               count(*) filter (where has_failed(status, error_code)) as errors,
+               coalesce(sum(prompt_tokens), 0) as prompt_tokens, coalesce(sum(completion_tokens), 0) as completion_tokens,
+               coalesce(sum(cached_tokens), 0) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
+        from recorded group by 1, 2, 3, 4, 5
       ),
       used as (
         insert into key_usage (key, requests, last_used_at, last_used_ip)
@@ -136,19 +164,19 @@ export class PostgresAudit implements EntrySink {
         insert into usage_hours as usage
         select account_id, date_trunc('hour', minute, 'UTC'), key, model, ${sums}
         from counts group by 1, 2, 3, 4 order by 1, 2, 3, 4
-        on conflict (account_id, hour, key, model) do update set ${added}
+        on conflict (account_id, hour, key, model) do update set ${summed}
       ),
       days as (
         insert into usage_days as usage
         select account_id, date_trunc('day', minute, 'UTC'), key, model, ${sums}
         from counts group by 1, 2, 3, 4 order by 1, 2, 3, 4
-        on conflict (account_id, day, key, model) do update set ${added}
+        on conflict (account_id, day, key, model) do update set ${summed}
       ),
       service_hours as (
         insert into usage_service_hours as usage
         select date_trunc('hour', minute, 'UTC'), ${this.#nodeId}::uuid, model, ${sums}
         from counts group by 1, 3 order by 1, 3
-        on conflict (hour, node_id, model) do update set ${added}
+        on conflict (hour, node_id, model) do update set ${summed}
       ),
       account_months as (
         insert into usage_account_months as usage
@@ -162,11 +190,11 @@ export class PostgresAudit implements EntrySink {
       answered as (
         insert into idempotent_requests as known
           (account_id, key_digest, body_digest, claim, node_id, renewed_at, answered_at, is_stream, model, answer)
-        select distinct on (input.account_id, keyed->>1)
-               input.account_id, decode(keyed->>1, 'base64'), decode(keyed->>2, 'base64'), (keyed->>0)::uuid,
+        select distinct on (account_id, keyed->>1)
+               account_id, decode(keyed->>1, 'base64'), decode(keyed->>2, 'base64'), (keyed->>0)::uuid,
                ${this.#nodeId}::uuid, now(), now(), (keyed->>3)::boolean, keyed->>4, keyed->>5
-        from input join inserted using (id) where keyed is not null
-        order by input.account_id, keyed->>1, input.id
+        from recorded where keyed is not null
+        order by account_id, keyed->>1, id
         on conflict (account_id, key_digest) do update set
           claim = excluded.claim, answered_at = excluded.answered_at, is_stream = excluded.is_stream,
           model = excluded.model, answer = excluded.answer
@@ -175,13 +203,13 @@ export class PostgresAudit implements EntrySink {
       ),
       -- What each spender owes for each account, of it for repeated answers, and what upstreams reported beyond all reason.
       due as (
-        select input.account_id, spender, sum(input.cost_nano_usd)::bigint as cost,
-               coalesce(sum(input.cost_nano_usd) filter (
+        select account_id, spender, sum(cost_nano_usd)::bigint as cost,
+               coalesce(sum(cost_nano_usd) filter (
                  where keyed is not null and (keyed->>0)::uuid not in (select claim from answered)
                ), 0)::bigint as repeated,
                sum(implausible)::bigint as implausible
-        from input join inserted using (id)
-        where input.cost_nano_usd > 0 or implausible > 0
+        from recorded
+        where cost_nano_usd > 0 or implausible > 0
         group by 1, 2
       ),
       -- A charge takes the spender's reserve first, and then what is free: ...
@@ -229,14 +257,51 @@ export class PostgresAudit implements EntrySink {
           order by 1, 5
         ) movement
       )
-      select account_id, reason, amount from uncollected`;
-    return uncollected.map(({ account_id: accountId, amount: amountNanoUsd, reason }) => ({
-      accountId,
-      reason,
-      amountNanoUsd,
-    }));
+      select (select count(*)::integer from inserted) as inserted, account_id, reason, amount
+      from (values (1)) as always left join uncollected on true`;
+    if (contents !== null && outcome[0]?.inserted !== entries.length) throw new RecordedBefore();
+    return outcome.flatMap(({ account_id: accountId, amount: amountNanoUsd, reason }) =>
+      reason === null ? [] : [{ accountId, reason, amountNanoUsd }],
+    );
   }
 }
+
+/** The parts of the statement that depend on which of a batch's entries are new. */
+interface NewEntries {
+  /** What the insert returns of each row. */
+  readonly returned: SqlFragment;
+  /** The entries that were inserted, with what the input has of each. */
+  readonly recorded: SqlFragment;
+  /** What they add to the chain of each account. */
+  readonly added: SqlFragment;
+}
+
+/** Any entry may be recorded already, or be in the batch twice: the rows that were inserted decide. */
+function ofInsertedRows(sql: Transaction): NewEntries {
+  return {
+    returned: sql`id, entry_digest(entry) as digest`,
+    recorded: sql`materialized (select distinct on (id) * from input join inserted using (id))`,
+    added: sql`
+        select account_id, count(*) as entries, (array_agg(id order by id))[count(*)] as newest,
+               sha256(string_agg(digest, ''::bytea order by id)) as digest
+        from recorded group by account_id`,
+  };
+}
+
+/** All entries are new, as nearly always: then the input has all that is needed, which takes a fifth less of the database's time. */
+function ofWholeBatch(sql: Transaction, contents: readonly BatchContent[]): NewEntries {
+  return {
+    returned: sql`id`,
+    recorded: sql`not materialized (select * from input)`,
+    added: sql`
+        select "accountId" as account_id, entries, newest, decode(digest, 'hex') as digest
+        from jsonb_to_recordset(${sql.json(contents.map((content) => ({ ...content })))})
+          as content ("accountId" uuid, entries integer, newest uuid, digest text)`,
+  };
+}
+
+/** Some entries of a batch are in the database already, or belong to what was deleted at the end of the plan's retention. */
+class RecordedBefore extends Error {}
 
 function isCharged({ costNanoUsd, implausibleNanoUsd = 0n }: AuditEntry): boolean {
   return costNanoUsd > 0n || implausibleNanoUsd > 0n;

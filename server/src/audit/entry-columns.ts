@@ -11,6 +11,8 @@ import { type AuditEntry, type ListedEntry, requestIdOf, tokenCountOf } from "..
 export interface EntryColumn {
   readonly property: keyof AuditEntry;
   readonly column: string;
+  /** The field that it is in the API, or the column's name. */
+  readonly field: string;
   readonly kind: AuditFieldKind;
   readonly nullable: boolean;
   /** The index of its value in {@link valuesOf}. */
@@ -36,6 +38,7 @@ function columnsOf(
     // The type of entries has the same names, made in the same way.
     property: column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as keyof AuditEntry,
     column,
+    field: name,
     kind,
     nullable,
     index: index < CHARGE_INDEXES.keyed ? index : index + Object.keys(CHARGE_INDEXES).length,
