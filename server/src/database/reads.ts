@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import { Failure, Unavailable } from "../errors/failure.ts";
-import { FairTurns, type NoTurn } from "./fair-turns.ts";
+import { FairSemaphore, type NotAcquired } from "./fair-semaphore.ts";
 
 /**
  * Whose budget a read uses: that of an account's keys and management tokens; that of its sessions, which must be able to find and
@@ -42,7 +42,7 @@ const MAX_BUDGETS = 100_000;
 const MIN_RETRY_MS = 1_000;
 
 /** Why a read was refused: too many reads wait, its turn did not come in time, the budget is spent, or too many exports run. */
-export type ReadRefusal = NoTurn | "budget" | "streams";
+export type ReadRefusal = NotAcquired | "budget" | "streams";
 
 /** Runs the parts of one read. Other readers get their turns between the parts. */
 export interface ReadParts {
@@ -67,18 +67,18 @@ export interface StreamedRead {
  */
 export class Reads {
   readonly #monotonicMs: () => number;
-  readonly #reads = new FairTurns({
+  readonly #reads = new FairSemaphore({
     max: Number.POSITIVE_INFINITY,
     maxOfName: MAX_READS_OF_READER,
     maxWaitingOfName: MAX_WAITING_READS_OF_READER,
   });
   /** Whose turn it is among the parts of the same reader. A turn lasts until the reader has rested. */
-  readonly #ownParts = new FairTurns({
+  readonly #ownParts = new FairSemaphore({
     max: Number.POSITIVE_INFINITY,
     maxOfName: 1,
     maxWaitingOfName: Number.POSITIVE_INFINITY,
   });
-  readonly #parts = new FairTurns({
+  readonly #parts = new FairSemaphore({
     max: MAX_PARTS,
     maxOfName: MAX_PARTS_OF_READER,
     maxWaitingOfName: Number.POSITIVE_INFINITY,
@@ -114,7 +114,7 @@ export class Reads {
    */
   async whole<Result>(reader: Reader, read: (parts: ReadParts) => Promise<Result>): Promise<Result> {
     this.#requireTime(reader);
-    const end = await this.#reads.take(reader, READ_TIMEOUT_MS);
+    const end = await this.#reads.acquire(reader, READ_TIMEOUT_MS);
     if (typeof end === "string") throw this.#refuse(end, TOO_MANY);
     try {
       // Earlier reads may have spent the budget meanwhile.
@@ -164,13 +164,13 @@ export class Reads {
   }
 
   async #run<Result>(reader: Reader, part: () => Promise<Result>): Promise<Result> {
-    const endOwn = await this.#ownParts.take(reader, PART_TIMEOUT_MS);
+    const endOwn = await this.#ownParts.acquire(reader, PART_TIMEOUT_MS);
     if (typeof endOwn === "string") throw this.#refuse(endOwn, TOO_MANY);
     const own = new OwnTurn(endOwn);
-    const end = await this.#parts.take(reader, PART_TIMEOUT_MS);
+    const end = await this.#parts.acquire(reader, PART_TIMEOUT_MS);
     if (typeof end === "string") {
       own.endAfter(0);
-      if (this.#parts.runningOf(reader) > 0) throw this.#refuse(end, TOO_MANY);
+      if (this.#parts.holdersOf(reader) > 0) throw this.#refuse(end, TOO_MANY);
       throw new Unavailable("others' reads left no turn in time");
     }
     const startMs = this.#monotonicMs();

@@ -1,6 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import type { Database, SqlFragment } from "../database/database.ts";
-import { FairTurns } from "../database/fair-turns.ts";
+import { FairSemaphore } from "../database/fair-semaphore.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure, Unavailable } from "../errors/failure.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
@@ -95,12 +95,12 @@ interface SourceRow {
  */
 export class ResponseStore {
   readonly #parts: ResponseStoreParts;
-  readonly #turns: FairTurns;
+  readonly #connections: FairSemaphore;
   #isUnreadableReported = false;
 
   constructor(parts: ResponseStoreParts) {
     this.#parts = parts;
-    this.#turns = new FairTurns({
+    this.#connections = new FairSemaphore({
       max: parts.maxConnections,
       maxOfName: MAX_OF_ACCOUNT,
       maxWaitingOfName: MAX_WAITING_OF_ACCOUNT,
@@ -126,7 +126,7 @@ export class ResponseStore {
     const sealedInput = this.#seal(accountId, id, "input", input);
     const sealedOutput = this.#seal(accountId, id, "output", output);
     const { database, ttlDays } = this.#parts;
-    await this.#inTurn(
+    await this.#withConnection(
       accountId,
       () => database`
         with kept as (
@@ -148,7 +148,7 @@ export class ResponseStore {
   async find(accountId: AccountId, id: string): Promise<KeptResponse | null> {
     if (!this.isKeeping || !ID.test(id)) return null;
     const { database } = this.#parts;
-    const [row] = await this.#inTurn(
+    const [row] = await this.#withConnection(
       accountId,
       () => database<Row[]>`
         select previous_id as "previousId", created_at as "createdAt", head, input, output
@@ -168,7 +168,7 @@ export class ResponseStore {
   async delete(accountId: AccountId, id: string): Promise<boolean> {
     if (!this.isKeeping || !ID.test(id)) return false;
     const { database } = this.#parts;
-    const deleted = await this.#inTurn(
+    const deleted = await this.#withConnection(
       accountId,
       () => database`
         delete from responses where account_id = ${accountId} and id = ${id} and ${this.#isCurrent()}`,
@@ -253,7 +253,7 @@ export class ResponseStore {
   /** The chain, oldest response first: one more than the maximum length at most. */
   #chain(accountId: AccountId, id: string): Promise<readonly ChainRow[]> {
     const { database, maxHistoryBytes: maxBytes } = this.#parts;
-    return this.#inTurn(
+    return this.#withConnection(
       accountId,
       () => database<ChainRow[]>`
         with recursive chain as (
@@ -280,7 +280,7 @@ export class ResponseStore {
   /** The parts of responses in which the items are. */
   #sources(accountId: AccountId, digests: readonly string[]): Promise<readonly SourceRow[]> {
     const { database, maxHistoryBytes } = this.#parts;
-    return this.#inTurn(
+    return this.#withConnection(
       accountId,
       () => database<SourceRow[]>`
         with found as (
@@ -310,14 +310,14 @@ export class ResponseStore {
     return database`expires_at > now() and created_at > now() - ${ttlDays} * interval '1 day'`;
   }
 
-  async #inTurn<Result>(accountId: AccountId, work: () => PromiseLike<Result>): Promise<Result> {
+  async #withConnection<Result>(accountId: AccountId, work: () => PromiseLike<Result>): Promise<Result> {
     return withTimeout(ANSWER_TIMEOUT_MS, async () => {
-      const end = await this.#turns.take(accountId, ANSWER_TIMEOUT_MS);
-      if (typeof end === "string") throw new Unavailable("stored responses of the account left no turn");
+      const release = await this.#connections.acquire(accountId, ANSWER_TIMEOUT_MS);
+      if (typeof release === "string") throw new Unavailable("too many statements on stored responses wait");
       try {
         return await work();
       } finally {
-        end();
+        release();
       }
     });
   }

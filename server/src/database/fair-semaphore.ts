@@ -1,0 +1,106 @@
+/** Limits on the holders of a {@link FairSemaphore} and on those that wait for it. */
+export interface SemaphoreLimits {
+  /** The maximum of concurrent holders of all names together. */
+  readonly max: number;
+  /** The maximum of concurrent holders of one name. */
+  readonly maxOfName: number;
+  /** The maximum of callers of one name that wait. Further ones are refused at once. */
+  readonly maxWaitingOfName: number;
+}
+
+/** Why a caller was refused: `waiting`, when too many of the name are waiting; `timeout`, when it waited for too long. */
+export type NotAcquired = "waiting" | "timeout";
+
+interface CallersOfName {
+  holders: number;
+  /** Functions that let the waiting callers go on, in the order of arrival. */
+  readonly waiting: Set<() => void>;
+}
+
+/**
+ * A semaphore that is fair between names: they are served in rotation, and the callers of a name in order, so that a busy name delays
+ * another one by at most one holder.
+ */
+export class FairSemaphore {
+  readonly #limits: SemaphoreLimits;
+  /** The names with holders or waiting callers, in the order of service. */
+  readonly #names = new Map<string, CallersOfName>();
+  #holders = 0;
+  #waiting = 0;
+
+  constructor(limits: SemaphoreLimits) {
+    this.#limits = limits;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** The number of current holders of a name. */
+  holdersOf(name: string): number {
+    return this.#names.get(name)?.holders ?? 0;
+  }
+
+  /** Resolves with a function that releases the semaphore and must be called once, or with the reason why it was not acquired. */
+  acquire(name: string, timeoutMs: number): Promise<(() => void) | NotAcquired> {
+    const callers = this.#callersOf(name);
+    if (callers.waiting.size === 0 && this.#isFreeFor(callers)) {
+      return Promise.resolve(this.#hold(name, callers));
+    }
+    if (callers.waiting.size >= this.#limits.maxWaitingOfName) return Promise.resolve("waiting");
+    return new Promise((resolve) => {
+      const stopWaiting = () => {
+        clearTimeout(timer);
+        callers.waiting.delete(goOn);
+        this.#waiting--;
+      };
+      const goOn = () => {
+        stopWaiting();
+        resolve(this.#hold(name, callers));
+      };
+      const timer = setTimeout(() => {
+        stopWaiting();
+        this.#forgetIdle(name, callers);
+        resolve("timeout");
+      }, timeoutMs);
+      callers.waiting.add(goOn);
+      this.#waiting++;
+    });
+  }
+
+  #callersOf(name: string): CallersOfName {
+    const callers: CallersOfName = this.#names.get(name) ?? { holders: 0, waiting: new Set() };
+    this.#names.set(name, callers);
+    return callers;
+  }
+
+  #isFreeFor(callers: CallersOfName): boolean {
+    return this.#holders < this.#limits.max && callers.holders < this.#limits.maxOfName;
+  }
+
+  /** @returns the function that releases. */
+  #hold(name: string, callers: CallersOfName): () => void {
+    this.#holders++;
+    callers.holders++;
+    // The name that was just served moves to the end.
+    this.#names.delete(name);
+    this.#names.set(name, callers);
+    return () => this.#release(name, callers);
+  }
+
+  #release(name: string, callers: CallersOfName): void {
+    this.#holders--;
+    callers.holders--;
+    this.#forgetIdle(name, callers);
+    for (const next of this.#names.values()) {
+      const [goOn] = next.waiting;
+      if (goOn === undefined || !this.#isFreeFor(next)) continue;
+      goOn();
+      return;
+    }
+  }
+
+  #forgetIdle(name: string, callers: CallersOfName): void {
+    if (callers.holders === 0 && callers.waiting.size === 0) this.#names.delete(name);
+  }
+}
