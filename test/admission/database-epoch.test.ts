@@ -65,7 +65,7 @@ function nodeOf(database: FakeDatabase, shared: FakeRedis) {
   const epoch = new DatabaseEpoch({
     epochs: database,
     redis,
-    fence: { fence: (reason) => fences.push(reason) },
+    admissions: { fence: (reason) => fences.push(reason) },
   });
   return { epoch, fences, used: redis.used };
 }

@@ -27,7 +27,7 @@ describe("a node that is alone", () => {
       advance: async () => ({ epoch: "", tick: ++tick }),
       begin: async () => {},
     };
-    const fence = new Admissions(new MemoryAdmissionStore());
+    const admissions = new Admissions(new MemoryAdmissionStore());
     const membership = await joinNodes(
       { databaseUrl: "postgres://", takeOver: false, dataDir: "" } as Config,
       {
@@ -35,7 +35,7 @@ describe("a node that is alone", () => {
         registry: registry as PostgresNodes,
         epochs,
         redis: null,
-        fence,
+        admissions,
         passedMs: () => passedMs,
         log: pino({ level: "silent" }),
         onReplaced: (reason) => {
@@ -46,12 +46,12 @@ describe("a node that is alone", () => {
     beforeAnswer = () => {
       passedMs += 10 * MINUTE_MS;
       membership.look();
-      expect(fence.isFenced).toBe(true);
+      expect(admissions.isFenced).toBe(true);
     };
     await membership.renew();
-    expect(fence.isFenced).toBe(true);
+    expect(admissions.isFenced).toBe(true);
     beforeAnswer = () => {};
     await membership.renew();
-    expect(fence.isFenced).toBe(false);
+    expect(admissions.isFenced).toBe(false);
   });
 });

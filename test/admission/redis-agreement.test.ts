@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { AdmissionStoreUnavailable } from "../../server/src/admission/admission-store.ts";
 import type { ConfirmPublication } from "../../server/src/admission/admissions.ts";
 import {
+  type NodeRecord,
   type OtherNode,
   RedisAgreement,
-  type RedisNote,
 } from "../../server/src/admission/redis-agreement.ts";
 import type { RedisServer } from "../../server/src/admission/redis-info.ts";
 import { NODES, SimulatedCluster } from "./simulated-cluster.ts";
@@ -13,9 +13,9 @@ import { settle } from "./simulated-network.ts";
 const SCHEDULES = Number(process.env.OSTIARY_TEST_SIMULATION_RUNS ?? 150);
 const STEPS = 500;
 
-/** A node by itself; the test says what others have noted. */
+/** A node by itself; the test says what others have recorded. */
 function nodeAmong(others: () => readonly OtherNode[]) {
-  const notes: (RedisNote & { readonly admitted: boolean })[] = [];
+  const records: (NodeRecord & { readonly admitted: boolean })[] = [];
   let fencedFor: string | null = null;
   let reconnections = 0;
   let server: RedisServer | null = { runId: "own", promotionId: "r", isReplica: false };
@@ -38,16 +38,16 @@ function nodeAmong(others: () => readonly OtherNode[]) {
   const agreement = new RedisAgreement({
     id: "own",
     life: "first",
-    notes: {
-      noteRedis: async (runId) => ({ runId, generation: 5 }),
-      renewOnRedis: async (note) => {
-        notes.push({ ...note, admitted: fencedFor === null });
+    records: {
+      recordRedis: async (runId) => ({ runId, generation: 5 }),
+      renewRecord: async (record) => {
+        records.push({ ...record, admitted: fencedFor === null });
         return others();
       },
       others: async () => others(),
     },
     redis,
-    fence: {
+    admissions: {
       fence: (reason) => {
         fencedFor = reason;
       },
@@ -62,7 +62,7 @@ function nodeAmong(others: () => readonly OtherNode[]) {
   });
   return {
     agreement,
-    notes,
+    records,
     admits: () => fencedFor === null,
     refusesBecause: () => fencedFor,
     reconnections: () => reconnections,
@@ -104,26 +104,26 @@ describe("a node among others", () => {
     others = [other(6)];
     await node.agreement.check();
     expect(node.admits()).toBe(false);
-    expect(node.notes.at(-1)).toMatchObject({ minGeneration: 6, generation: 5, admitted: false });
-    expect(node.notes.filter(({ minGeneration, admitted }) => minGeneration === 6 && admitted)).toEqual([]);
+    expect(node.records.at(-1)).toMatchObject({ minGeneration: 6, generation: 5, admitted: false });
+    expect(node.records.filter(({ minGeneration, admitted }) => minGeneration === 6 && admitted)).toEqual([]);
     // It connects again at every look, as long as the other is there.
     expect(node.reconnections()).toBe(1);
     await node.agreement.check();
     expect(node.reconnections()).toBe(2);
     others = [];
     await node.agreement.check();
-    expect(node.notes.at(-1)).toMatchObject({ minGeneration: 5, admitted: false });
+    expect(node.records.at(-1)).toMatchObject({ minGeneration: 5, admitted: false });
     expect(node.admits()).toBe(true);
   });
 
   it("admits nothing on a new connection until it has recorded which Redis it leads to", async () => {
     const node = nodeAmong(() => []);
     await node.agreement.join();
-    const before = node.notes.length;
+    const before = node.records.length;
     node.loseConnection();
     expect(node.admits()).toBe(false);
     await node.agreement.check();
-    expect(node.notes.length).toBeGreaterThan(before);
+    expect(node.records.length).toBeGreaterThan(before);
     expect(node.admits()).toBe(true);
   });
 
@@ -180,7 +180,7 @@ describe("a node among others", () => {
     await node.agreement.check();
     expect(node.admits()).toBe(false);
     expect(node.reconnections()).toBe(1);
-    expect(node.notes.at(-1)).toMatchObject({ generation: null });
+    expect(node.records.at(-1)).toMatchObject({ generation: null });
   });
 
   it("assumes that all nodes agree when Redis does not identify itself", async () => {

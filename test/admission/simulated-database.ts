@@ -1,8 +1,8 @@
 import type {
-  NotedRedis,
+  NodeRecord,
+  NodeRecords,
   OtherNode,
-  RedisNote,
-  RedisNotes,
+  RecordedRedis,
 } from "../../server/src/admission/redis-agreement.ts";
 import {
   type AccountId,
@@ -25,13 +25,13 @@ interface NodeRow {
 }
 
 /** What the nodes' database holds. Each statement is done in one moment. */
-export class SimulatedDatabase implements RedisNotes {
+export class SimulatedDatabase implements NodeRecords {
   version = 1n;
   state: AccountState = "active";
   /** Versions that were committed and perhaps not published. */
   pending: bigint | null = null;
   nowS = 0;
-  /** Whether the answer to the next note is lost. */
+  /** Whether the answer to the next renewal is lost. */
   losesAnswers: () => boolean = () => false;
   readonly rows = new Map<string, NodeRow>();
   readonly #network: Network;
@@ -78,7 +78,7 @@ export class SimulatedDatabase implements RedisNotes {
     return this.#network.ask(what);
   }
 
-  noteRedis(runId: string, promotionId: string): Promise<NotedRedis> {
+  recordRedis(runId: string, promotionId: string): Promise<RecordedRedis> {
     return this.#network.ask(() => {
       const isIt = (server: { runId: string; promotionId: string }) =>
         server.runId === runId && (promotionId === "" || server.promotionId === promotionId);
@@ -87,14 +87,14 @@ export class SimulatedDatabase implements RedisNotes {
     });
   }
 
-  renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null> {
+  renewRecord(record: NodeRecord): Promise<readonly OtherNode[] | null> {
     const effect = () => {
-      const row = this.rows.get(note.id);
+      const row = this.rows.get(record.id);
       if (row === undefined) return null;
-      const { generation, minGeneration, sequence, hasJoined } = note;
+      const { generation, minGeneration, sequence, hasJoined } = record;
       if (sequence > row.sequence)
-        this.rows.set(note.id, { seenS: this.nowS, hasJoined, generation, minGeneration, sequence });
-      return this.#othersOf(note.id);
+        this.rows.set(record.id, { seenS: this.nowS, hasJoined, generation, minGeneration, sequence });
+      return this.#othersOf(record.id);
     };
     if (!this.losesAnswers()) return this.#network.ask(effect);
     // The node gives the statement up, which is done all the same, some time.

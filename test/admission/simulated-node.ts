@@ -34,9 +34,9 @@ export class SimulatedNode {
     this.agreement = new RedisAgreement({
       id,
       life: id,
-      notes: database,
+      records: database,
       redis: this.store,
-      fence: this.#admissions,
+      admissions: this.#admissions,
       onFenced: () => {},
     });
     const mint = new KeyMint(new Uint8Array(32));

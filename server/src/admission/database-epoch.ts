@@ -58,7 +58,7 @@ export interface EpochParts {
   readonly epochs: DatabaseEpochs;
   /** `null` for a node without Redis. */
   readonly redis: EpochInRedis | null;
-  readonly fence: { fence(reason: string): void };
+  readonly admissions: { fence(reason: string): void };
 }
 
 /** The node must stop: its database or its caches do not belong to the service any more. Waiting does not help. */
@@ -136,12 +136,12 @@ export class DatabaseEpoch {
    * @throws {EpochEnded} when the node must stop.
    */
   async check(): Promise<void> {
-    const { redis, fence } = this.#parts;
+    const { redis, admissions } = this.#parts;
     // `undefined` while Redis does not answer.
     const inRedis = redis === null ? null : await redis.position().catch(() => undefined);
     // This does not wait for the database, which may not answer.
     this.#isForeign = isOther(inRedis, this.#own);
-    if (this.#isForeign) fence.fence(FOREIGN);
+    if (this.#isForeign) admissions.fence(FOREIGN);
     const own = await this.#advance();
     if (inRedis === undefined || redis === null) return;
     if (inRedis !== null && isOther(inRedis, own)) {

@@ -1,5 +1,5 @@
 import { type Database, inTransaction } from "../database/database.ts";
-import type { NotedRedis, OtherNode, RedisNote, RedisNotes } from "./redis-agreement.ts";
+import type { NodeRecord, NodeRecords, OtherNode, RecordedRedis } from "./redis-agreement.ts";
 
 /** An arbitrary number that no other advisory lock uses. */
 const NODES_LOCK = 7_305_113_003n;
@@ -21,7 +21,7 @@ const LIVE_S = 10;
 const MAX_SERVERS = 1_000;
 
 /** The nodes that use the database, in its table `nodes`. */
-export class PostgresNodes implements RedisNotes {
+export class PostgresNodes implements NodeRecords {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -64,15 +64,15 @@ export class PostgresNodes implements RedisNotes {
     return count > 0;
   }
 
-  /** Records that the node is alive, and its use of Redis. @returns the other live nodes; `null` when this one was removed. */
-  async renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null> {
+  /** Writes the record of this node, and that it is alive. @returns the other live nodes; `null` when this one was removed. */
+  async renewRecord(record: NodeRecord): Promise<readonly OtherNode[] | null> {
     // A statement whose answer was lost may arrive after a later one. The sequence number makes it change nothing.
     const rows = await this.#database<(OtherNode | { readonly label: null })[]>`
       with renewed as (
         update nodes
-        set seen_at = now(), redis_sequence = ${note.sequence}, redis_generation = ${note.generation},
-            redis_heeded = ${note.minGeneration}, shares_redis = ${note.hasJoined}
-        where id = ${note.id} and life = ${note.life} and redis_sequence < ${note.sequence}
+        set seen_at = now(), redis_sequence = ${record.sequence}, redis_generation = ${record.generation},
+            redis_heeded = ${record.minGeneration}, shares_redis = ${record.hasJoined}
+        where id = ${record.id} and life = ${record.life} and redis_sequence < ${record.sequence}
         returning id
       )
       select ${this.#otherNode()}
@@ -97,14 +97,14 @@ export class PostgresNodes implements RedisNotes {
    * Records a Redis server, unless a node has done so before. A server that reports no promotion may have lost the record of one: it counts
    * as the newest server that was recorded of its run.
    */
-  async noteRedis(runId: string, promotionId: string): Promise<NotedRedis> {
+  async recordRedis(runId: string, promotionId: string): Promise<RecordedRedis> {
     return inTransaction(this.#database, async (transaction) => {
       await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
-      const [noted] = await transaction<{ generation: number }[]>`
+      const [known] = await transaction<{ generation: number }[]>`
         select generation from redis_servers
         where run_id = ${runId} and ${promotionId} in ('', replication_id)
         order by generation desc limit 1`;
-      if (noted !== undefined) return { ...noted, runId };
+      if (known !== undefined) return { ...known, runId };
       const [row] = await transaction<[{ generation: number }]>`
         insert into redis_servers (generation, run_id, replication_id)
         select coalesce(max(generation), 0) + 1, ${runId}, ${promotionId} from redis_servers

@@ -3,8 +3,8 @@ import { AdmissionStoreUnavailable } from "./admission-store.ts";
 import type { Admissions } from "./admissions.ts";
 import type { RedisServer } from "./redis-info.ts";
 
-/** A Redis server that a node has reached through REDIS_URL. */
-export interface NotedRedis {
+/** A Redis server that a node has reached through REDIS_URL, and has recorded. */
+export interface RecordedRedis {
   /** Servers that were recorded later have higher numbers. */
   readonly generation: number;
   readonly runId: string;
@@ -17,17 +17,17 @@ export interface OtherNode {
   /** Whether the node has begun to serve requests. */
   readonly hasJoined: boolean;
   /** The Redis that it is connected to. */
-  readonly redis: NotedRedis | null;
+  readonly redis: RecordedRedis | null;
   /** The node admits no requests by a Redis of a lower generation. `null` for a version that does not report it. */
   readonly minGeneration: number | null;
 }
 
-/** The state that a node records for the others. */
-export interface RedisNote {
+/** What a node records of itself for the others. */
+export interface NodeRecord {
   readonly id: string;
   /** Identifies the process of the node, so that late statements of an earlier process have no effect. */
   readonly life: string;
-  /** Numbers the notes of this process, so that a note that arrives after a later one has no effect. */
+  /** Numbers the records that this process writes, so that one that arrives after a later one has no effect. */
   readonly sequence: number;
   /** The generation of the connected Redis; `null` without a connection. */
   readonly generation: number | null;
@@ -35,12 +35,12 @@ export interface RedisNote {
   readonly hasJoined: boolean;
 }
 
-/** The record of which Redis each node is connected to, in the database that all nodes share. */
-export interface RedisNotes {
+/** What nodes record of themselves and of Redis servers, in the database that they share. */
+export interface NodeRecords {
   /** Returns the generation of a Redis, and assigns one to a new Redis. */
-  noteRedis(runId: string, promotionId: string): Promise<NotedRedis>;
-  /** Records the state of the node. @returns the other nodes; `null` when the node was removed. */
-  renewOnRedis(note: RedisNote): Promise<readonly OtherNode[] | null>;
+  recordRedis(runId: string, promotionId: string): Promise<RecordedRedis>;
+  /** Writes the record of this node. @returns the other nodes; `null` when the node was removed. */
+  renewRecord(record: NodeRecord): Promise<readonly OtherNode[] | null>;
   others(id: string): Promise<readonly OtherNode[]>;
 }
 
@@ -59,9 +59,9 @@ export interface AgreementParts {
   readonly id: string;
   /** Identifies this process in the table of nodes. */
   readonly life: string;
-  readonly notes: RedisNotes;
+  readonly records: NodeRecords;
   readonly redis: RedisConnection;
-  readonly fence: Pick<Admissions, "fence" | "lift" | "confirmPublications">;
+  readonly admissions: Pick<Admissions, "fence" | "lift" | "confirmPublications">;
   /** Called with the reason when the node stops admitting requests, and with `null` when it admits them again. */
   readonly onFenced: (reason: string | null) => void;
 }
@@ -104,7 +104,7 @@ export class RedisAgreement {
   /** The server that the connection reaches; `null` when the connection is lost, or the server is a replica. */
   #current: {
     readonly connection: number;
-    readonly redis: NotedRedis;
+    readonly redis: RecordedRedis;
     readonly promotionId: string;
   } | null = null;
   #isUnknown = false;
@@ -122,19 +122,19 @@ export class RedisAgreement {
 
   constructor(parts: AgreementParts) {
     this.#parts = parts;
-    const { redis, fence } = parts;
-    fence.fence(NOT_CHECKED);
+    const { redis, admissions } = parts;
+    admissions.fence(NOT_CHECKED);
     redis.onInvalidated(() => {
       this.#isDisconnected = true;
-      if (!this.#isUnknown) fence.fence(DISCONNECTED);
+      if (!this.#isUnknown) admissions.fence(DISCONNECTED);
       this.#checkSoon();
     });
     redis.onRestored(() => {
-      if (this.#isDisconnected && !this.#isUnknown) fence.fence(NOT_CHECKED);
+      if (this.#isDisconnected && !this.#isUnknown) admissions.fence(NOT_CHECKED);
       this.#isDisconnected = false;
       this.#checkSoon();
     });
-    fence.confirmPublications((publish) => this.#confirmPublication(publish));
+    admissions.confirmPublications((publish) => this.#confirmPublication(publish));
   }
 
   /** Whether another node has taken over and removed this one from the database. */
@@ -153,7 +153,7 @@ export class RedisAgreement {
    */
   paused(): void {
     this.#pauses++;
-    if (!this.#isUnknown) this.#parts.fence.fence(NOT_CHECKED);
+    if (!this.#isUnknown) this.#parts.admissions.fence(NOT_CHECKED);
     this.#checkSoon();
   }
 
@@ -243,7 +243,7 @@ export class RedisAgreement {
     const { connection } = redis;
     const server = await this.#identifyServer(connection);
     for (;;) {
-      const others = await this.#note();
+      const others = await this.#writeRecord();
       if (others === null) {
         this.#isRemoved = true;
         return { server, others: [], connection };
@@ -259,9 +259,9 @@ export class RedisAgreement {
     }
   }
 
-  #note(): Promise<readonly OtherNode[] | null> {
-    const { id, life, notes } = this.#parts;
-    const note: RedisNote = {
+  #writeRecord(): Promise<readonly OtherNode[] | null> {
+    const { id, life, records } = this.#parts;
+    const record: NodeRecord = {
       id,
       life,
       sequence: ++this.#sequence,
@@ -269,11 +269,11 @@ export class RedisAgreement {
       minGeneration: this.#minGeneration,
       hasJoined: this.#hasJoined,
     };
-    return withTimeout(DATABASE_TIMEOUT_MS, () => notes.renewOnRedis(note));
+    return withTimeout(DATABASE_TIMEOUT_MS, () => records.renewRecord(record));
   }
 
   async #identifyServer(connection: number): Promise<"primary" | "replica" | "unknown" | "away"> {
-    const { redis, notes } = this.#parts;
+    const { redis, records } = this.#parts;
     let server: RedisServer | null;
     try {
       server = await redis.server();
@@ -299,10 +299,10 @@ export class RedisAgreement {
       return "primary";
     }
     // A connection that reaches another server without having been lost goes through a proxy. Earlier answers are invalid.
-    if (before !== null && before.redis.runId !== runId) this.#parts.fence.fence(NOT_CHECKED);
+    if (before !== null && before.redis.runId !== runId) this.#parts.admissions.fence(NOT_CHECKED);
     this.#current = null;
-    const noted = await withTimeout(DATABASE_TIMEOUT_MS, () => notes.noteRedis(runId, promotionId));
-    this.#current = { connection, redis: noted, promotionId };
+    const recorded = await withTimeout(DATABASE_TIMEOUT_MS, () => records.recordRedis(runId, promotionId));
+    this.#current = { connection, redis: recorded, promotionId };
     return "primary";
   }
 
@@ -310,7 +310,7 @@ export class RedisAgreement {
    * The node uses the newest Redis, and another node keeps reaching an older one. The other node may have the right server,
    * so this node reconnects to find out whether the address still reaches its own.
    */
-  #reconnectWhileApart(own: NotedRedis, others: readonly OtherNode[]): void {
+  #reconnectWhileApart(own: RecordedRedis, others: readonly OtherNode[]): void {
     const isApart = others.some(({ redis }) => redis !== null && redis.runId !== own.runId);
     // A connecting node may reach either server.
     const isTogether = others.every(({ redis }) => redis?.runId === own.runId);
@@ -321,37 +321,37 @@ export class RedisAgreement {
   }
 
   async #confirmPublication(publish: () => Promise<void>): Promise<void> {
-    const { redis, notes, id } = this.#parts;
+    const { redis, records, id } = this.#parts;
     const { connection } = redis;
-    const noted = this.#current;
+    const before = this.#current;
     await publish();
     if (this.#isUnknown) return;
-    const others = await withTimeout(DATABASE_TIMEOUT_MS, () => notes.others(id));
+    const others = await withTimeout(DATABASE_TIMEOUT_MS, () => records.others(id));
     // The publication is valid if the connection has not changed and reaches the recorded server.
     const isAgreed =
-      noted !== null &&
-      noted.connection === connection &&
+      before !== null &&
+      before.connection === connection &&
       redis.connection === connection &&
-      this.#current?.redis.runId === noted.redis.runId &&
+      this.#current?.redis.runId === before.redis.runId &&
       this.#fencedFor === null &&
-      isRequiredByAll(noted.redis, others);
+      isRequiredByAll(before.redis, others);
     if (!isAgreed) throw new AdmissionStoreUnavailable("the nodes do not all use the same Redis yet");
   }
 
   #fence(reason: string | null): void {
-    const { fence, onFenced } = this.#parts;
+    const { admissions, onFenced } = this.#parts;
     if (reason === null) {
       this.#isDisconnected = false;
-      fence.lift();
-    } else fence.fence(reason);
+      admissions.lift();
+    } else admissions.fence(reason);
     if (this.#fencedFor !== reason) onFenced(reason);
     this.#fencedFor = reason;
   }
 }
 
 /** The Redis of the highest generation that a serving node is connected to. */
-function newestOf(others: readonly OtherNode[]): NotedRedis | null {
-  return others.reduce<NotedRedis | null>(
+function newestOf(others: readonly OtherNode[]): RecordedRedis | null {
+  return others.reduce<RecordedRedis | null>(
     (newest, { hasJoined, redis }) =>
       hasJoined && redis !== null && redis.generation > (newest?.generation ?? 0) ? redis : newest,
     null,
@@ -359,13 +359,13 @@ function newestOf(others: readonly OtherNode[]): NotedRedis | null {
 }
 
 /** Whether a serving node uses a newer server. A server keeps its data when only its replication id changes. */
-function hasNewer(others: readonly OtherNode[], own: NotedRedis | null): boolean {
+function hasNewer(others: readonly OtherNode[], own: RecordedRedis | null): boolean {
   const newest = newestOf(others);
   return newest !== null && own !== null && newest.generation > own.generation && newest.runId !== own.runId;
 }
 
 /** Whether no other node can admit requests by another Redis. */
-function isRequiredByAll(own: NotedRedis, others: readonly OtherNode[]): boolean {
+function isRequiredByAll(own: RecordedRedis, others: readonly OtherNode[]): boolean {
   if (hasNewer(others, own)) return false;
   return others.every(({ minGeneration }) => minGeneration === null || minGeneration >= own.generation);
 }

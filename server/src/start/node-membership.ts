@@ -35,7 +35,7 @@ export interface MembershipParts {
   readonly epochs: DatabaseEpochs;
   /** The store that nodes share; `null` for a single node. */
   readonly redis: RedisAdmissionStore | null;
-  readonly fence: Pick<Admissions, "fence" | "lift" | "confirmPublications" | "beforeUse">;
+  readonly admissions: Pick<Admissions, "fence" | "lift" | "confirmPublications" | "beforeUse">;
   /** Milliseconds of a clock that also counts the time for which the machine was suspended. */
   readonly passedMs: () => number;
   readonly log: Logger;
@@ -50,7 +50,7 @@ export interface MembershipParts {
  * @throws {StartupFailure} if there are nodes that would not receive this one's changes.
  */
 export async function joinNodes(config: Config, parts: MembershipParts) {
-  const { id, registry, redis, fence, onReplaced } = parts;
+  const { id, registry, redis, admissions, onReplaced } = parts;
   if (config.databaseUrl === null) return { renew: async () => {}, look: () => {}, leave: async () => {} };
   if (config.takeOver) await registry.removeOthers(id);
   const life = randomUUID();
@@ -59,12 +59,12 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
   const replaced = (reason: string) => {
     if (isReplaced) return;
     isReplaced = true;
-    fence.fence(reason);
+    admissions.fence(reason);
     onReplaced(reason);
   };
   const { renew, look } =
     redis === null ? await standAlone(parts, replaced) : await shareRedis(parts, redis, life, replaced);
-  fence.beforeUse(look);
+  admissions.beforeUse(look);
   return {
     /** Renews the membership. Call it about every second. */
     renew,
@@ -96,12 +96,12 @@ async function publishIn(epoch: DatabaseEpoch, publish: () => Promise<void>): Pr
 
 /** The renewal of a single node. It stops admitting requests before others may take over its database. */
 async function standAlone(
-  { id, registry, epochs, fence, passedMs }: MembershipParts,
+  { id, registry, epochs, admissions, passedMs }: MembershipParts,
   replaced: (reason: string) => void,
 ) {
-  const epoch = new DatabaseEpoch({ epochs, redis: null, fence });
+  const epoch = new DatabaseEpoch({ epochs, redis: null, admissions });
   await epoch.mayJoin(async () => false);
-  fence.confirmPublications(async (publish) => {
+  admissions.confirmPublications(async (publish) => {
     await publishIn(epoch, publish);
     // A node that has taken the place of this one since hears of the change only if it reads the account after it was committed.
     if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id))) return;
@@ -111,7 +111,7 @@ async function standAlone(
   let seenMs = passedMs();
   const isLost = () => passedMs() - seenMs > FENCED_AFTER_MS;
   const look = () => {
-    if (isLost()) fence.fence("the node lost the database for too long to continue alone");
+    if (isLost()) admissions.fence("the node lost the database for too long to continue alone");
   };
   const renew = async () => {
     const askedMs = passedMs();
@@ -119,7 +119,7 @@ async function standAlone(
     if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id))) {
       seenMs = askedMs;
       // The answer may be older than a suspension.
-      if (!isLost()) fence.lift();
+      if (!isLost()) admissions.lift();
     } else replaced(TAKEN_OVER);
   };
   return { renew, look };
@@ -132,20 +132,20 @@ async function shareRedis(
   life: string,
   replaced: (reason: string) => void,
 ) {
-  const { id, registry, epochs, fence, passedMs, log } = parts;
-  const epoch = new DatabaseEpoch({ epochs, redis, fence });
+  const { id, registry, epochs, admissions, passedMs, log } = parts;
+  const epoch = new DatabaseEpoch({ epochs, redis, admissions });
   const agreement = new RedisAgreement({
     id,
     life,
-    notes: registry,
+    records: registry,
     redis,
-    fence: {
-      fence: (reason) => fence.fence(reason),
+    admissions: {
+      fence: (reason) => admissions.fence(reason),
       lift: () => {
-        if (!epoch.isForeign) fence.lift();
+        if (!epoch.isForeign) admissions.lift();
       },
       confirmPublications: (confirm) =>
-        fence.confirmPublications((publish) => confirm(() => publishIn(epoch, publish))),
+        admissions.confirmPublications((publish) => confirm(() => publishIn(epoch, publish))),
     },
     onFenced: (reason) => {
       if (reason === null) log.info("this node uses the same Redis as the others: it admits requests again");

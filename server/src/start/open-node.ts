@@ -51,7 +51,7 @@ export async function openNode(startup: Startup) {
     registry: new PostgresNodes(database),
     epochs: databaseEpochsIn(database),
     redis,
-    fence: admissions,
+    admissions,
     passedMs,
     log,
     onReplaced: (reason) => {
