@@ -79,7 +79,6 @@ export function getOpenApi(url: () => string, document: () => object): PublicOpe
     kind: "public",
     method: "GET",
     path: "/v1/openapi.json",
-    isServed: true,
     openapi: null,
     run: async () => {
       const headers = { ...JSON_HEADERS, "access-control-allow-origin": "*" };

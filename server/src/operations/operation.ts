@@ -33,8 +33,6 @@ interface Route {
 /** An operation for anyone. A key that is sent along decides in whose log the request stands, and nothing else. */
 export interface PublicOperation extends Route {
   readonly kind: "public";
-  /** `false`: the request asked for something that is not served. */
-  readonly isServed: boolean;
   /** @throws {Failure} */
   run(): Promise<Reply>;
 }

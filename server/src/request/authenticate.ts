@@ -7,7 +7,7 @@ import type { KeyUuid } from "../contract/key.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import { clientInfoOf } from "../management/caller.ts";
-import type { AuthMode, PublicOperation } from "../operations/operation.ts";
+import type { AuthMode } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
 import { authorizationOf, hasCredential } from "./messages-client.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -48,17 +48,12 @@ export async function authenticate(
 }
 
 /**
- * Notes the caller of a public operation. It needs no key; if one is sent, the request is recorded in that key's log.
+ * Notes the caller of a request that needs no key. If one is sent, the request is recorded in that key's log.
  *
  * @throws {Failure} `server_is_overloaded` when the stores can't tell whose key it is.
  */
-export async function identifyCaller(
-  request: RequestContext,
-  operation: PublicOperation,
-  services: Services,
-): Promise<void> {
+export async function identifyCaller(request: RequestContext, services: Services): Promise<void> {
   request.caller = await callerOfSentKey(request, services);
-  if (!operation.isServed && request.caller === null) request.isWithoutKnownKey = true;
 }
 
 /**

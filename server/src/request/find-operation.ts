@@ -1,5 +1,5 @@
 import { Failure } from "../errors/failure.ts";
-import type { Operation, PathParameters, PublicOperation } from "../operations/operation.ts";
+import type { Operation, PathParameters } from "../operations/operation.ts";
 import { holdsSecret, withoutSecrets } from "../secrets/redact.ts";
 import type { Exchange } from "./exchange.ts";
 import { hintFor, isUnserved, notFoundHint, withVersion } from "./not-found-hints.ts";
@@ -60,11 +60,17 @@ interface Found {
   readonly parameters: PathParameters;
 }
 
+/** What a request asks for if no operation is served at its method and path. */
+interface Unserved {
+  readonly operation: { readonly kind: "unserved"; readonly failure: Failure };
+  readonly parameters: PathParameters;
+}
+
 /**
- * Finds the operation of a request's method and path. An operation that answers GET answers HEAD. If there is none, returns a
- * public operation that answers with `not_found`, or with `method_not_allowed` and `allow`.
+ * Finds the operation of a request's method and path, and notes its name in the context. An operation that answers GET answers HEAD. If
+ * there is none, the failure is `not_found`, or `method_not_allowed` with the header `allow`.
  */
-export function findOperation(request: RequestContext, operations: OperationTable): Found {
+export function findOperation(request: RequestContext, operations: OperationTable): Found | Unserved {
   const { method, path } = request.exchange;
   const allowed: string[] = [];
   for (const found of operations.at(path)) {
@@ -79,9 +85,8 @@ export function findOperation(request: RequestContext, operations: OperationTabl
   const servedAt = (other: string) => operations.at(other).next().value?.operation.path ?? null;
   const isUnknown = allowed.length === 0 || isUnserved(method, served);
   const failure = isUnknown ? notFoundHint(served, servedAt) : methodNotAllowed(allowed);
-  const operation = notServed(request.exchange, failure);
-  request.operation = operation.path;
-  return { operation, parameters: NO_PARAMETERS };
+  request.operation = loggedName(method, path);
+  return { operation: { kind: "unserved", failure }, parameters: NO_PARAMETERS };
 }
 
 function sectionOf(path: string): string | null {
@@ -120,24 +125,7 @@ function methodNotAllowed(methods: readonly string[]): Failure {
   });
 }
 
-/**
- * A public operation that answers with the failure. Its path is the endpoint of the audit entry: the method and path as sent. If
- * a key is sent, the request is recorded in that key's log.
- */
-function notServed({ method, path }: Pick<Exchange, "method" | "path">, failure: Failure): PublicOperation {
-  return {
-    kind: "public",
-    method: "GET",
-    path: loggedName(method, path),
-    isServed: false,
-    openapi: null,
-    run: async () => {
-      throw failure;
-    },
-  };
-}
-
-/** A path that is not served as it may be logged: short, without secrets, and without characters that text in the database can't hold. */
+/** The method and path, as sent, as they may be logged: short, without secrets, and without characters that text in the database can't hold. */
 function loggedName(method: string, path: string): string {
   if (holdsSecret(decoded(path))) return `${method} /…`;
   const name = withoutSecrets(`${method} ${path}`).replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}");

@@ -31,16 +31,18 @@ export async function handleRequest(request: RequestContext, services: Services)
  */
 async function replyTo(request: RequestContext, services: Services): Promise<Reply> {
   const { exchange } = request;
-  const { operation, parameters } = findOperation(request, services.operations); // a public operation answers 404 and 405
+  const { operation, parameters } = findOperation(request, services.operations);
   // Before the recorder is asked: a key can be revoked whatever the load.
   if (operation.kind === "management") {
     return await runManagement(request, operation, parameters, services); // 401 and other 4xx
   }
   services.recorder.requireCapacity(); // 503
-  if (operation.kind === "public") {
-    await identifyCaller(request, operation, services);
+  if (operation.kind === "public" || operation.kind === "unserved") {
+    await identifyCaller(request, services);
     requireCapacityForAccount(request, services); // 503
-    return await operation.run();
+    if (operation.kind === "public") return await operation.run();
+    request.isWithoutKnownKey = request.caller === null;
+    throw operation.failure; // 404, 405
   }
   const identity = await authenticate(request, operation, services); // 401
   requireCapacityForAccount(request, services); // 503
