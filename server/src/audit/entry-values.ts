@@ -22,6 +22,10 @@ function keyedOf([claim, keyDigest, bodyDigest, isStream, model, text]: KeyedVal
   return { claim, keyDigest, bodyDigest, answer: isKept ? { isStream, model, text } : null };
 }
 
+const PROPERTIES = ENTRY_COLUMNS.map(({ property }) => property);
+const FORMER = PROPERTIES.slice(0, CHARGE_INDEXES.keyed);
+const ADDED = PROPERTIES.slice(CHARGE_INDEXES.keyed);
+
 /**
  * An entry as an array of values: as JSON it takes half the bytes and half the time of an object. Each value is at the index of
  * its column. Money is a decimal string, because JSON numbers are too small for it; time is in Unix milliseconds.
@@ -36,10 +40,6 @@ export function valuesOf(entry: AuditEntry): readonly unknown[] {
   for (const property of ADDED) values.push(written(entry[property]));
   return values;
 }
-
-const PROPERTIES = ENTRY_COLUMNS.map(({ property }) => property);
-const FORMER = PROPERTIES.slice(0, CHARGE_INDEXES.keyed);
-const ADDED = PROPERTIES.slice(CHARGE_INDEXES.keyed);
 
 function written(value: AuditEntry[keyof AuditEntry]): unknown {
   if (typeof value === "bigint") return value.toString();

@@ -12,6 +12,8 @@ export function nameOfSegment(segment: number): string {
 const REJECTED_NAME = /^(\d{12})(?:-(\d+))?\.rejected$/;
 const MAX_FILES_OF_SEGMENT = 1_000;
 
+const NEWLINE = Buffer.from("\n");
+
 /** The position of a rejected line. */
 export interface RejectedPosition {
   /** The name of the file in the journal's folder. */
@@ -182,8 +184,6 @@ export class RejectedLines {
     return result;
   }
 }
-
-const NEWLINE = Buffer.from("\n");
 
 /** The id by which operators refer to a line. */
 function idOf(bytes: Uint8Array): string {

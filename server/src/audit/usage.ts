@@ -193,6 +193,15 @@ const MAX_ROWS = 10_000;
 /** The maximum number of requests whose times are compared. Sorting them takes tens of milliseconds of the database's time. */
 const MAX_MEASURED = 20_000;
 
+const NOTHING: UsageTotals = {
+  requests: 0,
+  errors: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  costNanoUsd: 0n,
+};
+
 /** The usage of an account or of the whole service: always the sum of the audit entries. */
 export class Usage {
   readonly #reader: PostgresUsage;
@@ -284,15 +293,6 @@ function wholeIntervals<Question extends UsageSpan>(question: Question): Questio
 function summed<Row extends UsageTotals>(rows: readonly Row[]): UsageSummary<Row> {
   return { rows, total: rows.reduce<UsageTotals>(add, NOTHING) };
 }
-
-const NOTHING: UsageTotals = {
-  requests: 0,
-  errors: 0,
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  costNanoUsd: 0n,
-};
 
 function add(sum: UsageTotals, row: UsageTotals): UsageTotals {
   return {

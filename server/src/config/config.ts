@@ -165,6 +165,9 @@ const CLIENT_VARIABLES = new Set([
   fileVariableOf("OSTIARY_MANAGEMENT_TOKEN"),
 ]);
 
+const NO_TLS =
+  "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Set TLS_CERT_FILE and TLS_KEY_FILE, or put a proxy that terminates TLS in front of it, and set TRUSTED_PROXIES to the proxy and OSTIARY_PUBLIC_URL to the public address, or set HOST=127.0.0.1.";
+
 /** The checked settings. */
 export type Config = ReturnType<typeof readConfig>;
 
@@ -293,9 +296,6 @@ function addressIn(url: string): string {
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }
-
-const NO_TLS =
-  "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Set TLS_CERT_FILE and TLS_KEY_FILE, or put a proxy that terminates TLS in front of it, and set TRUSTED_PROXIES to the proxy and OSTIARY_PUBLIC_URL to the public address, or set HOST=127.0.0.1.";
 
 function isOpenWithoutTls(values: Values): boolean {
   const isLoopback = values.HOST === "localhost" || values.HOST === "::1" || /^127\./.test(values.HOST);

@@ -56,12 +56,6 @@ export function readText(path: string): string {
   }
 }
 
-/** Why a file could not be read, in a few words. */
-export function reasonOf(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-  return REASONS[code] ?? code;
-}
-
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "it does not exist",
   ENOTDIR: "a part of its path is not a folder",
@@ -70,3 +64,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder",
   ELOOP: "its links form a loop",
 };
+
+/** Why a file could not be read, in a few words. */
+export function reasonOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+  return REASONS[code] ?? code;
+}

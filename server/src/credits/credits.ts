@@ -28,6 +28,8 @@ const RECLAIM_TIMEOUT_MS = 2_500;
 const MAX_SPENDER_AGE_MS = 24 * 60 * 60_000;
 const MAX_SPENDER_ACCOUNTS = 100_000;
 
+const NOTHING_HELD: Hold = { amountNanoUsd: 0n, spender: null, settle: () => {} };
+
 export interface CreditsParts {
   readonly store: CreditStore;
   /** Milliseconds of a clock that never jumps. */
@@ -326,5 +328,3 @@ export class Credits {
 function isDueForReplacement({ openedMs, allowances }: Spender, nowMs: number): boolean {
   return nowMs - openedMs > MAX_SPENDER_AGE_MS || allowances.size > MAX_SPENDER_ACCOUNTS;
 }
-
-const NOTHING_HELD: Hold = { amountNanoUsd: 0n, spender: null, settle: () => {} };

@@ -3,6 +3,8 @@ import { type EntryId, firstEntryIdAt, timeOfEntry } from "../contract/entry.ts"
 import type { LedgerEntryId } from "../contract/ids.ts";
 import type { Database } from "../database/database.ts";
 
+const DAY_MS = 24 * 60 * 60_000;
+
 /** A change of an account's balance, which is the sum of its entries. */
 export interface LedgerEntry {
   /** The id of the transaction, a UUID. */
@@ -138,8 +140,6 @@ export class PostgresLedger {
       .slice(0, limit);
   }
 }
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /** The id of a day's line, a UUIDv7: later than any transaction of the day, and earlier than any of the next day. */
 function idOfDay(day: Date): LedgerEntryId {

@@ -144,6 +144,8 @@ export class Connection {
   }
 }
 
+const NOTHING = () => {};
+
 /**
  * Frees what a statement that has ended refers to. V8 creates a function that is assigned to a property in the old generation, so
  * that minor collections keep everything it refers to. The driver's statements have two of those, and with them a whole batch of
@@ -154,8 +156,6 @@ function empty(statement: Statement): void {
   statement.args = [];
   statement.parameters = [];
 }
-
-const NOTHING = () => {};
 
 function closed(): Unavailable {
   return new Unavailable("the connection to PostgreSQL was closed");

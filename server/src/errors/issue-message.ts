@@ -4,6 +4,19 @@ type Issue = core.$ZodIssue;
 
 const DEFAULT_MESSAGE = /^(?:Invalid |Too (?:big|small):|Unrecognized keys?:)/;
 
+const TYPES: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  bigint: "a bigint",
+  boolean: "true or false",
+  object: "an object",
+  record: "an object",
+  array: "a list",
+};
+
+const UNITS: Readonly<Record<string, string>> = { string: "characters", array: "items", set: "items" };
+
 /** The message of a schema. zod's own, which are for programmers, in plain words. */
 export function messageOf(issue: Issue): string {
   const { code, message } = issue;
@@ -30,18 +43,6 @@ export function messageOf(issue: Issue): string {
       return "is not valid";
   }
 }
-
-const TYPES: Readonly<Record<string, string>> = {
-  string: "text",
-  number: "a number",
-  int: "a whole number",
-  bigint: "a bigint",
-  boolean: "true or false",
-  object: "an object",
-  record: "an object",
-  array: "a list",
-};
-const UNITS: Readonly<Record<string, string>> = { string: "characters", array: "items", set: "items" };
 
 /** The bound that a value exceeds, in words. */
 function boundOf(

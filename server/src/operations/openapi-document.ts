@@ -23,71 +23,6 @@ const TAGS: Readonly<Record<string, { readonly name: string; readonly descriptio
   credits: { name: "Credits", description: "The account's balance and ledger." },
 };
 
-/**
- * The contract of everything under `/v1` (OpenAPI 3.1): what each operation says of itself, with the schemas that validate its
- * requests, and the one table of error codes.
- */
-export function openApiDocument(
-  operations: readonly Operation[],
-  service: { readonly name: string; readonly version: string; readonly url: string },
-): Schema {
-  const paths: Record<string, Record<string, unknown>> = {};
-  const schemas = { Error: ERROR, MessagesError: MESSAGES_ERROR, Model: MODEL, AuditEntry: AUDIT_ENTRY };
-  for (const { method, path, openapi } of operations) {
-    if (openapi === null) continue;
-    const { schemas: own, ...description } = openapi;
-    Object.assign(schemas, own);
-    const tags = [TAGS[path.split("/")[2] ?? ""]?.name ?? "Other"];
-    paths[path] = { ...paths[path], [method.toLowerCase()]: { tags, ...description } };
-  }
-  return {
-    openapi: "3.1.0",
-    info: {
-      title: service.name,
-      version: service.version,
-      description:
-        "One API key for every model of the catalog. Any OpenAI client works with this base URL. Every path that supports GET supports HEAD.",
-    },
-    servers: [{ url: service.url }],
-    security: [{ key: [] }],
-    tags: Object.values(TAGS),
-    paths,
-    components: {
-      securitySchemes: {
-        key: { type: "http", scheme: "bearer", description: "An API key, `sk-…`" },
-        anthropicKey: {
-          type: "apiKey",
-          in: "header",
-          name: "x-api-key",
-          description: "An API key, `sk-…`, as Anthropic's clients send it",
-        },
-        managementToken: { type: "http", scheme: "bearer", description: "A management token, `mt-…`" },
-      },
-      schemas,
-    },
-  };
-}
-
-/**
- * `GET /v1/openapi.json`: the contract, for anyone. It is written once, because whoever asks for it needs no key.
- *
- * @param url the service's own address, which it learns after it has begun to listen.
- */
-export function getOpenApi(url: () => string, document: () => object): PublicOperation {
-  let written: { readonly url: string; readonly body: string } | null = null;
-  return {
-    kind: "public",
-    method: "GET",
-    path: "/v1/openapi.json",
-    openapi: null,
-    run: async () => {
-      const headers = { ...JSON_HEADERS, "access-control-allow-origin": "*" };
-      if (written?.url !== url()) written = { url: url(), body: JSON.stringify(document()) };
-      return { kind: "whole", headers, body: written.body, facts: NO_FACTS, isShared: true };
-    },
-  };
-}
-
 const text = { type: "string" };
 
 const ERROR = object({
@@ -157,3 +92,68 @@ const AUDIT_ENTRY: Schema = {
     }),
   ),
 };
+
+/**
+ * The contract of everything under `/v1` (OpenAPI 3.1): what each operation says of itself, with the schemas that validate its
+ * requests, and the one table of error codes.
+ */
+export function openApiDocument(
+  operations: readonly Operation[],
+  service: { readonly name: string; readonly version: string; readonly url: string },
+): Schema {
+  const paths: Record<string, Record<string, unknown>> = {};
+  const schemas = { Error: ERROR, MessagesError: MESSAGES_ERROR, Model: MODEL, AuditEntry: AUDIT_ENTRY };
+  for (const { method, path, openapi } of operations) {
+    if (openapi === null) continue;
+    const { schemas: own, ...description } = openapi;
+    Object.assign(schemas, own);
+    const tags = [TAGS[path.split("/")[2] ?? ""]?.name ?? "Other"];
+    paths[path] = { ...paths[path], [method.toLowerCase()]: { tags, ...description } };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: service.name,
+      version: service.version,
+      description:
+        "One API key for every model of the catalog. Any OpenAI client works with this base URL. Every path that supports GET supports HEAD.",
+    },
+    servers: [{ url: service.url }],
+    security: [{ key: [] }],
+    tags: Object.values(TAGS),
+    paths,
+    components: {
+      securitySchemes: {
+        key: { type: "http", scheme: "bearer", description: "An API key, `sk-…`" },
+        anthropicKey: {
+          type: "apiKey",
+          in: "header",
+          name: "x-api-key",
+          description: "An API key, `sk-…`, as Anthropic's clients send it",
+        },
+        managementToken: { type: "http", scheme: "bearer", description: "A management token, `mt-…`" },
+      },
+      schemas,
+    },
+  };
+}
+
+/**
+ * `GET /v1/openapi.json`: the contract, for anyone. It is written once, because whoever asks for it needs no key.
+ *
+ * @param url the service's own address, which it learns after it has begun to listen.
+ */
+export function getOpenApi(url: () => string, document: () => object): PublicOperation {
+  let written: { readonly url: string; readonly body: string } | null = null;
+  return {
+    kind: "public",
+    method: "GET",
+    path: "/v1/openapi.json",
+    openapi: null,
+    run: async () => {
+      const headers = { ...JSON_HEADERS, "access-control-allow-origin": "*" };
+      if (written?.url !== url()) written = { url: url(), body: JSON.stringify(document()) };
+      return { kind: "whole", headers, body: written.body, facts: NO_FACTS, isShared: true };
+    },
+  };
+}

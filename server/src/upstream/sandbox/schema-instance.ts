@@ -6,6 +6,19 @@ const MAX_TEXT = 100_000;
 /** What a value costs besides its text, in characters. */
 const VALUE_COST = 40;
 
+const FORMATS: ReadonlyMap<Json | undefined, string> = new Map([
+  ["date", "2026-01-01"],
+  ["date-time", "2026-01-01T00:00:00Z"],
+  ["time", "00:00:00Z"],
+  ["duration", "P1D"],
+  ["email", "sandbox@example.com"],
+  ["hostname", "example.com"],
+  ["ipv4", "192.0.2.1"],
+  ["ipv6", "2001:db8::1"],
+  ["uri", "https://example.com/"],
+  ["uuid", "00000000-0000-4000-8000-000000000000"],
+]);
+
 /**
  * Returns a small value that is valid for a JSON schema, the same for the same schema and words. It supports what
  * structured-output schemas use: types, properties, items, enum, const, bounds, formats, unions, `allOf`, and `$ref` into the
@@ -181,16 +194,3 @@ function bound(value: Json | undefined): number | null {
 function whole(value: Json | undefined): number | null {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : null;
 }
-
-const FORMATS: ReadonlyMap<Json | undefined, string> = new Map([
-  ["date", "2026-01-01"],
-  ["date-time", "2026-01-01T00:00:00Z"],
-  ["time", "00:00:00Z"],
-  ["duration", "P1D"],
-  ["email", "sandbox@example.com"],
-  ["hostname", "example.com"],
-  ["ipv4", "192.0.2.1"],
-  ["ipv6", "2001:db8::1"],
-  ["uri", "https://example.com/"],
-  ["uuid", "00000000-0000-4000-8000-000000000000"],
-]);
