@@ -16,7 +16,7 @@ export const INVARIANTS = {
   "refused for free": "what was refused is not charged",
   "key charged once": "an idempotency key that was answered is charged exactly once, and others at most once",
   "answered once": "all whole answers to an idempotency key are the same one",
-  "books agree": "an account's balance is the sum of its ledger, and its charges are what its entries cost",
+  "balances reconcile": "an account's balance is the sum of its ledger, and its charges are what its entries cost",
   "paid for":
     "all that was held for is paid: nothing is uncollected but second answers to an idempotency key",
   "revoked at once": "no request is admitted that began after its key's revocation was answered",
@@ -190,7 +190,7 @@ export class Referee {
       const [granted, charged, uncollected] = [sumOf("grant"), sumOf("charge"), sumOf("uncollected")];
       if (balance !== granted + charged + uncollected || -charged !== cost)
         this.#report(
-          "books agree",
+          "balances reconcile",
           `${accountId} has ${balance} of ${granted}; charged ${charged}, uncollected ${uncollected}, and its entries cost ${cost}`,
         );
       const unpaid = rows.find(({ kind, reason }) => kind === "uncollected" && reason !== "repeated");

@@ -81,7 +81,7 @@ const MONEY: readonly Invariant[] = [
   "refused for free",
   "key charged once",
   "answered once",
-  "books agree",
+  "balances reconcile",
   "paid for",
   "all drains",
 ];
