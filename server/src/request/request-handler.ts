@@ -73,7 +73,7 @@ export class RequestHandler {
 
   /** Answers one request that {@link refuseIfOverloaded} has counted and not refused. Never rejects. */
   async handleAdmitted(exchange: Exchange): Promise<void> {
-    const { newId, monotonicMs, trustedProxies, overload, crossOrigin } = this.#services;
+    const { newId, monotonicMs, trustedProxies, overload, crossOrigin, log } = this.#services;
     if (overload.isTurnLong) {
       const turn = exchange.letOthersGoFirst();
       if (turn !== null) await turn;
@@ -81,7 +81,12 @@ export class RequestHandler {
     if (crossOrigin.isPreflight(exchange)) return this.#answerPreflight(exchange);
     const request = new RequestContext(crossOrigin.open(exchange), newId(), monotonicMs(), trustedProxies);
     this.#requests.add(request);
-    await handleRequest(request, this.#services);
+    try {
+      await handleRequest(request, this.#services);
+    } catch (fault) {
+      // The failure could not be sent either. One request's fault must not end the process.
+      log.error({ requestId: requestIdOf(request.id), err: fault }, "a request could not be answered");
+    }
     if (request.begun === null) overload.served();
     this.#logAccess(request);
     if (request.isWithoutKnownKey) this.#withoutKnownKey++;

@@ -126,7 +126,7 @@ async function openStream(
   return begun === null || begun.writtenIn !== null ? chunks : await primeStream(begun.segment, chunks);
 }
 
-/** Answers with an error, and records it if the caller is known. Never rejects. */
+/** Answers with an error, and records it if the caller is known. */
 export async function respondFailure(
   request: RequestContext,
   thrown: unknown,
