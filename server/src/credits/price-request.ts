@@ -109,7 +109,7 @@ function atMost(amount: bigint, max: bigint): bigint {
 }
 
 /** The maximum tokens of each answer if it is paid for in full. */
-export function maxAnswerTokens({ model, maxTokens }: PricedRequest): number {
+function maxAnswerTokens({ model, maxTokens }: PricedRequest): number {
   return maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? MAX_ANSWER_TOKENS;
 }
 

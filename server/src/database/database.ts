@@ -59,7 +59,7 @@ export interface DatabaseOptions {
 }
 
 /** For a statement that a request waits for, the wait for a connection included. */
-export const STATEMENT_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 5_000;
 /** For reads that may go through all of an account's entries. */
 export const LONG_READ_TIMEOUT_MS = 30_000;
 /** For work that no request waits for. */
@@ -333,7 +333,7 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 /** Whether the server has cancelled a statement, because it took too long. Smaller parts of its work may succeed. */
-export function isStatementTimeout(error: unknown): boolean {
+function isStatementTimeout(error: unknown): boolean {
   return hasCode(error, "57014");
 }
 

@@ -16,7 +16,7 @@ import { callInputOf, given, requireNoDetail, resultWithoutCall } from "../write
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
 
 /** The provider of the signatures of thoughts. */
-export const ANTHROPIC_SIGNATURE = "anthropic";
+const ANTHROPIC_SIGNATURE = "anthropic";
 const LATE_INSTRUCTIONS = "mid-conversation-system-2026-04-07";
 const PDFS = "pdfs-2024-09-25";
 

@@ -43,7 +43,7 @@ export function textPart(block: JsonObject, at: string): TextPart {
 }
 
 /** The blocks of a message or a result, all of which are texts, images and documents. */
-export function mediaPartsOf(content: Json | undefined, at: string): MediaPart[] {
+function mediaPartsOf(content: Json | undefined, at: string): MediaPart[] {
   return blocksOf(content, at).flatMap(({ block, at: blockAt }) => mediaParts(block, blockAt));
 }
 
