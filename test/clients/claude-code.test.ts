@@ -3,8 +3,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Ran } from "../fixtures/package.ts";
 import { runInShell } from "../fixtures/run-code.ts";
+import type { Ran } from "../fixtures/run-process.ts";
 import { PROGRAMS } from "../fixtures/runtimes.ts";
 import { MODELS, openTarget, type Target } from "./target.ts";
 

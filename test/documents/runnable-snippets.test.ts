@@ -1,5 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +6,8 @@ import { join } from "node:path";
 import { transformSync } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import { type Project, projectWithPackage, type Ran } from "../fixtures/package.ts";
+import { type Project, projectWithPackage } from "../fixtures/package.ts";
+import { type Ran, runProcess } from "../fixtures/run-process.ts";
 import { ROOT, type Service } from "../fixtures/service.ts";
 import { signUp, type Visitor } from "../fixtures/user.ts";
 import { MAY_BE_REFUSED, NOT_RUN } from "./not-run.ts";
@@ -173,7 +173,7 @@ async function run(
   args: readonly string[],
   more: Readonly<Record<string, string>>,
 ): Promise<Ran> {
-  const child = spawn(command, args, {
+  return runProcess(command, args, {
     cwd: project.folder,
     env: {
       PATH: `${programs}:${process.env.PATH}`,
@@ -182,18 +182,7 @@ async function run(
       OSTIARY_BASE_URL: service.baseUrl,
       ...more,
     },
-    stdio: ["ignore", "pipe", "pipe"],
   });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  const [code] = await once(child, "close");
-  return { code, stdout, stderr };
 }
 
 afterAll(() => rm(programs, { recursive: true, force: true }));

@@ -8,8 +8,8 @@ import process from "node:process";
 import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../server/src/database/database.ts";
-import type { CommandOutcome } from "../fixtures/command.ts";
 import { databaseAddressOf } from "../fixtures/database.ts";
+import type { Ran } from "../fixtures/run-process.ts";
 import { DENO } from "../fixtures/runtimes.ts";
 import { logLines, ROOT } from "../fixtures/service.ts";
 import { PASSWORD, signUp, visit } from "../fixtures/user.ts";
@@ -73,7 +73,7 @@ function environmentOf(project: string, more: Environment): Environment {
   };
 }
 
-function command(project: string, args: readonly string[], more: Environment = {}): Promise<CommandOutcome> {
+function command(project: string, args: readonly string[], more: Environment = {}): Promise<Ran> {
   return new Promise((resolve) => {
     const options = { cwd: project, env: environmentOf(project, more) };
     execFile(join(project, COMMAND), args, options, (error, stdout, stderr) => {

@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +10,7 @@ import type { AccountId } from "../../server/src/contract/account.ts";
 import { inTransaction, openDatabase } from "../../server/src/database/database.ts";
 import { databaseAddressOf, openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { runProcess } from "../fixtures/run-process.ts";
 import type { Service } from "../fixtures/service.ts";
 import { signUp, type Visitor } from "../fixtures/user.ts";
 
@@ -68,18 +67,10 @@ function operatorClient(): OstiaryOperator {
 }
 
 async function run(program: string, token: string, args: readonly string[]) {
-  const child = spawn(process.execPath, [program, ...args], {
+  const { code, stdout, stderr } = await runProcess(process.execPath, [program, ...args], {
     env: { PATH: process.env.PATH, OSTIARY_MANAGEMENT_TOKEN: token, OSTIARY_BASE_URL: service.baseUrl },
-    stdio: ["ignore", "pipe", "pipe"],
   });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text) => {
-      output += text;
-    });
-  }
-  const [code] = await once(child, "close");
-  return { code, output };
+  return { code, output: stdout + stderr };
 }
 
 describe("an account's actions", () => {

@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +6,7 @@ import Ostiary, { UnverifiableExportError, verifyAuditExport } from "../../sdk/s
 import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
+import { runProcess } from "../fixtures/run-process.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
@@ -65,18 +64,10 @@ async function exported(owner: Recorded, query: Record<string, string>): Promise
 const linesOf = (text: string) => text.split("\n").slice(0, -1);
 
 async function run(owner: Recorded, args: readonly string[]) {
-  const child = spawn(process.execPath, [CLI, "audit", ...args], {
+  const { code, stdout, stderr } = await runProcess(process.execPath, [CLI, "audit", ...args], {
     env: { PATH: process.env.PATH, OSTIARY_API_KEY: owner.key, OSTIARY_BASE_URL: service.baseUrl },
-    stdio: ["ignore", "pipe", "pipe"],
   });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text) => {
-      output += text;
-    });
-  }
-  const [code] = await once(child, "close");
-  return { code, output };
+  return { code, output: stdout + stderr };
 }
 
 describe("an export of a closed period", () => {

@@ -1,7 +1,7 @@
-import { request as httpRequest } from "node:http";
 import { expect } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { slowPost } from "../fixtures/slow-post.ts";
 import type { Owner, Visitor } from "../fixtures/user.ts";
 
 export const CHAT = "/dashboard/chat/completions";
@@ -76,23 +76,5 @@ export async function lastEntryOf(owner: Owner) {
 
 /** Sends the first bytes of a chat, and the rest of its body when `finish` is called. */
 export function slowChat(baseUrl: string, headers: Headers) {
-  const body = bodyOf("late");
-  const sent = httpRequest(baseUrl + CHAT, {
-    method: "POST",
-    headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), ...headers },
-  });
-  const status = new Promise<number>((resolve, reject) => {
-    sent.on("response", (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
-    sent.on("error", reject);
-  });
-  sent.write(body.slice(0, 5));
-  return {
-    finish: () => {
-      sent.end(body.slice(5));
-      return status;
-    },
-  };
+  return slowPost(baseUrl + CHAT, headers, bodyOf("late"));
 }

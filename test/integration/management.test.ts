@@ -1,10 +1,10 @@
-import { request as httpRequest } from "node:http";
 import type { AppRouter } from "@ostiary/server/router";
 import { createTRPCClient, httpBatchLink, httpLink, type TRPCClientError } from "@trpc/client";
 import superjson from "superjson";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { RUNTIME, type Service } from "../fixtures/service.ts";
+import { slowPost } from "../fixtures/slow-post.ts";
 import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
 let service: Service;
@@ -21,25 +21,7 @@ afterAll(async () => {
 
 /** A mutation whose body is held back after its first bytes, until `finish`. */
 function slowMutation(path: string, input: unknown, headers: Record<string, string>) {
-  const body = JSON.stringify({ json: input });
-  const sent = httpRequest(`${service.baseUrl}/trpc/${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), ...headers },
-  });
-  const status = new Promise<number>((resolve, reject) => {
-    sent.on("response", (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
-    sent.on("error", reject);
-  });
-  sent.write(body.slice(0, 5));
-  return {
-    finish: () => {
-      sent.end(body.slice(5));
-      return status;
-    },
-  };
+  return slowPost(`${service.baseUrl}/trpc/${path}`, headers, JSON.stringify({ json: input }));
 }
 
 describe("a call whose body is still being sent", () => {

@@ -244,19 +244,21 @@ describe.skipIf(!isDistributed)("a node whose REDIS_URL leads to a replica", () 
 });
 
 describe.skipIf(!isDistributed)("a node whose Redis does not identify itself", () => {
+  const ADD_LIMITED_USER = [
+    "acl",
+    "setuser",
+    "limited",
+    "on",
+    ">secret",
+    "allkeys",
+    "allchannels",
+    "+@all",
+    "-info",
+  ];
+
   it("serves requests, and logs what it can't know", async () => {
     await using redis = await startRedis();
-    await redis.command(
-      "acl",
-      "setuser",
-      "limited",
-      "on",
-      ">secret",
-      "allkeys",
-      "allchannels",
-      "+@all",
-      "-info",
-    );
+    await redis.command(...ADD_LIMITED_USER);
     await using node = await startService({
       env: { OSTIARY_LOG: "warn", REDIS_URL: `redis://limited:secret@127.0.0.1:${redis.port}` },
     });
@@ -264,17 +266,7 @@ describe.skipIf(!isDistributed)("a node whose Redis does not identify itself", (
     const { id, key, trpc } = await signUpWithKey(node.baseUrl);
     expect(await statusOf(node.baseUrl, key)).toBe(200);
     await redis.restart("empty");
-    await redis.command(
-      "acl",
-      "setuser",
-      "limited",
-      "on",
-      ">secret",
-      "allkeys",
-      "allchannels",
-      "+@all",
-      "-info",
-    );
+    await redis.command(...ADD_LIMITED_USER);
     await expect.poll(() => statusOf(node.baseUrl, key)).toBe(200);
     await trpc.keys.revoke.mutate({ id });
     expect(await statusOf(node.baseUrl, key)).toBe(401);

@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +9,7 @@ import {
   TOKEN_VARIABLE,
 } from "../../dashboard-ui/src/pages/audit/export/schedule.ts";
 import { insertEntries } from "../fixtures/entries.ts";
+import { runProcess } from "../fixtures/run-process.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
@@ -35,12 +34,11 @@ afterAll(async () => {
 
 /** Runs a program in the folder, and returns its exit code and its output. */
 async function run(command: string, args: readonly string[], env: Readonly<Record<string, string>>) {
-  const child = spawn(command, args, { cwd: folder, env: { PATH: process.env.PATH, HOME: folder, ...env } });
-  let output = "";
-  child.stdout.on("data", (bytes) => (output += bytes));
-  child.stderr.on("data", (bytes) => (output += bytes));
-  const [code] = await once(child, "close");
-  return { code, output };
+  const { code, stdout, stderr } = await runProcess(command, args, {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder, ...env },
+  });
+  return { code, output: stdout + stderr };
 }
 
 const yesterday = () => new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);

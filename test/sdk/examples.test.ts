@@ -1,11 +1,11 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { transformSync } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Project, projectWithPackage, type Ran } from "../fixtures/package.ts";
+import { type Project, projectWithPackage } from "../fixtures/package.ts";
+import { type Ran, runProcess } from "../fixtures/run-process.ts";
 import * as runtimes from "../fixtures/runtimes.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUp, signUpWithKey } from "../fixtures/user.ts";
@@ -91,20 +91,10 @@ async function run(
   more: Readonly<Record<string, string>> = {},
 ): Promise<Ran> {
   const file = `${name}.${runtime.extension}`;
-  const child = spawn(runtime.command, [...runtime.args, file, ...args], {
+  return runProcess(runtime.command, [...runtime.args, file, ...args], {
     cwd: project.folder,
     env: { ...env, ...more },
   });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  const [code] = await once(child, "close");
-  return { code, stdout, stderr };
 }
 
 /** What an example prints. It must succeed. */

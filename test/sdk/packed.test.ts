@@ -1,11 +1,11 @@
-import { execFile, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createContext, runInContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Project, projectWithPackage } from "../fixtures/package.ts";
+import { runProcess } from "../fixtures/run-process.ts";
 import { BUN, DENO } from "../fixtures/runtimes.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUp } from "../fixtures/user.ts";
@@ -41,16 +41,8 @@ describe("the packed and installed package", () => {
     ["Deno", DENO, ["run", "--node-modules-dir=manual", "--allow-net", "--allow-env", "--allow-read"]],
     ["Bun", BUN, ["run"]],
   ])("works under %s with a service", async (_, command, args) => {
-    const child = spawn(command, [...args, "scenario.mjs"], { cwd: project.folder, env });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.on("data", (text) => {
-      stdout += text;
-    });
-    child.stderr.on("data", (text) => {
-      stderr += text;
-    });
-    const [code] = await once(child, "close");
+    const options = { cwd: project.folder, env };
+    const { code, stdout, stderr } = await runProcess(command, [...args, "scenario.mjs"], options);
     expect(code, stderr).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       whole: "one two three",

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -7,6 +7,7 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { runProcess } from "../fixtures/run-process.ts";
 import { BUN, DENO } from "../fixtures/runtimes.ts";
 import { ROOT } from "../fixtures/service.ts";
 
@@ -121,7 +122,7 @@ const RUNTIMES = {
 async function run(runtime: keyof typeof RUNTIMES, env: Record<string, string>): Promise<unknown> {
   const [command, args] = RUNTIMES[runtime];
   const cert = join(folder, "cert.pem");
-  const child = spawn(command, [...args, join(folder, "program.mjs")], {
+  const { code, stdout, stderr } = await runProcess(command, [...args, join(folder, "program.mjs")], {
     cwd: folder,
     env: {
       PATH: process.env.PATH ?? "",
@@ -134,15 +135,6 @@ async function run(runtime: keyof typeof RUNTIMES, env: Record<string, string>):
       ...env,
     },
   });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.on("data", (text) => {
-    stdout += text;
-  });
-  child.stderr.on("data", (text) => {
-    stderr += text;
-  });
-  const [code] = await once(child, "close");
   expect(code, stderr).toBe(0);
   return JSON.parse(stdout);
 }
