@@ -1,11 +1,15 @@
 import type { Logger } from "pino";
 import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
+import { AccountShares, SHARE_PERIOD_MS } from "./account-shares.ts";
+import { LONG_MS, MANY_REQUESTS, OverloadDetector } from "./overload-detector.ts";
 import type { TurnShares } from "./turn-shares.ts";
 
 const TICK_MS = 20;
 /** What is not used of the admissible requests, or of the time for refusals, of so long is lost. */
 const BURST_MS = 50;
+/** The process has recovered when it had to refuse nothing for this time. */
+const RECOVERY_MS = 1_000;
 
 /** The delay of the event loop: how late a timer is. */
 const DELAY = {
@@ -16,26 +20,6 @@ const DELAY = {
   maxAverageMs: 1_000,
   /** The weight of earlier measurements in the average: about that of the last 300 ms. */
   weight: 0.93,
-};
-
-/** When the process is overloaded, and when no longer. */
-const DETECTION = {
-  /** A turn of the event loop is long if it takes longer, and so is a wait for a later turn. */
-  longMs: 50,
-  /** With fewer requests in a turn, or fewer that wait, neither counts, however long it takes. */
-  minRequests: 200,
-  /** The process is overloaded when after a long turn each further one was long for this time. */
-  longTurnsMs: 150,
-  /** It is so, too, when for this time enough requests have waited long for a later turn: longer than a burst takes. */
-  longBacklogMs: 500,
-  /** This time is enough while the number of them grows by so much in so many ticks. */
-  growingBacklogMs: 200,
-  growth: 1.1,
-  growthTicks: 5,
-  /** While it falls this time is needed: what came while the system stopped the process is worked off. */
-  fallingBacklogMs: 1_500,
-  /** It has recovered when it had to refuse nothing for this time. */
-  recoveryMs: 1_000,
 };
 
 /** What the process can serve: the highest rate at which it has served requests. */
@@ -69,10 +53,10 @@ const RATE = {
 };
 
 /**
- * When too many admitted requests wait for their turn, of more than {@link DETECTION}'s `minRequests`: nothing more is admitted then.
- * Requests that come in bursts can wait for each other; a queue that stays would only be a longer wait for all.
+ * When the backlog, which is the admitted requests that wait for a later turn, is full: nothing more is admitted then. It must have more
+ * than {@link MANY_REQUESTS}. Requests that come in bursts can wait for each other; a backlog that stays would only be a longer wait for all.
  */
-const QUEUE = {
+const FULL_BACKLOG = {
   /** The first of them has waited for longer. */
   maxWaitedMs: 100,
   /** Or there are more than are served at best in this time. */
@@ -82,7 +66,7 @@ const QUEUE = {
 /** What refusals may take. */
 const REFUSALS = {
   /**
-   * The share of the time that they may take while too many admitted requests wait. With a smaller one there is too little time to
+   * The share of the time that they may take while the backlog is full. With a smaller one there is too little time to
    * refuse the others soon: at twice what can be served refusals take a third. With a larger one clients that send again as soon as they
    * are refused would leave too little time to serve.
    */
@@ -92,16 +76,6 @@ const REFUSALS = {
   weight: 0.95,
   /** How many refused connections are read again in a turn of the event loop at most: to refuse as many takes 10 to 20 ms. */
   maxReadInTurn: 512,
-};
-
-/** The accounts' shares of what is admissible. */
-const SHARES = {
-  /** Over which time the accounts' requests are counted, and how much of what is admissible then their shares may take in advance. */
-  periodMs: 100,
-  /** The share of the first period of an overload, when it is not known yet who sends most. */
-  ofFirstPeriod: 0.05,
-  /** A share of a period is at least so many requests: what can be served may not be known, or be known too low. */
-  minRequests: 10,
 };
 
 const OVERLOADED = new Failure(
@@ -121,7 +95,8 @@ export interface OverloadOptions {
 /**
  * Measures how long the event loop takes for a turn: how late a timer is that is due at its end. If more requests come than the
  * process can serve, turns become longer and longer, or more and more requests wait for a later one, and nobody is answered in time.
- * Then it refuses some, so that the others are served as fast as ever.
+ * Then it refuses some, so that the others are served as fast as ever. docs/explanation/decisions/0024-an-overloaded-process-refuses-early.md
+ * gives the reasons.
  */
 export class Overload {
   readonly #monotonicMs: () => number;
@@ -129,11 +104,7 @@ export class Overload {
   readonly #turnShares: OverloadOptions["turnShares"];
   #dueMs: number;
   #averageMs = 0;
-  /** When the first of a series of long turns ended, and since when the backlog is long; `null` while that is not so. */
-  #longTurnsSinceMs: number | null = null;
-  #longBacklogSinceMs: number | null = null;
-  /** How many requests waited at each of the last ticks. */
-  readonly #waitingBefore: number[] = [];
+  readonly #detector = new OverloadDetector();
   #requestsInTurn = 0;
   /** How many requests were admitted since the last tick. Counted under overload only. */
   #admittedInTurn = 0;
@@ -155,12 +126,7 @@ export class Overload {
   #admissible = 0;
   /** When that was counted. */
   #admissibleAtMs = 0;
-  /** Under overload: the requests of the present period and of the one before by account, `null` for all without a known key. */
-  #inPeriod = new Map<AccountId | null, number>();
-  #inPeriodBefore: ReadonlyMap<AccountId | null, number> = new Map();
-  #periodBeganMs = 0;
-  /** How many requests of the present period are each account's share. */
-  #share = 1;
+  readonly #shares = new AccountShares();
   #shed = 0;
   /** The same when the overload began. */
   #shedBefore = 0;
@@ -189,14 +155,14 @@ export class Overload {
     const lateMs = Math.max(0, nowMs - this.#dueMs);
     this.#averageMs = this.#averageMs * DELAY.weight + lateMs * (1 - DELAY.weight);
     const { waiting, waitedMs } = this.#turnShares;
-    const isTurnLong = lateMs > DETECTION.longMs && this.#requestsInTurn >= DETECTION.minRequests;
-    this.#longTurnsSinceMs = isTurnLong ? (this.#longTurnsSinceMs ?? nowMs) : null;
-    const isBacklogLong = waitedMs > DETECTION.longMs && waiting >= DETECTION.minRequests;
-    this.#longBacklogSinceMs = isBacklogLong ? (this.#longBacklogSinceMs ?? nowMs) : null;
-    const backlogMs = this.#longBacklogMs(waiting);
-    const isOverloaded =
-      nowMs - (this.#longTurnsSinceMs ?? nowMs) > DETECTION.longTurnsMs ||
-      nowMs - (this.#longBacklogSinceMs ?? nowMs) > backlogMs;
+    const requests = this.#requestsInTurn;
+    const { isBacklogLong, isOverloaded } = this.#detector.look({
+      nowMs,
+      lateMs,
+      requests,
+      waiting,
+      waitedMs,
+    });
     this.#measure(nowMs);
     this.#adapt(lateMs, lateMs + TICK_MS);
     this.#dueMs = nowMs + TICK_MS;
@@ -206,15 +172,6 @@ export class Overload {
     this.#turnShares.mayTurnsBeLong = isBacklogLong || isOverloaded || this.#overloadedUntilMs !== null;
     if (isOverloaded) this.#begin(nowMs);
     else if (this.#overloadedUntilMs !== null && nowMs > this.#overloadedUntilMs) this.#end();
-  }
-
-  /** For how long so many requests may wait, by how many have waited before. Call it in each tick. */
-  #longBacklogMs(waiting: number): number {
-    this.#waitingBefore.push(waiting);
-    if (this.#waitingBefore.length <= DETECTION.growthTicks) return DETECTION.longBacklogMs;
-    const before = this.#waitingBefore.shift() ?? 0;
-    if (waiting > DETECTION.growth * before) return DETECTION.growingBacklogMs;
-    return waiting < before ? DETECTION.fallingBacklogMs : DETECTION.longBacklogMs;
   }
 
   /** Whether requests may have to be refused. */
@@ -233,7 +190,7 @@ export class Overload {
    * again in it, and for seconds no timer would run.
    */
   get isTurnLong(): boolean {
-    return this.#monotonicMs() - this.#dueMs > DETECTION.longMs;
+    return this.#monotonicMs() - this.#dueMs > LONG_MS;
   }
 
   /** The number of requests that were refused. */
@@ -256,10 +213,10 @@ export class Overload {
     this.#admissible = Math.min(this.#admissible + more, 1 + BURST_MS * this.#admittedPerMs);
     this.#admissibleAtMs = nowMs;
     const account = accountOf();
-    const unusedShare = this.#unusedShare(account, nowMs);
-    const unused = this.#hasManyWaiting(account) ? 0 : unusedShare;
-    const inAdvance = SHARES.periodMs * this.#admittedPerMs * unused;
-    const isAdmissible = this.#admissible >= 1 && !this.#isBehind && !isTooLate;
+    const unusedShare = this.#shares.unusedOf(account, nowMs, this.#admittedPerMs);
+    const unused = this.#fillsBacklog(account) ? 0 : unusedShare;
+    const inAdvance = SHARE_PERIOD_MS * this.#admittedPerMs * unused;
+    const isAdmissible = this.#admissible >= 1 && !this.#isBacklogFull && !isTooLate;
     if (isAdmissible || (unused > 0 && this.#admissible + inAdvance >= 1)) {
       this.#admissible--;
       this.#admittedInTurn++;
@@ -269,29 +226,8 @@ export class Overload {
       this.#admittedInTurn++;
       return null;
     }
-    this.#overloadedUntilMs = nowMs + DETECTION.recoveryMs;
+    this.#overloadedUntilMs = nowMs + RECOVERY_MS;
     return OVERLOADED;
-  }
-
-  /**
-   * Counts the request of an account. Returns how much of its share the account has left, 0 to 1: nothing if it sent more than its share
-   * just before. Requests without a known key have no share, because a stranger can send any number of keys.
-   */
-  #unusedShare(account: AccountId | null, nowMs: number): number {
-    const passedMs = nowMs - this.#periodBeganMs;
-    if (passedMs > SHARES.periodMs) {
-      // As many accounts as before are expected to share the period that begins, and one more that has sent nothing. After a long turn
-      // the requests of its whole time arrive together.
-      const admissible = Math.min(passedMs, DETECTION.recoveryMs) * this.#admittedPerMs;
-      this.#share = Math.max(SHARES.minRequests, admissible / (1 + this.#inPeriod.size));
-      this.#inPeriodBefore = this.#inPeriod;
-      this.#inPeriod = new Map();
-      this.#periodBeganMs = nowMs;
-    }
-    const count = this.#inPeriod.get(account) ?? 0;
-    this.#inPeriod.set(account, count + 1);
-    if (account === null || (this.#inPeriodBefore.get(account) ?? 0) > this.#share) return 0;
-    return Math.max(0, 1 - count / this.#share);
   }
 
   /**
@@ -299,33 +235,33 @@ export class Overload {
    * requests take less time than before, or the clients of an overload have gone.
    */
   get #hasTime(): boolean {
-    if (this.#isBehind || this.#averageMs > DETECTION.longMs || this.isTurnLong) return false;
-    return this.#admittedInTurn < DETECTION.minRequests;
+    if (this.#isBacklogFull || this.#averageMs > LONG_MS || this.isTurnLong) return false;
+    return this.#admittedInTurn < MANY_REQUESTS;
   }
 
-  /** Whether so many admitted requests wait for their turn that one more would wait long. */
-  get #isBehind(): boolean {
+  /** Whether one more admitted request would wait long for its turn. */
+  get #isBacklogFull(): boolean {
     const { waiting, waitedMs } = this.#turnShares;
-    if (waiting <= DETECTION.minRequests) return false;
-    return waitedMs > QUEUE.maxWaitedMs || waiting > QUEUE.maxServedInMs * this.#bestPerMs;
+    if (waiting <= MANY_REQUESTS) return false;
+    return waitedMs > FULL_BACKLOG.maxWaitedMs || waiting > FULL_BACKLOG.maxServedInMs * this.#bestPerMs;
   }
 
-  /** Whether too many admitted requests wait, and more than its part of them are the account's own. */
-  #hasManyWaiting(account: AccountId | null): boolean {
-    if (account === null || !this.#isBehind) return false;
-    return this.#turnShares.waitingOf(account) > this.#turnShares.waiting / (1 + this.#inPeriod.size);
+  /** Whether the backlog is full, and more than its part of it is the account's own. */
+  #fillsBacklog(account: AccountId | null): boolean {
+    if (account === null || !this.#isBacklogFull) return false;
+    return this.#turnShares.waitingOf(account) > this.#turnShares.waiting / (1 + this.#shares.accounts);
   }
 
   /**
-   * How many of the clients that were refused may send their next request in this turn of the event loop: while too many admitted
-   * requests wait, only so many that refusals take no more than their share of the time.
+   * How many of the clients that were refused may send their next request in this turn of the event loop: while the backlog is full,
+   * only so many that refusals take no more than their share of the time.
    */
   readableInTurn(): number {
     const nowMs = this.#monotonicMs();
     const moreMs = (nowMs - this.#refusableSinceMs) * REFUSALS.maxShareOfTime;
     this.#refusableMs = Math.min(this.#refusableMs + moreMs, BURST_MS * REFUSALS.maxShareOfTime);
     this.#refusableSinceMs = nowMs;
-    if (!this.#isBehind) return REFUSALS.maxReadInTurn;
+    if (!this.#isBacklogFull) return REFUSALS.maxReadInTurn;
     const refusable = Math.floor(this.#refusableMs / this.#refusalMs);
     return Math.min(Math.max(1, refusable), REFUSALS.maxReadInTurn);
   }
@@ -362,7 +298,7 @@ export class Overload {
     const times = Math.min(passedMs / TICK_MS, RATE.maxTimes);
     const isRefusing = this.#refusingMs > passedMs * RATE.highRefusingShare;
     const whereLong = isRefusing ? RATE.whereRefusing : RATE.whereServing;
-    const change = lateMs <= DETECTION.longMs ? RATE.whereShort : whereLong;
+    const change = lateMs <= LONG_MS ? RATE.whereShort : whereLong;
     const wantedPerMs = this.#admittedPerMs * change ** times;
     this.#admittedPerMs = Math.min(
       Math.max(wantedPerMs, RATE.minOfBest * this.#bestPerMs),
@@ -383,13 +319,10 @@ export class Overload {
       this.#admittedPerMs = this.#bestPerMs;
       this.#admissible = 0;
       this.#admissibleAtMs = nowMs;
-      this.#inPeriod = new Map();
-      this.#inPeriodBefore = new Map();
-      this.#periodBeganMs = nowMs;
-      this.#share = Math.max(SHARES.minRequests, SHARES.ofFirstPeriod * SHARES.periodMs * this.#bestPerMs);
+      this.#shares.begin(nowMs, this.#bestPerMs);
       this.#log.warn("more requests come than this process can serve: some are refused");
     }
-    this.#overloadedUntilMs = nowMs + DETECTION.recoveryMs;
+    this.#overloadedUntilMs = nowMs + RECOVERY_MS;
   }
 
   #end(): void {

@@ -1,0 +1,63 @@
+/** A turn of the event loop is long if it takes longer, and so is a wait for a later turn. */
+export const LONG_MS = 50;
+/** Fewer requests in a turn, or fewer that wait for a later one, are no sign of an overload, however long they take. */
+export const MANY_REQUESTS = 200;
+
+/** The process is overloaded when after a long turn each further one was long for this time. */
+const LONG_TURNS_MS = 150;
+/** It is so, too, when for this time many requests have waited long for a later turn: longer than a burst takes. */
+const LONG_BACKLOG_MS = 500;
+/** This time is enough while the number of them grows by a factor in so many ticks. */
+const GROWING_BACKLOG_MS = 200;
+const GROWTH = 1.1;
+const GROWTH_TICKS = 5;
+/** While it falls this time is needed: what came while the system stopped the process is worked off. */
+const FALLING_BACKLOG_MS = 1_500;
+
+/** What has happened since the last tick. */
+interface Tick {
+  readonly nowMs: number;
+  /** How late the timer of the tick was: about as long as the last turn of the event loop took. */
+  readonly lateMs: number;
+  /** The requests that have arrived. */
+  readonly requests: number;
+  /** The admitted requests that wait for a later turn, and how long the first of them has waited. */
+  readonly waiting: number;
+  readonly waitedMs: number;
+}
+
+/** Finds the signs that more requests come than the process can serve: long turns of the event loop, or a long backlog. */
+export class OverloadDetector {
+  /** When the first of a series of long turns ended, and since when the backlog is long; `null` while that is not so. */
+  #longTurnsSinceMs: number | null = null;
+  #longBacklogSinceMs: number | null = null;
+  /** How many requests waited at each of the last ticks. */
+  readonly #waitingBefore: number[] = [];
+
+  /** Call it in each tick. */
+  look({ nowMs, lateMs, requests, waiting, waitedMs }: Tick): {
+    /** Whether many requests have waited long for a later turn. */
+    readonly isBacklogLong: boolean;
+    /** Whether that, or a series of long turns, has lasted for long enough. */
+    readonly isOverloaded: boolean;
+  } {
+    const isTurnLong = lateMs > LONG_MS && requests >= MANY_REQUESTS;
+    this.#longTurnsSinceMs = isTurnLong ? (this.#longTurnsSinceMs ?? nowMs) : null;
+    const isBacklogLong = waitedMs > LONG_MS && waiting >= MANY_REQUESTS;
+    this.#longBacklogSinceMs = isBacklogLong ? (this.#longBacklogSinceMs ?? nowMs) : null;
+    const backlogMs = this.#maxBacklogMs(waiting);
+    const isOverloaded =
+      nowMs - (this.#longTurnsSinceMs ?? nowMs) > LONG_TURNS_MS ||
+      nowMs - (this.#longBacklogSinceMs ?? nowMs) > backlogMs;
+    return { isBacklogLong, isOverloaded };
+  }
+
+  /** How long a backlog of so many requests may last, by how many have waited before. */
+  #maxBacklogMs(waiting: number): number {
+    this.#waitingBefore.push(waiting);
+    if (this.#waitingBefore.length <= GROWTH_TICKS) return LONG_BACKLOG_MS;
+    const before = this.#waitingBefore.shift() ?? 0;
+    if (waiting > GROWTH * before) return GROWING_BACKLOG_MS;
+    return waiting < before ? FALLING_BACKLOG_MS : LONG_BACKLOG_MS;
+  }
+}
