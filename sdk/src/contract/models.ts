@@ -32,7 +32,7 @@ export interface Model {
 }
 
 /**
- * Prices in USD, as exact decimal strings such as `"0.15"`. All are told: where the catalog sets no price for a kind of tokens, it is that
+ * Prices in USD, as exact decimal strings such as `"0.15"`. All are present: where the catalog sets no price for a kind of tokens, it is that
  * of input or output. Each token is charged once, even if it is of several kinds.
  */
 export interface ModelPricing {

@@ -177,10 +177,10 @@ const CLASSES: Readonly<Record<number, new (message: string, details: APIErrorDe
 
 /** The error for an answer. Only this function maps a status to a class. */
 export function errorFor(status: number, body: unknown, headers: Headers): APIError {
-  const told = readEnvelope(body);
+  const envelope = readEnvelope(body);
   const Class = CLASSES[status] ?? (status >= 500 ? InternalServerError : APIError);
-  const details = { ...told, status, requestId: headers.get("x-request-id"), headers };
-  return new Class(told.message ?? defaultMessage(status), details);
+  const details = { ...envelope, status, requestId: headers.get("x-request-id"), headers };
+  return new Class(envelope.message ?? defaultMessage(status), details);
 }
 
 /** The error for an error event inside a stream, whose answer had begun with 200. */
@@ -232,8 +232,8 @@ function isListed(code: string | null): code is ErrorCode {
 function errorIn(outer: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const error = asRecord(outer.error);
   const inner = asRecord(error.json);
-  const told = asRecord(asRecord(inner.data).ostiary);
-  return Object.keys(told).length === 0 ? error : { ...told, message: inner.message };
+  const details = asRecord(asRecord(inner.data).ostiary);
+  return Object.keys(details).length === 0 ? error : { ...details, message: inner.message };
 }
 
 function readEnvelope(body: unknown): {

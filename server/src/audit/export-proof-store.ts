@@ -86,9 +86,9 @@ export async function readLeftOut(
   places: number,
 ): Promise<readonly ProofChunk[]> {
   // Those who may read the export may read entries outside of its period, too, but not entries of other keys.
-  const told = !isSearch(filter);
+  const mayRead = !isSearch(filter);
   const numbers = sql`(select value::bigint from jsonb_array_elements_text(${sql.json(batches.map(({ batch }) => batch.toString()))}))`;
-  const part = told
+  const part = mayRead
     ? sql`'entry', (select row_to_json(covered) from (select ${sql.unsafe(JSON_COVERED_FIELDS)}) covered)`
     : sql`'digest', encode(entry_digest(stored), 'hex')`;
   // Uses audit_entries_by_batch.
@@ -101,7 +101,7 @@ export async function readLeftOut(
     ),
     -- Without a line of its own, a batch of a search is proved by one digest.
     found as (
-      select batch, ${told ? sql`true` : sql`bool_or(is_exported)`} as is_partial from placed group by batch
+      select batch, ${mayRead ? sql`true` : sql`bool_or(is_exported)`} as is_partial from placed group by batch
     ),
     chunks as (
       select placed.batch, (place / ${PLACES_A_LINE}::bigint)::integer as chunk,

@@ -137,8 +137,8 @@ export async function* provedLines(
   function chunkLine(section: WrittenProof["section"], proof: ProofChunk): string {
     const { batch, entries, digest, chunk, content } = proof;
     position = { ...position, written: { section, batch, chunk } };
-    const told = content === null ? `"left_out":${proof.leftOut}` : `"content":"${content}"`;
-    return proofLine(`{"batch":${batch},"entries":${entries},"digest":"${digest}",${told}}`);
+    const proved = content === null ? `"left_out":${proof.leftOut}` : `"content":"${content}"`;
+    return proofLine(`{"batch":${batch},"entries":${entries},"digest":"${digest}",${proved}}`);
   }
 
   function proofLine(proof: string): string {

@@ -291,9 +291,9 @@ export class Recorder {
   }
 
   #countFailure(error: unknown): void {
-    const told = { ...reasonOf(error), waiting: this.#pending.length };
+    const logged = { ...reasonOf(error), waiting: this.#pending.length };
     // Once in an outage, however often it is tried.
-    if (!this.#isFailing) this.#parts.log.error(told, "inserting audit entries into the database failed");
+    if (!this.#isFailing) this.#parts.log.error(logged, "inserting audit entries into the database failed");
     this.#failures++;
     this.#isFailing = true;
   }
@@ -327,8 +327,8 @@ export class Recorder {
       this.#parts.onRejected?.(entries.map(({ entry }) => entry));
       return refused.map(({ item }) => item);
     } catch (error) {
-      const told = { ...reasonOf(error), entries: entries.length };
-      this.#parts.log.error(told, "rejected entries cannot be written to the journal folder");
+      const logged = { ...reasonOf(error), entries: entries.length };
+      this.#parts.log.error(logged, "rejected entries cannot be written to the journal folder");
       return [];
     }
   }

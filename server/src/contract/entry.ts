@@ -35,7 +35,7 @@ type ColumnOf<Name extends RecordedField> = (typeof AUDIT_FIELDS)[Name] extends 
   ? Column
   : Name;
 
-/** What is recorded of a request and told to its account: see {@link AUDIT_FIELDS}. */
+/** What is recorded of a request and shown to its account: see {@link AUDIT_FIELDS}. */
 type RecordedValues = {
   readonly [Name in RecordedField as CamelCase<ColumnOf<Name>>]: FieldValue<Name, Kinds>;
 };

@@ -70,8 +70,8 @@ export interface GatewayParts {
   readonly onCredentialRefused: (upstream: string) => void;
 }
 
-/** How a kind of request is sent through a dialect. */
-interface ModelCall<Answer> {
+/** How a kind of request is sent to an upstream, once a route was chosen. */
+interface RouteCall<Answer> {
   send(dialect: Dialect, upstream: Upstream, route: Route): Promise<Answer>;
   /** Waits for the first event of a stream. Calls `ended` when the answer has ended. */
   begin(answer: Answer, upstream: Upstream, ended: (reason: unknown) => void): Answer | Promise<Answer>;
@@ -129,7 +129,7 @@ export class Gateway {
   async #route<Answer>(
     model: CatalogModel,
     signal: RequestSignal,
-    call: ModelCall<Answer>,
+    call: RouteCall<Answer>,
   ): Promise<Routed<Answer>> {
     const budget = this.#budgetOf(model);
     budget.countFirst();
@@ -187,7 +187,7 @@ export class Gateway {
     upstream: Upstream,
     route: Route,
     state: UpstreamState,
-    { signal, call, isLast }: { signal: RequestSignal; call: ModelCall<Answer>; isLast: boolean },
+    { signal, call, isLast }: { signal: RequestSignal; call: RouteCall<Answer>; isLast: boolean },
   ): Promise<Routed<Answer> | null> {
     const release = state.slots.take() ?? (isLast ? await state.slots.wait(signal) : null);
     if (release === null) return null;

@@ -72,7 +72,7 @@ function entryOf(
   if (request.caller === null || request.operation === null) return null;
   const { key, account } = request.caller.snapshot;
   const { usage, costNanoUsd, implausibleNanoUsd } = facts;
-  // One literal that names every field: spreading two objects into one makes V8 describe the result's shape anew each time, in
+  // One literal that names every field: spreading two objects into one makes V8 describe the result's shape again each time, in
   // the old generation, which then has to be collected every few seconds.
   return {
     id: request.id,

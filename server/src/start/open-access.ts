@@ -26,7 +26,7 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
   const { database, longReads, admissions } = node;
   const { recorder, reads, securityLog, metrics } = records;
   const mint = new KeyMint(node.macSecret);
-  const attemptCounters = await openAttemptCounters(config, node.tellOfRedis);
+  const attemptCounters = await openAttemptCounters(config, node.logRedisError);
   teardown.add("attempt counters", () => attemptCounters.close());
 
   const publisher = new Publisher(admissions, unpublishedVersionsIn(database), (seconds) =>

@@ -10,7 +10,7 @@ import { migrate, schemaVersion, untilMigrated } from "../database/migrate.ts";
 import { openClocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
 import { joinNodes, nodeId } from "./node-membership.ts";
-import { openAdmissionStore, openConfiguredDatabase, openTellOfRedis } from "./open-stores.ts";
+import { openAdmissionStore, openConfiguredDatabase, redisErrorLog } from "./open-stores.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
 import { probeOf } from "./store-probe.ts";
 
@@ -42,8 +42,8 @@ export async function openNode(startup: Startup) {
   // This creates the installation's row, which joining the nodes reads.
   const macSecret = await keyMacSecret(database);
   const id = await nodeId(config.dataDir);
-  const tellOfRedis = openTellOfRedis(log, monotonicMs);
-  const { store, redis, redisMemory } = await openAdmissionStore(config, log, tellOfRedis);
+  const logRedisError = redisErrorLog(log, monotonicMs);
+  const { store, redis, redisMemory } = await openAdmissionStore(config, log, logRedisError);
   const admissions = new Admissions(store);
   teardown.add("admission store", () => store.close());
   const membership = await joinNodes(config, {
@@ -78,7 +78,7 @@ export async function openNode(startup: Startup) {
   const measure = () => Promise.all([probes.database.measure(), probes.redis?.measure()]);
   jobs.add({ name: "measure the stores", everyMs: PROBE_MS, run: measure });
   await measure();
-  return { id, macSecret, ...stores, schema, clocks, admissions, redis, redisMemory, tellOfRedis, probes };
+  return { id, macSecret, ...stores, schema, clocks, admissions, redis, redisMemory, logRedisError, probes };
 }
 
 /** Logs that a store is away, and that it is back. */

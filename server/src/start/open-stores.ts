@@ -124,7 +124,7 @@ async function requireVersion(address: DatabaseAddress): Promise<void> {
  *
  * @throws {StartupFailure} if Redis can't be reached.
  */
-export async function openAdmissionStore(config: Config, log: Logger, tellOfRedis: TellOfRedis) {
+export async function openAdmissionStore(config: Config, log: Logger, logRedisError: LogRedisError) {
   if (config.redisUrl === null) return { store: new MemoryAdmissionStore(), redis: null, redisMemory: null };
   const { RedisAdmissionStore } = await import("../admission/redis-store.ts");
   const connection = { commandTimeoutMs: REDIS_COMMAND_TIMEOUT_MS, ca: config.redisCa };
@@ -135,7 +135,7 @@ export async function openAdmissionStore(config: Config, log: Logger, tellOfRedi
     prefix: config.redisPrefix,
     onError: (message) => {
       lastError = message;
-      tellOfRedis(message);
+      logRedisError(message);
     },
   });
   const redisMemory = watchRedisMemory(store, log);
@@ -197,7 +197,7 @@ function watchRedisMemory(redis: RedisAdmissionStore, log: Logger) {
 /** Opens the counters of sign-in attempts, which all nodes share if they use Redis. */
 export async function openAttemptCounters(
   config: Config,
-  tellOfRedis: TellOfRedis,
+  logRedisError: LogRedisError,
 ): Promise<AttemptCounters> {
   if (config.redisUrl === null) return memoryCounters();
   const { redisCounters } = await import("../accounts/redis-attempt-counters.ts");
@@ -206,14 +206,14 @@ export async function openAttemptCounters(
     ca: config.redisCa,
     prefix: config.redisPrefix,
     commandTimeoutMs: ATTEMPTS_TIMEOUT_MS,
-    onError: tellOfRedis,
+    onError: logRedisError,
   });
 }
 
 /** Logs an error of a connection to Redis. */
-type TellOfRedis = (message: string) => void;
+type LogRedisError = (message: string) => void;
 
 /** Each attempt to connect has an error, and there are several connections: the same error is logged once a minute. */
-export function openTellOfRedis(log: Logger, monotonicMs: () => number): TellOfRedis {
+export function redisErrorLog(log: Logger, monotonicMs: () => number): LogRedisError {
   return atMostOnceIn(REPEATED_ERROR_MS, monotonicMs, (message) => log.warn({ part: "redis" }, message));
 }

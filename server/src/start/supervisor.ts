@@ -105,7 +105,7 @@ export class Supervisor {
    * Records what nodes left that this start does not continue. Each of their journals is replayed by a process of its own, and its
    * credit released.
    *
-   * @returns `false` when one could not be. The process has told why.
+   * @returns `false` when one could not be. The process has logged the reason.
    */
   async drainLeftovers(): Promise<boolean> {
     const { config, log } = this.#parts;
@@ -122,7 +122,7 @@ export class Supervisor {
     return true;
   }
 
-  /** Starts all workers. @returns the facts of the banner; `null` when one could not start. The worker has told why. */
+  /** Starts all workers. @returns the facts of the banner; `null` when one could not start. The worker has logged the reason. */
   async start(): Promise<BannerFacts | null> {
     const { workers } = this.#parts.config;
     // The first migrates the database and creates the first users.

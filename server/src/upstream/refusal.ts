@@ -95,10 +95,10 @@ function readError(body: string): ReadError {
   const outer = isJsonObject(first) ? first : {};
   const error = outer.error ?? outer;
   const { message, code, param } = isJsonObject(error) ? error : { message: error };
-  const told = textOf(message);
-  const detail = told === null ? detailOf(isJsonObject(message) ? message.detail : outer.detail) : null;
+  const text = textOf(message);
+  const detail = text === null ? detailOf(isJsonObject(message) ? message.detail : outer.detail) : null;
   return {
-    message: told ?? detail?.message ?? null,
+    message: text ?? detail?.message ?? null,
     code: textOf(code),
     param: textOf(param) ?? detail?.param ?? null,
   };

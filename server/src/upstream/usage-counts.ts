@@ -21,7 +21,7 @@ export type ReportedCounts = { readonly [Name in keyof Usage]?: unknown };
  * Checks an upstream's counts. Parts are limited to their total: those of the cache to the prompt together, as a token is read or
  * written, and so are audio and images, as a token is of one medium.
  *
- * @returns `null` unless each count is a plausible number and the prompt's is told.
+ * @returns `null` unless each count is a plausible number and the prompt's is reported.
  */
 export function checkedUsage(reported: ReportedCounts): Usage | null {
   if (reported.promptTokens === undefined || reported.promptTokens === null) return null;

@@ -14,7 +14,7 @@ const FORMATS = new Set<Json | undefined>([
   "ipv6",
   "uuid",
 ]);
-/** Keywords that structured outputs do not have, and that the model is told in the description instead. */
+/** Keywords that structured outputs do not have, and which the description tells the model instead. */
 const DESCRIBED = [
   "minimum",
   "maximum",
@@ -119,7 +119,7 @@ export function outputSchema(schema: JsonObject): JsonObject {
   const kept = KEPT.filter((name) => (schema[name] ?? null) !== null || isPresentNull(schema, name));
   const { type, items = null, format } = schema;
   const constraints = constraintsOf(schema);
-  const told = [schema.description, constraints].filter((text) => (text ?? null) !== null);
+  const descriptions = [schema.description, constraints].filter((text) => (text ?? null) !== null);
   return {
     ...Object.fromEntries(kept.map((name) => [name, schema[name]])),
     // Structured outputs have no `oneOf`.
@@ -135,7 +135,7 @@ export function outputSchema(schema: JsonObject): JsonObject {
       : {}),
     items: items === null ? undefined : (listOf(items)?.map(definitionOf) ?? definitionOf(items)),
     format: FORMATS.has(format) ? format : undefined,
-    ...(constraints === null ? {} : { description: told.join("\n") }),
+    ...(constraints === null ? {} : { description: descriptions.join("\n") }),
   };
 }
 
@@ -155,17 +155,17 @@ function definitionOf(definition: Json): Json {
   return isJsonObject(definition) ? outputSchema(definition) : definition;
 }
 
-/** The keywords that the model is told, as `min length: 3; pattern: ^a.`; `null`: there are none. */
+/** The keywords for the description, as `min length: 3; pattern: ^a.`; `null`: there are none. */
 function constraintsOf(schema: JsonObject): string | null {
-  const told = DESCRIBED.flatMap((keyword) => {
+  const constraints = DESCRIBED.flatMap((keyword) => {
     const value = schema[keyword] ?? null;
     if (value === null || value === false) return [];
     const name = keyword.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
     return [`${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`];
   });
   const { format } = schema;
-  if (typeof format === "string" && !FORMATS.has(format)) told.push(`format: ${format}`);
-  return told.length === 0 ? null : `${told.join("; ")}.`;
+  if (typeof format === "string" && !FORMATS.has(format)) constraints.push(`format: ${format}`);
+  return constraints.length === 0 ? null : `${constraints.join("; ")}.`;
 }
 
 function listOf(value: Json | undefined): readonly Json[] | null {

@@ -42,15 +42,16 @@ function count(value: unknown): number {
 export class MessageUsage {
   /** The usage that was reported so far. */
   soFar: Usage | null = null;
-  #told: JsonObject = {};
+  /** The members that were reported so far. */
+  #reported: JsonObject = {};
   #isFinal = false;
 
   /** Reads the usage of `message_start`. */
   begin(usage: unknown): void {
     if (!isJsonObject(usage)) return;
-    const told = Object.entries(usage).filter(([, value]) => value !== null);
-    this.#told = { ...this.#told, ...Object.fromEntries(told) };
-    this.soFar = readMessagesUsage(this.#told);
+    const members = Object.entries(usage).filter(([, value]) => value !== null);
+    this.#reported = { ...this.#reported, ...Object.fromEntries(members) };
+    this.soFar = readMessagesUsage(this.#reported);
   }
 
   /** Reads the usage of `message_delta`, which overwrites what was reported before, or of a whole message. */

@@ -57,11 +57,11 @@ export function embeddingsOf(text: string, count: number, { body, publicModel }:
     return { object: "embedding", index, embedding: asBase64 ? base64Of(values) : values };
   });
   const usage = readContentUsage(usageMetadata);
-  const told =
+  const written =
     usage === null ? {} : { usage: { prompt_tokens: usage.promptTokens, total_tokens: usage.promptTokens } };
   return {
     kind: "whole",
-    body: JSON.stringify({ object: "list", data, model: publicModel, ...told }),
+    body: JSON.stringify({ object: "list", data, model: publicModel, ...written }),
     usage,
     produced: () => new TextTally(),
     ignored: [],

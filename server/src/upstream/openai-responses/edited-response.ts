@@ -34,10 +34,10 @@ export class ResponseEditor {
   }
 
   #changesOf(response: JsonBody, usage: Usage | null): Changes {
-    const { usage: told } = response.value;
-    const reported = readResponsesUsage(told);
+    const { usage: own } = response.value;
+    const reported = readResponsesUsage(own);
     // Clients rely on the details.
-    if (reported !== null && hasDetails(told)) return this.#changes;
+    if (reported !== null && hasDetails(own)) return this.#changes;
     const known = reported ?? usage;
     return known === null ? this.#changes : { ...this.#changes, usage: responseUsageOf(known) };
   }

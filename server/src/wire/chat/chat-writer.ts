@@ -120,14 +120,14 @@ export class ChatWriter implements AnswerWriter {
   }
 
   #delta(delta: JsonObject): string {
-    const told = this.#hasRole ? delta : { role: "assistant", ...delta };
+    const written = this.#hasRole ? delta : { role: "assistant", ...delta };
     this.#hasRole = true;
-    return this.#chunk([{ index: 0, delta: told, logprobs: null, finish_reason: null }]);
+    return this.#chunk([{ index: 0, delta: written, logprobs: null, finish_reason: null }]);
   }
 
   #chunk(choices: readonly Json[], usage: JsonObject | null = null): string {
-    const told = usage === null ? "" : `,"usage":${JSON.stringify(usage)}`;
-    return `${this.#chunkHead}${JSON.stringify(choices)}${told}}\n\n`;
+    const usageMember = usage === null ? "" : `,"usage":${JSON.stringify(usage)}`;
+    return `${this.#chunkHead}${JSON.stringify(choices)}${usageMember}}\n\n`;
   }
 }
 

@@ -93,9 +93,9 @@ export class MessagesWriter implements AnswerWriter {
   }
 
   whole(usage: Usage | null): string {
-    const told = usageOf(usage ?? this.#options.estimate);
+    const writtenUsage = usageOf(usage ?? this.#options.estimate);
     const content = this.#blocks.content(this.#isCut);
-    return JSON.stringify({ ...this.#head, content, ...this.#stop, usage: told });
+    return JSON.stringify({ ...this.#head, content, ...this.#stop, usage: writtenUsage });
   }
 
   #said(kind: "text" | "thinking", text: string): string {
