@@ -45,7 +45,7 @@ describe("a node that is alone", () => {
     );
     beforeAnswer = () => {
       passedMs += 10 * MINUTE_MS;
-      membership.look();
+      membership.fenceIfPresumedGone();
       expect(admissions.isFenced).toBe(true);
     };
     await membership.renew();

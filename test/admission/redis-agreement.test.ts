@@ -106,7 +106,7 @@ describe("a node among others", () => {
     expect(node.admits()).toBe(false);
     expect(node.records.at(-1)).toMatchObject({ minGeneration: 6, generation: 5, admitted: false });
     expect(node.records.filter(({ minGeneration, admitted }) => minGeneration === 6 && admitted)).toEqual([]);
-    // It connects again at every look, as long as the other is there.
+    // It connects again at every check, as long as the other is there.
     expect(node.reconnections()).toBe(1);
     await node.agreement.check();
     expect(node.reconnections()).toBe(2);
@@ -210,7 +210,7 @@ describe("a node among others", () => {
   it("reconnects from time to time to check the address, while another node stays with an older Redis", async () => {
     const node = nodeAmong(() => [other(4)]);
     await node.agreement.join();
-    for (let look = 0; look < 100; look++) await node.agreement.check();
+    for (let checks = 0; checks < 100; checks++) await node.agreement.check();
     expect(node.admits()).toBe(true);
     expect(node.reconnections()).toBe(5);
   });
@@ -237,10 +237,10 @@ describe("nodes that share a Redis, under random failovers, restarts and lost co
       await cluster.quiet();
       expect(cluster.wrong, `seed ${seed}`).toEqual([]);
 
-      // Once every new connection leads to the primary, a few looks bring all together: there, or where they all were.
+      // Once every new connection leads to the primary, a few checks bring all together: there, or where they all were.
       for (let number = 0; number < NODES; number++) cluster.unstick();
       for (let round = 0; round < 60 && !cluster.isTogether; round++) {
-        for (const node of cluster.nodes) cluster.look(node);
+        for (const node of cluster.nodes) cluster.check(node);
         await cluster.quiet();
       }
       expect(cluster.isTogether, `seed ${seed}`).toBe(true);

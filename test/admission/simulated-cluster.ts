@@ -26,8 +26,8 @@ export class SimulatedCluster {
   admitted = 0;
   /** Nodes whose connections lead to where they did before, whatever the address says. */
   readonly #stuck = new Map<string, SimulatedRedis>();
-  readonly #looks = new Map<string, Promise<void>>();
-  /** Nodes that have looked since the database's clock went on. */
+  readonly #checking = new Map<string, Promise<void>>();
+  /** Nodes that have checked since the database's clock went on. */
   readonly #seen = new Set<string>();
 
   constructor(seed: number) {
@@ -100,20 +100,20 @@ export class SimulatedCluster {
     if (id !== undefined) this.#stuck.delete(id);
   }
 
-  look(node: SimulatedNode): void {
-    if (this.#looks.has(node.id)) return;
-    const look = node.agreement
+  check(node: SimulatedNode): void {
+    if (this.#checking.has(node.id)) return;
+    const checking = node.agreement
       .check()
       .catch(() => {})
       .then(() => {
-        this.#looks.delete(node.id);
+        this.#checking.delete(node.id);
         this.#seen.add(node.id);
         // Time passes alike for all nodes: none is so slow that others take it for dead.
         if (this.#seen.size < this.nodes.length) return;
         this.#seen.clear();
         this.database.nowS++;
       });
-    this.#looks.set(node.id, look);
+    this.#checking.set(node.id, checking);
   }
 
   async change(node: SimulatedNode, state: AccountState): Promise<void> {
@@ -137,7 +137,7 @@ export class SimulatedCluster {
     if (node === undefined) return;
     const dice = this.random();
     if (dice < 0.5) void this.request(node);
-    else if (dice < 0.7) this.look(node);
+    else if (dice < 0.7) this.check(node);
     else if (dice < 0.8) void this.change(node, this.database.state === "active" ? "suspended" : "active");
     else if (dice < 0.84) void node.sweep();
     else if (dice < 0.88) node.store.reconnect();

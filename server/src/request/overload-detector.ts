@@ -35,7 +35,7 @@ export class OverloadDetector {
   readonly #waitingBefore: number[] = [];
 
   /** Call it in each tick. */
-  look({ nowMs, lateMs, requests, waiting, waitedMs }: Tick): {
+  observe({ nowMs, lateMs, requests, waiting, waitedMs }: Tick): {
     /** Whether many requests have waited long for a later turn. */
     readonly isBacklogLong: boolean;
     /** Whether that, or a series of long turns, has lasted for long enough. */

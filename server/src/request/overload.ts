@@ -156,7 +156,7 @@ export class Overload {
     this.#averageMs = this.#averageMs * DELAY.weight + lateMs * (1 - DELAY.weight);
     const { waiting, waitedMs } = this.#turnShares;
     const requests = this.#requestsInTurn;
-    const { isBacklogLong, isOverloaded } = this.#detector.look({
+    const { isBacklogLong, isOverloaded } = this.#detector.observe({
       nowMs,
       lateMs,
       requests,

@@ -51,7 +51,8 @@ export interface MembershipParts {
  */
 export async function joinNodes(config: Config, parts: MembershipParts) {
   const { id, registry, redis, admissions, onReplaced } = parts;
-  if (config.databaseUrl === null) return { renew: async () => {}, look: () => {}, leave: async () => {} };
+  if (config.databaseUrl === null)
+    return { renew: async () => {}, fenceIfPresumedGone: () => {}, leave: async () => {} };
   if (config.takeOver) await registry.removeOthers(id);
   const life = randomUUID();
   await enter(parts, { id, life, label: nodeLabel(config.dataDir) });
@@ -62,14 +63,14 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     admissions.fence(reason);
     onReplaced(reason);
   };
-  const { renew, look } =
+  const { renew, fenceIfPresumedGone } =
     redis === null ? await standAlone(parts, replaced) : await shareRedis(parts, redis, life, replaced);
-  admissions.beforeUse(look);
+  admissions.beforeUse(fenceIfPresumedGone);
   return {
     /** Renews the membership. Call it about every second. */
     renew,
-    /** Fences the node if its process was stopped for long, or its machine suspended. Call it every second, whatever `renew` waits for. */
-    look,
+    /** Fences the node if others may count it as gone, such as after its machine was suspended. Call it every second, whatever `renew` waits for. */
+    fenceIfPresumedGone,
     leave: () => registry.remove(id),
   };
 }
@@ -110,7 +111,7 @@ async function standAlone(
   });
   let seenMs = passedMs();
   const isLost = () => passedMs() - seenMs > FENCED_AFTER_MS;
-  const look = () => {
+  const fenceIfPresumedGone = () => {
     if (isLost()) admissions.fence("the node lost the database for too long to continue alone");
   };
   const renew = async () => {
@@ -122,7 +123,7 @@ async function standAlone(
       if (!isLost()) admissions.lift();
     } else replaced(TAKEN_OVER);
   };
-  return { renew, look };
+  return { renew, fenceIfPresumedGone };
 }
 
 /** The renewal of a node that shares Redis with others. */
@@ -173,7 +174,7 @@ async function shareRedis(
     // A Redis that was emptied has also lost the slots of running requests, and the counts of the last minute.
     if (await redis.claim(owner)) redis.restored();
   };
-  return { renew, look: pauseWatch(passedMs, () => agreement.paused()) };
+  return { renew, fenceIfPresumedGone: pauseWatch(passedMs, () => agreement.paused()) };
 }
 
 /**
@@ -181,11 +182,11 @@ async function shareRedis(
  * process was stopped meanwhile, or its machine suspended.
  */
 function pauseWatch(passedMs: () => number, onPaused: () => void): () => void {
-  let lookedMs = passedMs();
+  let calledMs = passedMs();
   return () => {
     const nowMs = passedMs();
-    const isPaused = nowMs - lookedMs > MAX_PAUSE_MS;
-    lookedMs = nowMs;
+    const isPaused = nowMs - calledMs > MAX_PAUSE_MS;
+    calledMs = nowMs;
     if (isPaused) onPaused();
   };
 }

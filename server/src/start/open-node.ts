@@ -62,7 +62,11 @@ export async function openNode(startup: Startup) {
   teardown.add("membership", () => membership.leave());
   jobs.add(
     { name: "renew the node's membership", everyMs: SECOND_MS, run: () => membership.renew() },
-    { name: "notice that the node was stopped", everyMs: SECOND_MS, run: async () => membership.look() },
+    {
+      name: "notice that the node was stopped",
+      everyMs: SECOND_MS,
+      run: async () => membership.fenceIfPresumedGone(),
+    },
     { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
     { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.check() },
     {
@@ -72,8 +76,8 @@ export async function openNode(startup: Startup) {
     },
   );
   const probes = {
-    database: probeOf(() => stores.ping(), monotonicMs, tellOf(log, "PostgreSQL")),
-    redis: redis === null ? null : probeOf(() => redis.ping(), monotonicMs, tellOf(log, "Redis")),
+    database: probeOf(() => stores.ping(), monotonicMs, logOf(log, "PostgreSQL")),
+    redis: redis === null ? null : probeOf(() => redis.ping(), monotonicMs, logOf(log, "Redis")),
   };
   const measure = () => Promise.all([probes.database.measure(), probes.redis?.measure()]);
   jobs.add({ name: "measure the stores", everyMs: PROBE_MS, run: measure });
@@ -81,8 +85,8 @@ export async function openNode(startup: Startup) {
   return { id, macSecret, ...stores, schema, clocks, admissions, redis, redisMemory, logRedisError, probes };
 }
 
-/** Logs that a store is away, and that it is back. */
-function tellOf(log: Logger, store: string): (isUp: boolean) => void {
+/** Returns the function that logs that a store is away, and that it is back. */
+function logOf(log: Logger, store: string): (isUp: boolean) => void {
   return (isUp) => {
     if (isUp) log.info(`${store} answers again`);
     else log.error(`${store} does not answer`);
