@@ -16,6 +16,8 @@ class Rows {
   readonly failing = new Set<AccountId>();
   readonly locked = new Set<AccountId>();
   isAway = false;
+  /** Whether asks that waited fail in the end. */
+  isBroken = false;
   beforeHeartbeat: () => Promise<void> = async () => {};
   heartbeats = 0;
   closes = 0;
@@ -57,6 +59,7 @@ class Rows {
       this.mostWaiting = Math.max(this.mostWaiting, ++this.waiting);
       await new Promise<void>((resolve) => this.#letGo.push(resolve));
       this.waiting--;
+      if (this.isBroken) throw new Error("the connection was lost");
     }
     return store.ask(ask);
   }
@@ -249,6 +252,41 @@ describe("the releases of credit that a node does not need", () => {
     expect(ownReserves([idle, wanted])).toEqual([idle]);
     rows.letGo();
     await releasing;
+  });
+
+  it("that another node needs do not wait for one that takes long", async () => {
+    const ids = (await accountsWithReserves(4)) as [AccountId, ...AccountId[]];
+    const [slow, ...others] = ids;
+    rows.locked.add(slow);
+    reclaim(ids);
+    await credits.renew();
+    // It ends though one of its releases does not.
+    await credits.releaseReclaimed();
+    expect(rows.waiting).toBe(1);
+    expect(ownReserves(ids)).toEqual([slow]);
+    for (const id of others) (await credits.hold(id, { minNanoUsd: 0n, maxNanoUsd: USD })).settle(0n);
+    reclaim(others);
+    await credits.renew();
+    await credits.releaseReclaimed();
+    expect(rows.waiting).toBe(1);
+    expect(ownReserves(ids)).toEqual([slow]);
+    rows.letGo();
+    await expect.poll(() => ownReserves(ids)).toEqual([]);
+  });
+
+  it("report that one has failed that took long, and wait for few accounts at once", async () => {
+    const ids = await accountsWithReserves(6);
+    for (const id of ids) rows.locked.add(id);
+    reclaim(ids);
+    for (let passed = 0; passed < 3; passed++) {
+      await credits.renew();
+      await credits.releaseReclaimed();
+    }
+    expect(rows.mostWaiting).toBe(2);
+    rows.isBroken = true;
+    rows.letGo();
+    const failure = () => credits.releaseReclaimed().then(() => null, String);
+    await expect.poll(failure).toContain("the connection was lost");
   });
 
   it("include what another node needs, though releases of other accounts that it needs fail", async () => {

@@ -1,3 +1,4 @@
+import { resultWithin } from "../errors/deadline.ts";
 import type { Allowance, Spender } from "./allowance.ts";
 
 /** After this long without a request, credit beyond the usual extra is released: a large hold may have cost little. */
@@ -7,7 +8,7 @@ const IDLE_MS = 10 * 60_000;
 /** Few, because each uses a connection to the database, which requests need, too. */
 const RECLAIMED_AT_ONCE = 2;
 const IDLE_AT_ONCE = 2;
-/** A round begins no release after this long. */
+/** A round begins no release after this long, and ends. */
 const ROUND_MS = 1_000;
 /** A round looks at so many reserves for idle ones. There may be 100,000, and requests wait meanwhile. */
 const LOOKS_PER_ROUND = 1_000;
@@ -23,6 +24,13 @@ export interface DueRelease extends Reserve {
   readonly keepNanoUsd: bigint;
 }
 
+/** Rounds of releases: how many may run at once, how many do, and the failure that no round has reported yet. */
+interface Rounds {
+  readonly atOnce: number;
+  running: number;
+  failure: { readonly error: unknown } | null;
+}
+
 export interface ReleaseParts {
   /** The spenders of this node. */
   readonly spenders: () => Iterable<Spender>;
@@ -33,12 +41,14 @@ export interface ReleaseParts {
 
 /**
  * Releases credit that this node has reserved and does not need, in rounds. Each round continues where the one before ended, so that
- * releases that fail, or take long, do not prevent others. What other nodes need and what is idle have rounds of their own: requests wait for
- * the former.
+ * releases that fail do not prevent others. A release that takes longer than its round goes on beside the next ones, which begin fewer at
+ * once meanwhile. What other nodes need and what is idle have rounds of their own: requests wait for the former.
  */
 export class CreditReleases {
   readonly #parts: ReleaseParts;
   readonly #reclaimed = new Map<Allowance, Reserve>();
+  readonly #roundsOfReclaimed: Rounds = { atOnce: RECLAIMED_AT_ONCE, running: 0, failure: null };
+  readonly #roundsOfIdle: Rounds = { atOnce: IDLE_AT_ONCE, running: 0, failure: null };
   /** The reserves that are still to be looked at; `null` after the last one. */
   #left: Iterator<Reserve> | null = null;
 
@@ -55,32 +65,42 @@ export class CreditReleases {
     for (const [allowance, reserve] of wanted) this.#reclaimed.set(allowance, reserve);
   }
 
-  /** A round of what other nodes need. @throws the error of a release that failed. */
+  /** A round of what other nodes need. @throws the error of a release that has failed since the round before. */
   releaseReclaimed(): Promise<void> {
-    return this.#round(RECLAIMED_AT_ONCE, () => this.#nextReclaimed());
+    return this.#round(this.#roundsOfReclaimed, () => this.#nextReclaimed());
   }
 
-  /** A round of what is idle. @throws the error of a release that failed. */
+  /** A round of what is idle. @throws the error of a release that has failed since the round before. */
   releaseIdle(): Promise<void> {
     this.#left ??= reservesOf(this.#parts.spenders());
     const search = { nowMs: this.#parts.monotonicMs(), looks: LOOKS_PER_ROUND };
-    return this.#round(IDLE_AT_ONCE, () => this.#nextIdle(search));
+    return this.#round(this.#roundsOfIdle, () => this.#nextIdle(search));
   }
 
-  /** Begins releases for a second, and resolves when they have ended. */
-  async #round(atOnce: number, next: () => DueRelease | null): Promise<void> {
+  /** Begins releases for a second. It resolves when they have ended, or the second is over. */
+  async #round(rounds: Rounds, next: () => DueRelease | null): Promise<void> {
     const endMs = this.#parts.monotonicMs() + ROUND_MS;
-    const works = Array.from({ length: atOnce }, () => this.#release(next, endMs));
-    const failed = (await Promise.allSettled(works)).find(({ status }) => status === "rejected");
-    if (failed?.status === "rejected") throw failed.reason;
+    const places = rounds.atOnce - rounds.running;
+    const works = Array.from({ length: places }, () => this.#release(rounds, next, endMs));
+    await resultWithin(ROUND_MS, Promise.all(works));
+    const { failure } = rounds;
+    rounds.failure = null;
+    if (failure !== null) throw failure.error;
   }
 
   /** Ends with the first failure: while the database does not answer, few releases are tried. */
-  async #release(next: () => DueRelease | null, endMs: number): Promise<void> {
-    while (this.#parts.monotonicMs() < endMs) {
-      const due = next();
-      if (due === null) return;
-      await this.#parts.release(due);
+  async #release(rounds: Rounds, next: () => DueRelease | null, endMs: number): Promise<void> {
+    rounds.running++;
+    try {
+      while (this.#parts.monotonicMs() < endMs) {
+        const due = next();
+        if (due === null) return;
+        await this.#parts.release(due);
+      }
+    } catch (error) {
+      rounds.failure ??= { error };
+    } finally {
+      rounds.running--;
     }
   }
 
