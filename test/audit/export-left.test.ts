@@ -1,26 +1,45 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { AuditLog } from "../../server/src/audit/audit-log.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { untilEnded } from "../../server/src/database/reads.ts";
+import { Reads, untilEnded } from "../../server/src/database/reads.ts";
 import { exportAuditEntries } from "../../server/src/operations/audit.ts";
+import { RequestAbort } from "../../server/src/upstream/request-signal.ts";
 
 const ACCOUNT = "a" as AccountId;
 
 /** Exports that have begun and not ended. */
 let running: number;
+/** Aborted when the client has disconnected. */
+let abort: RequestAbort;
+/** The page that the database does not answer. */
+let silentPage: number;
+let isSilent: boolean;
 
 beforeEach(() => {
   running = 0;
+  abort = new RequestAbort();
+  silentPage = Number.POSITIVE_INFINITY;
+  isSilent = false;
 });
 
 /** An audit log with some lines, as far as exports go. */
 const auditLog: Pick<AuditLog, "export"> = {
   export: async () => {
     running++;
+    const stream = new Reads(() => performance.now()).stream(ACCOUNT);
     const lines = async function* () {
-      for (let line = 0; line < 10; line++) yield `line ${line}\n`;
+      for (let page = 0; page < 10; page++) {
+        yield await stream.run(async () => {
+          isSilent = page === silentPage;
+          if (isSilent) await new Promise(() => {});
+          return `line ${page}\n`;
+        });
+      }
     };
-    return untilEnded(lines(), () => running--);
+    return untilEnded(lines(), () => {
+      running--;
+      stream.end();
+    });
   },
 };
 
@@ -31,7 +50,7 @@ async function exported(format: string, coding: string): Promise<AsyncIterator<s
     parameters: {},
     header: (name) => (name === "accept-encoding" ? [coding] : []),
   });
-  const reply = await operation.run({ input, accountId: ACCOUNT });
+  const reply = await operation.run({ input, accountId: ACCOUNT, signal: abort });
   if (reply.kind !== "stream") throw new Error("not a stream");
   return reply.chunks[Symbol.asyncIterator]();
 }
@@ -47,6 +66,38 @@ describe.each([
     for (let read = 0; read < chunks; read++) await iterator.next();
     await iterator.return?.();
     await expect.poll(() => running).toBe(0);
+  });
+
+  it.each([0, 3])(
+    "has ended when its client leaves while the database does not answer page %i",
+    async (page) => {
+      silentPage = page;
+      const iterator = await exported(format, coding);
+      const read = async () => {
+        while ((await iterator.next()).done !== true);
+      };
+      const reading = read();
+      await expect.poll(() => isSilent).toBe(true);
+      expect(running).toBe(1);
+      abort.abort();
+      expect(running).toBe(0);
+      await expect(reading).rejects.toThrow();
+    },
+  );
+
+  it("has ended when its client left before it began", async () => {
+    abort.abort();
+    const iterator = await exported(format, coding);
+    expect(running).toBe(0);
+    await expect(iterator.next()).rejects.toThrow();
+  });
+
+  it("does not seem complete when the service stops between two of its pages", async () => {
+    const iterator = await exported(format, coding);
+    await iterator.next();
+    abort.abort();
+    expect(running).toBe(0);
+    await expect(iterator.next()).rejects.toThrow();
   });
 
   it("has ended when it is read to its end", async () => {

@@ -188,4 +188,20 @@ describe("an account's budget of read time", () => {
     await vi.advanceTimersByTimeAsync(121_000);
     expect(() => reads.stream(A)).not.toThrow();
   });
+
+  it("does not count an export that has ended, and reads nothing more for it", async () => {
+    const { reads, part, order } = world();
+    const streams = Array.from({ length: 5 }, () => reads.stream(A));
+    const codes = streams.map((stream, at) => codeOf(stream.run(part(`page of ${at}`, 900))));
+    await vi.advanceTimersByTimeAsync(1);
+    for (const stream of streams) stream.end();
+    expect(() => reads.stream(A)).not.toThrow();
+    expect(await Promise.all(codes)).toEqual(Array(5).fill("Unavailable: the read was left"));
+    const later = reads.stream(A).run(part("a later page", 100));
+    await vi.runAllTimersAsync();
+    await later;
+    // The database is reading the first one's page.
+    expect(order).toEqual(["page of 0", "a later page"]);
+    expect(await codeOf(streams[0]?.run(part("a page after the end", 100)) ?? later)).toContain("was left");
+  });
 });

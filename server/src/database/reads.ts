@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import { Failure, Unavailable } from "../errors/failure.ts";
+import type { RequestSignal } from "../upstream/request-signal.ts";
 import { FairSemaphore, type NotAcquired } from "./fair-semaphore.ts";
 
 /**
@@ -54,9 +55,9 @@ export interface ReadParts {
 
 /** A read that lasts as long as its reader consumes the result. */
 export interface StreamedRead {
-  /** Runs a part once the reader has budget. */
+  /** Runs a part once the reader has budget. The parts of a stream run one after the other. @throws {Unavailable} once it has ended. */
   run<Result>(part: () => Promise<Result>): Promise<Result>;
-  /** Must be called when the read has ended: see {@link untilEnded}. */
+  /** Must be called when the read has ended: see {@link untilEnded}. A part that waits for its turn is not run any more. */
   end(): void;
 }
 
@@ -144,12 +145,22 @@ export class Reads {
     }
     const stream = { lastMs: nowMs };
     this.#streams.set(reader, streams.add(stream));
+    let hasEnded = false;
+    let leave = () => {};
     return {
-      run: (part) => {
-        stream.lastMs = this.#monotonicMs();
-        return this.paced(reader, part);
-      },
+      run: (part) =>
+        new Promise((resolve, reject) => {
+          stream.lastMs = this.#monotonicMs();
+          leave = () => reject(new Unavailable("the read was left"));
+          if (hasEnded) return leave();
+          this.paced(reader, async () => {
+            // Its turn may come after the end.
+            if (!hasEnded) resolve(await part());
+          }).catch(reject);
+        }),
       end: () => {
+        hasEnded = true;
+        leave();
         streams.delete(stream);
         if (streams.size === 0 && this.#streams.get(reader) === streams) this.#streams.delete(reader);
       },
@@ -227,28 +238,45 @@ export class Reads {
   }
 }
 
-/** Returns the same items. Calls `onEnd` once, when they have ended or their reader leaves, even before the first item. */
+/**
+ * Returns the same items. Calls `onEnd` once, when they have ended or are left: by their reader, even before the first item, or when the
+ * signal is aborted, also while the next item is awaited. Items that are left by the signal do not end, but fail with {@link Unavailable},
+ * so that nobody takes them for complete.
+ */
 export function untilEnded<Item>(
   items: AsyncIterableIterator<Item>,
   onEnd: () => void,
+  signal: RequestSignal | null = null,
 ): AsyncIterableIterator<Item> {
   let isEnded = false;
-  const endWith = async (next: Promise<IteratorResult<Item>> | undefined): Promise<IteratorResult<Item>> => {
-    let isOver = true;
-    try {
-      const result = (await next) ?? { done: true, value: undefined };
-      isOver = result.done === true;
-      return result;
-    } finally {
-      if (isOver && !isEnded) {
-        isEnded = true;
-        onEnd();
-      }
-    }
+  let isLeft = false;
+  const end = () => {
+    if (isEnded) return;
+    isEnded = true;
+    onEnd();
   };
+  const leave = () => {
+    isLeft = !isEnded;
+    end();
+  };
+  if (signal?.aborted === true) leave();
+  else signal?.addEventListener("abort", leave);
   const iterator: AsyncIterableIterator<Item> = {
-    next: () => endWith(items.next()),
-    return: () => endWith(items.return?.()),
+    next: async () => {
+      let isOver = true;
+      try {
+        const result = await items.next();
+        if (isLeft) throw new Unavailable("the read was left");
+        isOver = result.done === true;
+        return result;
+      } finally {
+        if (isOver) end();
+      }
+    },
+    return: async () => {
+      end();
+      return (await items.return?.()) ?? { done: true, value: undefined };
+    },
     [Symbol.asyncIterator]: () => iterator,
   };
   return iterator;

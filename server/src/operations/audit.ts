@@ -135,7 +135,7 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
       const coding = chooseCoding(header("accept-encoding").join(","), ["gzip"]);
       return { format, filter: readFilter(sent), cursor: sent.get("cursor"), isProved, coding };
     },
-    run: async ({ input: { format, filter, cursor, isProved, coding }, accountId }) => {
+    run: async ({ input: { format, filter, cursor, isProved, coding }, accountId, signal }) => {
       const lines = await auditLog.export(accountId, format, filter, cursor, isProved);
       // An export that continues an earlier one is appended to the same file.
       const hasHeader = format === "csv" && cursor === null;
@@ -152,7 +152,7 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
           ...(coding === null ? {} : { "content-encoding": coding }),
         },
         // Generators that are left before they have come to the lines do not leave those.
-        chunks: untilEnded(chunks, () => void lines.return?.()),
+        chunks: untilEnded(chunks, () => void lines.return?.(), signal),
         last: () => "",
         controlEvents: null,
         facts: async () => NO_FACTS,

@@ -104,6 +104,8 @@ export type PathParameters = Readonly<Record<string, string>>;
 export interface Call<Input> {
   readonly input: Input;
   readonly accountId: AccountId;
+  /** Aborted when the answer is no longer needed: the client has disconnected, or the service stops. */
+  readonly signal: RequestSignal;
 }
 
 /** A request for a management operation. */
@@ -116,6 +118,8 @@ export interface ManagementCall extends QuerySource {
   readonly clientInfo: ClientInfo;
   /** `null` for a request without a body. */
   readonly body: JsonBody | null;
+  /** As that of a {@link Call}. */
+  readonly signal: RequestSignal;
 }
 
 export interface ModelCall<Input> extends Call<Input> {
@@ -126,8 +130,6 @@ export interface ModelCall<Input> extends Call<Input> {
     header(name: string): readonly string[];
   };
   readonly paid: PaidCall;
-  /** Aborted when the answer is no longer needed: the client has disconnected, or the service stops. */
-  readonly signal: RequestSignal;
   /** When the request came in, by the clock that never jumps. */
   readonly startedMs: number;
 }

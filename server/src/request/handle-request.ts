@@ -53,7 +53,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
       query: exchange.query,
       header: (name) => exchange.header(name),
     }); // 400
-    return await operation.run({ input, accountId });
+    return await operation.run({ input, accountId, signal: request.abort });
   }
 
   const received = await receiveBody(request, operation, services); // 401, 403 if the key is refused by now

@@ -21,7 +21,7 @@ export async function runManagement(
   parameters: PathParameters,
   services: Services,
 ): Promise<Reply> {
-  const { id, exchange, sourceIp } = request;
+  const { id, exchange, sourceIp, abort: signal } = request;
   const identity = await authenticate(request, operation, services);
   const body = operation.method === "GET" ? null : await receiveObject(request, operation, services);
   return await operation.run({
@@ -32,6 +32,7 @@ export async function runManagement(
     parameters,
     header: (name) => exchange.header(name),
     body,
+    signal,
   });
 }
 

@@ -59,6 +59,7 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
             data.after,
           ),
           () => stream.end(),
+          request.signal,
         ),
         last: () => "",
         controlEvents: null,
