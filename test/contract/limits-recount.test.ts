@@ -1,7 +1,8 @@
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AdmissionStore, Epoch, UseOfSecond } from "../../server/src/admission/admission-store.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
+import type { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { Slot } from "../../server/src/contract/limits.ts";
 import { openRedisStore } from "./redis-store.ts";
@@ -85,30 +86,56 @@ describe.skipIf(REDIS_URL === undefined)("what nodes have admitted in the last m
 });
 
 describe.skipIf(REDIS_URL === undefined)("what a node has admitted in the last minute", () => {
-  it("is counted once though another node has begun the epoch of its admissions", async () => {
-    nowMs = 1_800_000_000_000;
-    const prefix = `test-${crypto.randomUUID()}`;
-    const account = crypto.randomUUID() as AccountId;
-    const url = REDIS_URL ?? "";
-    const stores = await Promise.all([1, 2].map(() => openRedisStore(url, { nowMs: () => nowMs, prefix })));
-    const [firstStore, secondStore] = stores;
-    if (firstStore === undefined || secondStore === undefined) throw new Error("a store is missing");
-    const [first, second] = [new Admissions(firstStore), new Admissions(secondStore)];
-    const limits = { requestsPerMinute: 100, tokensPerMinute: 1_000, concurrentRequests: null };
-    const readBy = async (node: Admissions) => node.commitRead(account, 1n, await node.epoch(account));
-    const admitBy = async (node: Admissions) => (await node.admit(account, 1n, limits, 10)).kind;
-    expect(await readBy(first)).toBe(true);
-    expect(await admitBy(first)).toBe("admitted");
+  const limits = { requestsPerMinute: 100, tokensPerMinute: 1_000, concurrentRequests: null };
+  const url = REDIS_URL ?? "";
+  let prefix: string;
+  let account: AccountId;
+  /** The key of the account's version and epoch. */
+  let key: string;
+  let redis: Redis;
+  let stores: readonly [RedisAdmissionStore, RedisAdmissionStore];
+  let first: Admissions;
+  let second: Admissions;
 
-    const redis = new Redis(url);
-    expect(await redis.del(`${prefix}:{${account}}`)).toBe(1);
+  beforeEach(async () => {
+    nowMs = 1_800_000_000_000;
+    prefix = `test-${crypto.randomUUID()}`;
+    account = crypto.randomUUID() as AccountId;
+    key = `${prefix}:{${account}}`;
+    redis = new Redis(url);
+    const open = () => openRedisStore(url, { nowMs: () => nowMs, prefix });
+    stores = [await open(), await open()];
+    [first, second] = [new Admissions(stores[0]), new Admissions(stores[1])];
+    expect(await readBy(first)).toBe(true);
+  });
+
+  afterEach(async () => {
     redis.disconnect();
+    for (const store of stores) await store.close();
+  });
+
+  const readBy = async (node: Admissions) => node.commitRead(account, 1n, await node.epoch(account));
+  const admitBy = async (node: Admissions) => (await node.admit(account, 1n, limits, 10)).kind;
+
+  it("is counted once though another node has begun the epoch of its admissions", async () => {
+    expect(await admitBy(first)).toBe("admitted");
+    expect(await redis.del(key)).toBe(1);
     expect(await readBy(second)).toBe(true);
     // What was admitted before may count twice, for a minute.
     nowMs += 62_000;
     for (let number = 0; number < 3; number++) expect(await admitBy(first)).toBe("admitted");
-    firstStore.restored();
-    expect(await firstStore.useOf(account)).toMatchObject({ requests: 3, tokens: 30 });
-    for (const store of stores) await store.close();
+    stores[0].restored();
+    expect(await stores[0].useOf(account)).toMatchObject({ requests: 3, tokens: 30 });
+  });
+
+  it("is counted once though the account's version expires", async () => {
+    expect(await admitBy(first)).toBe("admitted");
+    await redis.expire(key, 30);
+    while ((await admitBy(first)) === "stale") expect(await readBy(first)).toBe(true);
+    // A minute passes.
+    if ((await redis.ttl(key)) <= 60) await redis.del(key);
+    expect(await readBy(second)).toBe(true);
+    stores[0].restored();
+    expect(await stores[0].useOf(account)).toMatchObject({ requests: 2, tokens: 20 });
   });
 });

@@ -33,7 +33,7 @@ export interface AdmissionStore {
   renew(slots: readonly HeldSlot[]): Promise<void>;
   /**
    * Counts what a node has admitted again if the store has lost it: the account has another epoch now, or none. Repeating it changes
-   * nothing. An epoch that has only expired, at most once a day, counts as lost, too: for a minute the account then has less of its limits.
+   * nothing. An epoch that alone was evicted or deleted counts as lost, too: for a minute the account then has less of its limits.
    */
   recount(accountId: AccountId, use: NodeUse): Promise<void>;
   /** Returns how much of its limits the account uses. */

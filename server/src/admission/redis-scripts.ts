@@ -71,14 +71,17 @@ local function take(key, amount, now)
 end
 `;
 
-// A slot that was released before its admission arrives is not taken. Its request has ended, so the answer is not read.
+// A version that expires soon counts as unknown: the account is read again, and its epoch stays. So an epoch does not expire while what was
+// admitted in it still counts, which would be counted again. A slot that was released before its admission arrives is not taken. Its request has ended, so the answer is not read.
 // A lease of a clock that was ahead and has been set back is shortened where it keeps a request out: nobody may renew it.
 const ADMIT = `${SCRIPT}${CURRENT}${NOW}${WINDOW}
 local version, rpm, tpm, concurrent = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, slot, now = tonumber(ARGV[5]), ARGV[6], clock(ARGV[7])
 local lease = ${SLOT_LEASE_MS}
 local known, epoch = unpack(redis.call('HMGET', KEYS[1], 'version', 'epoch'))
-if not current(version, known) or redis.call('ZSCORE', KEYS[5], slot) then return { 0, 0, 0, 0, 0, 0, 0, '' } end
+if not current(version, known) or redis.call('TTL', KEYS[1]) < ${2 * WINDOW_S} or redis.call('ZSCORE', KEYS[5], slot) then
+  return { 0, 0, 0, 0, 0, 0, 0, '' }
+end
 if tpm >= 0 and tokens > tpm then tokens = tpm end
 
 local code, retry = 1, 0

@@ -77,7 +77,7 @@ export class SimulatedRedis {
     this.#life++;
   }
 
-  /** What is known of accounts' versions expires, as once a day, or is evicted. All else stays. */
+  /** What is known of accounts' versions is evicted. All else stays. */
   expireVersions(): void {
     for (const keys of this.#accounts.values()) {
       keys.version = null;
