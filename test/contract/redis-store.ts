@@ -5,14 +5,15 @@ export interface OpenRedisStore {
   readonly nowMs: () => number;
   /** Stores with the same one share what they hold; otherwise a store shares nothing. */
   readonly prefix?: string;
+  readonly onError?: (message: string) => void;
 }
 
 /** Opens an admission store in a Redis that other tests use, too. */
 export async function openRedisStore(
   url: string,
-  { nowMs, prefix = `test-${crypto.randomUUID()}` }: OpenRedisStore,
+  { nowMs, prefix = `test-${crypto.randomUUID()}`, onError = () => {} }: OpenRedisStore,
 ): Promise<RedisAdmissionStore> {
-  const store = new RedisAdmissionStore({ url, prefix, commandTimeoutMs: 2_000, onError: () => {}, nowMs });
+  const store = new RedisAdmissionStore({ url, prefix, commandTimeoutMs: 2_000, onError, nowMs });
   await store.connect();
   return store;
 }

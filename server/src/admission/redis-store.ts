@@ -61,6 +61,7 @@ return 1`;
 /** The admission store that several nodes share. */
 export class RedisAdmissionStore extends WatchedConnections implements AdmissionStore, EpochInRedis {
   readonly #primaries: RedisPrimaries;
+  readonly #onError: (message: string) => void;
   readonly #prefix: string;
   /** The prefix of the keys of accounts, which are those of one epoch of the database. */
   #epochPrefix: string;
@@ -84,6 +85,7 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     };
     this.#primaries =
       address.kind === "cluster" ? new ClusterPrimaries(address, parts) : openSinglePrimary(address, parts);
+    this.#onError = options.onError;
     this.#prefix = options.prefix;
     this.#epochPrefix = options.prefix;
     this.#testClock = () => (options.nowMs === undefined ? "" : String(Math.floor(options.nowMs())));
@@ -257,16 +259,22 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
   }
 
   /** Runs a script on keys of the account. */
-  #run<Name extends keyof Replies>(
+  async #run<Name extends keyof Replies>(
     name: Name,
     accountId: AccountId,
     ...args: readonly ScriptArgument[]
   ): Promise<Replies[Name]> {
     // `{account}` is the part that a cluster hashes: all keys of an account are in one hash slot.
-    const keys = SCRIPTS[name].keys.map((part) => `${this.#epochPrefix}:{${accountId}}${part}`);
+    const key = `${this.#epochPrefix}:{${accountId}}`;
+    const keys = SCRIPTS[name].keys.map((part) => `${key}${part}`);
     const call = (scripts: Scripts) => scripts[name](...keys, ...args);
     // A renewal that is repeated could take a slot that was released meanwhile.
-    return this.#primaries.run(accountId, call, { mayRepeat: name !== "ostiaryRenew" });
+    try {
+      return await this.#primaries.run(accountId, call, { mayRepeat: name !== "ostiaryRenew" });
+    } catch (error) {
+      if (hasWrongType(error)) this.#onError(foreignValue(key));
+      throw error;
+    }
   }
 
   /** Runs a command on every primary, with a key of this name that the primary has. */
@@ -296,6 +304,19 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     };
     return Promise.all(this.#primaries.all().map(({ client }) => infoOf(client)));
   }
+}
+
+/** Whether a script has found a value that it can't have written. */
+function hasWrongType(error: unknown): boolean {
+  const cause = error instanceof AdmissionStoreUnavailable ? error.cause : null;
+  return isRefusal(cause) && cause.message.includes("WRONGTYPE");
+}
+
+function foreignValue(key: string): string {
+  return (
+    `The key ${key} of Redis, or one that begins with it, has a value of a type that the service does not write there. ` +
+    "The account's requests are refused until it is deleted. Find out what writes it, and delete the key: the service writes it again."
+  );
 }
 
 function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
