@@ -9,6 +9,7 @@ import {
   type Tool,
   type ToolCallPart,
   type ToolChoice,
+  type ToolResultPart,
   type Turn,
   type UserPart,
 } from "../../conversation/conversation.ts";
@@ -195,7 +196,7 @@ function turnOf(message: JsonObject, at: string, called: Set<string>): Turn {
       if (typeof id !== "string" || !called.has(id)) {
         throw cannot(idAt, "must be the id of a call that an earlier message has made");
       }
-      const parts = textParts(content, `${at}.content`);
+      const parts = partsOf(content, `${at}.content`, resultPart);
       return {
         role: "tool",
         parts: [{ kind: "result", callId: id, parts, isError: false, cache: null, at: idAt }],
@@ -236,6 +237,13 @@ function userPart(part: Json, at: string): UserPart {
     return { kind: "file", source, filename: textOf(file.filename), cache: null, at: `${at}.file` };
   }
   throw cannot(at, "is not supported by this model");
+}
+
+/** Chat completions have only texts in a result. Other formats have images and files, too, and clients send them to every model. */
+function resultPart(value: Json, at: string): ToolResultPart["parts"][number] {
+  const part = userPart(value, at);
+  if (part.kind === "audio") throw cannot(part.at, "must not be a part of a tool's result");
+  return part;
 }
 
 function callsOf(calls: Json | undefined, at: string): ToolCallPart[] {

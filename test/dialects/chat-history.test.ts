@@ -1,0 +1,62 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { chat, replayVendor, upstreamOf, whole } from "./dialect.ts";
+
+// Histories that clients of chat completions send, as upstreams of other formats get them.
+const vendor = replayVendor(/https:\/\/models\.example\/v1\/(?:responses|messages|models\/.*)/);
+const baseUrl = "https://models.example/v1";
+const responses = upstreamOf("openai-responses", { baseUrl });
+const anthropic = upstreamOf("anthropic", { baseUrl });
+const google = upstreamOf("google", { baseUrl });
+/** An answer in all three formats. */
+const ANSWER = {
+  status: "completed",
+  output: [],
+  content: [{ type: "text", text: "ok" }],
+  stop_reason: "end_turn",
+  candidates: [{ content: { parts: [{ text: "ok" }] }, finishReason: "STOP" }],
+  usage: { input_tokens: 1, output_tokens: 1 },
+  usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 },
+};
+const DATA = "iVBORw0KGgo=";
+const IMAGE = { type: "image_url", image_url: { url: `data:image/png;base64,${DATA}` } };
+const user = (content: unknown) => ({ role: "user", content });
+const call = (id: string) => ({ id, type: "function", function: { name: "look", arguments: "{}" } });
+const calls = (...ids: string[]) => ({ role: "assistant", content: null, tool_calls: ids.map(call) });
+const result = (id: string, content: unknown) => ({ role: "tool", tool_call_id: id, content });
+
+beforeEach(() => vendor.answers(200, ANSWER));
+
+describe("the image that a tool returns", () => {
+  const messages = [user("hi"), calls("a"), result("a", [{ type: "text", text: "see" }, IMAGE])];
+
+  it("is a part of its result for Anthropic, Google and the Responses API", async () => {
+    await whole(chat(anthropic, "claude-x", { messages }));
+    await whole(chat(google, "gemini-3-pro", { messages }));
+    await whole(chat(responses, "gpt-5", { messages }));
+    const [forAnthropic, forGoogle, forResponses] = vendor.sent.map(({ body }) => body);
+    expect(forAnthropic.messages[2].content[0]).toMatchObject({
+      type: "tool_result",
+      content: [
+        { type: "text", text: "see" },
+        { type: "image", source: { type: "base64", media_type: "image/png", data: DATA } },
+      ],
+    });
+    expect(forGoogle.contents[2].parts[0].functionResponse).toMatchObject({
+      response: { content: "see" },
+      parts: [{ inlineData: { mimeType: "image/png", data: DATA } }],
+    });
+    expect(forResponses.input[2]).toMatchObject({
+      type: "function_call_output",
+      output: [
+        { type: "input_text", text: "see" },
+        { type: "input_image", image_url: IMAGE.image_url.url },
+      ],
+    });
+  });
+
+  it("may not be a sound", async () => {
+    const sound = { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } };
+    const asked = chat(anthropic, "claude-x", { messages: [user("hi"), calls("a"), result("a", [sound])] });
+    await expect(asked).rejects.toMatchObject({ param: "messages.2.content.0.input_audio" });
+  });
+});
