@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chat, replayVendor, upstreamOf, WEATHER_TOOL, whole } from "./dialect.ts";
+import { chat, chunks, messageOf, replayVendor, upstreamOf, WEATHER_TOOL, whole } from "./dialect.ts";
 
 // What the AI SDK's package can't be compared with, because it loses or refuses it.
 const vendor = replayVendor("https://api.anthropic.com/v1/messages");
@@ -76,6 +76,27 @@ describe("a request to Anthropic", () => {
       message: { content: '{"city":"Rome"}' },
       finish_reason: "stop",
     });
+  });
+
+  it("may be answered with an object without members, streamed and not", async () => {
+    const asked = { ...HI, response_format: { type: "json_object" } };
+    const content_block = { type: "tool_use", id: "t", name: "json", input: {} };
+    vendor.answersOnce(200, answer(content_block));
+    const found = await whole(chat(upstream, "claude-opus-5", asked));
+    expect(found.choices[0].message.content).toBe("{}");
+    const events = [
+      { type: "message_start", message: answer() },
+      { type: "content_block_start", index: 0, content_block },
+      { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: "" } },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 1 } },
+      { type: "message_stop" },
+    ];
+    vendor.streamsOnce(
+      events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""),
+    );
+    const streamed = await chunks(chat(upstream, "claude-opus-5", { ...asked, stream: true }));
+    expect(messageOf(streamed)).toMatchObject({ content: "{}", finish: "stop" });
   });
 
   it("is refused naming the client's field when it has audio", async () => {

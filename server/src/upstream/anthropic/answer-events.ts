@@ -25,7 +25,8 @@ export function refusedIn({ error }: JsonObject, data: string): UpstreamRefused 
 type Block =
   | { readonly kind: "text" }
   | { readonly kind: "thinking"; signature: string }
-  | { readonly kind: "call"; readonly call: number; hasInput: boolean };
+  /** A call. `call`: its number; `null` for that of the tool whose input is the answer's text. */
+  | { readonly kind: "call"; readonly call: number | null; hasInput: boolean };
 
 /** Reads a message block by block. Blocks of tools that the provider runs itself are left out. */
 export class MessageReader extends AnswerReader {
@@ -135,7 +136,7 @@ export class MessageReader extends AnswerReader {
     } else if (block?.kind === "call") {
       // A call without parameters has no piece of input.
       if (!block.hasInput) this.#input(block, "{}");
-      this.found({ kind: "call-end", call: block.call, signature: null });
+      if (block.call !== null) this.found({ kind: "call-end", call: block.call, signature: null });
     }
   }
 
@@ -152,24 +153,20 @@ export class MessageReader extends AnswerReader {
 
   #startCall(index: Json | undefined, { id, name, input: whole }: JsonObject): void {
     if (typeof id !== "string" || typeof name !== "string") throw malformedResponse();
-    let block: Block = { kind: "text" };
-    if (name === this.answerTool) {
-      this.isAnswered = true;
-    } else {
-      block = { kind: "call", call: this.#calls++, hasInput: false };
-      this.found({ kind: "call", call: block.call, id, name });
-    }
+    const call = name === this.answerTool ? null : this.#calls++;
+    const block: Block = { kind: "call", call, hasInput: false };
+    if (call === null) this.isAnswered = true;
+    else this.found({ kind: "call", call, id, name });
     this.#blocks.set(index, block);
     if (isJsonObject(whole) && Object.keys(whole).length > 0) this.#input(block, jsonText(whole));
   }
 
-  /** A piece of a call's input. That of the tool for JSON is the answer's text. */
+  /** A piece of a call's input. */
   #input(block: Block, text: string): void {
-    if (text === "") return;
-    if (block.kind === "text") this.found({ kind: "text", text });
-    if (block.kind !== "call") return;
+    if (text === "" || block.kind !== "call") return;
     block.hasInput = true;
-    this.found({ kind: "call-input", call: block.call, text });
+    const { call } = block;
+    this.found(call === null ? { kind: "text", text } : { kind: "call-input", call, text });
   }
 }
 
