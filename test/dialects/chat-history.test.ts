@@ -60,3 +60,14 @@ describe("the image that a tool returns", () => {
     await expect(asked).rejects.toMatchObject({ param: "messages.2.content.0.input_audio" });
   });
 });
+
+describe("a message that OpenAI's libraries have parsed", () => {
+  it("may be sent back with the object that they have made of its content", async () => {
+    const said = { role: "assistant", content: '{"city":"Rome"}', parsed: { city: "Rome" } };
+    await whole(chat(anthropic, "claude-x", { messages: [user("hi"), said, user("and now?")] }));
+    expect(vendor.sent[0]?.body.messages[1]).toEqual({
+      role: "assistant",
+      content: [{ type: "text", text: '{"city":"Rome"}' }],
+    });
+  });
+});

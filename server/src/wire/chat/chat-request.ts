@@ -145,9 +145,9 @@ const MEMBERS: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
   ["system", ALL_HAVE],
   ["developer", ALL_HAVE],
   ["user", ALL_HAVE],
-  // Clients send back what models have said with more than is needed: their thoughts, in the forms of OpenRouter and LiteLLM too, and
-  // members that are null.
-  ["assistant", [...ALL_HAVE, "tool_calls", "refusal", "annotations", ...THOUGHTS]],
+  // Clients send back what models have said with more than is needed: their thoughts, in the forms of OpenRouter and LiteLLM too, members
+  // that are null, and, from OpenAI's libraries, the object that `parse` has made of the content.
+  ["assistant", [...ALL_HAVE, "tool_calls", "refusal", "annotations", "parsed", ...THOUGHTS]],
   ["tool", [...ALL_HAVE, "tool_call_id"]],
 ]);
 
