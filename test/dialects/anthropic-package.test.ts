@@ -133,9 +133,23 @@ const conversation: fc.Arbitrary<Conversation> = fc
       tools: offered,
       ...(isThinking ? {} : sampling),
       toolChoice: isThinking && toolChoice?.kind !== "none" ? null : toolChoice,
-      turns: [...early, ...CALLS, ...after],
+      turns: [...withOtherIds(early, "early"), ...CALLS, ...withOtherIds(after, "late")],
     };
   });
+
+/** The package does not tell calls of one id apart, which Anthropic refuses. */
+function withOtherIds(turns: readonly Turn[], prefix: string): readonly Turn[] {
+  return turns.map((turn, index) =>
+    turn.role !== "assistant"
+      ? turn
+      : {
+          ...turn,
+          parts: turn.parts.map((part, position) =>
+            part.kind === "call" ? { ...part, id: `${prefix}_${index}_${position}` } : part,
+          ),
+        },
+  );
+}
 
 const FIELDS: Readonly<Record<string, keyof Conversation>> = {
   "providerOptions.anthropic.thinking": "reasoning",

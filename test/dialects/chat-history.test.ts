@@ -71,3 +71,27 @@ describe("a message that OpenAI's libraries have parsed", () => {
     });
   });
 });
+
+describe("the ids of calls that models of other providers have made", () => {
+  it("are sent to Anthropic as it takes them, and once each", async () => {
+    const turn = [
+      user("hi"),
+      calls("look:0", "look.0"),
+      result("look.0", "second"),
+      result("look:0", "first"),
+    ];
+    await whole(chat(anthropic, "claude-x", { messages: [...turn, ...turn] }));
+    const used = (...ids: string[]) => ({ content: ids.map((id) => ({ type: "tool_use", id })) });
+    const told = (second: string, first: string) => [
+      { tool_use_id: second, content: "second" },
+      { tool_use_id: first, content: "first" },
+    ];
+    expect(vendor.sent[0]?.body.messages).toMatchObject([
+      { role: "user" },
+      used("look_0", "look_0_1"),
+      { content: [...told("look_0_1", "look_0"), { type: "text", text: "hi" }] },
+      used("look_0_2", "look_0_3"),
+      { content: told("look_0_3", "look_0_2") },
+    ]);
+  });
+});

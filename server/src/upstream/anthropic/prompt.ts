@@ -11,6 +11,7 @@ import {
   type Turn,
   type UserPart,
 } from "../../conversation/conversation.ts";
+import { messagesCallId } from "../../conversation/messages-call-id.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { callInputOf, given, requireNoDetail, resultWithoutCall } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
@@ -66,8 +67,9 @@ class PromptWriter implements Prompt {
   readonly messages: JsonObject[] = [];
   readonly betas = new Set<string>();
   readonly #breakpoints: CacheBreakpoints;
-  /** The ids of the calls so far. */
-  readonly #calls = new Set<string>();
+  /** The ids of the calls so far, as Anthropic takes them, by those of the client. A later call may have the id of an earlier one. */
+  readonly #calls = new Map<string, string>();
+  readonly #callIds = new Set<string>();
 
   constructor(breakpoints: CacheBreakpoints) {
     this.#breakpoints = breakpoints;
@@ -151,7 +153,8 @@ class PromptWriter implements Prompt {
   }
 
   #result({ callId, parts, isError, cache, at }: ToolResultPart): JsonObject {
-    if (!this.#calls.has(callId)) throw resultWithoutCall(at);
+    const id = this.#calls.get(callId);
+    if (id === undefined) throw resultWithoutCall(at);
     const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
     const content =
       texts.length === parts.length
@@ -159,7 +162,7 @@ class PromptWriter implements Prompt {
         : parts.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : this.#media(part)));
     return {
       type: "tool_result",
-      tool_use_id: callId,
+      tool_use_id: id,
       content,
       is_error: isError || undefined,
       ...this.#breakpoints.of(cache),
@@ -188,9 +191,11 @@ class PromptWriter implements Prompt {
   }
 
   #call(part: ToolCallPart): JsonObject {
-    const { id, name, cache } = part;
+    const { name, cache } = part;
     const input = callInputOf(part);
-    this.#calls.add(id);
+    const id = messagesCallId(part.id, (own) => this.#callIds.has(own));
+    this.#calls.set(part.id, id);
+    this.#callIds.add(id);
     return { type: "tool_use", id, name, input, ...this.#breakpoints.of(cache) };
   }
 }

@@ -1,6 +1,7 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import { MESSAGES_CONTROL_EVENTS } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
+import { messagesCallId } from "../../conversation/messages-call-id.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
@@ -14,8 +15,6 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   calls: "tool_use",
   filter: "refusal",
 };
-/** What Anthropic accepts in the id of a call. Other providers use more. */
-const NOT_OF_ID = /[^a-zA-Z0-9_-]/g;
 
 /** What the client asked to see of thoughts: their text, only that there were some, or nothing. */
 export type ShownThoughts = "shown" | "omitted" | "hidden";
@@ -132,9 +131,8 @@ export class MessagesWriter implements AnswerWriter {
 
   #beginCall({ call, id, name, signature }: Extract<AnswerEvent, { kind: "call" }>): string {
     if (name === "") throw malformedResponse();
-    const cleaned = id.replace(NOT_OF_ID, "_");
     // Results name their call by its id.
-    const ownId = this.#calls.some((other) => other?.id === cleaned) ? `${cleaned}_${call}` : cleaned;
+    const ownId = messagesCallId(id, (own) => this.#calls.some((other) => other?.id === own));
     const ended = this.#endSaid();
     const isSigned = signature !== undefined && signature !== null;
     const carried = isSigned ? this.#carry(signature, ownId) : "";
