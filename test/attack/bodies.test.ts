@@ -220,6 +220,26 @@ describe("a body that is refused", () => {
     expect((await connection.answer()).status).toBe(status);
   });
 
+  it.skipIf(RUNTIME === "deno")(
+    "is answered also to a client that sends all of it before it reads",
+    async () => {
+      const { key } = await signUpWithKey(service.baseUrl);
+      const { port, hostname } = new URL(service.baseUrl);
+      const socket = connect(Number(port), hostname);
+      const broken = once(socket, "close").then(() => Promise.reject(new Error("the connection was closed")));
+      socket.on("error", () => {});
+      const send = (data: string | Uint8Array) =>
+        Promise.race([new Promise((resolve) => socket.write(data, resolve)), broken]);
+      const pieces = 80;
+      await send(chatHead(key, declared(pieces * MIB)));
+      const piece = Buffer.alloc(MIB, " ");
+      for (let sent = 0; sent < pieces; sent++) await send(piece);
+      const [answer] = await Promise.race([once(socket, "data"), broken]);
+      expect(String(answer)).toMatch(/^HTTP\/1\.1 413 /);
+      socket.destroy();
+    },
+  );
+
   it.skipIf(RUNTIME === "deno")("is not requested from a client that waits for 100 Continue", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     const expecting = (more: string) => `${more}\r\nexpect: 100-continue`;

@@ -6,7 +6,7 @@ import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exch
 import { beginStream, sendWhole } from "./answer-head.ts";
 import type { RestingConnections } from "./resting-connections.ts";
 
-/** A refused body up to this size is read and dropped, so that the client sees the answer and keeps its connection. */
+/** With a refused body up to this size the client keeps its connection. What is left of any body is read and dropped. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const NO_VALUES: readonly string[] = [];
 
@@ -86,7 +86,7 @@ export class NodeExchange implements Exchange {
     if (isKept && typeof body === "string" && sendWhole(this.#response, status, headers, body)) return;
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     const connection = isKept ? {} : { connection: "close" };
-    if (isKept && !this.#request.complete && !this.#awaitsContinue) closeAfterBody(this.#request);
+    if (!this.#request.complete && !this.#awaitsContinue) closeAfterBody(this.#request, isKept);
     this.#response.writeHead(status, Object.assign({}, ...headers, { "content-length": bytes }, connection));
     // Text goes out with the head, in one piece.
     this.#response.end(this.method === "HEAD" ? undefined : body);
@@ -129,15 +129,21 @@ export class NodeExchange implements Exchange {
 }
 
 /**
- * Lets the rest of a short body arrive before Node closes the connection, as the client has asked. The system resets a connection that is closed
- * before all was read, and the client loses the answer.
+ * Lets the rest of a body arrive before Node closes the connection, as the client or the answer has said. The system resets a connection that is
+ * closed before all was read, and the client loses the answer.
+ *
+ * @param isShort Whether the client may send the rest. Otherwise it sees at once that the connection ends.
  */
-function closeAfterBody(request: IncomingMessage): void {
+function closeAfterBody(request: IncomingMessage, isShort: boolean): void {
   const { socket } = request;
   const close = socket.destroySoon.bind(socket);
   socket.destroySoon = () => {
-    if (request.complete) close();
-    else request.once("end", close).resume();
+    if (request.complete) {
+      close();
+      return;
+    }
+    if (!isShort) socket.end();
+    request.once("end", close).resume();
   };
 }
 
