@@ -61,6 +61,18 @@ describe("the image that a tool returns", () => {
   });
 });
 
+describe("the detail of an image, which aider sends with each", () => {
+  it("is left out for providers whose models choose it, and the client is told so", async () => {
+    const detailed = [{ ...IMAGE, image_url: { ...IMAGE.image_url, detail: "high" } }];
+    const messages = [user(detailed), calls("a"), result("a", detailed)];
+    const ignored = [0, 2].map((index) => `messages.${index}.content.0.image_url.detail`);
+    expect(await chat(anthropic, "claude-x", { messages })).toMatchObject({ ignored });
+    expect(await chat(google, "gemini-3-pro", { messages })).toMatchObject({ ignored });
+    await chat(responses, "gpt-5", { messages });
+    expect(vendor.sent[2]?.body.input[0].content[0].detail).toBe("high");
+  });
+});
+
 describe("a message that OpenAI's libraries have parsed", () => {
   it("may be sent back with the object that they have made of its content", async () => {
     const said = { role: "assistant", content: '{"city":"Rome"}', parsed: { city: "Rome" } };

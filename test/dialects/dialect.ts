@@ -327,17 +327,6 @@ export const INEXPRESSIBLE: readonly (readonly [object, string])[] = [
     "messages.0.content.0.image_url.url",
   ],
   [
-    {
-      messages: [
-        {
-          role: "user",
-          content: [{ type: "image_url", image_url: { url: "https://x/y.png", detail: "high" } }],
-        },
-      ],
-    },
-    "messages.0.content.0.image_url.detail",
-  ],
-  [
     { messages: [{ role: "user", content: [{ type: "file", file: { file_id: "file-1" } }] }] },
     "messages.0.content.0.file.file_data",
   ],

@@ -92,10 +92,8 @@ export interface TextPart extends Part {
 export interface ImagePart extends Part {
   readonly kind: "image";
   readonly source: MediaSource;
-  /** `low`, `high`, `original`, or `null` for the model's default. */
+  /** `low`, `high`, `original`, or `null` for the model's default. Clients such as Codex and aider send one with every image. */
   readonly detail: string | null;
-  /** Whether it is left out for models that do not take it: Codex sends it with every image. Absent: it is not. */
-  readonly isDetailOptional?: true;
 }
 
 /** A document. */

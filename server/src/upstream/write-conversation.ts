@@ -2,10 +2,10 @@ import {
   type Conversation,
   cannot,
   type Effort,
-  type ImagePart,
   nameOf,
   type ToolCallPart,
   type Turn,
+  type UserPart,
 } from "../conversation/conversation.ts";
 import type { Failure } from "../errors/failure.ts";
 import { type JsonObject, parseJsonObject } from "../json/json.ts";
@@ -62,19 +62,22 @@ export function unsupported(name: string): Failure {
   return cannot(name, UNSUPPORTED);
 }
 
-/** Optional fields that the provider has no equivalent of, by the client's names, and details of images. They are left out. */
+/**
+ * Optional fields that the provider has no equivalent of, by the client's names, and details of images, which its models choose. They are
+ * left out.
+ */
 export function leftOutOf(conversation: Conversation, limits: ConversationLimits): readonly string[] {
   const fields = withoutEquivalent(conversation, limits).map((field) => nameOf(conversation, field));
-  return [...fields, ...conversation.turns.flatMap(optionalDetails)];
+  return [...fields, ...conversation.turns.flatMap(detailsIn)];
 }
 
-function optionalDetails(turn: Turn): readonly string[] {
-  if (turn.role !== "user") return [];
-  return turn.parts.flatMap((part) =>
-    part.kind === "image" && part.detail !== null && part.isDetailOptional === true
-      ? [`${part.at}.detail`]
-      : [],
-  );
+function detailsIn(turn: Turn): readonly string[] {
+  if (turn.role === "tool") return turn.parts.flatMap(({ parts }) => parts.flatMap(detailOf));
+  return turn.role === "user" ? turn.parts.flatMap(detailOf) : [];
+}
+
+function detailOf(part: UserPart): readonly string[] {
+  return part.kind === "image" && part.detail !== null ? [`${part.at}.detail`] : [];
 }
 
 function withoutEquivalent(
@@ -91,16 +94,6 @@ function withoutEquivalent(
 /** Whether a service tier asks for nothing special. */
 export function isUsualTier(tier: string | null): boolean {
   return tier === null || tier === "auto" || tier === "default";
-}
-
-/**
- * For providers whose models choose the detail of an image.
- *
- * @throws {Failure} `invalid_request` if the client asks for one that may not be left out.
- */
-export function requireNoDetail({ detail, isDetailOptional, at }: ImagePart): void {
-  if (detail === null || isDetailOptional === true) return;
-  throw cannot(`${at}.detail`, "is not supported by this model's provider; remove it");
 }
 
 /** The input of a call, for providers that take no text. @throws {Failure} `invalid_request` unless it is an object. */

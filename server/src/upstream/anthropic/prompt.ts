@@ -13,7 +13,7 @@ import {
 } from "../../conversation/conversation.ts";
 import { messagesCallId } from "../../conversation/messages-call-id.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { callInputOf, given, requireNoDetail, resultWithoutCall } from "../write-conversation.ts";
+import { callInputOf, given, resultWithoutCall } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
 
 /** The provider of the signatures of thoughts. */
@@ -123,8 +123,6 @@ class PromptWriter implements Prompt {
       case "audio":
         throw cannot(part.at, "is audio, which this model's provider does not support");
       case "image":
-        requireNoDetail(part);
-        return [{ ...this.#media(part), ...this.#breakpoints.of(part.cache) }];
       case "file":
         return [{ ...this.#media(part), ...this.#breakpoints.of(part.cache) }];
     }

@@ -10,7 +10,7 @@ import type {
   UserPart,
 } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { callInputOf, requireNoDetail, resultWithoutCall } from "../write-conversation.ts";
+import { callInputOf, resultWithoutCall } from "../write-conversation.ts";
 import type { ModelTraits } from "./models.ts";
 
 /** The provider of the signatures of thoughts and calls. */
@@ -171,8 +171,6 @@ function userParts(part: UserPart): readonly JsonObject[] {
         { inlineData: { mimeType: part.format === "wav" ? "audio/wav" : "audio/mpeg", data: part.data } },
       ];
     case "image":
-      requireNoDetail(part);
-      return [mediaPart(part)];
     case "file":
       return [mediaPart(part)];
   }

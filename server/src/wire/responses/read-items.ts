@@ -222,7 +222,7 @@ function userPart(part: Json, at: string): UserPart {
       if (typeof image !== "string")
         throw cannot(`${at}.image_url`, "is required: this service stores no files");
       const media = mediaSourceOf(image, `${at}.image_url`);
-      return { ...imagePart(media, part.detail, at), isDetailOptional: true };
+      return imagePart(media, part.detail, at);
     }
     case "input_file":
       return {
