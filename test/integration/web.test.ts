@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Service, startService } from "../fixtures/service.ts";
 import { signUp, visit } from "../fixtures/user.ts";
@@ -51,6 +53,15 @@ describe("the health endpoints", () => {
     // A probe of the dashboard's page would never fail.
     expect(await (await fetch(`${service.baseUrl}/readyz/`)).json()).toEqual({ status: "ready" });
     expect(await (await fetch(`${service.baseUrl}/healthz/`)).json()).toEqual({ status: "ok" });
+  });
+
+  it("answer a proxy that asks by HTTP/1.0 without a host, as HAProxy does by default", async () => {
+    const { hostname, port } = new URL(service.baseUrl);
+    const socket = connect(Number(port), hostname);
+    socket.write("GET /readyz HTTP/1.0\r\n\r\n");
+    const answer = await text(socket);
+    expect(answer).toMatch(/^HTTP\/1\.[01] 200 /);
+    expect(answer).toContain('{"status":"ready"}');
   });
 });
 

@@ -121,7 +121,7 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
       const incoming = "incoming" in env ? env.incoming : null;
       return served.web(request, incoming?.socket?.remoteAddress ?? "");
     },
-    { overrideGlobalObjects: false },
+    { overrideGlobalObjects: false, hostname: "localhost" },
   );
   return (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     const isAdmitted = takeAdmitted();
