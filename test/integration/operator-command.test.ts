@@ -153,7 +153,9 @@ describe("the operator's command line", () => {
       "-0.000000001",
     );
     expect(taken).toContain("17.499999999 USD");
-    expect(await operator("reconcile")).toMatch(/^No mismatches\.\n.*reserved by nodes/s);
+    expect(await operator("reconcile")).toMatch(
+      /^No mismatches\.\n.*reserved by nodes .* USD in \d+ reserves, /s,
+    );
 
     const { id } = await owner.trpc.account.get.query();
     const page = JSON.parse(await operator("--json", "audit", "--account", id, "--limit", "1"));

@@ -3548,7 +3548,7 @@ export interface Procedures {
         readonly since: Date;
         /** The credit that all nodes have reserved. */
         readonly reserved: {
-          /** The number of accounts and nodes with reserved credit. */
+          /** The number of reserves with credit: one for each node and account. */
           readonly reservations: number;
           /** The reserved credit in nano-USD. */
           readonly nanoUsd: bigint;

@@ -23,7 +23,7 @@ export function addAuditCommands(program: Command, { client, print }: CommandPar
       print(report, [
         ...orNone(wrong, "No mismatches."),
         `usage compared since  ${since.toISOString()}`,
-        `reserved by nodes     ${usdOf(reserved.nanoUsd)} for ${reserved.reservations} accounts, ${usdOf(reserved.stuckNanoUsd)} of it by absent nodes`,
+        `reserved by nodes     ${usdOf(reserved.nanoUsd)} in ${reserved.reservations} reserves, ${usdOf(reserved.stuckNanoUsd)} of it by absent nodes`,
         `held for requests     ${usdOf(held.nanoUsd)} for ${held.holds} requests on the answering node`,
         ...uncollected.map(
           ({ reason, nanoUsd, accounts }) =>

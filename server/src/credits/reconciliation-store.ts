@@ -176,7 +176,7 @@ export async function findUsageMismatches(
 async function readReserved(database: Database) {
   const [reserved] = await database<
     {
-      /** The number of accounts and nodes with reserved credit. */
+      /** The number of reserves with credit: one for each node and account. */
       reservations: number;
       /** The reserved credit in nano-USD. */
       nanoUsd: bigint;
