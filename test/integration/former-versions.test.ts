@@ -93,6 +93,17 @@ describe("a node of an older version", () => {
     expect(report.usageMismatches).toEqual([]);
   });
 
+  it("counts no broken-off stream as an error after the upgrade either, which is no mismatch", async () => {
+    await using current = await openFormerDatabase(service, NEWEST);
+    await writeAsFormerVersion(current.sql);
+    await current.sql`update audit_entries set error_code = 'upstream_error' where status < 400`;
+    const credits: Pick<Credits, "outstanding"> = { outstanding: () => ({ holds: 0, nanoUsd: 0n }) };
+    const reconciler = new Reconciler(current.sql, credits, () => new Date());
+    expect((await reconciler.check(PAST_HOURS)).usageMismatches).toEqual([]);
+    await current.sql`update usage_hours set errors = requests + 1`;
+    expect((await reconciler.check(PAST_HOURS)).usageMismatches).not.toEqual([]);
+  });
+
   it("leaves sums that agree with what they sum up", async () => {
     await using current = await openFormerDatabase(service, NEWEST);
     await writeAsFormerVersion(current.sql);

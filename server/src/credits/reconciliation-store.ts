@@ -112,14 +112,17 @@ export async function findUsageMismatches(
     sum(requests) as requests, sum(errors) as errors, sum(prompt_tokens) as prompt_tokens,
     sum(completion_tokens) as completion_tokens, sum(cached_tokens) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd`;
   const differs = database`
-    (stored.requests, stored.errors, stored.prompt_tokens, stored.completion_tokens, stored.cached_tokens, stored.cost_nano_usd)
+    (stored.requests, stored.prompt_tokens, stored.completion_tokens, stored.cached_tokens, stored.cost_nano_usd)
     is distinct from
-    (found.requests, found.errors, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)`;
+    (found.requests, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)`;
+  // During an upgrade nodes of the version before 0020_failed_requests.sql count no broken-off streams as errors.
+  const errorsDiffer = database`stored.errors not between found.least_errors and found.errors`;
   return database<UsageMismatch[]>`
     with entry_hours as (
       select account_id, date_trunc('hour', at, 'UTC') as hour, key,
              usage_model(model, error_code, upstream) as model,
              count(*) as requests, count(*) filter (where has_failed(status, error_code)) as errors,
+             count(*) filter (where status >= 400) as least_errors,
              coalesce(sum(prompt_tokens), 0) as prompt_tokens,
              coalesce(sum(completion_tokens), 0) as completion_tokens,
              coalesce(sum(cached_tokens), 0) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
@@ -129,7 +132,7 @@ export async function findUsageMismatches(
       select account_id, 'hour' as interval, hour as start, key, model
       from (select * from usage_hours where hour >= ${since}) stored
       full join entry_hours found using (account_id, hour, key, model)
-      where ${differs}
+      where ${differs} or ${errorsDiffer}
     ),
     hour_days as (
       select account_id, date_trunc('day', hour, 'UTC') as day, key, model, ${sums}
@@ -139,7 +142,7 @@ export async function findUsageMismatches(
       select account_id, 'day' as interval, day as start, key, model
       from (select * from usage_days where day >= date_trunc('day', ${since}::timestamptz, 'UTC')) stored
       full join hour_days found using (account_id, day, key, model)
-      where ${differs}
+      where ${differs} or stored.errors <> found.errors
     ),
     wrong_service_hours as (
       select null::uuid as account_id, 'hour' as interval, hour as start, null::uuid as key, model
@@ -148,10 +151,10 @@ export async function findUsageMismatches(
         from usage_service_hours where hour >= ${since} group by 1, 2
       ) stored
       full join (
-        select hour, model, ${sums}
+        select hour, model, ${sums}, sum(least_errors) as least_errors
         from entry_hours group by 1, 2
       ) found using (hour, model)
-      where ${differs}
+      where ${differs} or ${errorsDiffer}
     ),
     wrong_months as (
       select account_id, 'month' as interval, month as start, null::uuid as key, null::text as model
