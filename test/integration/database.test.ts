@@ -150,6 +150,29 @@ describe("a database statement", () => {
     expect(((await outcome(silent`select 1`)) as Error).stack).toContain("database.test.ts");
   });
 
+  it("has the values it was written with when its session has lost it, as behind a pooler of transactions", async () => {
+    await using database = open();
+    const read = async (bytes: Buffer) => {
+      const [row] = await database<{ bytes: Buffer; type: string }[]>`
+        select ${bytes}::bytea as bytes, jsonb_typeof(${database.json([1])}::jsonb) as type`;
+      return row;
+    };
+    await read(Buffer.from("first"));
+    await database`deallocate all`;
+    expect(await read(Buffer.from("second"))).toEqual({ bytes: Buffer.from("second"), type: "array" });
+  });
+
+  it("fails when its session loses it in a transaction, which has failed then", async () => {
+    await using database = open();
+    const lost = database.transaction("", async (sql) => {
+      const read = () => sql`select ${Buffer.from("text")}::bytea as bytes`;
+      await read();
+      await sql`deallocate all`;
+      await read();
+    });
+    expect(await outcome(lost)).toMatchObject({ code: "26000" });
+  });
+
   it("uses a new connection after the server has closed the old one", async () => {
     await using sql = open();
     await endBackend(await backendOf(sql));

@@ -17,7 +17,9 @@ export interface Statement extends Promise<unknown> {
   readonly state?: { readonly pid: number | null } | null;
   /** Its parameters, as they were written and as they are sent. */
   args: readonly unknown[];
-  parameters?: readonly unknown[];
+  parameters?: readonly unknown[] | undefined;
+  /** The error after which the driver sends the statement once more. */
+  retried?: unknown;
   reject(error: unknown): void;
 }
 
@@ -89,6 +91,7 @@ export class Connection {
     }
     const timer = setTimeout(() => this.#loseSilent(statement), Math.max(0, deadlineMs - performance.now()));
     this.#running.push(statement);
+    void Object.defineProperty(statement, "retried", RETRIED);
     this.#send(statement);
     try {
       await statement;
@@ -145,6 +148,23 @@ export class Connection {
 }
 
 const NOTHING = () => {};
+
+const errorsBeforeRetry = new WeakMap<Statement, unknown>();
+
+/**
+ * The driver sends a prepared statement once more if its session does not have it, as behind a pooler of transactions, or if a migration
+ * has changed its result. It would serialize parameters a second time that are serialized already, which makes other values of those
+ * that are bytes or JSON: a key would not be found. Without them, it takes them from `args` again.
+ */
+const RETRIED: PropertyDescriptor & ThisType<Statement> = {
+  get() {
+    return errorsBeforeRetry.get(this);
+  },
+  set(error: unknown) {
+    errorsBeforeRetry.set(this, error);
+    this.parameters = undefined;
+  },
+};
 
 /**
  * Frees what a statement that has ended refers to. V8 creates a function that is assigned to a property in the old generation, so
