@@ -134,6 +134,19 @@ describe("a file of the dashboard", () => {
   });
 });
 
+describe("a page of the dashboard", () => {
+  it("can be opened by its address also if a model's name in it has a dot", async () => {
+    const page = await get("/models", { accept: "text/html" });
+    for (const path of ["/models/openai%2Fgpt-4.1", "/models/acme%2Fllama-3.js"]) {
+      const { status, headers, body } = await get(path, { accept: "text/html" });
+      expect(status, path).toBe(200);
+      expect(headers["content-type"]).toBe("text/html; charset=utf-8");
+      expect(body.equals(page.body)).toBe(true);
+    }
+    for (const path of ["/assets/none.js", "/none.html"]) expect((await get(path)).status, path).toBe(404);
+  });
+});
+
 describe("every answer of the dashboard", () => {
   it("has a content security policy that restricts its page", async () => {
     for (const path of ["/", "/sign-in", script, "/assets/none.js"]) {

@@ -124,10 +124,14 @@ export class Dashboard {
     const missing = this.#files.get("/docs/404");
     if (missing !== undefined && pathname.startsWith("/docs/")) return respond(request, missing, 404);
     const page = this.#files.get(DOOR_PATHS.includes(pathname) ? "/door.html" : "/index.html");
-    const isPagePath = extname(pathname) === "" || pathname === "/index.html";
-    if (page === undefined || !isPagePath) return refuse(404, "Not found\n");
+    if (page === undefined || !isPagePath(pathname)) return refuse(404, "Not found\n");
     return respond(request, page);
   }
+}
+
+/** Returns whether the router may have a page there. Other paths with an extension are of files; names of models may have a dot. */
+function isPagePath(pathname: string): boolean {
+  return extname(pathname) === "" || pathname === "/index.html" || pathname.startsWith("/models/");
 }
 
 function respond(request: Request, { asItIs, coded }: File, status = 200): Response {
