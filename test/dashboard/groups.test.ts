@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { MAX_COLOURS } from "../../dashboard-ui/src/components/chart/colours.ts";
 import {
-  coloursOf,
-  commonColour,
   groupsOf,
   NOTHING,
+  placesOf,
   rankedBy,
   totalsOf,
   type UsageGroup,
@@ -62,14 +61,45 @@ describe("groups of usage", () => {
   });
 });
 
-describe("the groups of a chart", () => {
-  it("are the highest by its own figure, and the others are summed up", () => {
+const READS = [requests, errors, cost];
+
+describe("the places of groups", () => {
+  it("are one per group in all charts, as many as there are colours", () => {
     const groups = tenModels();
-    expect(idsOf(rankedBy(requests, groups))).toEqual(["m0", "m1", "m2", "m3", "m4", "m5", "rest"]);
-    expect(idsOf(rankedBy(cost, groups))).toEqual(["m9", "m8", "m7", "m6", "m5", "m4", "rest"]);
-    const rest = rankedBy(errors, groups).at(-1);
-    expect(rest).toMatchObject({ isOther: true, total: { errors: 1 + 2 + 3 } });
-    expect(rest?.intervals.map(errors)).toEqual([6]);
+    const places = placesOf(READS, groups);
+    expect([...places.values()]).toEqual(Array.from({ length: MAX_COLOURS }, (_, place) => place));
+    for (const read of READS) {
+      const own = rankedBy(read, groups, places).filter(({ isOther }) => isOther !== true);
+      expect(own.length).toBeGreaterThan(0);
+      for (const { id } of own) expect(places.has(id), id).toBe(true);
+    }
+  });
+
+  it("are given to the highest by any figure, and never to the rest of the answer", () => {
+    const groups = groupsOf(
+      [
+        ...Array.from({ length: 8 }, (_, index) => rowOf(`m${index}`, { requests: 100 - index })),
+        rowOf("costly", { requests: 1, costNanoUsd: 9n }),
+        rowOf("failing", { requests: 2, errors: 2 }),
+        { ...rowOf("rest", { requests: 999 }), group: { id: "rest", label: "All others", isOther: true } },
+      ],
+      [START],
+    );
+    expect(new Set(placesOf(READS, groups).keys())).toEqual(
+      new Set(["costly", "failing", "m0", "m1", "m2", "m3"]),
+    );
+  });
+});
+
+describe("the groups of a chart", () => {
+  it("come by its own figure, and those without a place are summed up", () => {
+    const groups = tenModels();
+    const places = new Map([0, 5, 6, 7, 8, 9].map((model, place) => [`m${model}`, place]));
+    expect(idsOf(rankedBy(requests, groups, places))).toEqual(["m0", "m5", "m6", "m7", "m8", "m9", "rest"]);
+    const failed = rankedBy(errors, groups, places);
+    expect(idsOf(failed)).toEqual(["m9", "m8", "m7", "m6", "m5", "rest"]);
+    expect(failed.at(-1)).toMatchObject({ isOther: true, total: { errors: 1 + 2 + 3 + 4 } });
+    expect(failed.at(-1)?.intervals.map(errors)).toEqual([10]);
   });
 
   it("leave out groups without any of it, and keep the rest of the answer last", () => {
@@ -84,32 +114,8 @@ describe("the groups of a chart", () => {
       ],
       [START],
     );
-    expect(idsOf(rankedBy(errors, groups))).toEqual(["a", "rest"]);
-    expect(idsOf(rankedBy(requests, groups))).toEqual(["b", "a", "rest"]);
-  });
-});
-
-describe("the colours of charts", () => {
-  const charts = [requests, errors, cost].map((read) => rankedBy(read, tenModels()));
-  const colours = coloursOf(charts);
-
-  it("differ within each chart", () => {
-    for (const [index, chart] of colours.entries()) {
-      const used = [...chart.values()];
-      expect(new Set(used).size).toBe(used.length);
-      expect(used.every((colour) => colour < MAX_COLOURS)).toBe(true);
-      expect(used).toHaveLength((charts[index]?.length ?? 0) - 1);
-    }
-  });
-
-  it("are the same in all charts where that is possible", () => {
-    const small = coloursOf([
-      rankedBy(requests, tenModels().slice(0, 3)),
-      rankedBy(errors, tenModels().slice(0, 3)),
-    ]);
-    for (const id of ["m0", "m1", "m2"]) expect(commonColour(id, small)).toBeTypeOf("number");
-    // These are in all three charts, and chose first.
-    for (const id of ["m4", "m5"]) expect(commonColour(id, colours)).toBeTypeOf("number");
-    expect(commonColour("nobody", colours)).toBeUndefined();
+    const places = placesOf(READS, groups);
+    expect(idsOf(rankedBy(errors, groups, places))).toEqual(["a", "rest"]);
+    expect(idsOf(rankedBy(requests, groups, places))).toEqual(["b", "a", "rest"]);
   });
 });

@@ -3,7 +3,7 @@ import type { UsageTotals } from "../../api/types.ts";
 import { Chart, type ChartPart } from "../../components/Chart.tsx";
 import { formatCount, formatCountBriefly } from "../../components/format.ts";
 import panelStyles from "../../components/Panel.module.css";
-import type { Colours, UsageGroup } from "./groups.ts";
+import type { Places, UsageGroup } from "./groups.ts";
 import { MEASURES, type Measure, TOKEN_KINDS } from "./measures.ts";
 import type { Period } from "./period.ts";
 import usageStyles from "./usage.module.css";
@@ -19,7 +19,7 @@ export interface UsagePick {
 interface UsageChartsProps {
   /** The groups of each chart, in the order of {@link MEASURES}. */
   readonly charts: readonly (readonly UsageGroup[])[];
-  readonly colours: readonly Colours[];
+  readonly places: Places;
   /** The totals of each interval. */
   readonly totals: readonly UsageTotals[];
   readonly period: Period;
@@ -29,13 +29,13 @@ interface UsageChartsProps {
 }
 
 /** Requests, errors, tokens and cost over time, and what kinds of tokens they are. */
-export function UsageCharts({ charts, colours, totals, ...rest }: UsageChartsProps) {
+export function UsageCharts({ charts, places, totals, ...rest }: UsageChartsProps) {
   return (
     <div className={usageStyles.usageCharts}>
       {MEASURES.map((measure, index) => (
         <section key={measure.name} className={panelStyles.panel} aria-label={`${measure.name} over time`}>
           <h3>{measure.name}</h3>
-          <MeasureChart measure={measure} groups={charts[index]} colours={colours[index]} {...rest} />
+          <MeasureChart measure={measure} groups={charts[index]} places={places} {...rest} />
         </section>
       ))}
       <section className={panelStyles.panel} aria-label="Input and output tokens over time">
@@ -73,25 +73,24 @@ function TokenKindsChart({ totals, period, onPick }: TokenKindsProps) {
   );
 }
 
-interface MeasureChartProps extends Omit<UsageChartsProps, "charts" | "colours" | "totals"> {
+interface MeasureChartProps extends Omit<UsageChartsProps, "charts" | "totals"> {
   readonly measure: Measure;
   readonly groups: readonly UsageGroup[] | undefined;
-  readonly colours: Colours | undefined;
 }
 
 const NO_GROUPS: readonly UsageGroup[] = [];
 
 function MeasureChart(props: MeasureChartProps) {
-  const { measure, groups = NO_GROUPS, colours, period, grouping, onPick } = props;
+  const { measure, groups = NO_GROUPS, places, period, grouping, onPick } = props;
   const series = useMemo(
     () =>
       groups.map(({ id, label, intervals, isOther = false }) => ({
         label,
         values: intervals.map(measure.read),
         isOther,
-        colour: colours?.get(id),
+        colour: places.get(id),
       })),
-    [groups, colours, measure],
+    [groups, places, measure],
   );
   const { interval } = period.span;
   return (

@@ -7,11 +7,10 @@ import { classes } from "../../components/classes.ts";
 import noticeStyles from "../../components/Notice.module.css";
 import textStyles from "../../components/text.module.css";
 import {
-  type Colours,
-  coloursOf,
-  commonColour,
   type GroupName,
   groupsOf,
+  type Places,
+  placesOf,
   rankedBy,
   sumOf,
   totalsOf,
@@ -43,8 +42,15 @@ export function UsageReport<By extends Grouping>(props: UsageReportProps<By>) {
   const { answer, scope, isStale, nameOf, onPick } = props;
   const { period, by, rows, before } = answer;
   const groups = useMemo(() => groupsOf(rows, period.starts), [rows, period.starts]);
-  const charts = useMemo(() => MEASURES.map(({ read }) => rankedBy(read, groups)), [groups]);
-  const colours = useMemo(() => coloursOf(charts), [charts]);
+  const places = useMemo(
+    () =>
+      placesOf(
+        MEASURES.map(({ read }) => read),
+        groups,
+      ),
+    [groups],
+  );
+  const charts = useMemo(() => MEASURES.map(({ read }) => rankedBy(read, groups, places)), [groups, places]);
   const totals = useMemo(() => totalsOf(groups, period.starts.length), [groups, period.starts.length]);
   const total = useMemo(() => sumOf(totals), [totals]);
   const isGrouped = by !== "none";
@@ -65,7 +71,7 @@ export function UsageReport<By extends Grouping>(props: UsageReportProps<By>) {
             // The key forgets which series were switched off when the grouping changes.
             key={`charts by ${by}`}
             charts={charts}
-            colours={colours}
+            places={places}
             totals={totals}
             period={period}
             grouping={grouping}
@@ -79,7 +85,7 @@ export function UsageReport<By extends Grouping>(props: UsageReportProps<By>) {
             isOfTime={!isGrouped}
             rows={
               isGrouped
-                ? rowsOfGroups(groups, colours, (group) => nameOf(group, answer))
+                ? rowsOfGroups(groups, places, (group) => nameOf(group, answer))
                 : rowsOfTime(groups, period)
             }
           />
@@ -95,19 +101,17 @@ export function UsageReport<By extends Grouping>(props: UsageReportProps<By>) {
 
 function rowsOfGroups(
   groups: readonly UsageGroup[],
-  colours: readonly Colours[],
+  places: Places,
   nameOf: (group: UsageGroup) => ReactNode,
 ): readonly UsageTableRow[] {
   return groups.map((group) => {
-    const colour = commonColour(group.id, colours);
+    const place = places.get(group.id);
     return {
       id: group.id,
       sortName: group.label,
       name: (
         <span className={usageStyles.usageName}>
-          {groups.length > 1 ? (
-            <Swatch colour={seriesColour(colour ?? 0, colour === undefined || group.isOther)} />
-          ) : null}
+          {groups.length > 1 ? <Swatch colour={seriesColour(place ?? 0, place === undefined)} /> : null}
           {nameOf(group)}
         </span>
       ),

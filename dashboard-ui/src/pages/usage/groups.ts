@@ -81,58 +81,35 @@ function inOrder(one: UsageGroup, other: UsageGroup): number {
 export type ReadTotals = (totals: UsageTotals) => number;
 
 /**
- * The groups of a chart: those that are highest by the chart's own figure, as many as there are colours, and the others as one. Groups
- * without any of it are left out.
+ * The places of the groups that charts name, by id, from 0 up: as many as there are colours. A group has one place, and so one colour,
+ * in all charts and in the table. Those come first that have the highest share of any figure.
  */
-export function rankedBy(read: ReadTotals, groups: readonly UsageGroup[]): readonly UsageGroup[] {
-  const ranked = groups
-    .filter(({ total }) => read(total) > 0)
-    .toSorted((one, other) => {
-      const isOther = Number(one.isOther ?? false) - Number(other.isOther ?? false);
-      return isOther || read(other.total) - read(one.total) || (one.label < other.label ? -1 : 1);
-    });
-  const isOwn = ({ isOther }: UsageGroup, index: number) => isOther !== true && index < MAX_COLOURS;
-  const rest = ranked.filter((group, index) => !isOwn(group, index));
+export type Places = ReadonlyMap<string, number>;
+
+export function placesOf(reads: readonly ReadTotals[], groups: readonly UsageGroup[]): Places {
+  const own = groups.filter(({ isOther }) => isOther !== true);
+  const sums = reads.map((read) => own.reduce((sum, { total }) => sum + read(total), 0));
+  const shareOf = ({ total }: UsageGroup) =>
+    Math.max(...reads.map((read, index) => read(total) / (sums[index] || 1)));
+  const named = own.toSorted((one, other) => shareOf(other) - shareOf(one)).slice(0, MAX_COLOURS);
+  return new Map(named.map(({ id }, place) => [id, place]));
+}
+
+/** The groups of a chart, by its own figure: the named ones, and the others as one. Groups without any of it are left out. */
+export function rankedBy(
+  read: ReadTotals,
+  groups: readonly UsageGroup[],
+  places: Places,
+): readonly UsageGroup[] {
+  const some = groups.filter(({ total }) => read(total) > 0);
+  const named = some
+    .filter(({ id }) => places.has(id))
+    .toSorted((one, other) => read(other.total) - read(one.total) || (one.label < other.label ? -1 : 1));
+  const rest = some.filter(({ id }) => !places.has(id));
   const [first] = rest;
-  if (first === undefined) return ranked;
+  if (first === undefined) return named;
   const intervals = first.intervals.map((_, index) =>
     sumOf(rest.map(({ intervals }) => intervals[index] ?? NOTHING)),
   );
-  return [
-    ...ranked.filter(isOwn),
-    { id: "rest", label: "All others", intervals, total: sumOf(intervals), isOther: true },
-  ];
-}
-
-/** The colours of a chart's groups, by id: places from 0 up. */
-export type Colours = ReadonlyMap<string, number>;
-
-/**
- * Colours for the groups of several charts: all different within a chart, and the same in all charts as far as the number of colours
- * allows. Groups that most charts show choose first.
- */
-export function coloursOf(charts: readonly (readonly UsageGroup[])[]): readonly Colours[] {
-  const ids = charts.map((groups) => groups.flatMap(({ id, isOther }) => (isOther === true ? [] : [id])));
-  const chartsOf = (id: string) => ids.filter((chart) => chart.includes(id)).length;
-  const wanted = [...new Set(ids.flat())].toSorted((one, other) => chartsOf(other) - chartsOf(one));
-  const colours = ids.map(() => new Map<string, number>());
-  for (const id of wanted) {
-    const own = colours.filter((_, index) => ids[index]?.includes(id));
-    const shared = firstFree(own);
-    for (const chart of own) chart.set(id, shared ?? firstFree([chart]) ?? MAX_COLOURS);
-  }
-  return colours;
-}
-
-/** The first colour that none of some charts has given away. */
-function firstFree(charts: readonly Colours[]): number | null {
-  const taken = new Set(charts.flatMap((chart) => [...chart.values()]));
-  for (let colour = 0; colour < MAX_COLOURS; colour++) if (!taken.has(colour)) return colour;
-  return null;
-}
-
-/** The colour of a group in the charts that show it; `undefined` if none does, or if they differ. */
-export function commonColour(id: string, charts: readonly Colours[]): number | undefined {
-  const [first, ...others] = new Set(charts.flatMap((chart) => chart.get(id) ?? []));
-  return others.length === 0 ? first : undefined;
+  return [...named, { id: "rest", label: "All others", intervals, total: sumOf(intervals), isOther: true }];
 }
