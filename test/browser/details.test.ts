@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
 import { countsOf, openOverviewSite } from "./overview-site.ts";
 
 const overview = openOverviewSite();
@@ -39,6 +40,25 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     const search = new URL(page.url()).searchParams;
     expect([search.get("key"), search.get("error_code")]).toEqual([id, "model_not_found"]);
     await page.getByRole("row", { name: /model_not_found/ }).waitFor();
+  });
+
+  it("a key can revoke it, and a revoked key offers neither that nor a rotation", async () => {
+    const owner = await signUpWithKey(overview.site.service.baseUrl);
+    const { page, complaints } = await overview.site.open(owner, `/settings/keys/${owner.id}`);
+    await page.getByRole("link", { name: "Rotate", exact: true }).waitFor();
+    const revoke = page.getByRole("button", { name: "Revoke", exact: true });
+    await revoke.click();
+    await page.getByLabel("Type “test” to confirm").fill("test");
+    await page.getByRole("button", { name: "Revoke key" }).click();
+    await page.getByText("Key “test” revoked").waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await revoke.waitFor({ state: "detached" });
+    expect(await page.getByRole("link", { name: "Rotate", exact: true }).count()).toBe(0);
+    await page.getByRole("region", { name: "Key", exact: true }).getByText("Revoked").waitFor();
+    // The pressed button is gone: the keyboard goes on at the page.
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+    expect(await overview.chat(owner.key, "sandbox/echo")).toBe(401);
+    expect(complaints).toEqual([]);
   });
 
   it("a model shows its prices, code to call it, and its usage by key", async () => {

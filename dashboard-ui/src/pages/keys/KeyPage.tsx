@@ -1,23 +1,31 @@
 import { Link, useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
 import type { KeyUse } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import buttonStyles from "../../components/Button.module.css";
+import { Button } from "../../components/Button.tsx";
 import { formatCount, formatDateTime } from "../../components/format.ts";
+import { LazyDialog } from "../../components/lazy.tsx";
+import { lazyCode } from "../../components/lazy-code.tsx";
 import listsStyles from "../../components/lists.module.css";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
+import { toast } from "../../components/toast.ts";
 import { AccountUsage } from "../overview/AccountUsage.tsx";
 import { KeyAddresses } from "./KeyAddresses.tsx";
 import { KeyErrors } from "./KeyErrors.tsx";
 import { UseKey } from "./UseKey.tsx";
 import { useKeyUse } from "./use-key-use.ts";
 
+const revokeKey = lazyCode(async () => (await import("./RevokeKey.tsx")).RevokeKey);
+
 /** Settings → API keys → a key: its state, and what it is used for. */
 export function KeyPage() {
   const { keyId } = useParams({ from: "/shell/account/settings/keys/$keyId" });
   const search = useSearch({ from: "/shell/account/settings/keys/$keyId" });
   const use = useKeyUse(keyId);
+  const [isRevoking, setRevoking] = useState(false);
   return (
     <>
       <PageHead
@@ -31,9 +39,14 @@ export function KeyPage() {
         <Link className={buttonStyles.button} to="/audit" search={{ key: keyId }}>
           View requests
         </Link>
-        <Link className={buttonStyles.button} to="/settings/keys/$keyId/rotation" params={{ keyId }}>
-          Rotate
-        </Link>
+        {use.data?.state === "active" ? (
+          <>
+            <Link className={buttonStyles.button} to="/settings/keys/$keyId/rotation" params={{ keyId }}>
+              {use.data.rotation === null ? "Rotate" : "Open rotation"}
+            </Link>
+            <Button onClick={() => setRevoking(true)}>Revoke</Button>
+          </>
+        ) : null}
       </PageHead>
       <Answer query={use} what="the key">
         {(key) => (
@@ -46,6 +59,16 @@ export function KeyPage() {
           </>
         )}
       </Answer>
+      {isRevoking && use.data !== undefined ? (
+        <LazyDialog
+          code={revokeKey}
+          props={{
+            apiKey: { ...use.data, usage: use.data },
+            onRevoked: () => toast(`Key “${use.data.name}” revoked`),
+            onClose: () => setRevoking(false),
+          }}
+        />
+      ) : null}
     </>
   );
 }
