@@ -27,6 +27,25 @@ describe.skipIf(!hasBrowser)("the account menu", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("a printed page", () => {
+  it("has dark text and no navigation, also in the dark theme", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await site.open(owner, "/settings/credits");
+    const heading = page.getByRole("heading", { level: 1 });
+    const brightness = () =>
+      heading.evaluate((element) =>
+        Math.max(...(getComputedStyle(element).color.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number)),
+      );
+    await chooseInAccountMenu(page, "Dark");
+    await expect.poll(brightness).toBeGreaterThan(200);
+    await page.keyboard.press("Escape");
+    await page.emulateMedia({ media: "print" });
+    await expect.poll(brightness).toBeLessThan(100);
+    expect(await page.getByRole("navigation").count()).toBe(0);
+    expect(await heading.isVisible()).toBe(true);
+  });
+});
+
 describe.skipIf(!hasBrowser)("a choice among many values", () => {
   it("opens with its button and the arrows, closes with Escape, its button and outside, and gives back the focus", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
