@@ -108,6 +108,18 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
       .waitFor();
   });
 
+  it("sees an upstream's charts on one line, with and without a legend", async () => {
+    const { page } = consoleSite.watched;
+    await page.goto("/operator/upstreams");
+    const charts = panel(page, "flaky over time");
+    await charts.getByRole("list", { name: "Series" }).waitFor();
+    const feet = await charts
+      .getByRole("slider")
+      .evaluateAll((plots) => plots.map((plot) => Math.round(plot.getBoundingClientRect().bottom)));
+    expect(feet.length).toBeGreaterThan(1);
+    expect(new Set(feet).size).toBe(1);
+  });
+
   it("reads the catalog as it is loaded, without a credential, and searches it", async () => {
     const { page } = consoleSite.watched;
     await page.goto("/operator/catalog");
