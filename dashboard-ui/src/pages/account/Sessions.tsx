@@ -3,6 +3,7 @@ import { useRef } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
 import type { ListedSession } from "../../api/types.ts";
+import { Address } from "../../components/Address.tsx";
 import { Answer } from "../../components/Answer.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { Button } from "../../components/Button.tsx";
@@ -77,8 +78,7 @@ function Session({ session }: { readonly session: ListedSession }) {
     <span className={textStyles.pair}>
       {browserOf(session)}
       <span className={textStyles.small}>
-        from <code>{session.sourceIp ?? "an unknown address"}</code>, last seen{" "}
-        {formatDateTime(session.lastSeenAt)}
+        from <Address ip={session.sourceIp} />, last seen {formatDateTime(session.lastSeenAt)}
       </span>
     </span>
   );

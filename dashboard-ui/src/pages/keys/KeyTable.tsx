@@ -1,5 +1,6 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { ListedKey } from "../../api/types.ts";
+import { Address } from "../../components/Address.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatDate, formatDateTime } from "../../components/format.ts";
@@ -130,7 +131,7 @@ function LastUse({ usage }: Pick<ListedKey, "usage">) {
     <span className={textStyles.pair}>
       <Time at={usage.lastUsedAt} />
       <span className={textStyles.small}>
-        from <code>{usage.lastUsedIp ?? "an unknown address"}</code>
+        from <Address ip={usage.lastUsedIp} />
         {usage.addresses > 1 ? `, one of ${formatCount(usage.addresses)} addresses` : null}
       </span>
     </span>

@@ -1,4 +1,5 @@
 import type { ListedToken } from "../../api/types.ts";
+import { Address } from "../../components/Address.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { Button } from "../../components/Button.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
@@ -64,7 +65,7 @@ function LastUse({ token: { lastUsedAt, lastUsedIp } }: { readonly token: Listed
   if (lastUsedAt === null) return <span className={textStyles.quiet}>never</span>;
   return (
     <Pair first={<time dateTime={lastUsedAt.toISOString()}>{formatDateTime(lastUsedAt)}</time>}>
-      from <code>{lastUsedIp ?? "an unknown address"}</code>
+      from <Address ip={lastUsedIp} />
     </Pair>
   );
 }
