@@ -98,6 +98,20 @@ describe("a service whose operator has allowed pages of some origins", () => {
     expect(vary).toEqual(["accept-encoding", "origin"]);
   });
 
+  it("tells caches the same with an answer that no page may read, which they must not give to one that may", async () => {
+    const sent = { authorization: `Bearer ${key}`, "accept-encoding": "gzip" };
+    for (const [path, headers] of [
+      ["/v1/models", sent],
+      ["/v1/models", { ...sent, origin: "https://other.example" }],
+      ["/v1/openapi.json", {}],
+      ["/v1/none", {}],
+    ] as const) {
+      const { cors, headers: answered } = await send(service, path, { headers });
+      expect(cors["access-control-expose-headers"]).toBeUndefined();
+      expect(answered.get("vary")?.toLowerCase().split(/, */)).toContain("origin");
+    }
+  });
+
   it("answers pages of applications, whose origins have schemes of their own", async () => {
     expect((await ask(service, "app://obsidian.md", key)).cors["access-control-allow-origin"]).toBe(
       "app://obsidian.md",

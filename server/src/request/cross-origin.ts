@@ -30,7 +30,7 @@ export class CrossOrigin {
   isPreflight(exchange: RefusableExchange): boolean {
     if (exchange.method !== "OPTIONS" || exchange.header("access-control-request-method").length === 0)
       return false;
-    return this.#headersFor(exchange) !== null;
+    return this.#headersFor(exchange)?.["access-control-allow-origin"] !== undefined;
   }
 
   /** Answers that it may. */
@@ -38,7 +38,7 @@ export class CrossOrigin {
     this.open(exchange).respond(200, [PREFLIGHT_HEADERS, { "x-request-id": requestId }], "");
   }
 
-  /** The request as it is, or with headers added to its answer that let the page read it. */
+  /** The request as it is, or with headers added to its answer: those that let the page read it, and what a cache has to know. */
   open(exchange: Exchange): Exchange {
     const added = this.#headersFor(exchange);
     return added === null ? exchange : new ReadableExchange(exchange, added);
@@ -54,12 +54,14 @@ export class CrossOrigin {
     // The dashboard's requests use the session's cookie, and are never for other origins.
     if (this.#origins.size === 0 || exchange.path.startsWith("/dashboard/")) return null;
     const [origin] = exchange.header("origin");
-    if (origin === undefined) return null;
     const exposed = { "access-control-expose-headers": "*" };
-    if (this.#origins.has(EVERY_ORIGIN)) return { "access-control-allow-origin": EVERY_ORIGIN, ...exposed };
-    return this.#origins.has(origin)
-      ? { "access-control-allow-origin": origin, vary: "origin", ...exposed }
-      : null;
+    if (this.#origins.has(EVERY_ORIGIN))
+      return origin === undefined ? null : { "access-control-allow-origin": EVERY_ORIGIN, ...exposed };
+    // Also with what no page may read: a cache would give it to a page that may, without the headers that it needs.
+    const varied = { vary: "origin" };
+    return origin !== undefined && this.#origins.has(origin)
+      ? { "access-control-allow-origin": origin, ...varied, ...exposed }
+      : varied;
   }
 }
 
