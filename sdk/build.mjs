@@ -32,13 +32,24 @@ async function bundle(entry, outfile, options) {
   for (const input of Object.keys(metafile.inputs)) inputs.add(input);
 }
 
+/** Takes the classes of errors from the package's main module: an application finds out by `instanceof` what was thrown. */
+function errorsOf(path) {
+  return {
+    name: "errors",
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /\/errors\.ts$/ }, () => ({ path, external: true, sideEffects: false })),
+  };
+}
+
 for (const [format, extension] of [
   ["esm", "js"],
   ["cjs", "cjs"],
 ]) {
-  for (const name of ["index", "operator"]) await bundle(`${name}.ts`, `${name}.${extension}`, { format });
+  await bundle("index.ts", `index.${extension}`, { format });
+  const plugins = [errorsOf(`./index.${extension}`)];
+  await bundle("operator.ts", `operator.${extension}`, { format, plugins });
   // tRPC's own packages stay outside: the errors that the link throws must be those of the application's version.
-  await bundle("trpc.ts", `trpc.${extension}`, { format, external: ["@trpc/*"] });
+  await bundle("trpc.ts", `trpc.${extension}`, { format, plugins, external: ["@trpc/*"] });
 }
 await bundle("cli/main.ts", "cli.js", {
   platform: "node",

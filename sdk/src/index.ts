@@ -34,6 +34,7 @@ export {
   StreamInterruptedError,
   type TimeoutOption,
   UnprocessableEntityError,
+  UnverifiableExportError,
 } from "./core/errors.ts";
 export type { Logger, LogLevel } from "./core/log.ts";
 export type { APIPagePromise, Page, PagePromise, ToArrayOptions } from "./core/pagination.ts";

@@ -3,7 +3,9 @@ import { Transport } from "./core/transport.ts";
 import { sendByFetch } from "./core/wire.ts";
 
 export { AuditExport } from "./audit/export.ts";
+export { errorFor } from "./core/error-answers.ts";
 export * from "./core/errors.ts";
+export { retryAfterMsOf } from "./core/retry-after.ts";
 export { ChatCompletionStream } from "./core/stream.ts";
 
 /** Well above the service's heartbeats of 15 s. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UnverifiableExportError, verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
+import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
+import { UnverifiableExportError } from "../../sdk/src/core/errors.ts";
 import type { EntryFilter } from "../../server/src/audit/filter.ts";
 import type { AuditEntry } from "../../server/src/contract/entry.ts";
 import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UnverifiableExportError, verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
+import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
+import { UnverifiableExportError } from "../../sdk/src/core/errors.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";

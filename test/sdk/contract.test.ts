@@ -3,6 +3,7 @@ import type { inferRouterError, inferRouterInputs, inferRouterOutputs } from "@t
 import type OpenAI from "openai";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type { ChatCompletionCreateParams } from "../../sdk/src/contract/chat.ts";
+import { errorFor } from "../../sdk/src/core/error-answers.ts";
 import {
   APIConnectionTimeoutError,
   APIError,
@@ -10,7 +11,6 @@ import {
   BadRequestError,
   ConflictError,
   ContentTooLargeError,
-  errorFor,
   InternalServerError,
   NotFoundError,
   PaymentRequiredError,

@@ -33,9 +33,14 @@ describe("the built and installed package", () => {
     for (const name of peers) expect(PACKAGE.peerDependenciesMeta[name]).toEqual({ optional: true });
     for (const name of ["index.js", "index.cjs", "operator.js", "operator.cjs"]) {
       // Examples in comments import the package itself.
-      const { code } = transformSync(readFileSync(join(installed, "dist", name), "utf8"), {
+      const minified = transformSync(readFileSync(join(installed, "dist", name), "utf8"), {
         minifyWhitespace: true,
       });
+      // The operator's client takes the errors from the main module.
+      const code = minified.code.replaceAll(
+        /import ?\{[^}]*\} ?from ?"\.\/index\.js"|require\("\.\/index\.cjs"\)/g,
+        "",
+      );
       expect(code).not.toMatch(/\brequire\(|(^|[;}])import\b|\bfrom ?"|\bimport\(/m);
     }
   });
@@ -76,6 +81,37 @@ describe("the built and installed package", () => {
       const fetch = async () => new Response("{}", { status: 404 });
       const client = new Ostiary({ apiKey: "sk-test", fetch });
       await expect(client.models.retrieve("m")).rejects.toBeInstanceOf(NotFoundError);
+    }
+  });
+
+  it("throws the same errors from all its entries, so that `instanceof` finds them", async () => {
+    const program = `
+      const fetch = async () => new Response("{}", { status: 404 });
+      const operator = new OstiaryOperator({ managementToken: "mt-test", fetch });
+      operator.accounts.get("id").catch((error) => {
+        const unverifiable = verifyActionsExport(["no action"]);
+        return unverifiable.catch((other) => console.log(
+          error instanceof NotFoundError,
+          error instanceof OstiaryError,
+          other instanceof UnverifiableExportError,
+        ));
+      });`;
+    const names = {
+      ostiary: "NotFoundError, OstiaryError, UnverifiableExportError",
+      "ostiary/operator": "OstiaryOperator, verifyActionsExport",
+    };
+    const written = (write: (name: string, from: string) => string) =>
+      Object.entries(names).map(([from, name]) => write(`{ ${name} }`, from));
+    const imports = written((name, from) => `import ${name} from "${from}";`);
+    const requires = written((name, from) => `const ${name} = require("${from}");`);
+    for (const [type, lines] of [
+      ["module", imports],
+      ["commonjs", requires],
+    ] as const) {
+      const code = `${lines.join("\n")}\n${program}`;
+      const args = [`--input-type=${type}`, "--eval", code];
+      const printed = execFileSync(process.execPath, args, { cwd: project, encoding: "utf8" });
+      expect(printed).toBe("true true true\n");
     }
   });
 

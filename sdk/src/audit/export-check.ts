@@ -8,10 +8,11 @@ import type {
 } from "../contract/audit.ts";
 import { COVERED_FIELDS, COVERED_WHERE_SET } from "../contract/audit-entry.ts";
 import type { ChainPoint } from "../contract/management.ts";
+import { UnverifiableExportError } from "../core/errors.ts";
 import { BatchChain } from "./batch-chain.ts";
 import { bytesOfHex, sha256OfText } from "./digest.ts";
 import { positionOf, readExportLine } from "./export-lines.ts";
-import { MAX_UNREADABLE_START, UnverifiableExportError } from "./unverifiable.ts";
+import { MAX_UNREADABLE_START } from "./unreadable.ts";
 import type { ExportProblem, ExportScope, ExportVerification } from "./verify-export.ts";
 
 const MAX_PROBLEMS = 100;

@@ -1,6 +1,7 @@
+import { UnverifiableExportError } from "../core/errors.ts";
 import { linkDigest, sha256OfText } from "./digest.ts";
 import { checkPoints } from "./points.ts";
-import { MAX_UNREADABLE_START, UnverifiableExportError } from "./unverifiable.ts";
+import { MAX_UNREADABLE_START } from "./unreadable.ts";
 
 /** A point in a chain of actions. Keep it to verify later that nothing before it was modified. */
 export interface ActionPoint {

@@ -2,8 +2,6 @@ import type { ChainPoint } from "../contract/management.ts";
 import { ExportCheck } from "./export-check.ts";
 import { checkPoints } from "./points.ts";
 
-export { UnverifiableExportError } from "./unverifiable.ts";
-
 /** A problem of an export. */
 export interface ExportProblem {
   /**

@@ -1,4 +1,5 @@
-import { APIConnectionError, APIError, retryAfterMsOf } from "./errors.ts";
+import { APIConnectionError, APIError } from "./errors.ts";
+import { retryAfterMsOf } from "./retry-after.ts";
 import type { Plane } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
 

@@ -1,10 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { ChatCompletionChunk } from "../contract/chat.ts";
 import { APIPromise } from "./api-promise.ts";
+import { errorForEvent } from "./error-answers.ts";
 import {
   APIConnectionTimeoutError,
   APIUserAbortError,
-  errorForEvent,
   OstiaryError,
   StreamInterruptedError,
 } from "./errors.ts";

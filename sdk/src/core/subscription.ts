@@ -1,12 +1,7 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import { decimals } from "./decimals.ts";
-import {
-  APIConnectionError,
-  APIUserAbortError,
-  errorForEvent,
-  InternalServerError,
-  notFromService,
-} from "./errors.ts";
+import { errorForEvent, notFromService } from "./error-answers.ts";
+import { APIConnectionError, APIUserAbortError, InternalServerError } from "./errors.ts";
 import { pause } from "./pause.ts";
 import { backoffOf } from "./retry.ts";
 import { serverSentEvents } from "./sse.ts";

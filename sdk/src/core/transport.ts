@@ -3,14 +3,8 @@ import { APIPromise } from "./api-promise.ts";
 import { checkTime, fromCaller, notNegative, positive } from "./checks.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
 import { after, within } from "./deadline.ts";
-import {
-  APIConnectionError,
-  APIConnectionTimeoutError,
-  APIUserAbortError,
-  errorFor,
-  notFromService,
-  OstiaryError,
-} from "./errors.ts";
+import { errorFor, notFromService } from "./error-answers.ts";
+import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError, OstiaryError } from "./errors.ts";
 import type { Log } from "./log.ts";
 import { withoutQuery } from "./path.ts";
 import { pause } from "./pause.ts";

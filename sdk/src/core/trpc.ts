@@ -3,7 +3,7 @@ import type { Procedure, Procedures } from "../contract/procedures.ts";
 import { APIPromise } from "./api-promise.ts";
 import { checkTime, fromCaller } from "./checks.ts";
 import { type Decimals, decimals } from "./decimals.ts";
-import { notFromService } from "./errors.ts";
+import { notFromService } from "./error-answers.ts";
 import { subscribe } from "./subscription.ts";
 import type { Answer, RequestOptions, RequestTarget, Transport } from "./transport.ts";
 

@@ -1,0 +1,94 @@
+import { ERROR_CODES, type ErrorCode } from "../contract/error-codes.ts";
+import {
+  APIError,
+  type APIErrorDetails,
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  ContentTooLargeError,
+  InternalServerError,
+  NotFoundError,
+  PaymentRequiredError,
+  PermissionDeniedError,
+  RateLimitError,
+  UnprocessableEntityError,
+} from "./errors.ts";
+import type { WireAnswer } from "./wire.ts";
+
+const CLASSES: Readonly<Record<number, new (message: string, details: APIErrorDetails) => APIError>> = {
+  400: BadRequestError,
+  401: AuthenticationError,
+  402: PaymentRequiredError,
+  403: PermissionDeniedError,
+  404: NotFoundError,
+  409: ConflictError,
+  413: ContentTooLargeError,
+  422: UnprocessableEntityError,
+  429: RateLimitError,
+};
+
+/** The error for an answer. Only this function maps a status to a class. */
+export function errorFor(status: number, body: unknown, headers: Headers): APIError {
+  const envelope = readEnvelope(body);
+  const Class = CLASSES[status] ?? (status >= 500 ? InternalServerError : APIError);
+  const details = { ...envelope, status, requestId: headers.get("x-request-id"), headers };
+  return new Class(envelope.message ?? defaultMessage(status), details);
+}
+
+/** The error for an error event inside a stream, whose answer had begun with 200. */
+export function errorForEvent(body: unknown, headers: Headers): APIError {
+  const { code } = readEnvelope(body);
+  return errorFor(isListed(code) ? ERROR_CODES[code].status : 500, body, headers);
+}
+
+/** The error for a success that the service cannot have sent. */
+export function notFromService({ status, headers }: Pick<WireAnswer, "status" | "headers">): APIError {
+  return new APIError("The answer is not from the service. Check the base URL.", {
+    status,
+    code: null,
+    type: null,
+    param: null,
+    requestId: headers.get("x-request-id"),
+    headers,
+  });
+}
+
+function defaultMessage(status: number): string {
+  // A redirect that a web page does not follow has the status 0.
+  return status === 0 || (status >= 300 && status < 400)
+    ? "The service answered with a redirect, which the client does not follow. Check the base URL."
+    : `The service answered with status ${status}.`;
+}
+
+function isListed(code: string | null): code is ErrorCode {
+  return code !== null && Object.hasOwn(ERROR_CODES, code);
+}
+
+/** A procedure's error has the same content as an envelope, in tRPC's form. */
+function errorIn(outer: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const error = asRecord(outer.error);
+  const inner = asRecord(error.json);
+  const details = asRecord(asRecord(inner.data).ostiary);
+  return Object.keys(details).length === 0 ? error : { ...details, message: inner.message };
+}
+
+function readEnvelope(body: unknown): {
+  message: string | null;
+  code: string | null;
+  type: string | null;
+  param: string | null;
+} {
+  const outer = asRecord(body);
+  const error = errorIn(outer);
+  const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
+  return {
+    message: text(error.message),
+    code: text(error.code),
+    type: text(error.type),
+    param: text(error.param),
+  };
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
