@@ -104,6 +104,7 @@ describe("an error answer", () => {
     );
     expect(error).toBeInstanceOf(NotFoundError);
     expect(error).toMatchObject({ code: null, type: null, param: null, requestId: null });
+    expect(error).toMatchObject({ message: expect.stringMatching(/status 404 .* Check the base URL/) });
   });
 });
 
