@@ -1,4 +1,5 @@
 import type { APIPromise } from "./core/api-promise.ts";
+import { objectOf } from "./core/checks.ts";
 import { type ClientEvents, ClientListeners } from "./core/client-events.ts";
 import { OstiaryError } from "./core/errors.ts";
 import type { Logger, LogLevel } from "./core/log.ts";
@@ -38,7 +39,7 @@ export interface ClientOptions {
   /** The maximum number of retries of a request, 0 or more. Default 2. */
   readonly maxRetries?: number | undefined;
   /** Headers for every request. `Authorization` cannot be overridden. */
-  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
+  readonly defaultHeaders?: Readonly<Record<string, string | undefined>> | undefined;
   /**
    * Sends requests. Default: the runtime's `fetch`; on Node its HTTP client, with the proxies of `HTTPS_PROXY` and `HTTP_PROXY`, unless `fetch` was
    * replaced or given another dispatcher.
@@ -192,12 +193,10 @@ export class Ostiary {
    * @returns the JSON of the answer, whose type you state.
    * @throws {OstiaryError} the path does not begin with a slash or leaves `/v1`.
    */
-  post<Body>(
-    path: string,
-    { body, ...options }: RequestOptions & { readonly body?: unknown } = {},
-  ): APIPromise<Body> {
+  post<Body>(path: string, options: RequestOptions & { readonly body?: unknown } = {}): APIPromise<Body> {
+    const { body, ...others } = objectOf("options", options);
     const target = { method: "POST", path: checkedPath(path), body, isStreamed: isStream(body) } as const;
-    return this.#transport.request<Body>(target, options);
+    return this.#transport.request<Body>(target, others);
   }
 }
 

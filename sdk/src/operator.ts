@@ -15,6 +15,7 @@ import type {
 } from "./contract/operator.ts";
 import type { Procedures } from "./contract/procedures.ts";
 import type { APIPromise } from "./core/api-promise.ts";
+import { objectOf } from "./core/checks.ts";
 import type { Decimals } from "./core/decimals.ts";
 import { OstiaryError } from "./core/errors.ts";
 import { missingToken, prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
@@ -284,7 +285,7 @@ export class OperatedAccounts {
     },
     options?: RequestOptions,
   ): APIPromise<Decimals<Accounts["grantCredits"]["output"]>> {
-    const amountNanoUsd = bigintOf("amountNanoUsd", params.amountNanoUsd);
+    const amountNanoUsd = bigintOf("amountNanoUsd", objectOf("params", params).amountNanoUsd);
     return this.#trpc.operator.accounts.grantCredits.mutate({ ...params, id, amountNanoUsd }, options);
   }
 }

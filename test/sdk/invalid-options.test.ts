@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   type AuditExportParams,
+  type ClientOptions,
   Ostiary,
   OstiaryError,
   tool,
@@ -10,7 +11,7 @@ import {
 } from "../../sdk/src/index.ts";
 import { OstiaryOperator } from "../../sdk/src/operator.ts";
 import { ostiaryLink } from "../../sdk/src/trpc.ts";
-import { answersInTurn, collect, emptyList, newClient } from "./fake-service.ts";
+import { answersInTurn, collect, emptyList, newClient, unreachable } from "./fake-service.ts";
 
 const client = newClient({ fetch: answersInTurn(emptyList) });
 const operator = new OstiaryOperator({ managementToken: "mt-test", fetch: answersInTurn(emptyList) });
@@ -19,7 +20,7 @@ const noDate = new Date(Number.NaN);
 const circular: Record<string, unknown> = {};
 circular.own = circular;
 /** A value that TypeScript would refuse. */
-const wrong = (value: unknown) => value as never;
+const wrong = <Type = never>(value: unknown) => value as Type;
 const { completions } = client.chat;
 const noConverted = z.object({ at: z.bigint() });
 
@@ -27,6 +28,43 @@ const calls: Record<string, [() => unknown, RegExp]> = {
   "null as the options of a client": [() => new Ostiary(wrong(null)), /Invalid option/],
   "null as the options of an operator's client": [() => new OstiaryOperator(wrong(null)), /Invalid option/],
   "null as the options of a link": [() => ostiaryLink(wrong(null)), /Invalid option/],
+  "null as the options of a request": [() => client.models.list(wrong(null)), /options must be an object/],
+  "null as the options of a get": [() => client.get("/models", wrong(null)), /options must be/],
+  "null as the options of a post": [() => client.post("/embeddings", wrong(null)), /options must be/],
+  "null as the options of a stream": [() => completions.stream(ask, wrong(null)), /options must be/],
+  "null as the options of runTools": [
+    () => completions.runTools({ ...ask, tools: [] }, wrong(null)),
+    /options must be/,
+  ],
+  "null as the parameters of an export": [() => client.audit.export(wrong(null)), /params must be/],
+  "null as the options of an export": [() => client.audit.export({}, wrong(null)), /options must be/],
+  "null as the options of a tail": [() => collect(client.audit.tail({}, wrong(null))), /options must be/],
+  "null as the parameters of the ledger": [() => client.credits.ledger(wrong(null)), /params must be/],
+  "null as the parameters of a trail": [
+    () => collect(client.account.exportActions(wrong(null))),
+    /params must be/,
+  ],
+  "null as the parameters of a grant": [
+    () => operator.accounts.grantCredits("id", wrong(null)),
+    /params must be/,
+  ],
+  "null as the options of a verification": [() => verifyAuditExport([], wrong(null)), /options must be/],
+  "null as the options of a trail's verification": [
+    () => verifyActionsExport([], wrong(null)),
+    /options must be/,
+  ],
+  "nothing to verify": [() => verifyAuditExport(wrong(undefined)), /lines must be/],
+  "a whole text to verify": [() => verifyAuditExport("{}\n"), /lines must be an object/],
+  "lines that are not iterable": [() => verifyAuditExport(wrong({})), /iterator of lines must be/],
+  "no actions to verify": [() => verifyActionsExport(wrong(null)), /lines must be/],
+  "a service's name that is no text": [() => newClient({ service: wrong(5) }), /trim/],
+  "a fetch that is no function": [() => newClient({ fetch: wrong({}) }), /fetch must be a function/],
+  "an event that there is not": [() => client.on(wrong("answer"), () => {}), /Invalid option/],
+  "a listener that is no function": [() => client.on("request", wrong(null)), /must be a function/],
+  "a signal that is none": [
+    () => client.models.list({ signal: wrong({}) }),
+    /signal.addEventListener must be a function/,
+  ],
   "an empty id of a model": [() => client.models.retrieve(""), /id must not be empty/],
   "no id of a model": [() => client.models.retrieve(wrong(undefined)), /id must not be empty/],
   "toArray without options": [() => client.audit.list().toArray(wrong(undefined)), /limit/],
@@ -89,5 +127,36 @@ describe("a call that is not valid", () => {
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(OstiaryError);
     expect(error).toMatchObject({ name: "OstiaryError", message: expect.stringMatching(message) });
+  });
+});
+
+describe("what is not set", () => {
+  it("counts as left out, whether it is undefined or null", async () => {
+    const fetch = answersInTurn(emptyList);
+    const unset = { appInfo: null, baseURL: null, defaultHeaders: { "x-default": undefined }, logger: null };
+    const asked = newClient({ fetch, ...wrong<ClientOptions>(unset) });
+    await asked.audit.list(wrong({ model: null, status: undefined, limit: 5 }), {
+      headers: wrong({ "x-trace": undefined, "x-tenant": null, "x-sent": "yes" }),
+      signal: wrong(null),
+    });
+    const [url, init] = fetch.mock.calls[0] ?? [];
+    expect(new URL(String(url)).search).toBe("?limit=5");
+    const sent = Object.keys(init?.headers as Record<string, string>);
+    expect(sent.filter((name) => name.startsWith("x-"))).toEqual(["x-sent"]);
+  });
+
+  it("leaves the client its own fetch", () => {
+    expect(newClient({ fetch: wrong(null) })).toBeInstanceOf(Ostiary);
+  });
+
+  it("leaves a key that is created its idempotency key, with which a lost answer is asked for again", async () => {
+    const created = () => Response.json({ result: { data: { json: { key: "sk-new" } } } });
+    const fetch = answersInTurn(unreachable, created);
+    const manager = newClient({ fetch, managementToken: "mt-test", maxRetries: 1 });
+    const { key } = await manager.keys.create({ name: "nightly", idempotencyKey: undefined });
+    expect(key).toBe("sk-new");
+    const [first, second] = fetch.mock.calls.map(([, init]) => init?.body);
+    expect(second).toBe(first);
+    expect(first).toMatch(/"idempotencyKey":"[0-9a-f-]{36}"/);
   });
 });

@@ -1,5 +1,5 @@
 import type { AuditExportParams } from "../contract/audit.ts";
-import { notNegative } from "../core/checks.ts";
+import { notNegative, objectOf } from "../core/checks.ts";
 import { readWithin } from "../core/deadline.ts";
 import {
   APIConnectionError,
@@ -58,8 +58,8 @@ export class AuditExport implements AsyncIterable<string> {
 
   constructor(transport: Transport, params: AuditExportParams, options: ExportOptions) {
     this.#transport = transport;
-    this.#params = params;
-    this.#options = options;
+    this.#params = objectOf("params", params);
+    this.#options = objectOf("options", options);
     const cursor = params.cursor ?? null;
     this.#progress = { lines: 0, characters: 0, resumptions: 0, timestamp: null, cursor };
   }

@@ -1,3 +1,4 @@
+import { functionOf, objectOf } from "../core/checks.ts";
 import { OstiaryError } from "../core/errors.ts";
 
 /** Checks points of a chain. @throws {OstiaryError} one has no number or digest, which JavaScript does not prevent. */
@@ -8,4 +9,14 @@ export function checkPoints<Name extends "batch" | "position">(
   for (const point of points as readonly (Partial<Record<string, unknown>> | null)[]) {
     if (!point?.[number] || !point.digest) throw new OstiaryError(`expected needs ${number} and digest.`);
   }
+}
+
+/** @throws {OstiaryError} these are no lines, which JavaScript does not prevent. */
+export function requireLines(lines: AsyncIterable<string> | Iterable<string>): void {
+  // A text is iterable, by its characters.
+  const { [Symbol.asyncIterator]: eachLater, [Symbol.iterator]: each } = objectOf(
+    "lines",
+    lines as Partial<AsyncIterable<string> & Iterable<string>>,
+  );
+  functionOf("the iterator of lines", eachLater ?? each);
 }

@@ -1,6 +1,7 @@
+import { objectOf } from "../core/checks.ts";
 import { UnverifiableExportError } from "../core/errors.ts";
 import { linkDigest, sha256OfText } from "./digest.ts";
-import { checkPoints } from "./points.ts";
+import { checkPoints, requireLines } from "./points.ts";
 import { MAX_UNREADABLE_START } from "./unreadable.ts";
 
 /** A point in a chain of actions. Keep it to verify later that nothing before it was modified. */
@@ -65,9 +66,11 @@ const LINE =
  */
 export async function verifyActionsExport(
   lines: AsyncIterable<string> | Iterable<string>,
-  { expected }: VerifyActionsOptions = {},
+  options: VerifyActionsOptions = {},
 ): Promise<ActionsVerification> {
-  if (expected !== undefined) checkPoints([expected], "position");
+  const { expected } = objectOf("options", options);
+  if (expected != null) checkPoints([expected], "position");
+  requireLines(lines);
   const check = new ActionsCheck(expected ?? null);
   let line = 0;
   for await (const text of lines) {

@@ -1,6 +1,7 @@
 import type { ChainPoint } from "../contract/management.ts";
+import { objectOf } from "../core/checks.ts";
 import { ExportCheck } from "./export-check.ts";
-import { checkPoints } from "./points.ts";
+import { checkPoints, requireLines } from "./points.ts";
 
 /** A problem of an export. */
 export interface ExportProblem {
@@ -98,11 +99,13 @@ export interface VerifyExportOptions {
  */
 export async function verifyAuditExport(
   lines: AsyncIterable<string> | Iterable<string>,
-  { expected = [], removedBatches = 0 }: VerifyExportOptions = {},
+  options: VerifyExportOptions = {},
 ): Promise<ExportVerification> {
-  const points = [expected].flat();
+  const { expected, removedBatches } = objectOf("options", options);
+  const points = [expected ?? []].flat();
   checkPoints(points, "batch");
-  const check = new ExportCheck(points, removedBatches);
+  requireLines(lines);
+  const check = new ExportCheck(points, removedBatches ?? 0);
   let line = 0;
   for await (const text of lines) {
     line++;

@@ -18,6 +18,17 @@ export function checkTime(name: string, value: unknown): void {
     throw new OstiaryError(`${name} is not a valid date.`);
 }
 
+/** Checks options or parameters. @throws {OstiaryError} they are no object, such as `null`, which JavaScript does not prevent. */
+export function objectOf<Given extends object>(name: string, given: Given): Given {
+  if (typeof given === "object" && given !== null) return given;
+  throw new OstiaryError(`${name} must be an object.`);
+}
+
+/** Checks an option. @throws {OstiaryError} it is no function, which JavaScript does not prevent. */
+export function functionOf(name: string, given: unknown): void {
+  if (typeof given !== "function") throw new OstiaryError(`${name} must be a function.`);
+}
+
 /** Reads what a caller passed. @throws {OstiaryError} that failed, because it has values that JavaScript does not prevent. */
 export function fromCaller<Result>(read: () => Result): Result {
   try {

@@ -1,3 +1,4 @@
+import { fromCaller, functionOf } from "./checks.ts";
 import type { APIConnectionError } from "./errors.ts";
 
 /** A request that is about to be sent: once for each attempt. */
@@ -47,12 +48,14 @@ export class ClientListeners {
     for (const listener of others.#listeners.response) this.add("response", listener);
   }
 
+  /** @throws {OstiaryError} there is no such event, or the listener is no function. */
   add<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): void {
-    this.#listeners[name].add(listener);
+    functionOf("listener", listener);
+    fromCaller(() => this.#listeners[name].add(listener));
   }
 
   remove<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): void {
-    this.#listeners[name].delete(listener);
+    this.#listeners[name]?.delete(listener);
   }
 
   /** Calls the listeners of an event. */

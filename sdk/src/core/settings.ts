@@ -1,5 +1,5 @@
 import type { ClientOptions } from "../client.ts";
-import { fromCaller, notNegative, positive } from "./checks.ts";
+import { fromCaller, functionOf, notNegative, positive } from "./checks.ts";
 import type { ClientListeners } from "./client-events.ts";
 import { isBrowser, readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
@@ -46,8 +46,11 @@ export function transportOf(
 }
 
 /** Uses the given `fetch`, or else the runtime's best client at the time of the request. */
-function sendOf(given: typeof fetch | undefined): Send {
-  if (given !== undefined) return (request, signal) => sendByFetch(given, request, signal);
+function sendOf(given: typeof fetch | null | undefined): Send {
+  if (given != null) {
+    functionOf("fetch", given);
+    return (request, signal) => sendByFetch(given, request, signal);
+  }
   const byHttp = nodeHttp();
   // It is called without a receiver, because some runtimes' `fetch` rejects one.
   const own: typeof fetch = (input, init) => fetch(input, init);
@@ -59,8 +62,7 @@ function sendOf(given: typeof fetch | undefined): Send {
 
 /** The prefix of the environment variables. */
 export function prefixOf(service: string | undefined): string {
-  return (service ?? "OSTIARY")
-    .trim()
+  return fromCaller(() => (service ?? "OSTIARY").trim())
     .toUpperCase()
     .replaceAll(/[^A-Z0-9]+/g, "_");
 }

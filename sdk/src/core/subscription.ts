@@ -1,4 +1,5 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
+import { objectOf } from "./checks.ts";
 import { decimals } from "./decimals.ts";
 import { errorForEvent, notFromService } from "./error-answers.ts";
 import { APIConnectionError, APIUserAbortError, InternalServerError } from "./errors.ts";
@@ -44,6 +45,7 @@ export async function* subscriptionSteps(
   input: unknown,
   options: RequestOptions = {},
 ): AsyncGenerator<SubscribedEvent | "connecting" | "connected", void, undefined> {
+  objectOf("options", options);
   let lastEventId = (input as { readonly lastEventId?: string } | undefined)?.lastEventId;
   let wasConnected = false;
   for (let failures = 0; ; ) {

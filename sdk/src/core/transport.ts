@@ -1,6 +1,6 @@
 import { follow } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
-import { checkTime, fromCaller, notNegative, positive } from "./checks.ts";
+import { checkTime, fromCaller, notNegative, objectOf, positive } from "./checks.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
 import { after, within } from "./deadline.ts";
 import { errorFor, notFromService } from "./error-answers.ts";
@@ -21,7 +21,7 @@ export interface TransportSettings {
   readonly timeoutMs: number;
   readonly streamIdleTimeoutMs: number;
   readonly maxRetries: number;
-  readonly defaultHeaders: Readonly<Record<string, string>>;
+  readonly defaultHeaders: Readonly<Record<string, string | undefined>>;
   /** The `User-Agent` header; `null` to send the runtime's own. */
   readonly userAgent?: string | null;
   readonly fetchOptions?: FetchOptions | undefined;
@@ -29,7 +29,7 @@ export interface TransportSettings {
   readonly send: Send;
 }
 
-/** Parameters of a URL. A `Date` is sent in RFC 3339. Those that are `undefined` are left out. */
+/** Parameters of a URL. A `Date` is sent in RFC 3339. Those that are `undefined` or `null` are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | Date | undefined>>;
 
 /** Options of one request. */
@@ -48,8 +48,8 @@ export interface RequestOptions {
   readonly streamIdleTimeout?: number | undefined;
   /** The maximum number of retries. Default: the client's. */
   readonly maxRetries?: number | undefined;
-  /** Headers that override the client's. `Authorization` cannot be overridden. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Headers that override the client's; `undefined` leaves those as they are. `Authorization` cannot be overridden. */
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
   /** Parameters that are added to the URL. */
   readonly query?: Query | undefined;
   /**
@@ -269,6 +269,7 @@ export class Transport {
   }
 
   #call(target: RequestTarget, options: RequestOptions): Call {
+    objectOf("options", options);
     const plane = target.plane ?? (target.path.startsWith("/audit") ? "audit" : "models");
     const settings = this.#settings;
     const maxRetries = notNegative("maxRetries", options.maxRetries ?? settings.maxRetries);
@@ -318,21 +319,32 @@ export class Transport {
   }
 }
 
-/** Converts names to lower case. @throws {OstiaryError} a name or value cannot be sent. The message omits it, because it may be secret. */
-function checked(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+/**
+ * Converts names to lower case, and leaves out headers that are not set.
+ *
+ * @throws {OstiaryError} a name or value cannot be sent. The message omits it, because it may be secret.
+ */
+function checked(headers: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
   try {
-    return Object.fromEntries(new Headers(headers));
+    return Object.fromEntries(new Headers(withoutUnset(headers)));
   } catch {
     throw new OstiaryError("A header's name or value contains characters that are not allowed in headers.");
   }
 }
 
-function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function lowerCased(
+  headers: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
+/** Without those that are not set, which would be sent as the text `undefined` or `null`. */
+function withoutUnset<Value>(values: Readonly<Record<string, Value | null | undefined>>): [string, Value][] {
+  return Object.entries(values).filter((entry): entry is [string, Value] => entry[1] != null);
+}
+
 function withQuery(address: string, query: Query): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const given = withoutUnset(query);
   if (given.length === 0) return address;
   const url = new URL(address);
   for (const [name, value] of given) {

@@ -14,10 +14,10 @@ export interface AppInfo {
 }
 
 /** The `User-Agent` header; `null` in web pages, where the browser's own must be sent. */
-export function userAgentOf(appInfo: AppInfo | undefined): string | null {
+export function userAgentOf(appInfo: AppInfo | null | undefined): string | null {
   if (isBrowser()) return null;
   const product = `ostiary-node/${VERSION}`;
-  if (appInfo === undefined) return product;
+  if (appInfo == null) return product;
   const { name, version, url } = appInfo;
   const app = version === undefined ? name : `${name}/${version}`;
   return `${product} (${url === undefined ? app : `${app}; ${url}`})`;

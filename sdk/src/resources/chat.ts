@@ -8,6 +8,7 @@ import type { OutputFormat, ParsedChatCompletion } from "../contract/structured.
 import { APIPromise } from "../core/api-promise.ts";
 import { bodyOf } from "../core/body.ts";
 import { ChatStream } from "../core/chat-stream.ts";
+import { objectOf } from "../core/checks.ts";
 import { APIStreamPromise, type ChatCompletionStream } from "../core/stream.ts";
 import { parsedCompletion, responseFormatOf } from "../core/structured.ts";
 import { ToolRun, type ToolRunOptions, type ToolRunParams } from "../core/tool-run.ts";
@@ -93,10 +94,8 @@ export class ChatCompletions {
    */
   stream(params: Omit<ChatCompletionCreateParams, "stream">, options: RequestOptions = {}): ChatStream {
     const body = bodyOf("chat.completions.stream", EXAMPLE, params);
-    return new ChatStream(
-      (signal) => this.create({ ...body, stream: true }, { ...options, signal }),
-      options.signal,
-    );
+    const { signal: own } = objectOf("options", options);
+    return new ChatStream((signal) => this.create({ ...body, stream: true }, { ...options, signal }), own);
   }
 
   /**
@@ -149,7 +148,8 @@ export class ChatCompletions {
    */
   runTools(params: ToolRunParams, options: ToolRunOptions = {}): ToolRun {
     const body = bodyOf("chat.completions.runTools", EXAMPLE, params);
-    return new ToolRun((request, own, onContent) => this.#ask(request, own, onContent), body, options);
+    const given = objectOf("options", options);
+    return new ToolRun((request, own, onContent) => this.#ask(request, own, onContent), body, given);
   }
 
   async #ask(

@@ -21,6 +21,7 @@ import type {
 } from "../contract/management.ts";
 import type { Procedures } from "../contract/procedures.ts";
 import type { APIPromise } from "../core/api-promise.ts";
+import { objectOf } from "../core/checks.ts";
 import { Page, PagePromise } from "../core/pagination.ts";
 import type { RequestOptions } from "../core/transport.ts";
 import type { Trpc } from "../core/trpc.ts";
@@ -190,10 +191,14 @@ export class AccountResource {
    * a management token.
    */
   exportActions(
-    { after = 0 }: ActionsExportParams = {},
+    params: ActionsExportParams = {},
     options?: RequestOptions,
   ): AsyncGenerator<string, void, undefined> {
-    return actionLines((from) => this.#trpc.account.exportActions.query({ after: from }, options), after);
+    const { after } = objectOf("params", params);
+    return actionLines(
+      (from) => this.#trpc.account.exportActions.query({ after: from }, options),
+      after ?? 0,
+    );
   }
 
   /**
@@ -269,6 +274,7 @@ function pages<Item>(
     params: PageParams,
   ) => Promise<{ readonly data: readonly Item[]; readonly nextCursor: string | null }>,
 ): PagePromise<Item> {
+  objectOf("params", params);
   const page = async (cursor: string | undefined): Promise<Page<Item>> => {
     const { data, nextCursor } = await fetchPage({ ...params, ...(cursor === undefined ? {} : { cursor }) });
     return new Page(data, nextCursor, null, page);
@@ -280,5 +286,5 @@ function pages<Item>(
 
 /** Retries must not create a second key. */
 function withIdempotencyKey<Params extends { readonly idempotencyKey?: string | undefined }>(params: Params) {
-  return { idempotencyKey: crypto.randomUUID(), ...params };
+  return { ...params, idempotencyKey: params?.idempotencyKey ?? crypto.randomUUID() };
 }
