@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readProcedureData, UnreadableData } from "../../sdk/src/contract/procedure-data.ts";
+import { mintSecretString, TOKEN_PREFIX } from "../../server/src/secrets/secret-string.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import type { Service } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
@@ -227,5 +228,49 @@ describe("procedure calls over the limit per minute", () => {
     expect((await call("auth.signIn", { json: { email, password: "x" } })).code).toMatch(
       /rate_limit|wrong_cred/,
     );
+  });
+});
+
+describe("credentials that do not exist", () => {
+  /** Statuses of calls with made-up credentials, twenty at a time, and how long they took. */
+  async function guess(calls: number, path: string, headers: () => Record<string, string>) {
+    const startMs = performance.now();
+    let passed = 0;
+    let refused: Response | null = null;
+    for (let sent = 0; sent < calls; sent += 20) {
+      const answers = Array.from({ length: 20 }, () => fetch(service.baseUrl + path, { headers: headers() }));
+      for (const answer of await Promise.all(answers)) {
+        await answer.clone().arrayBuffer();
+        if (answer.status === 429) refused = answer;
+        else passed++;
+      }
+    }
+    return { passed, refused, minutes: (performance.now() - startMs) / 60_000 };
+  }
+
+  it("are looked up 600 times a minute for each address; those that exist are not affected", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { token } = await owner.trpc.tokens.create.mutate({ name: "scripts" });
+    const forged = () => ({ authorization: `Bearer ${mintSecretString(TOKEN_PREFIX)}` });
+    const { passed, refused, minutes } = await guess(1_200, "/trpc/account.get", forged);
+    expect(passed).toBeGreaterThanOrEqual(600);
+    expect(passed).toBeLessThanOrEqual(600 * (1 + minutes));
+    expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await answerOf(refused ?? Response.error())).toMatchObject({ code: "rate_limit_exceeded" });
+    // REST, the audit log and sessions have the same limit, however the credential is sent.
+    const session = () => ({ cookie: `ostiary_session=${crypto.randomUUID().replaceAll("-", "")}` });
+    for (const [path, headers] of [
+      ["/v1/keys", forged],
+      ["/v1/audit", forged],
+      ["/dashboard/audit/export", session],
+    ] as const) {
+      const more = await guess(200, path, headers);
+      expect(more.refused, path).not.toBeNull();
+      expect(more.passed, path).toBeLessThanOrEqual(1 + 600 * more.minutes);
+    }
+    const authorization = { authorization: `Bearer ${token}` };
+    expect((await fetch(`${service.baseUrl}/v1/keys`, { headers: authorization })).status).toBe(200);
+    expect((await owner.trpc.account.get.query()).name).toBe("Test");
+    expect((await (await signUp(service.baseUrl)).trpc.account.get.query()).name).toBe("Test");
   });
 });

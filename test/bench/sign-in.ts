@@ -2,6 +2,7 @@
 
 import { memoryCounters } from "../../server/src/accounts/attempt-counters.ts";
 import { AttemptLimits } from "../../server/src/accounts/attempts.ts";
+import { CredentialLookups } from "../../server/src/accounts/credential-lookups.ts";
 import { Passwords } from "../../server/src/accounts/passwords.ts";
 import { SignIn } from "../../server/src/accounts/sign-in.ts";
 import type { PostgresUsers } from "../../server/src/accounts/users-store.ts";
@@ -32,6 +33,7 @@ async function refusedMs(email: string): Promise<number> {
       attempts,
       plans: BUILT_IN_PLANS,
       security: { note: () => {} },
+      lookups: new CredentialLookups(() => 0),
       now: () => new Date(),
     });
     const started = performance.now();

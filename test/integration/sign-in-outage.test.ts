@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { memoryCounters } from "../../server/src/accounts/attempt-counters.ts";
 import { AttemptLimits } from "../../server/src/accounts/attempts.ts";
+import { CredentialLookups } from "../../server/src/accounts/credential-lookups.ts";
 import { Passwords } from "../../server/src/accounts/passwords.ts";
 import { SignIn } from "../../server/src/accounts/sign-in.ts";
 import type { PostgresUsers } from "../../server/src/accounts/users-store.ts";
@@ -21,6 +22,7 @@ it("attempts to sign in that could not be made do not lock anybody out", async (
     attempts: new AttemptLimits(memoryCounters().counter),
     plans: BUILT_IN_PLANS,
     security: { note: () => {} },
+    lookups: new CredentialLookups(() => 0),
     now: () => new Date(),
   });
   const clientInfo = { sourceIp: "192.0.2.1", userAgent: null };

@@ -7,6 +7,7 @@ import { type Database, inTransaction, type Transaction } from "../database/data
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { isSecretString, mintSecretString, TOKEN_PREFIX } from "../secrets/secret-string.ts";
+import type { CredentialLookups } from "./credential-lookups.ts";
 import type { ClientInfo, SessionId, SignedIn } from "./user.ts";
 import { recordForUser, type SignedInRow, signedInColumns, signedInOf } from "./users-store.ts";
 
@@ -45,11 +46,13 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 export class ManagementTokens {
   readonly #database: Database;
   readonly #security: SecurityEvents;
+  readonly #lookups: CredentialLookups;
   readonly #now: () => Date;
 
-  constructor(database: Database, security: SecurityEvents, now: () => Date) {
+  constructor(database: Database, security: SecurityEvents, lookups: CredentialLookups, now: () => Date) {
     this.#database = database;
     this.#security = security;
+    this.#lookups = lookups;
     this.#now = now;
   }
 
@@ -67,6 +70,8 @@ export class ManagementTokens {
     const { userId } = by;
     const id = uuidv7() as TokenUuid;
     const token = mintSecretString(TOKEN_PREFIX);
+    const digest = digestOf(token);
+    this.#lookups.issued(digest);
     const tokenId = token.slice(-4);
     const createdAt = this.#now();
     const expiresAt = expiresInDays === null ? null : new Date(createdAt.getTime() + expiresInDays * DAY_MS);
@@ -82,7 +87,7 @@ export class ManagementTokens {
       if ((row?.active ?? 0n) >= MAX_ACTIVE) throw tooManyTokens();
       await sql`
         insert into management_tokens (id, user_id, name, token_id, digest, created_at, expires_at)
-        values (${id}, ${userId}, ${name}, ${tokenId}, ${digestOf(token)}, ${createdAt}, ${expiresAt})`;
+        values (${id}, ${userId}, ${name}, ${tokenId}, ${digest}, ${createdAt}, ${expiresAt})`;
       const after = { name, tokenId, expiresAt };
       await recordForUser(sql, userId, { by, at: createdAt, action: "token.create" }, () => after);
       return { id, name, tokenId, token, createdAt, expiresAt };
@@ -120,19 +125,23 @@ export class ManagementTokens {
    * Finds the user of a token, and notes its use. Every call reads the database, so that a revocation needs no publication to
    * other nodes.
    *
-   * @throws {Failure} `invalid_management_token`
+   * @throws {Failure} `invalid_management_token`; `rate_limit_exceeded` as {@link CredentialLookups.find}.
    */
   async authenticate(
     token: string,
     { sourceIp }: ClientInfo,
   ): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
-    const found = isSecretString(token, TOKEN_PREFIX) ? await this.#use(digestOf(token), sourceIp) : null;
+    const found = isSecretString(token, TOKEN_PREFIX) ? await this.#find(digestOf(token), sourceIp) : null;
     if (found !== null) return found;
     this.#security.note({ kind: "management_token_refused", sourceIp });
     throw new Failure(
       "invalid_management_token",
       "The management token is mistyped, revoked or expired. Create another one in the dashboard.",
     );
+  }
+
+  #find(digest: Uint8Array, sourceIp: string | null) {
+    return this.#lookups.find(digest, sourceIp, () => this.#use(digest, sourceIp));
   }
 
   async #use(digest: Uint8Array, sourceIp: string | null) {

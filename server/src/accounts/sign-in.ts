@@ -7,6 +7,7 @@ import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { randomBase62, TimeSpan } from "../secrets/oslo.ts";
 import type { AttemptLimits } from "./attempts.ts";
+import type { CredentialLookups } from "./credential-lookups.ts";
 import type { Passwords } from "./passwords.ts";
 import {
   type ClientInfo,
@@ -62,6 +63,7 @@ export interface SignInParts {
   readonly attempts: AttemptLimits;
   readonly plans: Plans;
   readonly security: SecurityEvents;
+  readonly lookups: CredentialLookups;
   readonly now: () => Date;
 }
 
@@ -124,8 +126,11 @@ export class SignIn {
     return session;
   }
 
-  findSession(token: string): Promise<FoundSession | null> {
-    return this.#parts.store.findSession(digestOf(token), this.#parts.now());
+  /** @throws {Failure} `rate_limit_exceeded` as {@link CredentialLookups.find}. */
+  findSession(token: string, sourceIp: string | null): Promise<FoundSession | null> {
+    const { lookups, store, now } = this.#parts;
+    const digest = digestOf(token);
+    return lookups.find(digest, sourceIp, () => store.findSession(digest, now()));
   }
 
   listSessions(userId: UserId): Promise<readonly ListedSession[]> {
@@ -260,13 +265,15 @@ export class SignIn {
   ): { readonly session: Session; readonly stored: NewSession } {
     const id = uuidv7() as SessionId;
     const token = randomBase62(43);
+    const digest = digestOf(token);
+    this.#parts.lookups.issued(digest);
     const createdAt = this.#parts.now();
     const length = signedIn.role === "operator" ? OPERATOR_SESSION_LENGTH : SESSION_LENGTH;
     const expiresAt = new Date(createdAt.getTime() + length.milliseconds());
     const userId = signedIn.user.id;
     return {
       session: { id, token, signedIn },
-      stored: { id, digest: digestOf(token), userId, createdAt, expiresAt, ...clientInfo },
+      stored: { id, digest, userId, createdAt, expiresAt, ...clientInfo },
     };
   }
 

@@ -1,6 +1,5 @@
-import { LRUCache } from "lru-cache";
 import { networkOf } from "../accounts/attempts.ts";
-import { atMost } from "../caches/at-most.ts";
+import { Buckets } from "../accounts/buckets.ts";
 import { Failure } from "../errors/failure.ts";
 import type { RpcCaller } from "./caller.ts";
 
@@ -8,9 +7,6 @@ import type { RpcCaller } from "./caller.ts";
 const CALLS_OF_CALLER = 600;
 /** Calls of `auth.*` per client address, for any caller. Several people may share an address. */
 const AUTH_CALLS_OF_ADDRESS = 300;
-/** The maximum number of buckets. Attackers can choose names, so beyond it the least recently used buckets are dropped. */
-const MAX_NAMES = 100_000;
-const MINUTE_MS = 60_000;
 
 /** Which limit refused a call: that of its caller, or that of its address on `auth.*`. */
 export type CallRefusal = "caller" | "address";
@@ -72,38 +68,5 @@ function nameOf(caller: RpcCaller, address: string | null): string {
       return `token ${caller.id}`;
     case "session":
       return `user ${caller.signedIn.user.id}`;
-  }
-}
-
-interface Bucket {
-  readonly left: number;
-  readonly atMs: number;
-}
-
-/** Token buckets by name. Each is full at first and refills within a minute. */
-class Buckets {
-  readonly perMinute: number;
-  readonly #monotonicMs: () => number;
-  readonly #buckets = new LRUCache<string, Bucket>(atMost(MAX_NAMES));
-
-  constructor(perMinute: number, monotonicMs: () => number) {
-    this.perMinute = perMinute;
-    this.#monotonicMs = monotonicMs;
-  }
-
-  /** Takes all calls or none. @returns 0 on success; otherwise the milliseconds until a retry succeeds. */
-  take(name: string, calls: number): number {
-    const atMs = this.#monotonicMs();
-    const before = this.#buckets.get(name) ?? { left: this.perMinute, atMs };
-    const perMs = this.perMinute / MINUTE_MS;
-    const left = Math.min(this.perMinute, before.left + (atMs - before.atMs) * perMs);
-    // A demand above the capacity succeeds with a full bucket and empties it.
-    const missing = Math.min(calls, this.perMinute) - left;
-    if (missing > 0) {
-      this.#buckets.set(name, { left, atMs });
-      return Math.ceil(missing / perMs);
-    }
-    this.#buckets.set(name, { left: Math.max(0, left - calls), atMs });
-    return 0;
   }
 }

@@ -54,7 +54,8 @@ export async function callerOf(
     if (token !== null) return await callerOfToken(parts, token, clientInfo);
     return { kind: "key", permission: await useKey(parts, header, clientInfo) };
   }
-  const session = sessionToken === null ? null : await parts.signIn.findSession(sessionToken);
+  const session =
+    sessionToken === null ? null : await parts.signIn.findSession(sessionToken, clientInfo.sourceIp);
   return session === null ? { kind: "anonymous" } : { kind: "session", ...session };
 }
 
@@ -116,8 +117,12 @@ export async function accountOfToken(
  *
  * @throws {Failure} `not_signed_in`; `permission_denied` for an operator.
  */
-export async function accountOfSession(signIn: SignIn, sessionToken: string | null): Promise<AccountId> {
-  const session = sessionToken === null ? null : await signIn.findSession(sessionToken);
+export async function accountOfSession(
+  signIn: SignIn,
+  sessionToken: string | null,
+  sourceIp: string | null,
+): Promise<AccountId> {
+  const session = sessionToken === null ? null : await signIn.findSession(sessionToken, sourceIp);
   if (session === null) throw notSignedIn();
   return ownerOf(session.signedIn).account.id;
 }

@@ -23,8 +23,8 @@ export function dashboardSessions(signIn: SignIn, address: BrowserAddress) {
   const cookie = sessionCookie(address);
   return {
     /** @throws {Failure} as {@link accountOfSession}. */
-    accountOf: (request: Sent): Promise<AccountId> =>
-      accountOfSession(signIn, cookie.read(headersOf(request))),
+    accountOf: (request: Sent, sourceIp: string | null): Promise<AccountId> =>
+      accountOfSession(signIn, cookie.read(headersOf(request)), sourceIp),
     /** @throws {Failure} as {@link requireSameOrigin}. */
     requireSameOrigin: (request: Sent) => requireSameOrigin(headersOf(request), address),
   };

@@ -8,7 +8,6 @@ import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import { clientInfoOf } from "../management/caller.ts";
 import type { AuthMode } from "../operations/operation.ts";
-import type { Exchange } from "./exchange.ts";
 import { authorizationOf, hasCredential } from "./messages-client.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -36,7 +35,7 @@ export async function authenticate(
   const { exchange } = request;
   if (auth === "session") return { kind: "session" };
   if (auth === "session-as-key") {
-    request.caller = await callerOfNamedKey(exchange, services);
+    request.caller = await callerOfNamedKey(request, services);
     return { kind: "session-as-key", caller: request.caller };
   }
   if (auth === "key-or-management-token") {
@@ -75,9 +74,9 @@ export async function authorize(
     const clientInfo = clientInfoOf(sourceIp, exchange.header("user-agent")[0] ?? null);
     return await accountOfToken(identity.token, clientInfo);
   }
-  if (identity.kind === "session") return await sessions.accountOf(exchange);
+  if (identity.kind === "session") return await sessions.accountOf(exchange, sourceIp);
   // The session may have ended while the body was received.
-  if (identity.kind === "session-as-key") await sessions.accountOf(exchange);
+  if (identity.kind === "session-as-key") await sessions.accountOf(exchange, sourceIp);
   request.permission = await access.authorize(identity.caller, sourceIp, tokens);
   // From here on the concurrency slot bounds what the account's bodies take.
   request.body?.release();
@@ -98,9 +97,12 @@ async function callerOfSentKey(request: RequestContext, services: Services): Pro
 }
 
 /** The request names the key and does not contain it. The session authorizes the person to use it. */
-async function callerOfNamedKey(exchange: Exchange, { access, sessions }: Services): Promise<Caller> {
+async function callerOfNamedKey(
+  { exchange, sourceIp }: RequestContext,
+  { access, sessions }: Services,
+): Promise<Caller> {
   sessions.requireSameOrigin(exchange);
-  const accountId = await sessions.accountOf(exchange);
+  const accountId = await sessions.accountOf(exchange, sourceIp);
   const caller = await access.authenticateAs(accountId, readKeyUuid(exchange.header("ostiary-key")));
   if (caller !== null) return caller;
   throw new Failure("not_found", "The account has no such key. List its keys to find the id.", {

@@ -1,6 +1,7 @@
 import { Access } from "../access/access.ts";
 import { AccountAdmin } from "../accounts/account-admin.ts";
 import { AttemptLimits } from "../accounts/attempts.ts";
+import { CredentialLookups } from "../accounts/credential-lookups.ts";
 import { IpRuleBook } from "../accounts/ip-rules.ts";
 import { ManagementTokens } from "../accounts/management-token.ts";
 import { Passwords } from "../accounts/passwords.ts";
@@ -21,7 +22,7 @@ export type OpenAccess = Awaited<ReturnType<typeof openAccess>>;
 
 /** Opens authentication and authorization: accounts, keys, management tokens, sign-in and admission. */
 export async function openAccess(startup: Startup, node: OpenNode, records: OpenRecords) {
-  const { settings, jobs, teardown, now } = startup;
+  const { settings, jobs, teardown, now, monotonicMs } = startup;
   const { config, plans } = settings;
   const { database, longReads, admissions } = node;
   const { recorder, reads, securityLog, metrics } = records;
@@ -49,15 +50,17 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
     reads,
     now,
   });
+  const lookups = new CredentialLookups(monotonicMs);
   const signIn = new SignIn({
     store: new PostgresUsers(database),
     passwords: new Passwords(),
     attempts: new AttemptLimits(attemptCounters.counter),
     plans,
     security: securityLog,
+    lookups,
     now,
   });
-  const managementTokens = new ManagementTokens(database, securityLog, now);
+  const managementTokens = new ManagementTokens(database, securityLog, lookups, now);
   const accountAdmin = new AccountAdmin({ database, publisher, signIn, ipRules, now });
   jobs.add(
     { name: "renew concurrency slots", everyMs: SLOT_LEASE_MS / 4, run: () => admissions.renew() },
