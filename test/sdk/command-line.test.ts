@@ -185,6 +185,17 @@ describe("the SDK's command line", () => {
     }
   });
 
+  it("tells a file that cannot be read from a service that has failed, by the exit code", async () => {
+    const missing = join(tmpdir(), `none-${crypto.randomUUID()}.ndjson`);
+    for (const command of ["audit", "actions"]) {
+      expect(await run([command, "verify", missing])).toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: expect.stringMatching(/^The file cannot be read: ENOENT/),
+      });
+    }
+  });
+
   it("says that a log without entries has nothing to verify", async () => {
     const newcomer = await signUpWithKey(service.baseUrl);
     const env = { OSTIARY_API_KEY: newcomer.key, OSTIARY_MANAGEMENT_TOKEN: "" };

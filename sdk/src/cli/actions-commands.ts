@@ -1,11 +1,9 @@
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import { type ActionPoint, verifyActionsExport } from "../audit/verify-actions.ts";
 import { OstiaryError } from "../core/errors.ts";
 import type { RequestOptions } from "../core/transport.ts";
 import { writeAll } from "./output.ts";
-import { reportOf } from "./verification.ts";
+import { linesOf, reportOf } from "./verification.ts";
 
 const POINT = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;
 
@@ -49,10 +47,7 @@ export function addActionsCommands(command: Command, { client, print, signal }: 
       const report =
         file === undefined
           ? await verifyService(client(), expected, signal)
-          : await verifyActionsExport(
-              createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY }),
-              { expected },
-            );
+          : await verifyActionsExport(linesOf(file), { expected });
       const { head, problems, actions } = report;
       const outcome = {
         isFile: file !== undefined,

@@ -1,6 +1,4 @@
-import { createReadStream } from "node:fs";
 import process from "node:process";
-import { createInterface } from "node:readline";
 import { Command, Option } from "commander";
 import { type ExportVerification, verifyAuditExport } from "../audit/verify-export.ts";
 import { Ostiary } from "../client.ts";
@@ -11,7 +9,7 @@ import { VERSION } from "../core/version.ts";
 import { addActionsCommands } from "./actions-commands.ts";
 import { exportTo } from "./export-file.ts";
 import { table, toJson, usdOf, wholeNumber } from "./output.ts";
-import { reportOf } from "./verification.ts";
+import { linesOf, reportOf } from "./verification.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const MAX_COUNT = 999_999_999;
@@ -165,8 +163,7 @@ export function createProgram(signal: AbortSignal): Command {
         const verified = await verifyService(client(), options.expected, signal);
         return print(verified, reportOf({ isFile: false, ...outcomeOf(verified) }));
       }
-      const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
-      const verification = await verifyAuditExport(lines, options);
+      const verification = await verifyAuditExport(linesOf(file), options);
       const scope = scopeOf(verification);
       print(verification, reportOf({ isFile: true, ...outcomeOf(verification), scope }));
     });

@@ -1,7 +1,20 @@
+import { createReadStream } from "node:fs";
 import process from "node:process";
+import { createInterface } from "node:readline";
+import { OstiaryError } from "../core/errors.ts";
 
 const UNVERIFIABLE = 2;
 const TAMPERED = 3;
+
+/** The lines of a file that is to be verified. @throws {OstiaryError} it cannot be read. */
+export async function* linesOf(file: string): AsyncGenerator<string, void, undefined> {
+  try {
+    yield* createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new OstiaryError(`The file cannot be read: ${reason}`, { cause });
+  }
+}
 
 /** The outcome of a verification, as it is printed. */
 export interface Outcome {
