@@ -210,6 +210,41 @@ describe("HEAD", () => {
   });
 });
 
+describe("an answer to GET", () => {
+  it("is kept by no cache, which could give it to the holder of another key or of none", async () => {
+    const { id } = await (
+      await fetch(`${service.baseUrl}/v1/responses`, {
+        method: "POST",
+        headers: { ...withKey(), "content-type": "application/json" },
+        body: JSON.stringify({ model: "sandbox/echo", input: "Hello!" }),
+      })
+    ).json();
+    const inOtherHeader = { "x-api-key": owner.key, "anthropic-version": "2023-06-01" };
+    for (const [status, path, headers] of [
+      [200, "/v1/models", withKey()],
+      [200, "/v1/models", inOtherHeader],
+      [200, "/v1/audit", withKey()],
+      [200, "/v1/audit/export", withKey()],
+      [200, "/v1/keys", withKey()],
+      [200, `/v1/responses/${id}`, withKey()],
+      [404, "/v1/models/no/such", inOtherHeader],
+      [404, "/v1/responses/resp_none", withKey()],
+      [405, "/v1/chat/completions", withKey()],
+      [401, "/v1/audit", {}],
+    ] as const) {
+      for (const method of ["GET", "HEAD"]) {
+        const answer = await ask(method, path, headers);
+        expect([path, answer.status, answer.headers.get("cache-control")]).toEqual([
+          path,
+          status,
+          "no-store",
+        ]);
+      }
+    }
+    expect((await ask("GET", "/v1/openapi.json", {})).headers.get("cache-control")).toBe("no-cache");
+  });
+});
+
 describe("a request path", () => {
   it("with a trailing slash is the same path", async () => {
     expect((await (await ask("GET", "/v1/models/")).json()).object).toBe("list");

@@ -151,7 +151,7 @@ export function getOpenApi(url: () => string, document: () => object): PublicOpe
     path: "/v1/openapi.json",
     openapi: null,
     run: async () => {
-      const headers = { ...JSON_HEADERS, "access-control-allow-origin": "*" };
+      const headers = { ...JSON_HEADERS, "access-control-allow-origin": "*", "cache-control": "no-cache" };
       if (written?.url !== url()) written = { url: url(), body: JSON.stringify(document()) };
       return { kind: "whole", headers, body: written.body, facts: NO_FACTS, isShared: true };
     },

@@ -26,6 +26,8 @@ import { primeStream, streamWriter } from "./stream-writer.ts";
 const CLIENT_CLOSED_REQUEST = 499;
 const ANSWERED: Ending = { status: 200, errorCode: null, endReason: "stop" };
 const CLIENT_GONE: Ending = { status: 200, errorCode: null, endReason: "client_gone" };
+/** What an account reads is its own. A cache in between that heeds `Authorization` only would give it to anybody where the key is in `x-api-key`. */
+const NOT_STORED: ResponseHeaders = { "cache-control": "no-store" };
 /** The body of an answer to HEAD. */
 const NO_CHUNKS: AsyncIterable<string> = (async function* () {})();
 
@@ -44,11 +46,10 @@ async function compressed(
   { headers, body, isShared = false }: WholeReply,
   { compress }: Services,
 ): Promise<{ readonly headers: ResponseHeaders; readonly body: string | Uint8Array }> {
-  const isRead = exchange.method === "GET" || exchange.method === "HEAD";
-  if (!isRead || headers["content-type"] !== JSON_HEADERS["content-type"]) {
+  if (!isRead(exchange) || headers["content-type"] !== JSON_HEADERS["content-type"]) {
     return { headers, body };
   }
-  const varied = { ...headers, vary: "accept-encoding" };
+  const varied = { ...NOT_STORED, ...headers, vary: "accept-encoding" };
   const coded = await compress(body, exchange.header("accept-encoding").join(","), isShared);
   if (coded === null) return { headers: varied, body };
   return { headers: { ...varied, "content-encoding": coded.coding }, body: coded.bytes };
@@ -183,8 +184,14 @@ function upstreamEndReason(failure: Failure): EndReason {
 }
 
 function sendFailure(request: RequestContext, failure: Failure): void {
-  const { status, headers, body } = errorAnswerOf(request.exchange, failure, requestIdOf(request.id));
-  send(request, status, headers, body);
+  const { exchange, id } = request;
+  const { status, headers, body } = errorAnswerOf(exchange, failure, requestIdOf(id));
+  // Some errors, such as 404, may be stored by caches that are not told otherwise.
+  send(request, status, isRead(exchange) ? { ...headers, ...NOT_STORED } : headers, body);
+}
+
+function isRead({ method }: RequestContext["exchange"]): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 function send(
