@@ -16,7 +16,8 @@ export const INVARIANTS = {
   "refused for free": "what was refused is not charged",
   "key charged once": "an idempotency key that was answered is charged exactly once, and others at most once",
   "answered once": "all whole answers to an idempotency key are the same one",
-  "balances reconcile": "an account's balance is the sum of its ledger, and its charges are what its entries cost",
+  "balances reconcile":
+    "an account's balance is the sum of its ledger, and its charges are what its entries cost",
   "paid for":
     "all that was held for is paid: nothing is uncollected but second answers to an idempotency key",
   "revoked at once": "no request is admitted that began after its key's revocation was answered",
