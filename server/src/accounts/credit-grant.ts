@@ -66,10 +66,10 @@ async function book(
   { by, accountId, amountNanoUsd, reason }: CreditGrant,
   at: Date,
 ): Promise<GrantOutcome | null> {
-  // Locks the account, so that the balance that is recorded is the one before this grant.
+  // The lock has a statement of its own. A statement that waits for it would not see the reserves that were committed meanwhile.
+  await transaction`select from accounts where id = ${accountId} for no key update`;
   const [account] = await transaction<{ free: bigint; before: bigint }[]>`
-    select free_nano_usd as free, balance_nano_usd(accounts) as before
-    from accounts where id = ${accountId} for no key update`;
+    select free_nano_usd as free, balance_nano_usd(accounts) as before from accounts where id = ${accountId}`;
   if (account === undefined) return null;
   const { free, before } = account;
   if (-amountNanoUsd > free) {
