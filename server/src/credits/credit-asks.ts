@@ -24,6 +24,8 @@ export interface WaitingRequest {
   readonly beganMs: number;
   /** By allowance that it has tried: the number of the last ask that was sent before the request came. */
   readonly lastAsks: Map<Allowance, bigint>;
+  /** The allowance whose asks include its need. */
+  countedIn: Allowance | null;
 }
 
 export interface AskParts {
@@ -48,8 +50,9 @@ export class CreditAsks {
   async answerFor(
     spender: Spender,
     allowance: Allowance,
-    { needNanoUsd, beganMs, lastAsks }: WaitingRequest,
+    request: WaitingRequest,
   ): Promise<AskOutcome | null> {
+    const { beganMs, lastAsks } = request;
     const lastAsk = lastAsks.get(allowance) ?? allowance.number;
     lastAsks.set(allowance, lastAsk);
     const { short, failed } = allowance;
@@ -63,15 +66,25 @@ export class CreditAsks {
         if (mayUseAnswer && nowMs - short.atMs < RECLAIM_PAUSE_MS) return short.outcome;
       }
     }
-    allowance.demand += needNanoUsd;
-    try {
-      const asking = allowance.asking ?? this.#ask(spender, allowance);
-      // A request that joins several asks in turn waits no longer than for one.
-      const outcome = await withTimeout(Math.max(0, beganMs + ANSWER_TIMEOUT_MS - nowMs), () => asking);
-      return outcome.isShort && outcome.number <= lastAsk ? null : outcome;
-    } finally {
-      allowance.demand -= needNanoUsd;
-    }
+    this.#count(request, allowance);
+    const asking = allowance.asking ?? this.#ask(spender, allowance);
+    // A request that joins several asks in turn waits no longer than for one.
+    const outcome = await withTimeout(Math.max(0, beganMs + ANSWER_TIMEOUT_MS - nowMs), () => asking);
+    return outcome.isShort && outcome.number <= lastAsk ? null : outcome;
+  }
+
+  /** Asks no longer include the need of a request. Call it when the request has its hold, fails or pauses. */
+  leave(request: WaitingRequest): void {
+    if (request.countedIn !== null) request.countedIn.demand -= request.needNanoUsd;
+    request.countedIn = null;
+  }
+
+  /** The need counts until {@link leave}: the next ask is sent before all who waited for the one before have looked at its outcome. */
+  #count(request: WaitingRequest, allowance: Allowance): void {
+    if (request.countedIn === allowance) return;
+    this.leave(request);
+    allowance.demand += request.needNanoUsd;
+    request.countedIn = allowance;
   }
 
   /** Asks for more before requests need it, unless that was tried a short time ago. */

@@ -113,34 +113,44 @@ export class Credits {
     const { maxNanoUsd } = range;
     if (maxNanoUsd === 0n) return NOTHING_HELD;
     const beganMs = this.#parts.monotonicMs();
-    const request: WaitingRequest = { needNanoUsd: maxNanoUsd, beganMs, lastAsks: new Map() };
-    for (;;) {
-      const spender = await this.#requireSpender();
-      const allowance = this.#allowanceOf(spender, accountId);
-      if (allowance.free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
-      let outcome: AskOutcome | null;
-      try {
-        outcome = await this.#asks.answerFor(spender, allowance, request);
-      } catch (error) {
-        // The loop continues with the spender that replaces it.
-        if (error instanceof SpenderGone) continue;
-        throw error;
+    const request: WaitingRequest = {
+      needNanoUsd: maxNanoUsd,
+      beganMs,
+      lastAsks: new Map(),
+      countedIn: null,
+    };
+    try {
+      for (;;) {
+        const spender = await this.#requireSpender();
+        const allowance = this.#allowanceOf(spender, accountId);
+        if (allowance.free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
+        let outcome: AskOutcome | null;
+        try {
+          outcome = await this.#asks.answerFor(spender, allowance, request);
+        } catch (error) {
+          // The loop continues with the spender that replaces it.
+          if (error instanceof SpenderGone) continue;
+          throw error;
+        }
+        if (outcome === null || spender !== this.#current) continue;
+        const free = allowance.free;
+        if (free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
+        // An ask that was sent before this request came did not include it.
+        if (!outcome.isShort) continue;
+        if (outcome.elsewhereNanoUsd > 0n) {
+          // Nodes release what they do not need within a second, unless the database is slow to answer them. A request is answered in part
+          // only if the account has no more.
+          const waitedMs = this.#parts.monotonicMs() - request.beganMs;
+          if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw reservedElsewhere();
+          this.#asks.leave(request);
+          await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
+          continue;
+        }
+        if (free >= range.minNanoUsd && free > 0n) return this.#holdFrom(spender, allowance, free);
+        throw outcome.stuckNanoUsd > 0n ? reservedByAbsentNode() : exhausted();
       }
-      if (outcome === null || spender !== this.#current) continue;
-      const free = allowance.free;
-      if (free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
-      // An ask that was sent before this request came did not include it.
-      if (!outcome.isShort) continue;
-      if (outcome.elsewhereNanoUsd > 0n) {
-        // Nodes release what they do not need within a second, unless the database is slow to answer them. A request is answered in part
-        // only if the account has no more.
-        const waitedMs = this.#parts.monotonicMs() - beganMs;
-        if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw reservedElsewhere();
-        await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
-        continue;
-      }
-      if (free >= range.minNanoUsd && free > 0n) return this.#holdFrom(spender, allowance, free);
-      throw outcome.stuckNanoUsd > 0n ? reservedByAbsentNode() : exhausted();
+    } finally {
+      this.#asks.leave(request);
     }
   }
 
