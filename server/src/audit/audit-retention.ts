@@ -1,14 +1,7 @@
 import type { AccountId, Plan } from "../contract/account.ts";
 import { type EntryId, firstEntryIdAt } from "../contract/entry.ts";
 import type { Plans } from "../contract/plans.ts";
-import {
-  BACKGROUND_TIMEOUT_MS,
-  type Database,
-  inTransaction,
-  isLockTimeout,
-  type SqlFragment,
-  type Statements,
-} from "../database/database.ts";
+import { BACKGROUND_TIMEOUT_MS, type Database, inTransaction, isLockTimeout } from "../database/database.ts";
 import { monthOf } from "./audit-partitions.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -18,21 +11,9 @@ const BATCHES_AT_ONCE = 2_000;
 /** Younger partitions may still get entries, because journals may be replayed late. */
 const PARTITION_MONTHS = 2;
 
-/** What is old enough to be deleted. */
-interface Age {
-  /** The end of the retention, by which entries and batches are too old. */
-  readonly end: Date;
-  /** The first ids of that time, and of now. */
-  readonly oldest: EntryId;
-  readonly present: EntryId;
-}
-
 /**
  * Deletes entries at the end of their plan's retention: whole batches from the beginning of the chain, so that the rest can
  * still be verified. Sums of usage stay. Call it about every hour.
- *
- * An entry with a date that is still to come was dated by a wrong clock. It is as old as the record of its batch, or it would keep all later
- * entries of its account from being deleted until its date.
  *
  * @param now the time of the database, if the node's clock agrees with it.
  */
@@ -40,74 +21,63 @@ export async function dropOldEntries(pool: Database, plans: Plans, now: Date): P
   const database = pool.withTimeout(BACKGROUND_TIMEOUT_MS);
   for (const [plan, { auditRetentionDays }] of Object.entries(plans) as [Plan, Plans[Plan]][]) {
     if (auditRetentionDays === null) continue;
-    const end = new Date(now.getTime() - auditRetentionDays * DAY_MS);
-    const age: Age = { end, oldest: firstEntryIdAt(end), present: firstEntryIdAt(now) };
+    const oldest = firstEntryIdAt(new Date(now.getTime() - auditRetentionDays * DAY_MS));
     for (;;) {
-      const accounts = await accountsWithOlder(database, plan, age);
-      for (const accountId of accounts) await dropBatches(database, accountId, age);
+      const accounts = await accountsWithOlder(database, plan, oldest);
+      for (const accountId of accounts) await dropBatches(database, accountId, oldest);
       if (accounts.length === 0) break;
     }
   }
   await dropEmptyPartitions(database, now);
 }
 
-async function accountsWithOlder(database: Database, plan: Plan, age: Age): Promise<readonly AccountId[]> {
+async function accountsWithOlder(
+  database: Database,
+  plan: Plan,
+  oldest: EntryId,
+): Promise<readonly AccountId[]> {
   const rows = await database<{ account_id: AccountId }[]>`
     select chain.account_id
     from audit_chains chain
     join accounts on accounts.id = chain.account_id and accounts.plan = ${plan}
     join audit_batches batch on batch.account_id = chain.account_id and batch.batch = chain.removed_batches + 1
-    where ${isOld(database, age)}
+    where batch.newest < ${oldest}
     limit ${ACCOUNTS_AT_ONCE}`;
   return rows.map((row) => row.account_id);
 }
 
-/** Whether all entries of a `batch` are old enough. */
-function isOld(sql: Statements, { end, oldest, present }: Age): SqlFragment {
-  return sql`(batch.newest < ${oldest} or batch.newest > ${present} and batch.recorded_at < ${end})`;
-}
-
-async function dropBatches(database: Database, accountId: AccountId, age: Age): Promise<void> {
+async function dropBatches(database: Database, accountId: AccountId, oldest: EntryId): Promise<void> {
   await inTransaction(database, async (sql) => {
     const [chain] = await sql<{ removed: bigint }[]>`
       select removed_batches as removed from audit_chains where account_id = ${accountId} for update`;
     if (chain === undefined) return;
-    const [last] = await sql<{ batch: bigint; digest: Uint8Array }[]>`
+    const [last] = await sql<{ batch: bigint; digest: Uint8Array; newest: EntryId }[]>`
       with next as (
-        select *, sum(entries) over (order by batch) as total
+        select batch, newest, digest, sum(entries) over (order by batch) as total
         from (
           select * from audit_batches
           where account_id = ${accountId} and batch > ${chain.removed}
           order by batch limit ${BATCHES_AT_ONCE}
         ) batches
       )
-      select batch, digest
+      select batch, digest,
+             (select newest from next older where older.batch <= next.batch order by newest desc limit 1) as newest
       from next
-      where batch < coalesce((select min(batch.batch) from next batch where not ${isOld(sql, age)}), batch + 1)
+      where batch < coalesce((select min(batch) from next where newest >= ${oldest}), batch + 1)
         and (total <= ${ENTRIES_AT_ONCE} or batch = ${chain.removed + 1n})
       order by batch desc limit 1`;
     if (last === undefined) return;
-    // What comes again is recognized by its date, and by its id if its date is later than that of entries that are kept.
     await sql`
-      with gone as (
-        delete from audit_entries
-        where account_id = ${accountId} and batch > ${chain.removed} and batch <= ${last.batch}
-        returning id, at
-      ),
-      ahead as (
-        insert into audit_removed_ahead (account_id, id, at)
-        select ${accountId}, id, at from gone where id >= ${age.oldest}
-      )
-      update audit_chains set
-        removed_batches = ${last.batch}, removed_digest = ${last.digest},
-        removed_up_to = greatest(removed_up_to, (select id from gone where id < ${age.oldest} order by id desc limit 1))
-      where account_id = ${accountId}`;
+      delete from audit_entries
+      where account_id = ${accountId} and batch > ${chain.removed} and batch <= ${last.batch}`;
     await sql`
       delete from audit_batches
       where account_id = ${accountId} and batch > ${chain.removed} and batch <= ${last.batch}`;
     await sql`
-      delete from audit_removed_ahead
-      where account_id = ${accountId} and id <= (select removed_up_to from audit_chains where account_id = ${accountId})`;
+      update audit_chains set
+        removed_batches = ${last.batch}, removed_digest = ${last.digest},
+        removed_up_to = greatest(removed_up_to, ${last.newest})
+      where account_id = ${accountId}`;
   });
 }
 

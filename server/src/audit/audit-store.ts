@@ -110,8 +110,7 @@ export class PostgresAudit implements EntrySink {
         select ${sql.unsafe(INSERTED_VALUES)}, chain.batches + 1
         from input row
         join audit_chains chain on chain.account_id = row.account_id
-        where (chain.removed_up_to is null or row.id > chain.removed_up_to)
-          and not exists (select from audit_removed_ahead ahead where ahead.account_id = row.account_id and ahead.id = row.id)
+        where chain.removed_up_to is null or row.id > chain.removed_up_to
         on conflict (id) do nothing
         returning ${returned}
       ),

@@ -172,12 +172,6 @@ export async function findUsageMismatches(
       select * from wrong_hours union all select * from wrong_days
       union all select * from wrong_service_hours union all select * from wrong_months
     ) wrong
-    -- Sums stay when entries are deleted, which may be before the hour of their date has come.
-    where interval <> 'hour' or not exists (
-      select from audit_removed_ahead removed
-      where removed.account_id = coalesce(wrong.account_id, removed.account_id)
-        and date_trunc('hour', removed.at, 'UTC') = wrong.start
-    )
     limit ${limit}`;
 }
 
