@@ -84,6 +84,24 @@ describe.skipIf(RUNTIME === "deno")("a malformed request", () => {
       code: "invalid_request",
     },
     {
+      name: "a host that is none",
+      text: `GET /healthz HTTP/1.1\r\nhost: a b@${SECRET}/%zz\r\n\r\n`,
+      status: 400,
+      code: "invalid_request",
+    },
+    {
+      name: "the whole service as its target",
+      text: "OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n",
+      status: 400,
+      code: "invalid_request",
+    },
+    {
+      name: "a target that is no path",
+      text: `GET /docs\\${SECRET} HTTP/1.1\r\nhost: x\r\n\r\n`,
+      status: 400,
+      code: "invalid_request",
+    },
+    {
       name: "a tunnel",
       text: "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n",
       status: 405,

@@ -60,6 +60,14 @@ export function refuse(response: ServerResponse, failure: Failure, requestId: st
   response.writeHead(failure.status, headers).end(body);
 }
 
+/** The answer to a request whose target and host are no address, of which no web-standard request can be made. */
+export function withoutAddress(requestId: string): Response {
+  const message =
+    "The request's target and `Host` header are not the path and address of a resource. Check both.";
+  const { headers, body } = answerOf(new Failure("invalid_request", message), requestId);
+  return new Response(body, { status: 400, headers });
+}
+
 function failureOf({ code }: NodeJS.ErrnoException): Failure {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":

@@ -16,7 +16,7 @@ import { answerOn, ClientConnections, type ClientSocket } from "./client-connect
 import { EarlyRefusals } from "./early-refusals.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange } from "./node-exchange.ts";
-import { answerRefusals, refuse } from "./node-refusals.ts";
+import { answerRefusals, refuse, withoutAddress } from "./node-refusals.ts";
 import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
 
@@ -121,7 +121,12 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
       const incoming = "incoming" in env ? env.incoming : null;
       return served.web(request, incoming?.socket?.remoteAddress ?? "");
     },
-    { overrideGlobalObjects: false, hostname: "localhost" },
+    {
+      overrideGlobalObjects: false,
+      hostname: "localhost",
+      // It is called for a request that can't be read: `served.web` never rejects.
+      errorHandler: () => withoutAddress(served.newRequestId()),
+    },
   );
   return (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     const isAdmitted = takeAdmitted();
