@@ -145,6 +145,15 @@ describe("what is not set", () => {
     expect(sent.filter((name) => name.startsWith("x-"))).toEqual(["x-sent"]);
   });
 
+  it("leaves an export the default of its format", async () => {
+    const line = '{"id":"1","cursor":"5~019b0000-0000-7000-8000-000000000000~1-1"}';
+    const fetch = answersInTurn(() => new Response(`${line}\n`));
+    const exported = newClient({ fetch }).audit.export(wrong({ format: null, proof: null, cursor: null }));
+    expect(await collect(exported)).toEqual([line]);
+    expect(exported.progress.lines).toBe(1);
+    expect(new URL(String(fetch.mock.calls[0]?.[0])).search).toBe("?format=ndjson");
+  });
+
   it("leaves the client its own fetch", () => {
     expect(newClient({ fetch: wrong(null) })).toBeInstanceOf(Ostiary);
   });

@@ -103,7 +103,8 @@ export class AuditExport implements AsyncIterable<string> {
 
   /** Yields the text of one request. */
   async *#request(): AsyncGenerator<string, void, undefined> {
-    const { format = "ndjson", proof = false, cursor: _, ...filters } = this.#params;
+    const { format: given, proof, cursor: _, ...filters } = this.#params;
+    const format = given ?? "ndjson";
     const cursor = this.#progress.cursor ?? undefined;
     const query = { format, ...filters, ...(proof ? { proof: "true" } : {}), cursor };
     const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, this.#options);
