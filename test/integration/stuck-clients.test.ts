@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { freePort } from "../fixtures/free-port.ts";
@@ -91,11 +92,11 @@ function startAfter({ dataDir, databaseUrl }: Service): Promise<Service> {
   return startService({ dataDir, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
 }
 
-/** The newest entry of a chat with a key. */
-async function entryOf({ baseUrl }: Service, key: string) {
+/** The newest entry of an operation with a key. */
+async function entryOf({ baseUrl }: Service, key: string, operation = CHAT) {
   const response = await fetch(`${baseUrl}/v1/audit`, { headers: { authorization: `Bearer ${key}` } });
   const { data } = (await response.json()) as { readonly data: readonly Record<string, unknown>[] };
-  return data.find(({ endpoint }) => endpoint === CHAT);
+  return data.find(({ endpoint }) => endpoint === operation);
 }
 
 const UNREAD = {
@@ -154,6 +155,24 @@ describe("a service that is told to stop", () => {
         ? { status: 408, end_reason: "refused" }
         : { status: 499, end_reason: "client_gone" };
     expect(await entryOf(next, key)).toMatchObject(ending);
+  });
+
+  it("lets a client that reads slowly have the rest of its answer", async () => {
+    await using service = await startService();
+    const { baseUrl } = service;
+    const { key } = await signUpWithKey(baseUrl);
+    const input = Array.from({ length: 2_048 }, (_, index) => `text ${index}`);
+    const body = JSON.stringify({ model: "sandbox/embedding", dimensions: 1_024, input });
+    using client = await openUnread(baseUrl, post("/v1/embeddings", body, authorization(key)));
+    const isAnswered = async () => (await entryOf(service, key, "POST /v1/embeddings")) !== undefined;
+    await expect.poll(isAnswered, { timeout: 30_000 }).toBe(true);
+    const exited = service.stop();
+    await expect.poll(() => fetch(`${baseUrl}/healthz`).catch(() => "gone")).toBe("gone");
+    const answer = await text(client);
+    const begin = answer.indexOf("\r\n\r\n") + 4;
+    const length = Number(/^content-length: (\d+)/im.exec(answer.slice(0, begin))?.[1]);
+    expect(answer.length - begin).toBe(length);
+    expect(await exited).toBe(0);
   });
 
   it("lets streams end while the answers of its port for metrics are not read", async () => {

@@ -73,6 +73,20 @@ export class ClientConnections {
     if (state !== undefined) state.idleSinceMs = performance.now();
   }
 
+  /**
+   * Closes idle connections by Node's function, which also closes those whose answer is complete but not yet sent: a client that reads
+   * slowly would lose the rest.
+   */
+  closeIdle(closeIdleConnections: () => void): void {
+    const unsent = [...this.#open].flatMap((socket) => {
+      const answer = answerOn(socket);
+      return answer?.finished && !answer.writableFinished ? [answer] : [];
+    });
+    for (const answer of unsent) answer.finished = false;
+    closeIdleConnections();
+    for (const answer of unsent) answer.finished = true;
+  }
+
   /** Closes the connections without a request so far: no client waits for an answer on these. */
   closeUnused(): void {
     for (const socket of this.#open) if (socket[STATE]?.isUsed === false) socket.destroy();

@@ -65,6 +65,9 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   server.timeout = READER_TIMEOUT_MS;
   server.on("timeout", endUnread);
   const connections = new ClientConnections(server, options.maxConnections);
+  const closeIdle = server.closeIdleConnections.bind(server);
+  // `close` of the server calls it, too.
+  server.closeIdleConnections = () => connections.closeIdle(closeIdle);
   early?.watch(server);
   server.on("checkContinue", (request, response) => handle(request, response, true));
   answerRefusals(server, served.newRequestId);
