@@ -73,6 +73,30 @@ describe("the detail of an image, which aider sends with each", () => {
   });
 });
 
+describe("a text of nothing but white space", () => {
+  it("is not sent to Anthropic, which refuses it", async () => {
+    const messages = [
+      { role: "system", content: "\n" },
+      user([
+        { type: "text", text: "hi" },
+        { type: "text", text: " " },
+      ]),
+      { ...calls("a", "b"), content: "\n\n" },
+      result("a", " "),
+      result("b", [{ type: "text", text: "\n" }, IMAGE]),
+      { role: "assistant", content: " " },
+    ];
+    await whole(chat(anthropic, "claude-x", { messages }));
+    const { system, messages: sent } = vendor.sent[0]?.body ?? {};
+    expect(system).toBeUndefined();
+    expect(sent).toMatchObject([
+      { role: "user", content: [{ type: "text", text: "hi" }] },
+      { role: "assistant", content: [{ type: "tool_use" }, { type: "tool_use" }] },
+      { role: "user", content: [{ content: "" }, { content: [{ type: "image" }] }] },
+    ]);
+  });
+});
+
 describe("a message that OpenAI's libraries have parsed", () => {
   it("may be sent back with the object that they have made of its content", async () => {
     const said = { role: "assistant", content: '{"city":"Rome"}', parsed: { city: "Rome" } };

@@ -108,7 +108,7 @@ class PromptWriter implements Prompt {
   #instructionBlocks(parts: readonly TextPart[]): readonly JsonObject[] {
     if (parts.some(({ cache }) => cache !== null)) return parts.flatMap((part) => this.#text(part));
     const text = parts.map((part) => part.text).join("\n");
-    return text === "" ? [] : [{ type: "text", text }];
+    return isBlank(text) ? [] : [{ type: "text", text }];
   }
 
   #userBlocks(turn: Turn): readonly JsonObject[] {
@@ -128,9 +128,8 @@ class PromptWriter implements Prompt {
     }
   }
 
-  /** Anthropic refuses a text that is empty. */
   #text({ text, cache }: Pick<TextPart, "text" | "cache">): readonly JsonObject[] {
-    return text === "" ? [] : [{ type: "text", text, ...this.#breakpoints.of(cache) }];
+    return isBlank(text) ? [] : [{ type: "text", text, ...this.#breakpoints.of(cache) }];
   }
 
   /** An image or a document: what the data is decides, not the field that the client has it in. */
@@ -153,11 +152,12 @@ class PromptWriter implements Prompt {
   #result({ callId, parts, isError, cache, at }: ToolResultPart): JsonObject {
     const id = this.#calls.get(callId);
     if (id === undefined) throw resultWithoutCall(at);
-    const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
+    const told = parts.filter((part) => part.kind !== "text" || !isBlank(part.text));
+    const texts = told.flatMap((part) => (part.kind === "text" ? [part.text] : []));
     const content =
-      texts.length === parts.length
+      texts.length === told.length
         ? texts.join("\n")
-        : parts.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : this.#media(part)));
+        : told.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : this.#media(part)));
     return {
       type: "tool_result",
       tool_use_id: id,
@@ -201,7 +201,12 @@ class PromptWriter implements Prompt {
 /** Whether a part of a model is sent back: thoughts of other models are not. */
 export function isWritten(part: AssistantPart): boolean {
   if (part.kind === "reasoning") return part.signature?.provider === ANTHROPIC_SIGNATURE;
-  return part.kind === "call" || part.text !== "";
+  return part.kind === "call" || !isBlank(part.text);
+}
+
+/** Anthropic refuses a text of nothing but white space, which models of other providers write before their calls. */
+function isBlank(text: string): boolean {
+  return text.trim() === "";
 }
 
 /** A thought with the signature without which Anthropic refuses it. One that it does not show is encrypted. */
