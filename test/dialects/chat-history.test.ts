@@ -73,6 +73,34 @@ describe("the detail of an image, which aider sends with each", () => {
   });
 });
 
+describe("what is to be cached, which aider and LiteLLM say in Anthropic's words", () => {
+  it("is told to Anthropic with instructions, parts, results and tools", async () => {
+    const cache_control = { type: "ephemeral" };
+    const cached = { type: "text", text: "long", cache_control };
+    const look = { type: "function", function: { name: "look", parameters: { type: "object" } } };
+    await whole(
+      chat(anthropic, "claude-x", {
+        tools: [{ ...look, cache_control: { ...cache_control, ttl: "1h" } }],
+        messages: [
+          { role: "system", content: [cached] },
+          user([cached, { type: "text", text: "short" }]),
+          calls("a"),
+          result("a", [cached]),
+        ],
+      }),
+    );
+    const told = { cache_control: { type: "ephemeral", ttl: "5m" } };
+    const { system, tools, messages } = vendor.sent[0]?.body ?? {};
+    expect(system).toEqual([{ type: "text", text: "long", ...told }]);
+    expect(tools).toMatchObject([{ name: "look", cache_control: { ttl: "1h" } }]);
+    expect(messages[0].content).toEqual([
+      { type: "text", text: "long", ...told },
+      { type: "text", text: "short" },
+    ]);
+    expect(messages[2].content).toMatchObject([{ type: "tool_result", content: "long", ...told }]);
+  });
+});
+
 describe("a text of nothing but white space", () => {
   it("is not sent to Anthropic, which refuses it", async () => {
     const messages = [

@@ -17,6 +17,7 @@ import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import { cacheOf } from "../cache-control.ts";
 import { arrayOf, numberOf, objectOf, textOf, textsOf } from "../members.ts";
 import {
   audioPart,
@@ -197,9 +198,10 @@ function turnOf(message: JsonObject, at: string, called: Set<string>): Turn {
         throw cannot(idAt, "must be the id of a call that an earlier message has made");
       }
       const parts = partsOf(content, `${at}.content`, resultPart);
+      const cache = parts.findLast((part) => part.cache !== null)?.cache ?? null;
       return {
         role: "tool",
-        parts: [{ kind: "result", callId: id, parts, isError: false, cache: null, at: idAt }],
+        parts: [{ kind: "result", callId: id, parts, isError: false, cache, at: idAt }],
       };
     }
     default:
@@ -216,15 +218,21 @@ function saidParts({ content, refusal }: JsonObject, at: string): AssistantPart[
 
 function textParts(content: Json | undefined, contentAt: string): TextPart[] {
   return partsOf(content, contentAt, (part, at) => {
-    const { type, text, refusal } = objectOf(part);
+    const object = objectOf(part);
+    const { type, text, refusal } = object;
     const said = type === "text" ? text : type === "refusal" ? refusal : null;
     if (typeof said !== "string") throw cannot(at, "must be a text part for this model");
-    return textPart(said, at);
+    return { ...textPart(said, at), cache: cacheOf(object) };
   });
 }
 
+/** Clients such as aider say in Anthropic's words what is to be cached. OpenAI's models cache without being asked. */
 function userPart(part: Json, at: string): UserPart {
   if (!isJsonObject(part)) throw cannot(at, "must be a part of a message");
+  return { ...uncachedPart(part, at), cache: cacheOf(part) };
+}
+
+function uncachedPart(part: JsonObject, at: string): UserPart {
   const { type, text, image_url: image, file } = part;
   if (type === "text" && typeof text === "string") return textPart(text, at);
   if (type === "image_url" && isJsonObject(image)) {
@@ -268,12 +276,13 @@ function signatureOf(extra: Json | undefined): Signature | null {
 }
 
 function toolsOf(value: Json | undefined): Tool[] {
-  return arrayOf(value).map((tool, index) => {
-    const { type, function: called } = objectOf(tool);
+  return arrayOf(value).map((element, index) => {
+    const tool = objectOf(element);
+    const { type, function: called } = tool;
     if (type !== "function" || !isJsonObject(called) || typeof called.name !== "string") {
       throw cannot(`tools.${index}`, "must be a function for this model");
     }
-    return { name: called.name, ...functionOf(called) };
+    return { name: called.name, ...functionOf(called), cache: cacheOf(tool) ?? cacheOf(called) };
   });
 }
 

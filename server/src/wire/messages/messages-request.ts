@@ -18,19 +18,12 @@ import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
 import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
+import { cacheOf } from "../cache-control.ts";
 import { arrayOf, booleanOf, numberOf, objectOf, textOf, textsOf } from "../members.ts";
 import { requireContent } from "../require-content.ts";
 import { MessagesWriter, type ShownThoughts } from "./messages-writer.ts";
 import { promptTextOf } from "./prompt-text.ts";
-import {
-  type BlockReading,
-  blocksOf,
-  cacheOf,
-  mediaParts,
-  resultPart,
-  saidParts,
-  textPart,
-} from "./read-blocks.ts";
+import { type BlockReading, blocksOf, mediaParts, resultPart, saidParts, textPart } from "./read-blocks.ts";
 
 /** What the Messages API calls the fields of a conversation, where the names differ. */
 const NAMES: Conversation["names"] = {

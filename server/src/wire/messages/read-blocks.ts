@@ -1,6 +1,5 @@
 import {
   type AssistantPart,
-  type CacheTtl,
   cannot,
   type FilePart,
   type ImagePart,
@@ -13,6 +12,7 @@ import {
 import { mediaSourceOf } from "../../conversation/media.ts";
 import type { CarriedSignature, SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { cacheOf } from "../cache-control.ts";
 import { objectOf, textOf } from "../members.ts";
 
 type MediaPart = TextPart | ImagePart | FilePart;
@@ -26,13 +26,6 @@ export interface BlockReading {
   readonly called: Set<string>;
   /** The tools that were added within the conversation. */
   readonly added: Tool[];
-}
-
-/** How long a block asks to be cached. */
-export function cacheOf(block: JsonObject): CacheTtl | null {
-  const { cache_control: cache } = block;
-  if (!isJsonObject(cache)) return null;
-  return cache.ttl === "1h" ? "1h" : "5m";
 }
 
 /** A block of text. */
