@@ -110,6 +110,9 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
 
   it("sees an upstream's charts on one line, with and without a legend", async () => {
     const { page } = consoleSite.watched;
+    const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
+    consoleSite.answers.flaky = 500;
+    await ask(owner.key, "models/flaky");
     await page.goto("/operator/upstreams");
     const charts = panel(page, "flaky over time");
     await charts.getByRole("list", { name: "Series" }).waitFor();
