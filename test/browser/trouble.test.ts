@@ -163,6 +163,21 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
     expect((await owner.trpc.keys.list.query()).keys[0]?.state).toBe("active");
   });
 
+  it("is a lost connection when a proxy answers instead, and the page heals by itself", async () => {
+    const page = await pageOf(await signUpWithKey(site.service.baseUrl));
+    await page.route(PROCEDURES, (route) =>
+      route.fulfill({ status: 502, contentType: "text/html", body: "<h1>Bad Gateway</h1>" }),
+    );
+    await page.getByRole("link", { name: "Credits" }).click();
+    await page.getByText("Connection lost").waitFor();
+    await page.getByRole("heading", { name: "Statement" }).waitFor();
+    await page.getByText("can't be reached").first().waitFor();
+    await page.unroute(PROCEDURES);
+    await page.getByText("Connection lost").waitFor({ state: "detached" });
+    await expect.poll(() => page.getByText("can't be reached").count()).toBe(0);
+    await page.getByText("$5.00").first().waitFor();
+  });
+
   it("is told in the service's own words, when it is not a procedure that answers", async () => {
     const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     const message = "The service is starting. Try again in a moment.";

@@ -26,13 +26,18 @@ export const connection = {
 export async function watchedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   try {
     const response = await fetch(input, init);
-    set(false);
+    set(isOfProxy(response));
     return response;
   } catch (error) {
     // A request that the page itself aborted says nothing about the service.
     if (init?.signal?.aborted !== true) set(true);
     throw error;
   }
+}
+
+/** Whether a proxy answers, because it cannot reach the service: the service's own errors are JSON. */
+function isOfProxy({ status, headers }: Response): boolean {
+  return status >= 502 && status <= 504 && headers.get("content-type")?.includes("json") !== true;
 }
 
 function set(lost: boolean): void {
@@ -46,11 +51,12 @@ function set(lost: boolean): void {
 
 function look(): void {
   clearTimeout(probe);
+  const lookAgain = () => {
+    probe = setTimeout(look, PROBE_EVERY_MS);
+  };
   fetch(PROBE, { cache: "no-store", signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).then(
-    () => set(false),
-    () => {
-      probe = setTimeout(look, PROBE_EVERY_MS);
-    },
+    (response) => (isOfProxy(response) ? lookAgain() : set(false)),
+    lookAgain,
   );
 }
 
