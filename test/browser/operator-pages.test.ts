@@ -35,6 +35,19 @@ describe.skipIf(!hasBrowser)("an account owner", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("an account's page", () => {
+  it("says so when there is no such account", async () => {
+    const { page } = consoleSite.watched;
+    for (const id of [crypto.randomUUID(), "nothing"]) {
+      await page.goto(`/operator/accounts/${id}`);
+      await page.getByRole("heading", { name: "Account not found" }).waitFor();
+      expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    }
+    await page.getByRole("link", { name: "Go to the accounts" }).click();
+    await heading(page, "Accounts").waitFor();
+  });
+});
+
 describe.skipIf(!hasBrowser)("every page of the console", () => {
   const titles: readonly (readonly [path: string, title: string])[] = [
     ["/operator", "Accounts"],

@@ -176,6 +176,11 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
       await page.goto(guideOf(id));
       await page.getByRole("heading", { name: "Key not found" }).waitFor();
     }
+    for (const id of [crypto.randomUUID(), "nothing"]) {
+      await page.goto(`/settings/keys/${id}`);
+      await page.getByRole("heading", { name: "Key not found" }).waitFor();
+      expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    }
     await page.getByRole("link", { name: "Go to the API keys" }).click();
     await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
   });

@@ -34,6 +34,11 @@ export function errorCodeOf(error: unknown): string | null {
   return serviceErrorOf(error)?.code ?? null;
 }
 
+/** Whether there is nothing of the id that was asked for, or the id is none. */
+export function isMissing(error: unknown): boolean {
+  return ["not_found", "invalid_request"].includes(errorCodeOf(error) ?? "");
+}
+
 /** The input field that an error is about. */
 export function errorFieldOf(error: unknown): string | null {
   return serviceErrorOf(error)?.param ?? null;

@@ -15,6 +15,7 @@ import { toast } from "../../components/toast.ts";
 import { AccountUsage } from "../overview/AccountUsage.tsx";
 import { KeyAddresses } from "./KeyAddresses.tsx";
 import { KeyErrors } from "./KeyErrors.tsx";
+import { KeyNotFound } from "./KeyNotFound.tsx";
 import { UseKey } from "./UseKey.tsx";
 import { useKeyUse } from "./use-key-use.ts";
 
@@ -36,9 +37,11 @@ export function KeyPage() {
         }
         title={use.data?.name ?? "API key"}
       >
-        <Link className={buttonStyles.button} to="/audit" search={{ key: keyId }}>
-          View requests
-        </Link>
+        {use.data === undefined ? null : (
+          <Link className={buttonStyles.button} to="/audit" search={{ key: keyId }}>
+            View requests
+          </Link>
+        )}
         {use.data?.state === "active" ? (
           <>
             <Link className={buttonStyles.button} to="/settings/keys/$keyId/rotation" params={{ keyId }}>
@@ -48,7 +51,7 @@ export function KeyPage() {
           </>
         ) : null}
       </PageHead>
-      <Answer query={use} what="the key">
+      <Answer query={use} what="the key" missing={<KeyNotFound />}>
         {(key) => (
           <>
             <Facts apiKey={key} />

@@ -1,9 +1,10 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { errorCodeOf } from "../../api/errors.ts";
+import { isMissing } from "../../api/errors.ts";
 import type { KeyUse } from "../../api/types.ts";
-import { Empty, LoadError, Loading } from "../../components/Notice.tsx";
+import { LoadError, Loading } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
+import { KeyNotFound } from "./KeyNotFound.tsx";
 import { RevokeKey } from "./RevokeKey.tsx";
 import { RotateKey } from "./RotateKey.tsx";
 import { RotationSteps } from "./RotationSteps.tsx";
@@ -25,8 +26,6 @@ function Guide({ id }: { readonly id: string }) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const old = useKeyUse(id);
   const successor = useKeyUse(old.data?.rotation?.successorId);
-  // The key does not exist, or the address contains an invalid ID.
-  const isMissing = ["not_found", "invalid_request"].includes(errorCodeOf(old.error) ?? "");
   return (
     <>
       <PageHead
@@ -39,12 +38,8 @@ function Guide({ id }: { readonly id: string }) {
         lead="Replace a key without downtime: both keys work until you revoke the old one."
       />
       {old.isPending ? <Loading what="the key" /> : null}
-      {isMissing ? (
-        <Empty title="Key not found">
-          <p>
-            <Link to="/settings/keys">Go to the API keys</Link>
-          </p>
-        </Empty>
+      {isMissing(old.error) ? (
+        <KeyNotFound />
       ) : old.isError ? (
         <LoadError error={old.error} busy={old.isFetching} retry={() => void old.refetch()} />
       ) : null}

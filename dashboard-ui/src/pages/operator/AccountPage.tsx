@@ -3,6 +3,7 @@ import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { AccountDetails } from "../../api/types.ts";
 import { Answer } from "../../components/Answer.tsx";
+import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import styles from "./AccountPage.module.css";
 import { AccountActions } from "./account/AccountActions.tsx";
@@ -34,7 +35,17 @@ function AccountView({ id }: { readonly id: string }) {
       <PageHead title={query.data?.name ?? "Account"} crumb={<Link to="/operator">Accounts</Link>}>
         {query.data === undefined ? null : <AccountActions account={query.data} />}
       </PageHead>
-      <Answer query={query} what="the account">
+      <Answer
+        query={query}
+        what="the account"
+        missing={
+          <Empty title="Account not found" art="search">
+            <p>
+              <Link to="/operator">Go to the accounts</Link>
+            </p>
+          </Empty>
+        }
+      >
         {(account) => (
           <>
             <Summary account={account} />
