@@ -85,9 +85,7 @@ describe("the places of groups", () => {
       ],
       [START],
     );
-    expect(new Set(placesOf(READS, groups).keys())).toEqual(
-      new Set(["costly", "failing", "m0", "m1", "m2", "m3"]),
-    );
+    expect([...placesOf(READS, groups).keys()]).toEqual(["m0", "m1", "m2", "m3", "failing", "costly"]);
   });
 });
 

@@ -82,7 +82,7 @@ export type ReadTotals = (totals: UsageTotals) => number;
 
 /**
  * The places of the groups that charts name, by id, from 0 up: as many as there are colours. A group has one place, and so one colour,
- * in all charts and in the table. Those come first that have the highest share of any figure.
+ * in all charts and in the table. Those have one that have the highest share of any figure.
  */
 export type Places = ReadonlyMap<string, number>;
 
@@ -92,7 +92,8 @@ export function placesOf(reads: readonly ReadTotals[], groups: readonly UsageGro
   const shareOf = ({ total }: UsageGroup) =>
     Math.max(...reads.map((read, index) => read(total) / (sums[index] || 1)));
   const named = own.toSorted((one, other) => shareOf(other) - shareOf(one)).slice(0, MAX_COLOURS);
-  return new Map(named.map(({ id }, place) => [id, place]));
+  // In the order of the table, so that the first colour is that of the first row.
+  return new Map(own.filter((group) => named.includes(group)).map(({ id }, place) => [id, place]));
 }
 
 /** The groups of a chart, by its own figure: the named ones, and the others as one. Groups without any of it are left out. */
