@@ -7,6 +7,7 @@ import { BoundedParser } from "../json/bounded-parser.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import { digestTextOf } from "../secrets/digest.ts";
 import type { Sealer } from "../secrets/sealer.ts";
+import { type Part, SEAL_BYTES, SealedParts } from "./sealed-parts.ts";
 
 /** The maximum number of responses that follow each other by `previous_response_id`. */
 export const MAX_CHAIN_LENGTH = 1_000;
@@ -14,11 +15,9 @@ export const MAX_CHAIN_LENGTH = 1_000;
 export const MAX_ITEM_REFERENCES = 10_000;
 /** The maximum number of items of one response that can be referred to. Each costs a row. */
 export const MAX_REFERABLE_ITEMS = 10_000;
-/** The driver sends bytes as text of twice the length, of which PostgreSQL accepts at most 1 GB. */
-const MAX_PART_BYTES = 256 * 1024 * 1024;
-/** Each part is sealed, which adds a head and a tag. */
-const SEAL_BYTES = 33;
 const DELETE_BATCH = 500;
+/** Characters of an id that a message repeats. */
+const MAX_SHOWN = 64;
 
 /** Concurrent statements of an account: fewer than the pool has connections, so that large responses leave some to the other accounts. */
 const MAX_OF_ACCOUNT = 3;
@@ -61,8 +60,6 @@ export interface ResponseStoreParts {
   readonly onUnreadable: () => void;
 }
 
-type Part = "head" | "input" | "output";
-
 interface Row extends Readonly<Record<Part, Uint8Array>> {
   readonly previousId: string | null;
   readonly createdAt: Date;
@@ -96,10 +93,11 @@ interface SourceRow {
 export class ResponseStore {
   readonly #parts: ResponseStoreParts;
   readonly #connections: FairSemaphore;
-  #isUnreadableReported = false;
+  readonly #sealed: SealedParts;
 
   constructor(parts: ResponseStoreParts) {
     this.#parts = parts;
+    this.#sealed = new SealedParts(parts.sealer, parts.onUnreadable);
     this.#connections = new FairSemaphore({
       max: parts.maxConnections,
       maxOfName: MAX_OF_ACCOUNT,
@@ -122,9 +120,9 @@ export class ResponseStore {
     if (!this.isKeeping) return;
     const { id, previousResponseId, response, input } = kept;
     const output = Array.isArray(response.output) ? response.output.filter(isJsonObject) : [];
-    const head = this.#seal(accountId, id, "head", { ...response, output: [] });
-    const sealedInput = this.#seal(accountId, id, "input", input);
-    const sealedOutput = this.#seal(accountId, id, "output", output);
+    const head = this.#sealed.seal(accountId, id, "head", { ...response, output: [] });
+    const sealedInput = this.#sealed.seal(accountId, id, "input", input);
+    const sealedOutput = this.#sealed.seal(accountId, id, "output", output);
     const { database, ttlDays } = this.#parts;
     await this.#withConnection(
       accountId,
@@ -156,9 +154,9 @@ export class ResponseStore {
     );
     if (row === undefined) return null;
     const { previousId: previousResponseId, createdAt } = row;
-    const head = this.#openText(accountId, id, "head", row.head);
-    const input = this.#openText(accountId, id, "input", row.input);
-    const output = this.#openText(accountId, id, "output", row.output);
+    const head = this.#sealed.open(accountId, id, "head", row.head);
+    const input = this.#sealed.open(accountId, id, "input", row.input);
+    const output = this.#sealed.open(accountId, id, "output", row.output);
     if (head === null || input === null || output === null) return null;
     const response: JsonObject = { ...JSON.parse(head), output: JSON.parse(output) };
     return { id, previousResponseId, response, input: JSON.parse(input), createdAt };
@@ -200,7 +198,7 @@ export class ResponseStore {
     const items: JsonObject[] = [];
     for (const row of rows) {
       for (const part of ["input", "output"] as const) {
-        const text = this.#openText(accountId, row.id, part, row[part]);
+        const text = this.#sealed.open(accountId, row.id, part, row[part]);
         if (text === null) throw this.#noReference("response", row.id);
         for (const item of await parsedItems(text, parser, "previous_response_id")) items.push(item);
       }
@@ -233,7 +231,7 @@ export class ResponseStore {
       if (source.content === null) throw historyTooLarge("input");
       const part = source.isOutput ? "output" : "input";
       const wanted = new Set(source.digests.map((digest) => known.get(digest)));
-      const text = this.#openText(accountId, source.responseId, part, source.content);
+      const text = this.#sealed.open(accountId, source.responseId, part, source.content);
       for (const item of text === null ? [] : await parsedItems(text, parser, "input")) {
         if (typeof item.id === "string" && wanted.has(item.id)) found.set(item.id, item);
       }
@@ -322,25 +320,6 @@ export class ResponseStore {
     });
   }
 
-  #seal(accountId: AccountId, id: string, part: Part, value: JsonObject | readonly JsonObject[]): Buffer {
-    const plain = Buffer.from(JSON.stringify(value));
-    if (plain.length > MAX_PART_BYTES) {
-      const message = "The response is too large to be stored. Set `store: false`.";
-      throw new Failure("request_too_large", message, { param: "store" });
-    }
-    return this.#parts.sealer.sealBytes(plain, contextOf(accountId, id, part));
-  }
-
-  /** The text that was sealed; `null` if there is none, or if none of the keys opens it. */
-  #openText(accountId: AccountId, id: string, part: Part, sealed: Uint8Array | null): string | null {
-    if (sealed === null) return null;
-    const plain = this.#parts.sealer.openBytes(sealed, contextOf(accountId, id, part));
-    if (plain !== null) return plain.toString();
-    if (!this.#isUnreadableReported) this.#parts.onUnreadable();
-    this.#isUnreadableReported = true;
-    return null;
-  }
-
   #noReference(kind: "response" | "item", id: string): Failure {
     const param = kind === "response" ? "previous_response_id" : "input";
     const reason = this.isKeeping
@@ -365,11 +344,6 @@ export async function dropExpiredResponses(database: Database, ttlDays: number):
       )`;
     if (dropped.count < DELETE_BATCH) return;
   }
-}
-
-/** Binds sealed content to its place, so that whoever can write to the table cannot pass it to another account. */
-function contextOf(accountId: AccountId, id: string, part: Part): string {
-  return `response\n${accountId}\n${part}\n${id}`;
 }
 
 /** Items are found by digests, in base64: clients choose the ids of theirs, which may contain anything. */
@@ -409,8 +383,6 @@ async function parsedItems(
     "The request and the stored responses that it refers to hold more values, objects or names than a request may. Send less, or start a new conversation.";
   throw new Failure("request_too_large", message, { param });
 }
-
-const MAX_SHOWN = 64;
 
 /** An id as a message may repeat it. */
 function shown(id: string): string {
