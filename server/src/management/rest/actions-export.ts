@@ -7,7 +7,7 @@ import { MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
 import { type ManagementOperation, NO_FACTS } from "../../operations/operation.ts";
 import { afterPosition, MAX_LINES } from "../action-chain.ts";
 import { callingOwner, failureOfInput, readerOf } from "../trpc.ts";
-import { callerOf, type RestCallParts, restErrors } from "./rest-call.ts";
+import { admitCaller, type RestCallParts, restErrors } from "./rest-call.ts";
 import { inRestTerms, readRestInput, restFieldsOf, restParameters } from "./rest-input.ts";
 
 const PATH = "/v1/account/actions/export";
@@ -41,7 +41,7 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
       },
     },
     run: async (request) => {
-      const caller = await callerOf(request, parts, false);
+      const caller = await admitCaller(request, parts, false);
       const { id } = callingOwner(caller).account;
       const { data, error } = input.safeParse(readRestInput(fields, request));
       if (error !== undefined) throw inRestTerms(failureOfInput(error), fields);

@@ -10,7 +10,7 @@ export interface RestCallParts extends CallerParts {
 }
 
 /** Authenticates the caller of a REST operation, and counts the call. @throws {Failure} for a caller that may not call it. */
-export async function callerOf(
+export async function admitCaller(
   { credential, clientInfo }: ManagementCall,
   parts: RestCallParts,
   takesKeys: boolean,

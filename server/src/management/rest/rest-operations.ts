@@ -9,7 +9,7 @@ import type { AppRouter } from "../router.ts";
 import { failureOf } from "../trpc.ts";
 import { type ActionsExportParts, exportActions } from "./actions-export.ts";
 import { restAnswerOf, restSchemaOf } from "./rest-answer.ts";
-import { callerOf, contextOf, restErrors } from "./rest-call.ts";
+import { admitCaller, contextOf, restErrors } from "./rest-call.ts";
 import { inRestTerms, readRestInput, restBody, restFieldsOf, restParameters } from "./rest-input.ts";
 
 interface RestDefinition {
@@ -201,7 +201,7 @@ function restOperation(
       schemas,
     },
     run: async (request) => {
-      const ctx = contextOf(request, await callerOf(request, parts, takesKeys));
+      const ctx = contextOf(request, await admitCaller(request, parts, takesKeys));
       const input = readRestInput(fields, request);
       const call = { router, path: procedure, type, ctx, signal: undefined, batchIndex: 0 };
       try {
