@@ -1,58 +1,20 @@
 import * as z from "zod";
 import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
-import { ACCOUNT_ORDERS, requireNetworks } from "../accounts/account-admin.ts";
-import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts";
 import { filterInput } from "../audit/filter.ts";
-import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
-import { ACTION_NAMES, type ActionId, type Actor } from "../contract/action.ts";
+import { ACTION_NAMES, type ActionId } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { Plans } from "../contract/plans.ts";
 import { Failure } from "../errors/failure.ts";
 import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
-import { accountNameInput, emailInput } from "./auth.ts";
-import { idOf, ipAddress, paging, words } from "./inputs.ts";
+import { emailInput } from "./auth.ts";
+import { paging, words } from "./inputs.ts";
 import { journalRouter } from "./journal.ts";
-import { operatorAccountReads } from "./operator-accounts.ts";
+import { accountId, operatorAccountsRouter, reason } from "./operator-accounts.ts";
 import { operatorLogRouter } from "./operator-log.ts";
 import { providersRouter, testUpstream } from "./providers.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 import { spanInput, spanOf } from "./usage.ts";
-
-/** The id of the account. */
-const accountId = idOf<AccountId>();
-/** The reason, for the audit trail: 1 to 500 characters. */
-const reason = words(500);
-/** The beginning of a name or of a user's e-mail address, an id, or the last four characters of a key: up to 254 characters. Default: all accounts. */
-const searchText = z
-  .string()
-  .max(254)
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
-  .default("");
-const MAX_NETWORKS = 1_000;
-/** Of that many networks, each with up to 64 characters. */
-const MAX_RULES_BYTES = 128 * 1024;
-const limit = z.number().int().min(1).max(1_000_000_000).nullable();
-/** 9 million USD: what a bigint column holds, with room to add. */
-const MAX_GRANT_NANO_USD = 9_000_000_000_000_000n;
-
-/** IPv4 and IPv6 addresses and CIDR blocks: up to 1,000. Empty: requests from every address pass. */
-const networks = z.array(z.string().trim().max(64)).max(MAX_NETWORKS);
-const ipRuleMode = z.enum(["enforce", "report"]);
-const ipRuleChange = z
-  .strictObject({
-    /** `enforce` refuses requests from other addresses; `report` lets them pass and marks their entries. Default: the current mode. */
-    mode: ipRuleMode.nullable().default(null),
-    networks,
-  })
-  .transform((rules): IpRuleChange => ({ ...rules, networks: requireNetworks(rules.networks) }));
-const ipRules = z
-  .strictObject({
-    /** `enforce` refuses requests from other addresses; `report` lets them pass and marks their entries. Default `enforce`. */
-    mode: ipRuleMode.default("enforce"),
-    networks,
-  })
-  .transform((rules): IpRules => ({ ...rules, networks: requireNetworks(rules.networks) }));
 
 /** The `id` of the node in the list. */
 const spenderId = z
@@ -73,15 +35,9 @@ export function checkableHours(plans: Plans): number {
 
 /** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
 export function operatorRouter(services: RpcServices) {
-  const { accountAdmin, catalog, credits, plans, reads, spenders } = services;
+  const { accountAdmin, catalog, plans, reads, spenders } = services;
   const read = <Result>(part: () => Promise<Result>) => reads.whole("operators", (parts) => parts.run(part));
   const chained = actionChainReads(accountAdmin.actionChain, reads);
-  /** Resolves when the change is in force on every node. */
-  const change = (
-    actor: Actor,
-    { id, reason = null }: { readonly id: AccountId; readonly reason?: string | null | undefined },
-    what: AccountChange,
-  ) => accountAdmin.change(actor, id, what, reason);
   return router({
     /** Dangerous settings that this node was started with: a sentence or two each. */
     warnings: operatorProcedure.query(() => ({
@@ -91,154 +47,7 @@ export function operatorRouter(services: RpcServices) {
     /** The state of the node that answers: version, stores, records, clock and breakers. */
     status: operatorProcedure.query(() => services.status()),
     /** The accounts of the service. */
-    accounts: router({
-      /** Accounts, newest first or by their usage of the last 30 days. */
-      list: operatorProcedure
-        .input(
-          z
-            .strictObject({
-              search: searchText,
-              /** The state of the accounts. Default: any. */
-              state: z.enum(ACCOUNT_STATES).optional(),
-              /** The plan of the accounts. Default: any. */
-              plan: z.enum(PLANS).optional(),
-              /**
-               * `created`: the newest first. `cost` and `requests`: those with most in the last 30 days first, without further
-               * pages. Default `created`.
-               */
-              order: z.enum(ACCOUNT_ORDERS).default("created"),
-              ...paging<AccountId>(),
-            })
-            .prefault({}),
-        )
-        .query(async ({ input: { search, state = null, plan = null, order, cursor = null, limit } }) => {
-          const filter = { search, state, plan };
-          if (order === "created") return accountAdmin.list(filter, cursor, limit);
-          const accounts = await read(() => accountAdmin.listByUsage(filter, order, limit));
-          return { accounts, nextCursor: null };
-        }),
-
-      /** One account. */
-      get: operatorProcedure
-        .input(z.strictObject({ id: accountId }))
-        .query(({ input }) => accountAdmin.get(input.id)),
-
-      ...operatorAccountReads(services),
-
-      /** Creates an account with its first user, also while sign-up is closed. The answer contains the first user's password; it cannot be read again. */
-      create: operatorProcedure
-        .input(
-          z.strictObject({
-            /** The e-mail address of the first user: up to 254 characters. */
-            email: emailInput,
-            accountName: accountNameInput,
-            /** The plan. Default `free`. */
-            plan: z.enum(PLANS).default("free"),
-          }),
-        )
-        .mutation(({ ctx, input }) => accountAdmin.create(ctx.actor, input)),
-
-      /** Suspends an account. Once this has answered, every node refuses the keys and management tokens of the account. */
-      suspend: operatorProcedure
-        .input(z.strictObject({ id: accountId, reason }))
-        .mutation(({ ctx, input }) =>
-          change(ctx.actor, input, { action: "account.suspend", reason: input.reason }),
-        ),
-
-      /** Ends the suspension of an account. */
-      reinstate: operatorProcedure
-        .input(z.strictObject({ id: accountId, reason: reason.optional() }))
-        .mutation(({ ctx, input }) => change(ctx.actor, input, { action: "account.reinstate" })),
-
-      /** Sets the plan. Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
-      setPlan: operatorProcedure
-        .input(
-          z.strictObject({
-            id: accountId,
-            /** The new plan. */
-            plan: z.enum(PLANS),
-            reason: reason.optional(),
-          }),
-        )
-        .mutation(({ ctx, input }) =>
-          change(ctx.actor, input, { action: "account.setPlan", plan: input.plan }),
-        ),
-
-      /** Replaces the IP rules, which are in force on the enterprise plan. */
-      setIpRules: operatorProcedure
-        .meta({ maxInputBytes: MAX_RULES_BYTES })
-        .input(
-          z.strictObject({
-            id: accountId,
-            /** The new rules. */
-            rules: ipRuleChange,
-            reason: reason.optional(),
-          }),
-        )
-        .mutation(({ ctx, input }) =>
-          change(ctx.actor, input, { action: "account.setIpRules", ipRules: input.rules }),
-        ),
-
-      /** Tests an address against the account's rules, or against `rules` before they are set. */
-      tryIpRules: operatorProcedure
-        .meta({ maxInputBytes: MAX_RULES_BYTES })
-        .input(
-          z.strictObject({
-            id: accountId,
-            /** The address to test. */
-            address: ipAddress,
-            /** The rules to test it against. Default: those of the account. */
-            rules: ipRules.optional(),
-          }),
-        )
-        .query(async ({ input }) => ({
-          /** `passes`; `blocked`: it would be refused; `reported`: it would pass and be marked, as the rules are in report mode. */
-          verdict: await accountAdmin.tryIpRules(input.id, input.address, input.rules ?? null),
-        })),
-
-      /** Sets limits of the account's own. */
-      setLimits: operatorProcedure
-        .input(
-          z.strictObject({
-            id: accountId,
-            /** Limits to set: 1 to 1,000,000,000 each. `null` uses the plan's limit; one that is absent stays as it is. */
-            limits: z.strictObject({
-              /** Requests in 60 seconds. */
-              requestsPerMinute: limit.optional(),
-              /** Tokens of prompts and answers in 60 seconds. */
-              tokensPerMinute: limit.optional(),
-              /** Requests that may be answered at the same time. */
-              concurrentRequests: limit.optional(),
-            }),
-            reason: reason.optional(),
-          }),
-        )
-        .mutation(({ ctx, input }) =>
-          change(ctx.actor, input, { action: "account.setLimits", limits: input.limits }),
-        ),
-
-      /** Grants credit. A negative amount takes credit back, at most what the account has. */
-      grantCredits: operatorProcedure
-        .input(
-          z.strictObject({
-            id: accountId,
-            /** The amount in nano-USD: not 0, and at most 9 million USD either way. */
-            amountNanoUsd: z
-              .bigint()
-              .refine((amount) => amount !== 0n, "must not be 0")
-              .refine(
-                (amount) => amount >= -MAX_GRANT_NANO_USD && amount <= MAX_GRANT_NANO_USD,
-                "must be at most 9 million USD",
-              ),
-            reason,
-          }),
-        )
-        .mutation(async ({ ctx, input: { id, amountNanoUsd, reason } }) => {
-          const granted = await accountAdmin.grantCredits(ctx.actor, id, amountNanoUsd, reason);
-          credits.granted(id);
-          return granted;
-        }),
-    }),
+    accounts: operatorAccountsRouter(services),
 
     /** The users of accounts. */
     users: router({
