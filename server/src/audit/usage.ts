@@ -203,7 +203,7 @@ const NOTHING: UsageTotals = {
 };
 
 /** The usage of an account or of the whole service: always the sum of the audit entries. */
-export class Usage {
+export class UsageReports {
   readonly #reader: PostgresUsage;
   readonly #recorder: Recorder;
   readonly #reads: Reads;

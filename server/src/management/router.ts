@@ -8,7 +8,7 @@ import type { AuditTail } from "../audit/audit-tail.ts";
 import type { FirstStepsReader } from "../audit/first-steps.ts";
 import type { JournalRepair } from "../audit/journal-repair.ts";
 import type { AuditSummary } from "../audit/summary.ts";
-import type { Usage } from "../audit/usage.ts";
+import type { UsageReports } from "../audit/usage.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { NewAction } from "../contract/action.ts";
@@ -74,7 +74,7 @@ export interface RpcServices {
   readonly status: () => NodeStatus;
   /** Reaches providers that an operator connects. */
   readonly transport: Pick<Transport, "send">;
-  readonly usage: Usage;
+  readonly usage: UsageReports;
   /** Dangerous settings: a sentence or two each. */
   readonly warnings: readonly string[];
 }

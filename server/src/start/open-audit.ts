@@ -9,7 +9,7 @@ import { Journal } from "../audit/journal.ts";
 import { JournalRepair } from "../audit/journal-repair.ts";
 import { type EntrySink, Recorder, type RecorderParts } from "../audit/recorder.ts";
 import { AuditSummary, PostgresSummary } from "../audit/summary.ts";
-import { Usage } from "../audit/usage.ts";
+import { UsageReports } from "../audit/usage.ts";
 import { PostgresUsage } from "../audit/usage-store.ts";
 import type { Uncollected } from "../credits/ledger.ts";
 import { insertInHalves, inTransaction } from "../database/database.ts";
@@ -75,7 +75,7 @@ export async function openAudit(
       now,
     }),
     auditTail,
-    usage: new Usage(new PostgresUsage(longReads), recorder, reads),
+    usage: new UsageReports(new PostgresUsage(longReads), recorder, reads),
     firstSteps: new FirstStepsReader(longReads, recorder, reads),
     /** The budgets by which reads share the database. */
     reads,
