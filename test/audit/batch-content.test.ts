@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyWholeChain } from "../../server/src/audit/audit-chain.ts";
 import { batchContentsOf } from "../../server/src/audit/batch-content.ts";
+import { refusesContent } from "../../server/src/audit/insert-all.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
 import { parseAddress } from "../../server/src/networks/networks.ts";
 import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
@@ -136,6 +137,10 @@ describe("what a batch adds to its account's chain", () => {
       { id: uuidv7().toUpperCase() as EntryId },
       { at: new Date("+010000-01-01T00:00:00.000Z") },
       { at: new Date("-000001-01-01T00:00:00.000Z") },
+      { at: new Date("8000-06-01T00:00:00.001Z") },
+      { status: "0200" as never },
+      { promptTokens: "+5" as never },
+      { model: ["a"] as never },
     ];
     for (const differing of written) {
       const entry = auditEntry({ ...account, id: uuidv7() as EntryId, ...differing });
@@ -143,11 +148,20 @@ describe("what a batch adds to its account's chain", () => {
       await database.audit.insertEntries([entry]);
     }
     expect(await stateOf(account)).toEqual({
-      batches: [1, 1, 1, 1, 1],
-      requests: 5,
-      free: CREDIT - 50n,
+      batches: written.map(() => 1),
+      requests: written.length,
+      free: CREDIT - 10n * BigInt(written.length),
       problems: [],
     });
+  });
+
+  it("is refused by the database where it is no value of the field", async () => {
+    const account = await otherAccount();
+    for (const differing of [{ sourceIp: 5 as never }, { promptTokens: 1.5 }, { at: new Date(Number.NaN) }]) {
+      const entry = auditEntry({ ...account, id: uuidv7() as EntryId, ...differing });
+      await expect(database.audit.insertEntries([entry])).rejects.toSatisfy(refusesContent);
+    }
+    expect(await stateOf(account)).toEqual({ batches: [], requests: 0, free: CREDIT, problems: [] });
   });
 
   it("is what was not recorded before, when a batch comes again in part", async () => {

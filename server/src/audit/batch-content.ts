@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { isIPv4 } from "node:net";
 import {
+  type AuditFieldKind,
   COVERED_FIELDS,
   COVERED_WHERE_SET,
   type RecordedField,
@@ -80,15 +81,40 @@ function coveredTextOf(entry: AuditEntry): string {
 }
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
-/** Until the end of the year 9999, a time's text has 24 characters. */
-const END_OF_TIMES_MS = Date.UTC(10_000, 0);
+/** The database multiplies a time's milliseconds by a thousand in floating point, which is exact for some 2,000 years more. */
+const END_OF_EXACT_TIMES_MS = Date.UTC(4_000, 0);
 
-/** Whether the database stores all values as the entry has them. A line of a journal that was edited by hand may have others. */
-function isStoredAsItIs({ id, accountId, at, sourceIp }: AuditEntry): boolean {
+const NUMBERS = propertiesOf("integer", "count");
+const TEXTS = propertiesOf("id", "text", "error_code", "end_reason", "usage_source", "address");
+
+function propertiesOf(...kinds: readonly AuditFieldKind[]): readonly (keyof AuditEntry)[] {
+  return ENTRY_COLUMNS.filter(({ kind }) => kinds.includes(kind)).map(({ property }) => property);
+}
+
+/**
+ * Whether the database stores all values as the entry has them. A journal's line that somebody has corrected may have others, such as
+ * a number with zeros before it.
+ */
+function isStoredAsItIs(entry: AuditEntry): boolean {
+  const { id, accountId, at, sourceIp } = entry;
   const time = at.getTime();
   return (
-    UUID.test(id) && UUID.test(accountId) && time >= 0 && time < END_OF_TIMES_MS && isStoredAddress(sourceIp)
+    NUMBERS.every((property) => isNumberOrNull(entry[property])) &&
+    TEXTS.every((property) => isTextOrNull(entry[property])) &&
+    UUID.test(id) &&
+    UUID.test(accountId) &&
+    time >= 0 &&
+    time < END_OF_EXACT_TIMES_MS &&
+    isStoredAddress(sourceIp)
   );
+}
+
+function isNumberOrNull(value: unknown): boolean {
+  return Number.isSafeInteger(value) || value === null || value === undefined;
+}
+
+function isTextOrNull(value: unknown): boolean {
+  return typeof value === "string" || value === null || value === undefined;
 }
 
 /** PostgreSQL writes IPv6 addresses as this service does, but for those that begin with zeros: `::1:2` is `::0.1.0.2` there. */
