@@ -33,7 +33,7 @@ async function refusedMs(email: string): Promise<number> {
       attempts,
       plans: BUILT_IN_PLANS,
       security: { note: () => {} },
-      lookups: new CredentialLookups(() => 0),
+      lookups: new CredentialLookups("sessions", () => 0),
       now: () => new Date(),
     });
     const started = performance.now();

@@ -158,4 +158,18 @@ describe("the ids of calls that models of other providers have made", () => {
       { content: told("look_0_3", "look_0_2") },
     ]);
   });
+
+  it("may be the same in one message: results are in the order of the calls", async () => {
+    const messages = [user("hi"), calls("", ""), result("", "first"), result("", "second")];
+    await whole(chat(anthropic, "claude-x", { messages }));
+    expect(vendor.sent[0]?.body.messages.slice(1)).toMatchObject([
+      { content: [{ id: "_1" }, { id: "_2" }] },
+      {
+        content: [
+          { tool_use_id: "_1", content: "first" },
+          { tool_use_id: "_2", content: "second" },
+        ],
+      },
+    ]);
+  });
 });

@@ -15,10 +15,11 @@ import { readDocument, SNIPPETS, type Snippet, snippetsIn } from "./snippets.ts"
  * Every language that a test of this folder runs or parses. Plain text is diagrams and message formats. `integration/responses-storage` runs the
  * statements of SQL.
  */
-const CHECKED = ["", "env", "json", "nginx", "sh", "sql", "ts", "yaml"];
+const CHECKED = ["", "env", "haproxy", "json", "nginx", "sh", "sql", "ts", "yaml"];
 /** `test/clients/connect.test.ts` runs its code, in the languages of each client. */
 const GUIDE_TO_CLIENTS = "docs/how-to/connect-clients.md";
 const NGINX = "/usr/sbin/nginx";
+const HAPROXY = "/usr/sbin/haproxy";
 
 const named = (snippets: readonly Snippet[]) =>
   snippets.map((snippet) => ({ ...snippet, name: `${snippet.document}:${snippet.line}` }));
@@ -91,6 +92,23 @@ describe("snippets", () => {
           .replace("listen 443", `listen 127.0.0.1:${await freePort()}`);
         await writeFile(path, `pid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\n${server}}\n`);
         expect(() => execFileSync(NGINX, ["-t", "-c", path, "-p", folder], { stdio: "pipe" })).not.toThrow();
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
+
+  it.skipIf(!existsSync(HAPROXY) || !hasOpenSsl).each(named(snippetsIn("haproxy")))(
+    "$name is accepted by HAProxy",
+    async ({ code }) => {
+      using authority = new Authority();
+      const folder = await mkdtemp(join(tmpdir(), "ostiary-haproxy-"));
+      try {
+        const path = join(folder, "haproxy.cfg");
+        const { cert, key } = authority.sign();
+        await writeFile(join(folder, "models.example.com.pem"), cert + key);
+        await writeFile(path, code.replaceAll("/etc/haproxy/", `${folder}/`));
+        expect(() => execFileSync(HAPROXY, ["-c", "-f", path], { stdio: "pipe" })).not.toThrow();
       } finally {
         await rm(folder, { recursive: true, force: true });
       }

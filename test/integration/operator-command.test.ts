@@ -232,7 +232,7 @@ describe("the operator's command line", () => {
       [["nodes", "release", "first", "--reason", "x"], env, 2, /nodes list/],
       [["nodes", "release", "1"], env, 2, /--reason/],
       [["no-such-command"], env, 2, /unknown command/],
-      [["audit", "verify", "/no/such/export.ndjson"], env, 1, /no such file/i],
+      [["audit", "verify", "/no/such/export.ndjson"], env, 2, /no such file/i],
       [
         ["accounts", "list"],
         { ...env, OSTIARY_MANAGEMENT_TOKEN: "" },

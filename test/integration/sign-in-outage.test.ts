@@ -22,7 +22,7 @@ it("attempts to sign in that could not be made do not lock anybody out", async (
     attempts: new AttemptLimits(memoryCounters().counter),
     plans: BUILT_IN_PLANS,
     security: { note: () => {} },
-    lookups: new CredentialLookups(() => 0),
+    lookups: new CredentialLookups("sessions", () => 0),
     now: () => new Date(),
   });
   const clientInfo = { sourceIp: "192.0.2.1", userAgent: null };

@@ -8,6 +8,9 @@ import { OperationTable } from "../../server/src/request/find-operation.ts";
 import { RequestHandler } from "../../server/src/request/request-handler.ts";
 import type { Services } from "../../server/src/request/services.ts";
 
+/** Whether the connection was closed. */
+let isAbandoned = false;
+
 /** A request for a path that is not served, on a runtime that can't send its answer. */
 const UNANSWERABLE: Exchange = {
   method: "GET",
@@ -26,9 +29,12 @@ const UNANSWERABLE: Exchange = {
   stream: () => {
     throw new Error("the answer can't be sent");
   },
+  abandon: () => {
+    isAbandoned = true;
+  },
 };
 
-it("a request that can't be answered is logged and forgotten, and does not end the process", async () => {
+it("a request that can't be answered is logged, its connection closed, and the process goes on", async () => {
   const lines: string[] = [];
   // The parts that a request for an unserved path uses.
   const services = {
@@ -47,6 +53,7 @@ it("a request that can't be answered is logged and forgotten, and does not end t
 
   await requests.handle(UNANSWERABLE);
 
+  expect(isAbandoned).toBe(true);
   expect(requests.inFlight).toBe(0);
   await requests.idle();
   expect(lines.join()).toContain("a request could not be answered");

@@ -110,7 +110,7 @@ export function Chart({
   const isStacked = kind === "stacked-bars";
   const values = valuesAt(series, at);
   // In stacked charts, the tooltip leaves out zeros.
-  const told = isStacked && isNamed ? values.filter(({ value }) => value !== 0) : values;
+  const listed = isStacked && isNamed ? values.filter(({ value }) => value !== 0) : values;
   const isShown = shown !== null && time !== undefined;
   return (
     <figure className={styles.chart}>
@@ -136,7 +136,7 @@ export function Chart({
             intervals={times.length}
             at={at}
             title={title}
-            values={told}
+            values={listed}
             isNamed={isNamed}
             format={format}
             onMove={setShown}
@@ -165,7 +165,7 @@ export function Chart({
         {isShown ? (
           <ChartTooltip
             title={title}
-            values={told}
+            values={listed}
             isNamed={isNamed}
             isSum={isStacked}
             format={format}

@@ -57,7 +57,7 @@ function defaultMessage(status: number): string {
   // A redirect that a web page does not follow has the status 0.
   return status === 0 || (status >= 300 && status < 400)
     ? "The service answered with a redirect, which the client does not follow. Check the base URL."
-    : `The answer with status ${status} has no error of the service: it may be a proxy's. Check the base URL and what is between.`;
+    : `The answer with status ${status} has no error of the service: it may be a proxy's. Check the base URL and the proxies before the service.`;
 }
 
 function isListed(code: string | null): code is ErrorCode {

@@ -307,7 +307,7 @@ export class Transport {
         ...(idempotencyKey === undefined && hasOwnKey ? { [IDEMPOTENCY_KEY]: newIdempotencyKey() } : {}),
         ...(typeof idempotencyKey === "string" ? checked({ [IDEMPOTENCY_KEY]: idempotencyKey }) : {}),
         ...this.#defaultHeaders,
-        ...(options.headers === undefined ? {} : checked(options.headers)),
+        ...(options.headers == null ? {} : checked(options.headers)),
         ...(secret === null ? {} : { authorization: secret }),
       },
       body: target.body === undefined ? null : JSON.stringify(target.body),

@@ -19,6 +19,6 @@ export function userAgentOf(appInfo: AppInfo | null | undefined): string | null 
   const product = `ostiary-node/${VERSION}`;
   if (appInfo == null) return product;
   const { name, version, url } = appInfo;
-  const app = version === undefined ? name : `${name}/${version}`;
-  return `${product} (${url === undefined ? app : `${app}; ${url}`})`;
+  const app = version == null ? name : `${name}/${version}`;
+  return `${product} (${url == null ? app : `${app}; ${url}`})`;
 }

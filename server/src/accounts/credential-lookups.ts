@@ -10,16 +10,23 @@ const UNKNOWN_OF_ADDRESS = 600;
 const MAX_VALID = 10_000;
 
 /**
- * Looks up sessions and management tokens. Each look-up reads the database, and anybody can make up credentials of the right form, so
+ * Looks up sessions, or management tokens. Each look-up reads the database, and anybody can make up credentials of the right form, so
  * those that do not exist are limited for each client address, in this node's memory. Credentials that were valid at their last use are
  * looked up whatever else comes from their address.
  */
 export class CredentialLookups {
+  readonly #kind: string;
   readonly #unknown: Buckets;
   readonly #valid = new LRUCache<string, true>(atMost(MAX_VALID));
 
-  /** `monotonicMs`: a clock that never goes back. */
-  constructor(monotonicMs: () => number) {
+  /**
+   * Sessions and tokens have a limit each: a script with a token that was revoked keeps nobody at its address from the dashboard.
+   *
+   * @param kind what the credentials are called in the message of a refusal.
+   * @param monotonicMs a clock that never goes back.
+   */
+  constructor(kind: "sessions" | "management tokens", monotonicMs: () => number) {
+    this.#kind = kind;
     this.#unknown = new Buckets(UNKNOWN_OF_ADDRESS, monotonicMs);
   }
 
@@ -62,7 +69,7 @@ export class CredentialLookups {
     if (retryAfterMs === 0) return;
     throw new Failure(
       "rate_limit_exceeded",
-      `More than ${UNKNOWN_OF_ADDRESS} sessions or management tokens per minute that do not exist came from this address. Retry after the time in \`retry-after\`.`,
+      `More than ${UNKNOWN_OF_ADDRESS} ${this.#kind} per minute that do not exist came from this address. Retry after the time in \`retry-after\`.`,
       { retryAfterMs },
     );
   }

@@ -72,7 +72,8 @@ end
 `;
 
 // A version that expires soon counts as unknown: the account is read again, and its epoch stays. So an epoch does not expire while what was
-// admitted in it still counts, which would be counted again. A slot that was released before its admission arrives is not taken. Its request has ended, so the answer is not read.
+// admitted in it still counts, which would be counted again.
+// A slot that was released before its admission arrives is not taken. Its request has ended, so the answer is not read.
 // A lease of a clock that was ahead and has been set back is shortened where it keeps a request out: nobody may renew it.
 const ADMIT = `${SCRIPT}${CURRENT}${NOW}${WINDOW}
 local version, rpm, tpm, concurrent = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -77,7 +77,7 @@ export class ClientConnections {
    * Closes idle connections by Node's function, which also closes those whose answer is complete but not yet sent: a client that reads
    * slowly would lose the rest.
    */
-  closeIdle(closeIdleConnections: () => void): void {
+  closeAnswered(closeIdleConnections: () => void): void {
     const unsent = [...this.#open].flatMap((socket) => {
       const answer = answerOn(socket);
       return answer?.finished && !answer.writableFinished ? [answer] : [];

@@ -97,6 +97,12 @@ export class FetchExchange implements Exchange {
     };
   }
 
+  /** The runtime closes no connection for an answer, so there is an empty one. */
+  abandon(): void {
+    this.#isAnswered = true;
+    this.#resolve(new Response(null, { status: 500 }));
+  }
+
   /** Ends the request as if its client had disconnected. */
   disconnect(): void {
     this.#gone();

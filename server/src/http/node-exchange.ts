@@ -121,6 +121,10 @@ export class NodeExchange implements Exchange {
     };
   }
 
+  abandon(): void {
+    this.#response.destroy();
+  }
+
   /** Returns whether the rest of the body is short enough to keep the connection after the answer. */
   #isWorthDraining(): boolean {
     if (this.#request.complete) return true;

@@ -67,7 +67,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   const connections = new ClientConnections(server, options.maxConnections);
   const closeIdle = server.closeIdleConnections.bind(server);
   // `close` of the server calls it, too.
-  server.closeIdleConnections = () => connections.closeIdle(closeIdle);
+  server.closeIdleConnections = () => connections.closeAnswered(closeIdle);
   early?.watch(server);
   server.on("checkContinue", (request, response) => handle(request, response, true));
   answerRefusals(server, served.newRequestId);

@@ -101,7 +101,8 @@ export function notSignedIn(): Failure {
 /**
  * The account that a management token may act for.
  *
- * @throws {Failure} `invalid_management_token`; `permission_denied` for an operator's; `account_suspended`; `ip_blocked`.
+ * @throws {Failure} `invalid_management_token`; `rate_limit_exceeded` when too many unknown ones came from the address;
+ * `permission_denied` for an operator's; `account_suspended`; `ip_blocked`.
  */
 export async function accountOfToken(
   parts: CallerParts,
@@ -115,7 +116,8 @@ export async function accountOfToken(
 /**
  * The account of the user of a session.
  *
- * @throws {Failure} `not_signed_in`; `permission_denied` for an operator.
+ * @throws {Failure} `not_signed_in`; `rate_limit_exceeded` when too many unknown sessions came from the address; `permission_denied` for
+ * an operator.
  */
 export async function accountOfSession(
   signIn: SignIn,

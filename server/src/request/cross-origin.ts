@@ -135,4 +135,8 @@ class ReadableExchange extends ReadableRefusal<Exchange> implements Exchange {
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink {
     return this.inner.stream(status, this.withAdded(headers));
   }
+
+  abandon(): void {
+    this.inner.abandon();
+  }
 }

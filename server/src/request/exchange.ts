@@ -16,6 +16,8 @@ export interface Exchange extends RefusableExchange {
   respond(status: number, headers: readonly ResponseHeaders[], body: string | Uint8Array): void;
   /** Sends the head now; the body follows through the sink. */
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink;
+  /** Closes the connection without an answer, when `respond` or `stream` has thrown. */
+  abandon(): void;
 }
 
 /** What is needed of a request to refuse it before anything is done for it. */

@@ -12,7 +12,7 @@ import type { Services } from "./services.ts";
 
 /**
  * The lifecycle of a request under `/v1` and `/dashboard` that the process has the capacity to serve. Whatever happens the request is
- * answered and, if its key is known, recorded. Rejects only if that could not be done.
+ * answered and, if its key is known, recorded. If an answer can't be sent, its connection is closed.
  */
 export async function handleRequest(request: RequestContext, services: Services): Promise<void> {
   try {

@@ -53,8 +53,8 @@ const RATE = {
 };
 
 /**
- * When the backlog, which is the admitted requests that wait for a later turn, is full: nothing more is admitted then. It must have more
- * than {@link MANY_REQUESTS}. Requests that come in bursts can wait for each other; a backlog that stays would only be a longer wait for all.
+ * When the backlog, which is the admitted requests that wait for a later turn, is full: only accounts that send less than
+ * their share have requests admitted then. It must have more than {@link MANY_REQUESTS}. Requests that come in bursts can wait for each other; a backlog that stays would only be a longer wait for all.
  */
 const FULL_BACKLOG = {
   /** The first of them has waited for longer. */

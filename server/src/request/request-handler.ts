@@ -84,7 +84,7 @@ export class RequestHandler {
     try {
       await handleRequest(request, this.#services);
     } catch (fault) {
-      // The failure could not be sent either. One request's fault must not end the process.
+      // The failure could not be sent. One request's fault must not end the process.
       log.error({ requestId: requestIdOf(request.id), err: fault }, "a request could not be answered");
     }
     if (request.begun === null) overload.served();

@@ -58,8 +58,8 @@ async function compressed(
 async function respondStream(request: RequestContext, reply: StreamReply, services: Services): Promise<void> {
   const { exchange } = request;
   const chunks = await openStream(request, reply);
-  request.status = 200;
   const sink = exchange.stream(200, withRequestHeaders(request, reply.headers));
+  request.status = 200;
   const stream = streamWriter(sink, reply.controlEvents, services.monotonicMs);
   request.stream = stream;
   let failure: Failure | null = null;
@@ -201,7 +201,13 @@ function send(
   body: string | Uint8Array,
 ): void {
   request.status = status;
-  request.exchange.respond(status, withRequestHeaders(request, headers), body);
+  try {
+    request.exchange.respond(status, withRequestHeaders(request, headers), body);
+  } catch (fault) {
+    // Its client would wait for ever.
+    request.exchange.abandon();
+    throw fault;
+  }
 }
 
 /** Adds the request's id, also by the name that Anthropic's clients read, and the state of the account's rate limits. */

@@ -50,17 +50,17 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
     reads,
     now,
   });
-  const lookups = new CredentialLookups(monotonicMs);
   const signIn = new SignIn({
     store: new PostgresUsers(database),
     passwords: new Passwords(),
     attempts: new AttemptLimits(attemptCounters.counter),
     plans,
     security: securityLog,
-    lookups,
+    lookups: new CredentialLookups("sessions", monotonicMs),
     now,
   });
-  const managementTokens = new ManagementTokens(database, securityLog, lookups, now);
+  const tokenLookups = new CredentialLookups("management tokens", monotonicMs);
+  const managementTokens = new ManagementTokens(database, securityLog, tokenLookups, now);
   const accountAdmin = new AccountAdmin({ database, publisher, signIn, ipRules, now });
   jobs.add(
     { name: "renew concurrency slots", everyMs: SLOT_LEASE_MS / 4, run: () => admissions.renew() },

@@ -48,6 +48,7 @@ export function openExchange(wish: Wish, ended: OnEnded): Exchange {
       ended(status === 200 ? { kind: "whole", text } : refusalOf(status, text), requestIdIn(sent));
     },
     stream: (_, sent) => sinkFor((outcome) => ended(outcome, requestIdIn(sent))),
+    abandon: () => ended({ kind: "broken" }, null),
   };
 }
 

@@ -62,13 +62,20 @@ function groupsOf(turns: readonly Turn[]): readonly Group[] {
   return groups;
 }
 
+/** Calls that have one id in the client's conversation, by their ids as Anthropic takes them. */
+interface SameIdCalls {
+  /** In the order of the calls. */
+  readonly withoutResult: string[];
+  readonly last: string;
+}
+
 class PromptWriter implements Prompt {
   system: readonly JsonObject[] | null = null;
   readonly messages: JsonObject[] = [];
   readonly betas = new Set<string>();
   readonly #breakpoints: CacheBreakpoints;
-  /** The ids of the calls so far, as Anthropic takes them, by those of the client. A later call may have the id of an earlier one. */
-  readonly #calls = new Map<string, string>();
+  /** The calls so far by the ids that the client has for them. Several may have the same: their results come in the same order. */
+  readonly #calls = new Map<string, SameIdCalls>();
   readonly #callIds = new Set<string>();
 
   constructor(breakpoints: CacheBreakpoints) {
@@ -150,14 +157,17 @@ class PromptWriter implements Prompt {
   }
 
   #result({ callId, parts, isError, cache, at }: ToolResultPart): JsonObject {
-    const id = this.#calls.get(callId);
-    if (id === undefined) throw resultWithoutCall(at);
-    const told = parts.filter((part) => part.kind !== "text" || !isBlank(part.text));
-    const texts = told.flatMap((part) => (part.kind === "text" ? [part.text] : []));
+    const calls = this.#calls.get(callId);
+    if (calls === undefined) throw resultWithoutCall(at);
+    const id = calls.withoutResult.shift() ?? calls.last;
+    const written = parts.filter((part) => part.kind !== "text" || !isBlank(part.text));
+    const texts = written.flatMap((part) => (part.kind === "text" ? [part.text] : []));
     const content =
-      texts.length === told.length
+      texts.length === written.length
         ? texts.join("\n")
-        : told.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : this.#media(part)));
+        : written.map((part) =>
+            part.kind === "text" ? { type: "text", text: part.text } : this.#media(part),
+          );
     return {
       type: "tool_result",
       tool_use_id: id,
@@ -192,7 +202,8 @@ class PromptWriter implements Prompt {
     const { name, cache } = part;
     const input = callInputOf(part);
     const id = messagesCallId(part.id, (own) => this.#callIds.has(own));
-    this.#calls.set(part.id, id);
+    const withoutResult = this.#calls.get(part.id)?.withoutResult ?? [];
+    this.#calls.set(part.id, { withoutResult: [...withoutResult, id], last: id });
     this.#callIds.add(id);
     return { type: "tool_use", id, name, input, ...this.#breakpoints.of(cache) };
   }
