@@ -12,6 +12,19 @@ import type { AuditEntry, EntryId } from "../contract/entry.ts";
 import { parseAddress } from "../networks/networks.ts";
 import { ENTRY_COLUMNS } from "./entry-columns.ts";
 
+const PROPERTIES = new Map(ENTRY_COLUMNS.map(({ field, property }) => [field, property]));
+/** The properties of fields that every digest covers. */
+const COVERED = COVERED_FIELDS.map(propertyOf);
+/** The properties of fields that a digest covers where they are not `null`, and what is written before their values. */
+const COVERED_IF_SET = COVERED_WHERE_SET.map((field) => [propertyOf(field), `\n${field}:`] as const);
+
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
+/** The database multiplies a time's milliseconds by a thousand in floating point, which is exact for some 2,000 years more. */
+const END_OF_EXACT_TIMES_MS = Date.UTC(4_000, 0);
+
+const NUMBERS = propertiesOf("integer", "count");
+const TEXTS = propertiesOf("id", "text", "error_code", "end_reason", "usage_source", "address");
+
 /** What the entries of one account in a batch add to the account's chain. */
 export interface BatchContent {
   readonly accountId: AccountId;
@@ -53,12 +66,6 @@ function contentOf(accountId: AccountId, entries: readonly AuditEntry[]): BatchC
   return { accountId, entries: entries.length, newest, digest };
 }
 
-const PROPERTIES = new Map(ENTRY_COLUMNS.map(({ field, property }) => [field, property]));
-/** The properties of fields that every digest covers. */
-const COVERED = COVERED_FIELDS.map(propertyOf);
-/** The properties of fields that a digest covers where they are not `null`, and what is written before their values. */
-const COVERED_IF_SET = COVERED_WHERE_SET.map((field) => [propertyOf(field), `\n${field}:`] as const);
-
 function propertyOf(field: RecordedField): keyof AuditEntry {
   const property = PROPERTIES.get(field);
   if (property === undefined) throw new Error(`no column has the field ${field}`);
@@ -79,13 +86,6 @@ function coveredTextOf(entry: AuditEntry): string {
   }
   return text;
 }
-
-const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
-/** The database multiplies a time's milliseconds by a thousand in floating point, which is exact for some 2,000 years more. */
-const END_OF_EXACT_TIMES_MS = Date.UTC(4_000, 0);
-
-const NUMBERS = propertiesOf("integer", "count");
-const TEXTS = propertiesOf("id", "text", "error_code", "end_reason", "usage_source", "address");
 
 function propertiesOf(...kinds: readonly AuditFieldKind[]): readonly (keyof AuditEntry)[] {
   return ENTRY_COLUMNS.filter(({ kind }) => kinds.includes(kind)).map(({ property }) => property);

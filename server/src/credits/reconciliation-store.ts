@@ -115,14 +115,14 @@ export async function findUsageMismatches(
     (stored.requests, stored.prompt_tokens, stored.completion_tokens, stored.cached_tokens, stored.cost_nano_usd)
     is distinct from
     (found.requests, found.prompt_tokens, found.completion_tokens, found.cached_tokens, found.cost_nano_usd)`;
-  // During an upgrade nodes of the version before 0020_failed_requests.sql count no broken-off streams as errors.
-  const errorsDiffer = database`stored.errors not between found.least_errors and found.errors`;
+  // During an upgrade nodes of the version before 0020_failed_requests.sql count only answers with an error's status, and no broken-off streams.
+  const errorsDiffer = database`stored.errors not between found.error_answers and found.errors`;
   return database<UsageMismatch[]>`
     with entry_hours as (
       select account_id, date_trunc('hour', at, 'UTC') as hour, key,
              usage_model(model, error_code, upstream) as model,
              count(*) as requests, count(*) filter (where has_failed(status, error_code)) as errors,
-             count(*) filter (where status >= 400) as least_errors,
+             count(*) filter (where status >= 400) as error_answers,
              coalesce(sum(prompt_tokens), 0) as prompt_tokens,
              coalesce(sum(completion_tokens), 0) as completion_tokens,
              coalesce(sum(cached_tokens), 0) as cached_tokens, sum(cost_nano_usd) as cost_nano_usd
@@ -151,7 +151,7 @@ export async function findUsageMismatches(
         from usage_service_hours where hour >= ${since} group by 1, 2
       ) stored
       full join (
-        select hour, model, ${sums}, sum(least_errors) as least_errors
+        select hour, model, ${sums}, sum(error_answers) as error_answers
         from entry_hours group by 1, 2
       ) found using (hour, model)
       where ${differs} or ${errorsDiffer}
