@@ -251,6 +251,88 @@ describe("a transaction", () => {
   });
 });
 
+describe("copied lines", () => {
+  const TEXTS = ["", "a\\tb", "\\N", "Ünïcödé 🚀", "x".repeat(3_000_000)];
+
+  it("become rows, and undo nothing else when the transaction goes on", async () => {
+    await using sql = open(address, LONG_MS);
+    await using table = await temporaryTable("text text");
+    await sql.transaction("", async (transaction) => {
+      await transaction.unsafe(`insert into ${table.name} values (0, 'before')`);
+      await transaction.copy(`${table.name} (id, text)`, "1\ta\\tb\n2\t\\N\n");
+      await transaction.copy(
+        `${table.name} (text, id)`,
+        TEXTS.map((text, id) => `${text}\t${id + 3}\n`).join(""),
+      );
+      await transaction.copy(`${table.name} (id, text)`, "");
+    });
+    const rows = await admin.unsafe(`select text from ${table.name} order by id`);
+    expect(rows.map(({ text }) => text)).toEqual([
+      "before",
+      "a\tb",
+      null,
+      "",
+      "a\tb",
+      null,
+      ...TEXTS.slice(3),
+    ]);
+  });
+
+  it.each([
+    ["the server refuses the last", "1\n2\n1\n", "23505"],
+    ["the server refuses the first of very many", `x\n${"1\n".repeat(2_000_000)}`, "22P02"],
+  ])("fail when %s, with its error, and the connection stays", async (_, lines, code) => {
+    await using sql = open(address, LONG_MS);
+    await using table = await temporaryTable();
+    const pid = await backendOf(sql);
+    const copy = sql.transaction("", async (transaction) => {
+      await outcome(transaction.copy(table.name, lines));
+      await outcome(transaction`select 1`);
+    });
+    expect(await outcome(copy)).toMatchObject({ code });
+    await sql.transaction("", (transaction) => transaction.copy(table.name, "7\n"));
+    expect(await sql.unsafe(`select id from ${table.name}`)).toEqual([{ id: 7 }]);
+    expect(await backendOf(sql)).toBe(pid);
+  });
+
+  it("fail when there is no such table, and after the end of the transaction", async () => {
+    await using sql = open();
+    const copy = sql.transaction("", (transaction) => transaction.copy("nothing_of_that_name", "1\n"));
+    expect(await outcome(copy)).toMatchObject({ code: "42P01" });
+    const leaked = await sql.transaction("", async (transaction) => ({ transaction }));
+    expect(await outcome(leaked.transaction.copy("nothing_of_that_name", "1\n"))).toBeInstanceOf(Error);
+    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+  });
+
+  it("fail when the connection is closed before them or in their middle, and when they take too long", async () => {
+    await using sql = open();
+    await using table = await temporaryTable();
+    const ended = sql.transaction("", async (transaction) => {
+      await endBackend(await backendOf(transaction));
+      await transaction.copy(table.name, "1\n");
+    });
+    expect(toFailure(await outcome(ended)).status).toBe(503);
+    // The copy of one row waits until the other transaction has ended.
+    const held = async (meanwhile: (pid: number) => Promise<unknown>) =>
+      admin.transaction("", async (holder) => {
+        await holder.unsafe(`insert into ${table.name} values (1)`);
+        return sql.transaction("", async (transaction) => {
+          const pid = await backendOf(transaction);
+          const copied = outcome(transaction.copy(table.name, "1\n"));
+          await expect
+            .poll(() => holder`select from pg_locks where not granted and pid = ${pid}`)
+            .toHaveLength(1);
+          await meanwhile(pid);
+          throw await copied;
+        });
+      });
+    const killed = await outcome(held(async (pid) => admin`select pg_terminate_backend(${pid})`));
+    expect(toFailure(killed).status).toBe(503);
+    expect(toFailure(await outcome(held(async () => {}))).status).toBe(503);
+    expect(await sql.unsafe(`select id from ${table.name}`)).toEqual([]);
+  });
+});
+
 describe("rows that the database is too slow to insert at once", () => {
   it("are inserted once each, in parts, and one that is too slow by itself is reported", async () => {
     await using sql = open(address, 4_000);
@@ -275,9 +357,12 @@ describe("rows that the database is too slow to insert at once", () => {
   });
 });
 
-async function temporaryTable(): Promise<{ readonly name: string } & AsyncDisposable> {
+/** A table of numbers, and possibly other columns. */
+async function temporaryTable(
+  ...columns: readonly string[]
+): Promise<{ readonly name: string } & AsyncDisposable> {
   const name = `rows_${crypto.randomUUID().replaceAll("-", "")}`;
-  await admin.unsafe(`create table ${name} (id int primary key)`);
+  await admin.unsafe(`create table ${name} (${["id int primary key", ...columns].join(", ")})`);
   return { name, [Symbol.asyncDispose]: async () => void (await admin.unsafe(`drop table ${name}`)) };
 }
 
@@ -299,20 +384,26 @@ describe("closing a connection pool", () => {
   });
 });
 
-it("A statement that has ended leaves its parameters to the next minor collection", async () => {
+it("A statement that has ended leaves its parameters and lines to the next minor collection", async () => {
   const collect = minorCollection();
   await using database = open();
+  await using table = await temporaryTable("row text");
   const insertBatch = async (batch: number) => {
     const rows = Array.from({ length: 2_000 }, (_, row) => [batch, row, `row ${row} of ${batch}`]);
     await database.transaction("", async (sql) => {
       const isEmpty = sql`= '[]'::jsonb`;
       await sql`select ${sql.json(rows)}::jsonb ${isEmpty}`;
+      await sql.copy(
+        table.name,
+        rows.map(([, row, text]) => `${batch * 2_000 + Number(row)}\t${text}\n`).join(""),
+      );
+      await sql.unsafe(`delete from ${table.name}`);
       return rows.length;
     });
   };
   for (let batch = 0; batch < 10; batch++) await insertBatch(batch);
   const before = oldGenerationBytes();
-  for (let batch = 0; batch < 100; batch++) {
+  for (let batch = 0; batch < 40; batch++) {
     await insertBatch(batch);
     collect();
   }

@@ -4,14 +4,11 @@ import { type Database, LONG_READ_TIMEOUT_MS, type SqlFragment } from "../databa
 import type { StreamedRead } from "../database/reads.ts";
 import type { ExportedLines, ExportedStretch, ListedStretch } from "./audit-log.ts";
 import type { AsOf, ExportPosition } from "./cursor.ts";
-import { ENTRY_COLUMNS } from "./entry-columns.ts";
+import { type EntryRow, storedEntryOf } from "./entry-columns.ts";
 import { CSV_VALUES, jsonFields, SELECTED_COLUMNS } from "./entry-sql.ts";
 import { provedLines } from "./export-proof.ts";
 import type { EntryFilter } from "./filter.ts";
 import { fromNewest, inPeriod, isPart, isSearch, type LogScope, matching } from "./filter-sql.ts";
-
-/** A row of {@link SELECTED_COLUMNS}. */
-type EntryRow = Readonly<Record<string, unknown>>;
 
 /** New entries are counted up to this number. */
 const MAX_COUNTED = 10_000;
@@ -172,11 +169,5 @@ export class PostgresAuditReader {
 }
 
 function entryOf(row: EntryRow): ListedEntry {
-  const entry: Record<string, unknown> = { keyName: row.key_name };
-  for (const { property, column, kind } of ENTRY_COLUMNS) {
-    const value = row[column];
-    entry[property] = kind === "count" && typeof value === "bigint" ? Number(value) : value;
-  }
-  // Columns and type are made from the same fields.
-  return entry as unknown as ListedEntry;
+  return { ...storedEntryOf(row), keyName: row.key_name as string };
 }

@@ -45,6 +45,20 @@ function columnsOf(
   }));
 }
 
+/** A row with the columns, and possibly others. */
+export type EntryRow = Readonly<Record<string, unknown>>;
+
+/** An entry as it was read from the database. */
+export function storedEntryOf(row: EntryRow): AuditEntry {
+  const entry: Record<string, unknown> = {};
+  for (const { property, column, kind } of ENTRY_COLUMNS) {
+    const value = row[column];
+    entry[property] = kind === "count" && typeof value === "bigint" ? Number(value) : value;
+  }
+  // Columns and type are made from the same fields.
+  return entry as unknown as AuditEntry;
+}
+
 const DERIVED: { readonly [Name in Exclude<AuditField, RecordedField>]: (entry: ListedEntry) => unknown } = {
   request_id: ({ id }) => requestIdOf(id),
   key_name: ({ keyName }) => keyName,

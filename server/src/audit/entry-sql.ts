@@ -6,7 +6,7 @@ import {
   COVERED_WHERE_SET,
   type RecordedField,
 } from "../../../sdk/src/contract/audit-entry.ts";
-import { CHARGE_INDEXES, ENTRY_COLUMNS } from "./entry-columns.ts";
+import { ENTRY_COLUMNS } from "./entry-columns.ts";
 
 /**
  * The parts of SQL statements that list an entry's fields. Entries are read from `audit_entries entries` joined with `keys`, and
@@ -22,34 +22,33 @@ const CASTS: Partial<Record<AuditFieldKind, string>> = {
   address: "inet",
 };
 
-/** The columns that an insert sets. */
+/** The columns that an insert sets, but for the number of the batch. */
 export const INSERTED_COLUMNS = ENTRY_COLUMNS.map(({ column }) => column).join(", ");
 
-/** Their values, of a `row` of input. */
-export const INSERTED_VALUES = ENTRY_COLUMNS.map(({ column }) => `row.${column}`).join(", ");
+/** Their values. */
+export const INSERTED_VALUES = ENTRY_COLUMNS.map(({ column }) => givenValue(column)).join(", ");
 
-/** The values of `value`, under the columns' names. */
-export const INPUT_COLUMNS = ENTRY_COLUMNS.map(({ column, kind, index }) => {
-  const text = `value->>${index}`;
-  if (kind === "time") {
-    return `timestamptz 'epoch' + (${text})::bigint * interval '1 millisecond' as ${column}`;
-  }
-  const cast = CASTS[kind];
-  return `${cast === undefined ? text : `(${text})::${cast}`} as ${column}`;
-}).join(", ");
+/** The value of a column, from `value`. */
+export function givenValue(name: string): string {
+  const column = ENTRY_COLUMNS.find((one) => one.column === name);
+  if (column === undefined) throw new Error(`entries have no column ${name}`);
+  const text = `value->>${column.index}`;
+  if (column.kind === "time") return `timestamptz 'epoch' + (${text})::bigint * interval '1 millisecond'`;
+  const cast = CASTS[column.kind];
+  return cast === undefined ? text : `(${text})::${cast}`;
+}
 
-/** The values that the charge needs, or `null`. */
-export const KEYED = `value->${CHARGE_INDEXES.keyed}`;
-export const SPENDER = `(value->>${CHARGE_INDEXES.spender})::bigint`;
-export const IMPLAUSIBLE = `(value->>${CHARGE_INDEXES.implausible})::bigint`;
+/** What an insert into `audit_entries as entry` returns of each row. */
+export const RETURNED_COLUMNS = columnsOf("entry");
 
 /** The columns that are read, and the name of the key. */
-export const SELECTED_COLUMNS = [
-  ...ENTRY_COLUMNS.map(({ column, kind }) =>
-    kind === "address" ? `host(entries.${column}) as ${column}` : `entries.${column}`,
-  ),
-  "keys.name as key_name",
-].join(", ");
+export const SELECTED_COLUMNS = `${columnsOf("entries")}, keys.name as key_name`;
+
+function columnsOf(table: string): string {
+  return ENTRY_COLUMNS.map(({ column, kind }) =>
+    kind === "address" ? `host(${table}.${column}) as ${column}` : `${table}.${column}`,
+  ).join(", ");
+}
 
 const DERIVED: { readonly [Name in Exclude<AuditField, RecordedField>]: string } = {
   request_id: "'req_' || replace(entries.id::text, '-', '')",

@@ -1,4 +1,5 @@
 import { Socket } from "node:net";
+import type { Writable } from "node:stream";
 import postgres from "postgres";
 import { Unavailable } from "../errors/failure.ts";
 
@@ -85,18 +86,41 @@ export class Connection {
    * `performance.now()`, it fails with {@link Unavailable} and the connection is lost.
    */
   async run(statement: Statement, deadlineMs: number): Promise<void> {
-    if (this.#isLost) {
-      statement.reject(closed());
-      return;
-    }
+    await this.#runUntil(deadlineMs, statement, () => statement).catch((error: unknown) =>
+      statement.reject(error),
+    );
+  }
+
+  /**
+   * Has the server run a `copy … from stdin` with these lines, in PostgreSQL's text format.
+   *
+   * @throws what a statement of {@link run} fails with.
+   */
+  copy(statement: Statement, lines: string, deadlineMs: number): Promise<void> {
+    // It is sent here, not when it is awaited.
+    statement.handler = NOTHING;
+    return this.#runUntil(deadlineMs, statement, async () => {
+      const sink = (await statement) as Writable;
+      await new Promise<void>((resolve, reject) => {
+        // The driver resolves the statement with the sink. What the server refuses after the last line it tells only the statement.
+        statement.reject = reject;
+        sink.once("error", reject);
+        sink.end(lines, resolve);
+      });
+    });
+  }
+
+  async #runUntil(deadlineMs: number, statement: Statement, outcome: () => Promise<unknown>): Promise<void> {
+    if (this.#isLost) throw closed();
     const timer = setTimeout(() => this.#loseSilent(statement), Math.max(0, deadlineMs - performance.now()));
     this.#running.push(statement);
     void Object.defineProperty(statement, "retried", RETRIED);
     this.#send(statement);
     try {
-      await statement;
+      await outcome();
     } catch (error) {
       if (isEndOfConnection(error)) this.lose(error);
+      throw error;
     } finally {
       clearTimeout(timer);
       this.#running.splice(this.#running.indexOf(statement), 1);

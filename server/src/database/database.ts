@@ -16,7 +16,10 @@ export interface Statements {
 }
 
 /** Statements of one transaction: all take effect, or none. */
-export type Transaction = Statements;
+export interface Transaction extends Statements {
+  /** Adds rows to `target`, a table and its columns, from lines in the text format of PostgreSQL's `copy`. */
+  copy(target: string, lines: string): Promise<void>;
+}
 
 /** A part of a statement that was made with a template, to be put into another. */
 export type SqlFragment = postgres.PendingQuery<postgres.Row[]>;
@@ -257,15 +260,27 @@ function statementsIn(
   connection: Connection,
   timeoutMs: number,
 ): Transaction {
-  return statementsOf(maker, (statement) => {
-    if (state.isOver)
-      return statement.reject(new Error("the statement came after the end of its transaction"));
+  const fail = (error: unknown): void => {
     // The server has aborted the transaction then, even if the caller ignores the error.
-    statement.catch((error: unknown) => {
-      state.failed ??= { error };
-    });
+    state.failed ??= { error };
+  };
+  const statements = statementsOf(maker, (statement) => {
+    if (state.isOver) return statement.reject(tooLate());
+    statement.catch(fail);
     void connection.run(statement, performance.now() + timeoutMs);
   });
+  const copy = async (target: string, lines: string): Promise<void> => {
+    if (state.isOver) throw tooLate();
+    const statement = maker.unsafe(`copy ${target} from stdin`) as unknown as Statement;
+    const copied = connection.copy(statement, lines, performance.now() + timeoutMs);
+    copied.catch(fail);
+    await copied;
+  };
+  return Object.assign(statements, { copy });
+}
+
+function tooLate(): Error {
+  return new Error("the statement came after the end of its transaction");
 }
 
 /** Statements after a failed one fail because of it (25P02): the first failure says why. */

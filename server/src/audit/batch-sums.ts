@@ -1,0 +1,133 @@
+import type { AccountId } from "../contract/account.ts";
+import type { AuditEntry, EntryId } from "../contract/entry.ts";
+import type { SpenderId } from "../contract/ids.ts";
+import type { ClaimId } from "../contract/kept-answer.ts";
+import type { KeyUuid } from "../contract/key.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Entries of a batch that differ in nothing that usage is summed by. Times are in Unix milliseconds. */
+export interface Usage {
+  readonly accountId: AccountId;
+  readonly key: KeyUuid;
+  readonly model: string | null;
+  readonly upstream: string | null;
+  readonly status: number;
+  readonly errorCode: string | null;
+  readonly sourceIp: string | null;
+  readonly minuteMs: number;
+  lastMs: number;
+  requests: number;
+  promptTokens: bigint;
+  completionTokens: bigint;
+  cachedTokens: bigint;
+  costNanoUsd: bigint;
+}
+
+/** What entries of an account cost, all of one spender; `null`: of a former version, which named none. */
+export interface Charge {
+  readonly accountId: AccountId;
+  readonly spender: SpenderId | null;
+  /** Of an entry with an idempotency key, which has a charge to itself: it is collected only if its answer is kept. */
+  readonly claim: ClaimId | null;
+  costNanoUsd: bigint;
+  implausibleNanoUsd: bigint;
+}
+
+/** The answer to an idempotency key; the digests are in Base64. */
+export interface Answer {
+  readonly entry: EntryId;
+  readonly accountId: AccountId;
+  readonly claim: ClaimId;
+  readonly keyDigest: string;
+  readonly bodyDigest: string;
+  readonly isStream: boolean | null;
+  readonly model: string | null;
+  readonly text: string | null;
+}
+
+/** The usage of a batch's entries. */
+export function usageOf(entries: readonly AuditEntry[]): readonly Usage[] {
+  const usages: Usage[] = [];
+  /** Of entries whose key, address and model are most likely the same. */
+  const similar = new Map<string, Usage[]>();
+  for (const entry of entries) {
+    const { accountId, key, model, upstream, status, errorCode, sourceIp } = entry;
+    const atMs = entry.at.getTime();
+    const minuteMs = Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
+    const name = `${key} ${sourceIp} ${model}`;
+    const candidates = similar.get(name) ?? [];
+    let usage = candidates.find((candidate) => candidate.minuteMs === minuteMs && isOf(candidate, entry));
+    if (usage === undefined) {
+      usage = {
+        ...{
+          accountId,
+          key,
+          model,
+          upstream,
+          status,
+          errorCode,
+          sourceIp,
+          minuteMs,
+          lastMs: atMs,
+          requests: 0,
+        },
+        ...{ promptTokens: 0n, completionTokens: 0n, cachedTokens: 0n, costNanoUsd: 0n },
+      };
+      usages.push(usage);
+      similar.set(name, [...candidates, usage]);
+    }
+    usage.lastMs = Math.max(usage.lastMs, atMs);
+    usage.requests++;
+    usage.promptTokens += BigInt(entry.promptTokens ?? 0);
+    usage.completionTokens += BigInt(entry.completionTokens ?? 0);
+    usage.cachedTokens += BigInt(entry.cachedTokens ?? 0);
+    usage.costNanoUsd += entry.costNanoUsd;
+  }
+  return usages;
+}
+
+function isOf(usage: Usage, entry: AuditEntry): boolean {
+  return (
+    usage.accountId === entry.accountId &&
+    usage.key === entry.key &&
+    usage.model === entry.model &&
+    usage.upstream === entry.upstream &&
+    usage.status === entry.status &&
+    usage.errorCode === entry.errorCode &&
+    usage.sourceIp === entry.sourceIp
+  );
+}
+
+/** Whether credit or debts change when the entry is recorded. */
+export function isCharged({ costNanoUsd, implausibleNanoUsd = 0n }: AuditEntry): boolean {
+  return costNanoUsd > 0n || implausibleNanoUsd > 0n;
+}
+
+/** What a batch's entries are charged. */
+export function chargesOf(entries: readonly AuditEntry[]): readonly Charge[] {
+  const charges = new Map<string, Charge>();
+  for (const { id, accountId, spender = null, keyed, costNanoUsd, implausibleNanoUsd = 0n } of entries.filter(
+    isCharged,
+  )) {
+    const name = keyed === undefined ? `${accountId} ${spender}` : id;
+    const charge = charges.get(name);
+    if (charge === undefined) {
+      charges.set(name, { accountId, spender, claim: keyed?.claim ?? null, costNanoUsd, implausibleNanoUsd });
+    } else {
+      charge.costNanoUsd += costNanoUsd;
+      charge.implausibleNanoUsd += implausibleNanoUsd;
+    }
+  }
+  return [...charges.values()];
+}
+
+/** The answers to idempotency keys that a batch's entries carry. */
+export function answersOf(entries: readonly AuditEntry[]): readonly Answer[] {
+  return entries.flatMap(({ id, accountId, keyed }) => {
+    if (keyed === undefined) return [];
+    const { claim, keyDigest, bodyDigest, answer } = keyed;
+    const { isStream = null, model = null, text = null } = answer ?? {};
+    return [{ entry: id, accountId, claim, keyDigest, bodyDigest, isStream, model, text }];
+  });
+}
