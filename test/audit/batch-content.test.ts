@@ -179,10 +179,13 @@ describe("what a batch adds to its account's chain", () => {
     expect(await stateOf(other)).toEqual({ batches: [2], requests: 2, free: CREDIT - 20n, problems: [] });
   });
 
-  it("is nothing, when a batch comes again as a whole", async () => {
+  it.each([
+    ["unexpectedly", false],
+    ["as is expected", true],
+  ])("is nothing, when a batch comes again as a whole, %s", async (_, mayExist) => {
     const account = await otherAccount();
-    await database.audit.insertEntries([account]);
-    await database.audit.insertEntries([account]);
+    await database.audit.insertEntries([account], mayExist);
+    await database.audit.insertEntries([account], mayExist);
     expect(await stateOf(account)).toEqual({ batches: [1], requests: 1, free: CREDIT - 10n, problems: [] });
   });
 

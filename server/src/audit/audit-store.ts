@@ -32,8 +32,8 @@ export class PostgresAudit implements EntrySink {
     this.#onUncollected = onUncollected;
   }
 
-  async insertEntries(entries: readonly AuditEntry[]): Promise<void> {
-    const lines = linesOf(entries);
+  async insertEntries(entries: readonly AuditEntry[], mayExist = false): Promise<void> {
+    const lines = mayExist ? null : linesOf(entries);
     let uncollected: readonly Uncollected[];
     try {
       uncollected = await this.#record(entries, lines === null ? insertNewEntries : copyOf(lines));

@@ -12,10 +12,10 @@ import { rejectEntries, replayJournal } from "./replay-journal.ts";
 /** The database, as the recorder writes to it. */
 export interface EntrySink {
   /**
-   * Inserts the entries, charges them, and stores the answers that they carry, in one transaction. Entries that exist already
-   * are skipped.
+   * Inserts the entries, charges them, and stores the answers that they carry, in one transaction. Entries that exist already are
+   * skipped, which is faster if it is known that there may be some.
    */
-  insertEntries(entries: readonly AuditEntry[]): Promise<void>;
+  insertEntries(entries: readonly AuditEntry[], mayExist?: boolean): Promise<void>;
 }
 
 /** Called with entries that are in the database, and so charged. */
@@ -166,7 +166,7 @@ export class Recorder {
    */
   async replay(leftover: readonly Segment[]): Promise<void> {
     const { journal, sink, log } = this.#parts;
-    await replayJournal({ journal, log, insert: (entries) => sink.insertEntries(entries) }, leftover);
+    await replayJournal({ journal, log, insert: (entries) => sink.insertEntries(entries, true) }, leftover);
   }
 
   /**

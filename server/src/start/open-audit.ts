@@ -57,7 +57,7 @@ export async function openAudit(
     journal,
     folder,
     nodeId,
-    insert: (entries) => sink.insertEntries(entries),
+    insert: (entries) => sink.insertEntries(entries, true),
     record: (action) => inTransaction(recording, (transaction) => recordAction(transaction, action)),
     now,
   });
