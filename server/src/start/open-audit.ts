@@ -39,7 +39,8 @@ export async function openAudit(
   const { journal, leftover } = await Journal.open({ folder, sync: config.auditDurability === "disk" });
   const audit = new PostgresAudit(recording, nodeId, onUncollected);
   const sink: EntrySink = {
-    insertEntries: (entries) => insertInHalves(entries, (part) => audit.insertEntries(part)),
+    insertEntries: (entries, mayExist) =>
+      insertInHalves(entries, (part) => audit.insertEntries(part, mayExist)),
   };
   const recorder = new Recorder({
     journal,
