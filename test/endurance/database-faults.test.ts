@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Matches } from "../fixtures/fault-proxy.ts";
+import { COPIED } from "../fixtures/postgres-statements.ts";
 import { PASSWORD, visit } from "../fixtures/user.ts";
 import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
 import { ANSWER_COST } from "./gated-model.ts";
@@ -65,11 +66,11 @@ function backlog(): Promise<number | null> {
   return nodes.node.metric(/^ostiary_recorder_waiting_entries$/);
 }
 
-/** Matches the statement that inserts entries, on a connection that has executed it before (or has not). */
-function insertOfEntries(isPrepared: boolean): Matches {
+/** Matches the statement that counts and charges entries, on a connection that has executed it before (or has not). */
+function countOfEntries(isPrepared: boolean): Matches {
   const known = new Set<number>();
   return (statement, connection) => {
-    if (!statement.includes("insert into audit_entries")) return false;
+    if (!statement.includes("insert into audit_batches")) return false;
     const isKnown = known.has(connection);
     known.add(connection);
     return isKnown === isPrepared;
@@ -97,19 +98,20 @@ describe.skipIf(!isDistributed)("a node whose connections to the database have g
     await expectAllPaid();
   });
 
-  // The transaction of a batch has its locks when its entries are inserted, and does not end by itself.
-  const moments = {
-    "between two statements": true,
+  // The transaction of a batch has its locks when its entries are copied, and does not end by itself.
+  const moments: Readonly<Record<string, Matches>> = {
+    "between two statements": countOfEntries(true),
     // The driver has the server describe a statement before it sends the parameters for the first time.
-    "between a statement and its parameters": false,
+    "between a statement and its parameters": countOfEntries(false),
+    "before lines that it copies": (statement) => statement.startsWith(COPIED),
   };
-  for (const [moment, isPrepared] of Object.entries(moments)) {
+  for (const [moment, matches] of Object.entries(moments)) {
     it(`continues to record when one went silent in the middle of a batch, ${moment}`, {
       timeout: 120_000,
     }, async () => {
       const { node } = nodes;
       node.database.cut({ connections: "existing" });
-      const hold = node.database.hold(insertOfEntries(isPrepared));
+      const hold = node.database.hold(matches);
       const stopAsking = keepAsking();
       await hold.caught;
       await stopAsking();

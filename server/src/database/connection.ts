@@ -74,7 +74,7 @@ export class Connection {
   /**
    * The server's process for a connection that was lost because the server did not answer in time; `null` if there was none.
    * That process may wait for the client for as long as it does not learn that the client is gone, and keep the locks of its
-   * transaction: between the description of a statement and its parameters neither `statement_timeout` nor
+   * transaction: while it waits for a statement's parameters, or for lines to copy, neither `statement_timeout` nor
    * `idle_in_transaction_session_timeout` applies (PostgreSQL 15 to 18).
    */
   get silentPid(): number | null {
