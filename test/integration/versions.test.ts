@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { migrate } from "../../server/src/database/migrate.ts";
-import { openDatabaseOf } from "../fixtures/database.ts";
+import { openDatabase } from "../../server/src/database/database.ts";
+import { migrate, pendingMigrations } from "../../server/src/database/migrate.ts";
+import { databaseAddressOf, openDatabaseOf } from "../fixtures/database.ts";
 import { statusOf } from "../fixtures/request.ts";
 import {
   logLines,
@@ -24,6 +25,8 @@ const isDistributed =
 
 /** Adds what a later version needs. The service as it is keeps working. */
 const EXPAND = "alter table accounts add column nickname text not null default '';";
+/** An arbitrary number that no other advisory lock uses. */
+const SLOW_MIGRATION_LOCK = 730_511;
 /** Removes what this version uses. */
 const CONTRACT = "-- min_version: 0901\nalter table accounts rename column name to full_name;";
 
@@ -97,6 +100,32 @@ onNode("a database that a later version has migrated", () => {
         ),
       ],
     });
+  });
+});
+
+onNode("a migration that takes long", () => {
+  it("does not keep nodes that start meanwhile from finding out that it is missing", async () => {
+    const program = await laterVersion("slow", {
+      "0901_slow.sql": `select pg_advisory_xact_lock(${SLOW_MIGRATION_LOCK})`,
+    });
+    const migrations = pathToFileURL(`${dirname(program)}/database/migrations/`);
+    await using service = await startService();
+    await using sql = await openDatabaseOf(service);
+    const address = await databaseAddressOf(service);
+    const node = openDatabase(address, { maxConnections: 1, connectTimeoutS: 30 });
+    const { migrating } = await sql.transaction("", async (held) => {
+      await held`select pg_advisory_xact_lock(${SLOW_MIGRATION_LOCK})`;
+      // In an object: the transaction must end before the migration does.
+      const started = { migrating: migrate(sql, migrations) };
+      const waiting = () => held`
+        select from pg_locks where locktype = 'advisory' and objid = ${SLOW_MIGRATION_LOCK} and not granted
+          and database = (select oid from pg_database where datname = current_database())`;
+      await expect.poll(waiting, { timeout: 60_000 }).toHaveLength(1);
+      expect(await pendingMigrations(node, migrations)).toEqual(["0901_slow.sql"]);
+      return started;
+    });
+    expect((await migrating).missing).toEqual(["0901_slow.sql"]);
+    await node.end();
   });
 });
 

@@ -45,9 +45,13 @@ export async function migrate(
     await transaction`
       create table if not exists schema_migrations (
         file text primary key,
-        applied_at timestamptz not null default now()
+        applied_at timestamptz not null default now(),
+        min_version text
       )`;
-    await transaction`alter table schema_migrations add column if not exists min_version text`;
+    // Only then: the statement would keep nodes that start meanwhile from reading the table until all migrations are applied.
+    if (!(await hasMinVersion(transaction))) {
+      await transaction`alter table schema_migrations add column min_version text`;
+    }
     const schema = await compare(transaction, files);
     for (const file of schema.missing) {
       const text = await readFile(new URL(file, folder), "utf8");
@@ -101,12 +105,16 @@ export async function schemaVersion(database: Database): Promise<string | null> 
 }
 
 async function readSchema(database: Database, files: readonly string[]): Promise<Schema> {
+  if (!(await hasMinVersion(database))) return { version: null, missing: files, newer: [] };
+  return await compare(database, files);
+}
+
+/** Returns whether a version with this column has migrated the database. */
+async function hasMinVersion(database: Statements): Promise<boolean> {
   const [row] = await database<{ columns: bigint }[]>`
     select count(*) as columns from information_schema.columns
     where table_schema = any (current_schemas(false)) and table_name = 'schema_migrations' and column_name = 'min_version'`;
-  // A database that no version with this column has migrated.
-  if (row?.columns !== 1n) return { version: null, missing: files, newer: [] };
-  return await compare(database, files);
+  return row?.columns === 1n;
 }
 
 async function lock(transaction: Transaction, onWaiting: () => void): Promise<void> {
