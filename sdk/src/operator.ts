@@ -140,6 +140,7 @@ export class OperatedNodes {
 
   /**
    * Releases the credit of a node that will not return. If it returns after all, its pending charges may not be collected.
+   * A node that was seen in the last minute is refused unless `force` is set.
    *
    * @param id as {@link list} shows it.
    * @throws {OstiaryError} the id is not a whole number.

@@ -59,6 +59,7 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
 
 /** Commands that the service may refuse (exit code 1) because of their made-up values. They must still be valid commands. */
 export const MAY_BE_REFUSED: readonly { readonly command: RegExp; readonly reason: string }[] = [
+  { command: /nodes release /, reason: "The only node runs." },
   { command: /journal replay$/, reason: "The test has only an unreadable line." },
   { command: /journal replay .* --with '\[…\]'$/, reason: "The text is a placeholder." },
 ];

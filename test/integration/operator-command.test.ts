@@ -201,12 +201,18 @@ describe("the operator's command line", () => {
     expect((await user.trpc.account.get.query()).plan).toBe("pro");
   });
 
-  it("lists the nodes that have reserved credit, and releases the reserves of one", async () => {
+  it("lists the nodes that have reserved credit, and releases the reserves of one that runs only by force", async () => {
     const { nodes } = JSON.parse(await operator("--json", "nodes", "list"));
     expect(nodes).toMatchObject([{ isAway: false }]);
     expect(await operator("nodes", "list")).toMatch(/^\d+ +running/);
+    const release = ["nodes", "release", nodes[0].id, "--reason", "test"];
+    const refused = await runOperatorCommand(release, env);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/seen in the last minute.*force.*\(conflict\)/s),
+    ]);
     // Its node goes on with a new one.
-    expect(await operator("nodes", "release", nodes[0].id, "--reason", "test")).toMatch(/^released +/);
+    expect(await operator(...release, "--force")).toMatch(/^released +/);
     await expect
       .poll(async () => JSON.parse(await operator("--json", "nodes", "list")).nodes[0]?.id)
       .not.toBe(nodes[0].id);

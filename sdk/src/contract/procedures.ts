@@ -3490,7 +3490,8 @@ export interface Procedures {
       >;
       /**
        * Releases the credit that a node has reserved, when the node will not return. If it returns after all, its pending
-       * charges are collected as far as the accounts' credit reaches; the rest is recorded as uncollected.
+       * charges are collected as far as the accounts' credit reaches; the rest is recorded as uncollected. The same happens to
+       * the requests that a running node is answering, so a node that was seen in the last minute is refused (`conflict`).
        */
       readonly release: Procedure<
         "mutation",
@@ -3499,6 +3500,8 @@ export interface Procedures {
           readonly id: bigint;
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
+          /** Whether to release the credit of a node that was seen in the last minute, too. Default `false`. */
+          readonly force?: boolean | undefined;
         },
         {
           /** The number of accounts whose credit was released. */

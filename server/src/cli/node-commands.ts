@@ -30,10 +30,11 @@ export function addNodeCommands(program: Command, { client, print }: CommandPart
     )
     .argument("<id>", 'the id, as "nodes list" shows it')
     .requiredOption("--reason <text>", "recorded in the audit trail")
-    .action(async (id: string, { reason }: { reason: string }) => {
+    .option("--force", "release the credit of a node that was seen in the last minute, too", false)
+    .action(async (id: string, { reason, force }: { reason: string; force: boolean }) => {
       if (!/^\d{1,18}$/.test(id))
         throw new OstiaryError(`"${id}" is not the id of a node. Find it with "nodes list".`);
-      const released = await client().nodes.release(id, { reason });
+      const released = await client().nodes.release(id, { reason, force });
       print(released, [`released   ${usdOf(released.amountNanoUsd)} of ${released.accounts} accounts`]);
     });
 }

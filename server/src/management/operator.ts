@@ -4,6 +4,7 @@ import { filterInput } from "../audit/filter.ts";
 import { ACTION_NAMES, type ActionId } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { Plans } from "../contract/plans.ts";
+import type { PostgresCredit } from "../credits/postgres-credit.ts";
 import { Failure } from "../errors/failure.ts";
 import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
 import { emailInput } from "./auth.ts";
@@ -161,11 +162,20 @@ export function operatorRouter(services: RpcServices) {
 
       /**
        * Releases the credit that a node has reserved, when the node will not return. If it returns after all, its pending
-       * charges are collected as far as the accounts' credit reaches; the rest is recorded as uncollected.
+       * charges are collected as far as the accounts' credit reaches; the rest is recorded as uncollected. The same happens to
+       * the requests that a running node is answering, so a node that was seen in the last minute is refused (`conflict`).
        */
       release: operatorProcedure
-        .input(z.strictObject({ id: spenderId, reason }))
+        .input(
+          z.strictObject({
+            id: spenderId,
+            reason,
+            /** Whether to release the credit of a node that was seen in the last minute, too. Default `false`. */
+            force: z.boolean().default(false),
+          }),
+        )
         .mutation(async ({ ctx, input }) => {
+          if (!input.force) await requireAbsence(spenders, input.id);
           const released = await spenders.release(input.id, input.reason, ctx.actor);
           if (released === null) {
             throw new Failure(
@@ -230,4 +240,15 @@ export function operatorRouter(services: RpcServices) {
       .input(z.strictObject(verificationInput).prefault({}))
       .query(({ input }) => chained.verify("operators", null, input)),
   });
+}
+
+/** @throws {Failure} `conflict` if the node is running. */
+async function requireAbsence(spenders: Pick<PostgresCredit, "list">, id: SpenderId): Promise<void> {
+  const node = (await spenders.list()).find((spender) => spender.id === id);
+  if (node === undefined || node.isAway) return;
+  throw new Failure(
+    "conflict",
+    `The node (${node.label}) was seen in the last minute, and may be answering requests with this credit. Stop it first. If you are certain that it no longer runs, wait a minute, or release its credit with \`force\`.`,
+    { param: "id" },
+  );
 }
