@@ -272,8 +272,8 @@ export class OperatedAccounts {
   }
 
   /**
-   * Grants credit. A negative amount takes credit back, at most what the account has. The call is not repeated after a lost
-   * connection, because a repetition would grant the amount twice: look at the balance then.
+   * Grants credit. A negative amount takes credit back, at most what the account has. Every call has an idempotency key, so that a
+   * retry after a lost answer grants nothing twice. Give one yourself to repeat the call later, such as the number of an invoice.
    *
    * @throws {OstiaryError} the amount is not a whole number of nano-USD.
    * @returns the new balance and the amount that was granted or taken back.
@@ -287,7 +287,11 @@ export class OperatedAccounts {
     options?: RequestOptions,
   ): APIPromise<Decimals<Accounts["grantCredits"]["output"]>> {
     const amountNanoUsd = bigintOf("amountNanoUsd", objectOf("params", params).amountNanoUsd);
-    return this.#trpc.operator.accounts.grantCredits.mutate({ ...params, id, amountNanoUsd }, options);
+    const idempotencyKey = params.idempotencyKey ?? crypto.randomUUID();
+    return this.#trpc.operator.accounts.grantCredits.mutate(
+      { ...params, id, amountNanoUsd, idempotencyKey },
+      options,
+    );
   }
 }
 

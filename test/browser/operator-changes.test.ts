@@ -152,7 +152,7 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     await form.getByRole("button", { name: "Grant $25.00" }).click();
     await form
       .getByRole("alert")
-      .getByText(/before you try again/)
+      .getByText(/Try again without editing it/)
       .waitFor();
     expect(await form.getByLabel("Reason").inputValue()).toBe("order 1042");
     expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(5_000_000_000n);

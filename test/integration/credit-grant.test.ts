@@ -50,3 +50,52 @@ describe("a grant that waits while a node reserves credit of the account", () =>
     });
   });
 });
+
+describe("a grant with an idempotency key", () => {
+  it("is booked once, however often it is repeated, and has the first answer each time", async () => {
+    const { trpc } = await signInOperator(service.baseUrl);
+    const { grantCredits } = trpc.operator.accounts;
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const { balanceNanoUsd: before } = await owner.trpc.credits.balance.query();
+    const grant = { id, amountNanoUsd: USD, reason: "invoice 1", idempotencyKey: "invoice-1" };
+    const first = { amountNanoUsd: USD, balanceNanoUsd: before + USD };
+    const together = await Promise.all(Array.from({ length: 5 }, () => grantCredits.mutate(grant)));
+    expect(together).toEqual(Array.from({ length: 5 }, () => first));
+    await grantCredits.mutate({ ...grant, idempotencyKey: "invoice-2" });
+    expect(await grantCredits.mutate(grant)).toEqual(first);
+    expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(before + 2n * USD);
+    const { actions } = await owner.trpc.account.actions.query();
+    expect(actions.filter(({ action }) => action === "account.grantCredits")).toHaveLength(2);
+
+    for (const other of [{ amountNanoUsd: 2n * USD }, { reason: "invoice 2" }]) {
+      await expect(grantCredits.mutate({ ...grant, ...other })).rejects.toMatchObject({
+        data: { ostiary: { code: "idempotency_key_reused", param: "idempotencyKey" } },
+      });
+    }
+  });
+
+  it("has the first answer when it took back less than was asked for", async () => {
+    const { trpc } = await signInOperator(service.baseUrl);
+    const { grantCredits } = trpc.operator.accounts;
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const { balanceNanoUsd: before } = await owner.trpc.credits.balance.query();
+    const refund = { id, amountNanoUsd: -before - USD, reason: "refund", idempotencyKey: "refund-1" };
+    const first = { amountNanoUsd: -before, balanceNanoUsd: 0n };
+    expect(await grantCredits.mutate(refund)).toEqual(first);
+    expect(await grantCredits.mutate(refund)).toEqual(first);
+  });
+
+  it("is another one for each account", async () => {
+    const { trpc } = await signInOperator(service.baseUrl);
+    for (let number = 0; number < 2; number++) {
+      const owner = await signUp(service.baseUrl);
+      const { id } = await owner.trpc.account.get.query();
+      const { balanceNanoUsd: before } = await owner.trpc.credits.balance.query();
+      const grant = { id, amountNanoUsd: USD, reason: "test", idempotencyKey: "same-for-both" };
+      const { balanceNanoUsd } = await trpc.operator.accounts.grantCredits.mutate(grant);
+      expect(balanceNanoUsd).toBe(before + USD);
+    }
+  });
+});

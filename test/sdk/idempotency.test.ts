@@ -102,8 +102,7 @@ describe("a POST without an idempotency key", () => {
     for (const answer of [unreachable, failing(503, { "retry-after-ms": "1", "x-request-id": "req_1" })]) {
       const fetch = answersInTurn(answer);
       const operator = new OstiaryOperator({ managementToken: "mt-x", fetch, maxRetries: 2 });
-      const grant = { amountNanoUsd: 1n, reason: "test" };
-      await caught(operator.accounts.grantCredits("id", grant));
+      await caught(operator.accounts.suspend("id", { reason: "test" }));
       expect(fetch).toHaveBeenCalledTimes(1);
     }
   });
@@ -138,6 +137,19 @@ describe("a request whose answer a proxy drops", () => {
     expect(service.upstream.received).toHaveLength(1);
     expect(await balanceOf(owner)).toBe(9n * OUTPUT_NANO_USD);
     await service.reconcile();
+  });
+
+  it("grants credit once, by its retry", async () => {
+    const owner = await service.ownerWith(0n);
+    const { token } = await service.operator.trpc.tokens.create.mutate({ name: crypto.randomUUID() });
+    const baseURL = `http://127.0.0.1:${proxy.port}`;
+    const operator = new OstiaryOperator({ managementToken: token, baseURL });
+    const dropped = proxy.loseAnswers(1, (statement) => statement.includes("accounts.grantCredits"));
+    const grant = { amountNanoUsd: 7n, reason: "test" };
+    const granted = await operator.accounts.grantCredits(owner.accountId, grant);
+    expect(dropped.lost).toBe(1);
+    expect(granted).toEqual({ amountNanoUsd: "7", balanceNanoUsd: "7" });
+    expect(await balanceOf(owner)).toBe(7n);
   });
 
   it("in the middle of it, is answered by its retry and charged once", async () => {

@@ -2577,6 +2577,11 @@ export interface Procedures {
           readonly amountNanoUsd: bigint;
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
+          /**
+           * A random value for this grant: 8 to 255 characters. A call that is repeated with it is booked once, and gets the first
+           * answer again.
+           */
+          readonly idempotencyKey?: string | undefined;
         },
         {
           /** The new balance in nano-USD. */

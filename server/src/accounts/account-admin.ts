@@ -17,7 +17,7 @@ import { type AccountChange, changed, differenceOf, noticesOf } from "./account-
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { ActionChain } from "./action-chain.ts";
 import { type ActionFilter, escapedForLike, listActions, recordAction } from "./actions-store.ts";
-import { grantCredits } from "./credit-grant.ts";
+import { type CreditGrant, type GrantedCredit, grantCredits } from "./credit-grant.ts";
 import type { IpRuleBook, IpVerdict } from "./ip-rules.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
 import type { User } from "./user.ts";
@@ -224,10 +224,9 @@ export class AccountAdmin {
       : this.#parts.ipRules.judge({ plan: "enterprise", ipRules: proposed }, address);
   }
 
-  /** Grants credit or takes it back: see {@link grantCredits}. @throws {Failure} `not_found`; `conflict`. */
-  async grantCredits(by: Actor, accountId: AccountId, amountNanoUsd: bigint, reason: string) {
+  /** Grants credit or takes it back: see {@link grantCredits}. @throws {Failure} as there, and `not_found`. */
+  async grantCredits(grant: CreditGrant): Promise<GrantedCredit> {
     const { database, now } = this.#parts;
-    const grant = { by, accountId, amountNanoUsd, reason };
     return (await grantCredits(database, grant, now)) ?? noSuchAccount();
   }
 

@@ -18,6 +18,16 @@ export interface CreditGrant {
   /** Negative: a correction downwards. Never 0. */
   readonly amountNanoUsd: bigint;
   readonly reason: string;
+  /** SHA-256 of the idempotency key of the call; `null`: a repeated call is another grant. */
+  readonly keyDigest: Uint8Array | null;
+}
+
+/** What a grant is answered with. */
+export interface GrantedCredit {
+  /** The new balance in nano-USD. */
+  readonly balanceNanoUsd: bigint;
+  /** The granted amount in nano-USD. It is smaller than requested if the account had less to take back. */
+  readonly amountNanoUsd: bigint;
 }
 
 /**
@@ -25,32 +35,28 @@ export interface CreditGrant {
  * release reserved credit that they do not need.
  */
 type GrantOutcome =
-  | { readonly kind: "booked"; readonly balanceNanoUsd: bigint }
+  | { readonly kind: "booked"; readonly granted: GrantedCredit }
   | { readonly kind: "short"; readonly freeNanoUsd: bigint };
 
 /**
- * Grants credit, or takes back as much as the account has free. Credit that is held for running requests stays.
+ * Grants credit, or takes back as much as the account has free. Credit that is held for running requests stays. A call that was booked
+ * before, by its idempotency key, gets the outcome that it had then.
  *
- * @returns the new balance and the booked amount, which is smaller than requested if the account has less free credit; `null`
- *   when there is no such account.
- * @throws {Failure} `conflict` when nothing can be taken back.
+ * @returns `null` when there is no such account.
+ * @throws {Failure} `conflict` when nothing can be taken back; `idempotency_key_reused` when the key was used for another grant.
  */
 export async function grantCredits(
   database: Database,
   grant: CreditGrant,
   now: () => Date,
-): Promise<{
-  /** The new balance in nano-USD. */
-  readonly balanceNanoUsd: bigint;
-  /** The granted amount in nano-USD. It is smaller than requested if the account had less to take back. */
-  readonly amountNanoUsd: bigint;
-} | null> {
+): Promise<GrantedCredit | null> {
   const giveUpMs = performance.now() + RECLAIM_TIMEOUT_MS;
   for (let { amountNanoUsd } = grant; ; ) {
-    const booked = { ...grant, amountNanoUsd };
-    const outcome = await inTransaction(database, (transaction) => book(transaction, booked, now()));
+    const outcome = await inTransaction(database, (transaction) =>
+      book(transaction, grant, amountNanoUsd, now()),
+    );
     if (outcome === null) return null;
-    if (outcome.kind === "booked") return { balanceNanoUsd: outcome.balanceNanoUsd, amountNanoUsd };
+    if (outcome.kind === "booked") return outcome.granted;
     if (performance.now() < giveUpMs) {
       await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
       continue;
@@ -60,17 +66,21 @@ export async function grantCredits(
   }
 }
 
-/** Records a grant completely or not at all. @returns `null` when there is no such account. */
+/** Records this amount of a grant completely or not at all. @returns `null` when there is no such account. */
 async function book(
   transaction: Transaction,
-  { by, accountId, amountNanoUsd, reason }: CreditGrant,
+  grant: CreditGrant,
+  amountNanoUsd: bigint,
   at: Date,
 ): Promise<GrantOutcome | null> {
+  const { by, accountId, reason } = grant;
   // The lock has a statement of its own. A statement that waits for it would not see the reserves that were committed meanwhile.
   await transaction`select from accounts where id = ${accountId} for no key update`;
   const [account] = await transaction<{ free: bigint; before: bigint }[]>`
     select free_nano_usd as free, balance_nano_usd(accounts) as before from accounts where id = ${accountId}`;
   if (account === undefined) return null;
+  const earlier = await readEarlier(transaction, grant);
+  if (earlier !== null) return { kind: "booked", granted: earlier };
   const { free, before } = account;
   if (-amountNanoUsd > free) {
     // Nodes release reserved credit that they do not need within about a second.
@@ -97,7 +107,41 @@ async function book(
     before: { balanceNanoUsd: before.toString() },
     after: { balanceNanoUsd: after.toString(), amountNanoUsd: amountNanoUsd.toString() },
   });
-  return { kind: "booked", balanceNanoUsd: after };
+  const granted = { balanceNanoUsd: after, amountNanoUsd };
+  await keep(transaction, grant, granted, at);
+  return { kind: "booked", granted };
+}
+
+/** Returns the outcome of the call that had the same idempotency key; `null` when there was none. */
+async function readEarlier(
+  transaction: Transaction,
+  { accountId, amountNanoUsd, reason, keyDigest }: CreditGrant,
+): Promise<GrantedCredit | null> {
+  if (keyDigest === null) return null;
+  const [row] = await transaction<(GrantedCredit & { requestedNanoUsd: bigint; reason: string })[]>`
+    select balance_nano_usd as "balanceNanoUsd", amount_nano_usd as "amountNanoUsd",
+           requested_nano_usd as "requestedNanoUsd", reason
+    from credit_grants where account_id = ${accountId} and key_digest = ${keyDigest}`;
+  if (row === undefined) return null;
+  if (row.requestedNanoUsd !== amountNanoUsd || row.reason !== reason) {
+    const message = "This idempotency key was used for a different grant. Use a new one for every grant.";
+    throw new Failure("idempotency_key_reused", message, { param: "idempotencyKey" });
+  }
+  return { balanceNanoUsd: row.balanceNanoUsd, amountNanoUsd: row.amountNanoUsd };
+}
+
+async function keep(
+  transaction: Transaction,
+  { accountId, amountNanoUsd, reason, keyDigest }: CreditGrant,
+  granted: GrantedCredit,
+  at: Date,
+): Promise<void> {
+  if (keyDigest === null) return;
+  await transaction`
+    insert into credit_grants
+      (account_id, key_digest, at, requested_nano_usd, reason, amount_nano_usd, balance_nano_usd)
+    values
+      (${accountId}, ${keyDigest}, ${at}, ${amountNanoUsd}, ${reason}, ${granted.amountNanoUsd}, ${granted.balanceNanoUsd})`;
 }
 
 function nothingToTake(): Failure {

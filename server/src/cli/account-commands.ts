@@ -159,7 +159,11 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
   ofAccount("grant-credits", "grant credit; a negative amount, after --, takes credit back")
     .argument("<usd>", "US dollars, such as 25 or 0.005")
     .addOption(reason().makeOptionMandatory())
-    .action(async (which: string, usd: string, options: { reason: string }) => {
+    .option(
+      "--idempotency-key <key>",
+      "8 to 255 characters that name this grant; repeated with them, the command books nothing and prints the first balance",
+    )
+    .action(async (which: string, usd: string, options: { reason: string; idempotencyKey?: string }) => {
       const { operator, id } = await find(which);
       const amountNanoUsd = nanoUsdOf(usd);
       const granted = await operator.accounts.grantCredits(id, { amountNanoUsd, ...options });

@@ -3,9 +3,10 @@ import { ACCOUNT_ORDERS, requireNetworks } from "../accounts/account-admin.ts";
 import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts";
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
+import { digestOf } from "../secrets/digest.ts";
 import { entryPage, readEntriesPage } from "./audit.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
-import { idOf, ipAddress, paging, words } from "./inputs.ts";
+import { idempotencyKey, idOf, ipAddress, paging, words } from "./inputs.ts";
 import { keysPage, readKeysPage } from "./keys.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
@@ -232,10 +233,21 @@ export function operatorAccountsRouter(services: RpcServices) {
               "must be at most 9 million USD",
             ),
           reason,
+          /**
+           * A random value for this grant: 8 to 255 characters. A call that is repeated with it is booked once, and gets the first
+           * answer again.
+           */
+          idempotencyKey: idempotencyKey.optional(),
         }),
       )
-      .mutation(async ({ ctx, input: { id, amountNanoUsd, reason } }) => {
-        const granted = await accountAdmin.grantCredits(ctx.actor, id, amountNanoUsd, reason);
+      .mutation(async ({ ctx, input: { id, idempotencyKey: key, ...grant } }) => {
+        const keyDigest = key === undefined ? null : digestOf(key);
+        const granted = await accountAdmin.grantCredits({
+          ...grant,
+          by: ctx.actor,
+          accountId: id,
+          keyDigest,
+        });
         credits.granted(id);
         return granted;
       }),

@@ -8,6 +8,7 @@ import { FormDialog } from "../../../components/FormDialog.tsx";
 import { formatUsd } from "../../../components/format.ts";
 import { Segmented } from "../../../components/Segmented.tsx";
 import { toast } from "../../../components/toast.ts";
+import { newIdempotencyKey } from "../../keys/idempotency.ts";
 import { askAgain, showAccount } from "./changes.ts";
 import { Reason } from "./Reason.tsx";
 import { nanoUsdOf } from "./usd.ts";
@@ -30,6 +31,8 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
   const [amount, setAmount] = useState("");
   const [reason, setReason] = useState("");
   const [isChecked, setChecked] = useState(false);
+  // What the dialog says is granted once, however often it is sent.
+  const [idempotencyKey, setKey] = useState(newIdempotencyKey);
   const grant = useMutation(
     api.operator.accounts.grantCredits.mutationOptions({
       onSuccess: (answer, { amountNanoUsd }) => {
@@ -44,7 +47,11 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
   const change = written === null || written === 0n ? null : direction === "grant" ? written : -written;
   const submit = () => {
     setChecked(true);
-    if (change !== null) grant.mutate({ id, amountNanoUsd: change, reason });
+    if (change !== null) grant.mutate({ id, amountNanoUsd: change, reason, idempotencyKey });
+  };
+  const startOver = () => {
+    grant.reset();
+    setKey(newIdempotencyKey());
   };
   const verb = direction === "grant" ? "Grant" : "Deduct";
   return (
@@ -62,7 +69,7 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
           value={direction}
           options={DIRECTIONS}
           onChange={(next) => {
-            grant.reset();
+            startOver();
             setDirection(next);
           }}
         />
@@ -84,21 +91,29 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
             : `New balance: ${formatUsd(balanceNanoUsd + change)}.`
         }
         onChange={(event) => {
-          grant.reset();
+          startOver();
           setAmount(event.target.value);
         }}
       />
-      <Reason required value={reason} onChange={setReason} error={errorTextAt(grant.error, "reason")} />
+      <Reason
+        required
+        value={reason}
+        onChange={(next) => {
+          startOver();
+          setReason(next);
+        }}
+        error={errorTextAt(grant.error, "reason")}
+      />
     </FormDialog>
   );
 }
 
 function formErrorOf(error: Parameters<typeof errorTextBeside>[0]): string | null {
   const text = errorTextBeside(error, ["amountNanoUsd", "reason"]);
-  // A retry without checking the balance could grant the credit twice.
+  // The same again is booked once. After an edit it is another grant.
   return text === null || errorCodeOf(error) !== null
     ? text
-    : `${text} Check the history before you try again: the change may have been recorded.`;
+    : `${text} The change may have been recorded. Try again without editing it, which records it once, or check the history.`;
 }
 
 function doneText(amountNanoUsd: bigint): string {
