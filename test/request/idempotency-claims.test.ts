@@ -8,12 +8,19 @@ const FAILED = 2_500;
 
 /** A database that can refuse releases or not answer them, and notes what it was asked. */
 class FakeDatabase {
+  claims: "lose" | "work" = "work";
   releases: "fail" | "hang" | "work" = "work";
   readonly claimed = new Set<ClaimId>();
+  /** Claims that have not reached the database. */
+  readonly underWay: ClaimId[] = [];
   readonly renewed: (readonly ClaimId[])[] = [];
   readonly released: number[] = [];
 
   async claim(_: unknown, claim: ClaimId) {
+    if (this.claims === "lose") {
+      this.underWay.push(claim);
+      throw new Error("the database does not answer");
+    }
     this.claimed.add(claim);
     return { kind: "claimed" } as const;
   }
@@ -65,4 +72,29 @@ it("lost releases are repeated many at a time, and none again that was confirmed
   expect(database.claimed).toEqual(new Set([running.id]));
   await idempotency.retryReleases();
   expect(database.released).toHaveLength(3);
+});
+
+it("a claim that reaches the database after its release is released again, a limited number of times", async () => {
+  const database = new FakeDatabase();
+  const idempotency = new Idempotency(database, new Sealer([new Uint8Array(SEAL_KEY_BYTES)]));
+  database.claims = "lose";
+  await expect(claimOne(idempotency)).rejects.toThrow("the database does not answer");
+  await idempotency.retryReleases();
+  for (const claim of database.underWay) database.claimed.add(claim);
+  await idempotency.retryReleases();
+  expect(database.claimed).toEqual(new Set());
+  for (let number = 0; number < 100; number++) await idempotency.retryReleases();
+  const { length } = database.released;
+  await idempotency.retryReleases();
+  expect(database.released).toHaveLength(length);
+});
+
+it("claims that the database did not answer are released by one statement at a time, however many they are", async () => {
+  const database = new FakeDatabase();
+  const idempotency = new Idempotency(database, new Sealer([new Uint8Array(SEAL_KEY_BYTES)]));
+  database.claims = "lose";
+  for (let number = 0; number < FAILED; number++) await claimOne(idempotency).catch(() => {});
+  database.released.length = 0;
+  await idempotency.retryReleases();
+  expect(database.released).toEqual([1_000]);
 });

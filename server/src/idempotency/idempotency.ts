@@ -15,6 +15,10 @@ export const CLAIM_LEASE_MS = 60_000;
 const MAX_UNRELEASED = 10_000;
 /** Claims that one statement releases. */
 const RELEASED_AT_ONCE = 1_000;
+/** How often the release of a claim without an answer is repeated, a second apart: the claim may reach the database that much later. */
+const LATE_RELEASES = 60;
+/** Beyond this number the oldest are dropped: their claims end with their leases. */
+const MAX_LATE = RELEASED_AT_ONCE;
 /** The maximum size of all encrypted answers that wait for the database. Beyond it only the fact is stored that a request was answered. */
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
@@ -69,6 +73,8 @@ export class Idempotency {
   readonly #claims = new Map<ClaimId, number>();
   /** Released claims that may still be in the database. */
   readonly #unreleased = new Set<ClaimId>();
+  /** Claims that the database did not answer, with the number of releases that are left: they may reach it after a release. */
+  readonly #late = new Map<ClaimId, number>();
   #waitingCharacters = 0;
 
   /** `sealer` encrypts the answers, because some repeat parts of their prompts. */
@@ -89,7 +95,8 @@ export class Idempotency {
     try {
       outcome = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
     } catch (error) {
-      // The database may have stored the claim although its answer was lost.
+      // The database may have stored the claim although its answer was lost, or may still store it.
+      this.#expectLate(id);
       void this.#release(id);
       throw error;
     }
@@ -126,7 +133,7 @@ export class Idempotency {
 
   /**
    * Repeats releases that the database has not confirmed, until one fails. A job of its own calls it, because after an outage there may
-   * be many, and claims that are not renewed meanwhile could be taken over although their requests run.
+   * be many, and claims that are not renewed meanwhile could be taken over although their requests run. Call it every second.
    */
   async retryReleases(): Promise<void> {
     while (this.#unreleased.size > 0) {
@@ -134,6 +141,19 @@ export class Idempotency {
       await this.#store.release(batch);
       for (const id of batch) this.#unreleased.delete(id);
     }
+    if (this.#late.size === 0) return;
+    const late = [...this.#late];
+    await this.#store.release(late.map(([id]) => id));
+    for (const [id, left] of late) {
+      if (left > 1) this.#late.set(id, left - 1);
+      else this.#late.delete(id);
+    }
+  }
+
+  #expectLate(id: ClaimId): void {
+    const [oldest] = this.#late.keys();
+    if (oldest !== undefined && this.#late.size >= MAX_LATE) this.#late.delete(oldest);
+    this.#late.set(id, LATE_RELEASES);
   }
 
   /** Waits 5 seconds at most. {@link retryReleases} repeats a release that was not confirmed by then. */
