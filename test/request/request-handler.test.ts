@@ -1,6 +1,7 @@
 import pino from "pino";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { EntryId } from "../../server/src/contract/entry.ts";
+import { Failure } from "../../server/src/errors/failure.ts";
 import { parseNetworks } from "../../server/src/networks/networks.ts";
 import { CrossOrigin } from "../../server/src/request/cross-origin.ts";
 import type { Exchange } from "../../server/src/request/exchange.ts";
@@ -8,39 +9,58 @@ import { OperationTable } from "../../server/src/request/find-operation.ts";
 import { RequestHandler } from "../../server/src/request/request-handler.ts";
 import type { Services } from "../../server/src/request/services.ts";
 
-/** Whether the connection was closed. */
-let isAbandoned = false;
-
 /** A request for a path that is not served, on a runtime that can't send its answer. */
-const UNANSWERABLE: Exchange = {
-  method: "GET",
-  path: "/v1/nothing",
-  peer: "127.0.0.1",
-  query: new URLSearchParams(),
-  isClientGone: false,
-  costOfAnswering: 1,
-  header: () => [],
-  onClientGone: () => {},
-  receive: () => {},
-  letOthersGoFirst: () => null,
-  respond: () => {
-    throw new Error("the answer can't be sent");
-  },
-  stream: () => {
-    throw new Error("the answer can't be sent");
-  },
-  abandon: () => {
-    isAbandoned = true;
-  },
-};
+class UnanswerableExchange implements Exchange {
+  readonly method: string;
+  readonly path = "/v1/nothing";
+  readonly peer = "127.0.0.1";
+  readonly query = new URLSearchParams();
+  readonly isClientGone = false;
+  readonly costOfAnswering = 1;
+  /** Whether the connection was closed. */
+  isAbandoned = false;
+  readonly #headers: Readonly<Record<string, string>>;
 
-it("a request that can't be answered is logged, its connection closed, and the process goes on", async () => {
+  constructor(method = "GET", headers: Readonly<Record<string, string>> = {}) {
+    this.method = method;
+    this.#headers = headers;
+  }
+
+  header(name: string): readonly string[] {
+    const value = this.#headers[name];
+    return value === undefined ? [] : [value];
+  }
+
+  onClientGone(): void {}
+
+  receive(): void {}
+
+  letOthersGoFirst(): null {
+    return null;
+  }
+
+  respond(): never {
+    throw new Error("the answer can't be sent");
+  }
+
+  stream(): never {
+    throw new Error("the answer can't be sent");
+  }
+
+  abandon(): void {
+    this.isAbandoned = true;
+  }
+}
+
+const OVERLOADED = new Failure("server_is_overloaded", "too many");
+
+/** A handler with the parts that a request for an unserved path uses. `arrived` is what {@link Overload} says of a request. */
+function openHandler(arrived: () => Failure | null = () => null) {
   const lines: string[] = [];
-  // The parts that a request for an unserved path uses.
   const services = {
     operations: new OperationTable([]),
-    overload: { arrived: () => null, served: () => {}, isTurnLong: false },
-    crossOrigin: new CrossOrigin([]),
+    overload: { arrived, served: () => {}, refused: () => {}, isTurnLong: false },
+    crossOrigin: new CrossOrigin(["*"]),
     recorder: { requireCapacity: () => {} },
     security: { note: () => {} },
     trustedProxies: parseNetworks([]).networks,
@@ -49,12 +69,47 @@ it("a request that can't be answered is logged, its connection closed, and the p
     newId: () => "018f3a5e-0000-7000-8000-000000000001" as EntryId,
     monotonicMs: () => 0,
   } as unknown as Services;
-  const requests = new RequestHandler(services);
+  return { requests: new RequestHandler(services), lines };
+}
 
-  await requests.handle(UNANSWERABLE);
+describe("a request that can't be answered is logged, its connection closed, and the process goes on:", () => {
+  it("one that is served", async () => {
+    const { requests, lines } = openHandler();
+    const exchange = new UnanswerableExchange();
+    await requests.handle(exchange);
+    expect(exchange.isAbandoned).toBe(true);
+    expect(requests.inFlight).toBe(0);
+    await requests.idle();
+    expect(lines.join()).toContain("a request could not be answered");
+  });
 
-  expect(isAbandoned).toBe(true);
-  expect(requests.inFlight).toBe(0);
-  await requests.idle();
-  expect(lines.join()).toContain("a request could not be answered");
+  const preflight = { origin: "https://app.example", "access-control-request-method": "POST" };
+  const fails = () => {
+    throw new Error("a fault");
+  };
+  it.each<[string, () => Failure | null, UnanswerableExchange]>([
+    ["one that is refused", () => OVERLOADED, new UnanswerableExchange("POST")],
+    ["a preflight", () => null, new UnanswerableExchange("OPTIONS", preflight)],
+    ["one that can't be counted", fails, new UnanswerableExchange("POST")],
+  ])("%s", async (_, arrived, exchange) => {
+    const { requests, lines } = openHandler(arrived);
+    await requests.handle(exchange);
+    expect(exchange.isAbandoned).toBe(true);
+    expect(lines.join()).toContain("a request could not be answered");
+  });
+
+  it("one that is refused when its head was read", () => {
+    const { requests, lines } = openHandler(() => OVERLOADED);
+    const exchange = new UnanswerableExchange("POST");
+    expect(requests.refuseIfOverloaded(exchange)).toBe(true);
+    expect(exchange.isAbandoned).toBe(true);
+    expect(lines.join()).toContain("a request could not be answered");
+  });
+
+  it("a preflight that was counted before", async () => {
+    const { requests } = openHandler();
+    const exchange = new UnanswerableExchange("OPTIONS", preflight);
+    await requests.handleAdmitted(exchange);
+    expect(exchange.isAbandoned).toBe(true);
+  });
 });

@@ -180,4 +180,8 @@ class EarlyExchange implements RefusableExchange {
     // As long as the answer says. Node does this after the answers that it sends.
     if ((socket.timeout ?? 0) < KEEP_ALIVE_MS) socket.setTimeout(KEEP_ALIVE_MS);
   }
+
+  abandon(): void {
+    this.#socket.destroy();
+  }
 }

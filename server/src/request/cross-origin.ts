@@ -103,6 +103,10 @@ class ReadableRefusal<Inner extends RefusableExchange> implements RefusableExcha
     this.inner.respond(status, this.withAdded(headers), body);
   }
 
+  abandon(): void {
+    this.inner.abandon();
+  }
+
   /** No name may be in two of the objects. The description of the API lets every page read it, and compressed answers vary. */
   protected withAdded(headers: readonly ResponseHeaders[]): readonly ResponseHeaders[] {
     const all: Record<string, string> = Object.assign({}, ...headers);
@@ -134,9 +138,5 @@ class ReadableExchange extends ReadableRefusal<Exchange> implements Exchange {
 
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink {
     return this.inner.stream(status, this.withAdded(headers));
-  }
-
-  abandon(): void {
-    this.inner.abandon();
   }
 }

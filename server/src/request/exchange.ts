@@ -16,8 +16,6 @@ export interface Exchange extends RefusableExchange {
   respond(status: number, headers: readonly ResponseHeaders[], body: string | Uint8Array): void;
   /** Sends the head now; the body follows through the sink. */
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink;
-  /** Closes the connection without an answer, when `respond` or `stream` has thrown. */
-  abandon(): void;
 }
 
 /** What is needed of a request to refuse it before anything is done for it. */
@@ -41,6 +39,8 @@ export interface RefusableExchange {
   readonly costOfAnswering: number;
   /** The headers are in several objects, because to make one of them takes as long as to write them. No name is in two of them. */
   respond(status: number, headers: readonly ResponseHeaders[], body: string): void;
+  /** Closes the connection without an answer, when none can be sent. */
+  abandon(): void;
 }
 
 /** A client that reads nothing for this long counts as disconnected: what is held for it is released. */

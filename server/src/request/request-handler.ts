@@ -58,21 +58,43 @@ export class RequestHandler {
    * {@link handleAdmitted} answers it.
    */
   refuseIfOverloaded(exchange: RefusableExchange): boolean {
-    const overloaded = this.#arrived(exchange);
-    if (overloaded === null) return false;
-    void exchange.letOthersGoFirst();
-    this.#refuse(exchange, overloaded);
+    try {
+      const overloaded = this.#arrived(exchange);
+      if (overloaded === null) return false;
+      void exchange.letOthersGoFirst();
+      this.#refuse(exchange, overloaded);
+    } catch (fault) {
+      this.#abandon(exchange, fault);
+    }
     return true;
   }
 
   /** Answers one request, or refuses it if there are too many. Never rejects. */
-  handle(exchange: Exchange): Promise<void> {
-    const overloaded = this.#arrived(exchange);
-    return overloaded === null ? this.handleAdmitted(exchange) : this.#refuseInTurn(exchange, overloaded);
+  async handle(exchange: Exchange): Promise<void> {
+    try {
+      const overloaded = this.#arrived(exchange);
+      await (overloaded === null ? this.#serve(exchange) : this.#refuseInTurn(exchange, overloaded));
+    } catch (fault) {
+      this.#abandon(exchange, fault);
+    }
   }
 
   /** Answers one request that {@link refuseIfOverloaded} has counted and not refused. Never rejects. */
   async handleAdmitted(exchange: Exchange): Promise<void> {
+    try {
+      await this.#serve(exchange);
+    } catch (fault) {
+      this.#abandon(exchange, fault);
+    }
+  }
+
+  /** One request's fault must not end the process, and its client must not wait for ever. */
+  #abandon(exchange: RefusableExchange, fault: unknown): void {
+    this.#services.log.error({ err: fault }, "a request could not be answered");
+    exchange.abandon();
+  }
+
+  async #serve(exchange: Exchange): Promise<void> {
     const { newId, monotonicMs, trustedProxies, overload, crossOrigin, log } = this.#services;
     if (overload.isTurnLong) {
       const turn = exchange.letOthersGoFirst();
