@@ -210,12 +210,17 @@ describe("shutting down", () => {
       undone.push("failing");
       throw new Error("no");
     });
+    teardown.add("throwing", () => {
+      undone.push("throwing");
+      throw new Error("at once");
+    });
     teardown.add("hanging", () => new Promise(() => undone.push("hanging")));
     teardown.add("last", async () => void undone.push("last"));
     await teardown.run(log, () => 200);
-    expect(undone).toEqual(["last", "hanging", "failing", "first"]);
+    expect(undone).toEqual(["last", "hanging", "throwing", "failing", "first"]);
     expect(lines.map(({ part, msg }) => [part, msg])).toEqual([
       ["hanging", "a part of the service did not stop in time"],
+      ["throwing", "a part of the service did not stop cleanly"],
       ["failing", "a part of the service did not stop cleanly"],
     ]);
   });

@@ -42,18 +42,22 @@ export class Teardown {
 
   async #run(log: Logger, leftMs: () => number): Promise<void> {
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
-      const { name, undo, timeoutMs } = step;
+      const { name, timeoutMs } = step;
       this.#current = name;
       const limitMs = Math.max(MIN_STEP_MS, timeoutMs?.() ?? leftMs() / 2);
-      // A part that fails or hangs must not prevent the others from stopping.
-      const ended = undo()
-        .catch((error: unknown) =>
-          log.error({ part: name, ...reasonOf(error) }, "a part of the service did not stop cleanly"),
-        )
-        .then(() => true);
-      const isInTime = await resultWithin(limitMs, ended);
+      const isInTime = await resultWithin(limitMs, end(step, log));
       if (isInTime === null) log.error({ part: name, limitMs }, "a part of the service did not stop in time");
     }
     this.#current = null;
   }
+}
+
+/** A part that fails must not prevent the others from stopping, whether its promise rejects or the function throws. */
+async function end({ name, undo }: Step, log: Logger): Promise<true> {
+  try {
+    await undo();
+  } catch (error) {
+    log.error({ part: name, ...reasonOf(error) }, "a part of the service did not stop cleanly");
+  }
+  return true;
 }
