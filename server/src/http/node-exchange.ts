@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
@@ -95,6 +96,7 @@ export class NodeExchange implements Exchange {
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink {
     const response = this.#response;
     if (!beginStream(response, status, headers)) response.writeHead(status, Object.assign({}, ...headers));
+    if (!response.chunkedEncoding && this.method !== "HEAD") resetUnlessFinished(response);
     /** Whether the head, or the end, has been handed to Node. */
     let isBegun = false;
     // By then a first chunk that was ready has been written in one piece with the head.
@@ -148,6 +150,22 @@ function closeAfterBody(request: IncomingMessage, isShort: boolean): void {
     }
     if (!isShort) socket.end();
     request.once("end", close).resume();
+  };
+}
+
+/**
+ * The end of the connection is the end of a stream without chunks, which a client of HTTP/1.0 gets. So that it does not take a stream that is
+ * cut off for complete, its connection is then reset.
+ */
+function resetUnlessFinished(response: ServerResponse): void {
+  const { socket } = response.req;
+  const destroy = socket.destroy.bind(socket);
+  socket.destroy = (error) => {
+    socket.destroy = destroy;
+    // TLS has an end of its own.
+    return response.writableFinished || socket instanceof TLSSocket
+      ? destroy(error)
+      : socket.resetAndDestroy();
   };
 }
 
