@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { Reads } from "../../server/src/database/reads.ts";
 import { Failure, Unavailable } from "../../server/src/errors/failure.ts";
+import { RequestAbort } from "../../server/src/upstream/request-signal.ts";
 
 const [A, B, C] = ["a", "b", "c"] as AccountId[] as [AccountId, AccountId, AccountId];
 
@@ -73,6 +74,62 @@ describe("reads of several accounts", () => {
     const codes = Promise.all(Array.from({ length: 4 }, () => codeOf(read(A, 11_000))));
     await vi.runAllTimersAsync();
     expect(await codes).toEqual(["done", "done", "rate_limit_exceeded", "rate_limit_exceeded"]);
+  });
+});
+
+describe("a read whose reader has left", () => {
+  /** Reads until `abort` is called. */
+  function leaving({ reads, part }: ReturnType<typeof world>, name: AccountId, ms: number, parts = 1) {
+    const signal = new RequestAbort();
+    const outcome = codeOf(
+      reads.whole({ name, signal }, async ({ run }) => {
+        for (let at = 0; at < parts; at++) await run(part("left", ms));
+      }),
+    );
+    return { outcome, abort: () => signal.abort() };
+  }
+
+  it("gives its place in the queue to the next at once, and runs nothing", async () => {
+    const here = world();
+    const running = [here.read(A, 5_000), here.read(A, 5_000)];
+    const left = Array.from({ length: 20 }, () => leaving(here, A, 10));
+    expect(await codeOf(here.read(A, 10))).toBe("rate_limit_exceeded");
+    for (const { abort } of left) abort();
+    expect(here.reads.waiting).toBe(1);
+    expect(await Promise.all(left.map(({ outcome }) => outcome))).toEqual(
+      Array.from({ length: 20 }, () => String(new Unavailable("the read was left"))),
+    );
+    const next = codeOf(here.read(A, 10));
+    await vi.runAllTimersAsync();
+    await Promise.all(running);
+    expect(await next).toBe("done");
+    expect(here.order).not.toContain("left");
+    expect(here.reads.waiting).toBe(0);
+    expect(here.reads.refused.get("waiting")).toBe(1);
+  });
+
+  it("begins no further part, and gives back its turn", async () => {
+    const here = world();
+    const { outcome, abort } = leaving(here, A, 100, 10);
+    await vi.advanceTimersByTimeAsync(150);
+    abort();
+    await vi.runAllTimersAsync();
+    expect(await outcome).toContain("the read was left");
+    expect(here.order).toEqual(["left", "left"]);
+    const next = here.read(A, 10);
+    await vi.runAllTimersAsync();
+    await next;
+    expect(here.reads.waiting).toBe(0);
+  });
+
+  it("that had left before it was asked for is not begun", async () => {
+    const { reads, order, part } = world();
+    const signal = new RequestAbort();
+    signal.abort();
+    const outcome = codeOf(reads.whole({ name: A, signal }, ({ run }) => run(part("left", 10))));
+    await vi.runAllTimersAsync();
+    expect(await outcome).toContain("the read was left");
+    expect(order).toEqual([]);
   });
 });
 

@@ -1,3 +1,5 @@
+import type { RequestSignal } from "../upstream/request-signal.ts";
+
 /** Limits on the holders of a {@link FairSemaphore} and on those that wait for it. */
 export interface SemaphoreLimits {
   /** The maximum of concurrent holders of all names together. */
@@ -8,8 +10,11 @@ export interface SemaphoreLimits {
   readonly maxWaitingOfName: number;
 }
 
-/** Why a caller was refused: `waiting`, when too many of the name are waiting; `timeout`, when it waited for too long. */
-export type NotAcquired = "waiting" | "timeout";
+/**
+ * Why a caller was refused: `waiting`, when too many of the name are waiting; `timeout`, when it waited for too long; `left`, when its signal was
+ * aborted.
+ */
+export type NotAcquired = "waiting" | "timeout" | "left";
 
 interface CallersOfName {
   holders: number;
@@ -41,8 +46,16 @@ export class FairSemaphore {
     return this.#names.get(name)?.holders ?? 0;
   }
 
-  /** Resolves with a function that releases the semaphore and must be called once, or with the reason why it was not acquired. */
-  acquire(name: string, timeoutMs: number): Promise<(() => void) | NotAcquired> {
+  /**
+   * Resolves with a function that releases the semaphore and must be called once, or with the reason why it was not acquired. A caller whose
+   * signal is aborted does not wait any more.
+   */
+  acquire(
+    name: string,
+    timeoutMs: number,
+    signal: RequestSignal | null = null,
+  ): Promise<(() => void) | NotAcquired> {
+    if (signal?.aborted === true) return Promise.resolve("left");
     const callers = this.#callersOf(name);
     if (callers.waiting.size === 0 && this.#isFreeFor(callers)) {
       return Promise.resolve(this.#hold(name, callers));
@@ -51,6 +64,7 @@ export class FairSemaphore {
     return new Promise((resolve) => {
       const stopWaiting = () => {
         clearTimeout(timer);
+        signal?.removeEventListener("abort", leave);
         callers.waiting.delete(goOn);
         this.#waiting--;
       };
@@ -58,11 +72,14 @@ export class FairSemaphore {
         stopWaiting();
         resolve(this.#hold(name, callers));
       };
-      const timer = setTimeout(() => {
+      const giveUp = (reason: NotAcquired) => {
         stopWaiting();
         this.#forgetIdle(name, callers);
-        resolve("timeout");
-      }, timeoutMs);
+        resolve(reason);
+      };
+      const leave = () => giveUp("left");
+      const timer = setTimeout(giveUp, timeoutMs, "timeout");
+      signal?.addEventListener("abort", leave);
       callers.waiting.add(goOn);
       this.#waiting++;
     });

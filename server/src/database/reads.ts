@@ -9,7 +9,10 @@ import { FairSemaphore, type NotAcquired } from "./fair-semaphore.ts";
  * Whose budget a read uses: that of an account's keys and management tokens; that of its sessions, which must be able to find and
  * revoke a leaked key however it is used; or that of the operators.
  */
-export type Reader = AccountId | `people of ${AccountId}` | "operators";
+export type ReaderName = AccountId | `people of ${AccountId}` | "operators";
+
+/** Who reads, and a signal that is aborted when nobody waits for the answer any more. */
+export type Reader = ReaderName | { readonly name: ReaderName; readonly signal: RequestSignal };
 
 /** Parts of reads that run at once: fewer than the database has connections for reads, which background jobs use too. */
 const MAX_PARTS = 3;
@@ -23,6 +26,7 @@ const LONG_PART_MS = 1_000;
 const REST_TIMES = 2;
 const FREE_MS = 300;
 const MAX_REST_MS = 500;
+const LEFT = "the read was left";
 const TOO_MANY = "Too many concurrent reads. Send fewer at a time.";
 const MAX_READS_OF_READER = 2;
 /** Pages of the dashboard ask for several things at once, and batches hold up to 20 calls. */
@@ -43,7 +47,7 @@ const MAX_BUDGETS = 100_000;
 const MIN_RETRY_MS = 1_000;
 
 /** Why a read was refused: too many reads wait, its turn did not come in time, the budget is spent, or too many exports run. */
-export type ReadRefusal = NotAcquired | "budget" | "streams";
+export type ReadRefusal = Exclude<NotAcquired, "left"> | "budget" | "streams";
 
 /** Runs the parts of one read. Other readers get their turns between the parts. */
 export interface ReadParts {
@@ -84,8 +88,8 @@ export class Reads {
     maxOfName: MAX_PARTS_OF_READER,
     maxWaitingOfName: Number.POSITIVE_INFINITY,
   });
-  readonly #streams = new Map<Reader, Set<{ lastMs: number }>>();
-  readonly #budgets = new LRUCache<Reader, { readonly leftMs: number; readonly atMs: number }>(
+  readonly #streams = new Map<ReaderName, Set<{ lastMs: number }>>();
+  readonly #budgets = new LRUCache<ReaderName, { readonly leftMs: number; readonly atMs: number }>(
     atMost(MAX_BUDGETS),
   );
   readonly #refused = new Map<ReadRefusal, number>(
@@ -112,17 +116,20 @@ export class Reads {
    *
    * @throws {Failure} `rate_limit_exceeded` when the reader has too many reads at once, or has spent its time;
    *   `server_is_overloaded` when those of others leave no turn.
+   * @throws {Unavailable} when the reader's signal is aborted: parts that have not begun are not run.
    */
   async whole<Result>(reader: Reader, read: (parts: ReadParts) => Promise<Result>): Promise<Result> {
-    this.#requireTime(reader);
-    const end = await this.#reads.acquire(reader, READ_TIMEOUT_MS);
-    if (typeof end === "string") throw this.#refuse(end, TOO_MANY);
+    const name = nameOf(reader);
+    const signal = typeof reader === "string" ? null : reader.signal;
+    this.#requireTime(name);
+    const end = await this.#reads.acquire(name, READ_TIMEOUT_MS, signal);
+    if (typeof end === "string") throw this.#notAcquired(end);
     try {
       // Earlier reads may have spent the budget meanwhile.
-      this.#requireTime(reader);
+      this.#requireTime(name);
       return await read({
-        run: (part) => this.#run(reader, part),
-        isSpent: () => this.#leftMs(reader) <= 0,
+        run: (part) => this.#run(name, part, signal),
+        isSpent: () => this.#leftMs(name) <= 0,
       });
     } finally {
       end();
@@ -134,7 +141,7 @@ export class Reads {
    *
    * @throws {Failure} `rate_limit_exceeded` when the reader has several of them already, or has spent its time.
    */
-  stream(reader: Reader): StreamedRead {
+  stream(reader: ReaderName): StreamedRead {
     this.#requireTime(reader);
     const streams = this.#streams.get(reader) ?? new Set();
     const nowMs = this.#monotonicMs();
@@ -151,7 +158,7 @@ export class Reads {
       run: (part) =>
         new Promise((resolve, reject) => {
           stream.lastMs = this.#monotonicMs();
-          leave = () => reject(new Unavailable("the read was left"));
+          leave = () => reject(new Unavailable(LEFT));
           if (hasEnded) return leave();
           this.paced(reader, async () => {
             // Its turn may come after the end.
@@ -169,19 +176,24 @@ export class Reads {
 
   /** Runs one part of an endless read once the reader has budget. */
   async paced<Result>(reader: Reader, part: () => Promise<Result>): Promise<Result> {
-    for (let waitMs = this.#untilTimeMs(reader); waitMs > 0; waitMs = this.#untilTimeMs(reader))
+    const name = nameOf(reader);
+    for (let waitMs = this.#untilTimeMs(name); waitMs > 0; waitMs = this.#untilTimeMs(name))
       await new Promise((resolve) => setTimeout(resolve, waitMs));
-    return this.#run(reader, part);
+    return this.#run(name, part, null);
   }
 
-  async #run<Result>(reader: Reader, part: () => Promise<Result>): Promise<Result> {
-    const endOwn = await this.#ownParts.acquire(reader, PART_TIMEOUT_MS);
-    if (typeof endOwn === "string") throw this.#refuse(endOwn, TOO_MANY);
+  async #run<Result>(
+    reader: ReaderName,
+    part: () => Promise<Result>,
+    signal: RequestSignal | null,
+  ): Promise<Result> {
+    const endOwn = await this.#ownParts.acquire(reader, PART_TIMEOUT_MS, signal);
+    if (typeof endOwn === "string") throw this.#notAcquired(endOwn);
     const own = new OwnTurn(endOwn);
-    const end = await this.#parts.acquire(reader, PART_TIMEOUT_MS);
+    const end = await this.#parts.acquire(reader, PART_TIMEOUT_MS, signal);
     if (typeof end === "string") {
       own.endAfter(0);
-      if (this.#parts.holdersOf(reader) > 0) throw this.#refuse(end, TOO_MANY);
+      if (end === "left" || this.#parts.holdersOf(reader) > 0) throw this.#notAcquired(end);
       throw new Unavailable("others' reads left no turn in time");
     }
     const startMs = this.#monotonicMs();
@@ -203,7 +215,7 @@ export class Reads {
     }
   }
 
-  #requireTime(reader: Reader): void {
+  #requireTime(reader: ReaderName): void {
     const untilMs = this.#untilTimeMs(reader);
     if (untilMs === 0) return;
     throw this.#refuse(
@@ -213,6 +225,10 @@ export class Reads {
     );
   }
 
+  #notAcquired(reason: NotAcquired): Failure | Unavailable {
+    return reason === "left" ? new Unavailable(LEFT) : this.#refuse(reason, TOO_MANY);
+  }
+
   #refuse(reason: ReadRefusal, message: string, retryAfterMs = MIN_RETRY_MS): Failure {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
     return new Failure("rate_limit_exceeded", message, {
@@ -220,22 +236,26 @@ export class Reads {
     });
   }
 
-  #leftMs(reader: Reader): number {
+  #leftMs(reader: ReaderName): number {
     const budget = this.#budgets.get(reader);
     if (budget === undefined) return BUDGET_MS;
     return Math.min(BUDGET_MS, budget.leftMs + (this.#monotonicMs() - budget.atMs) * REFILL);
   }
 
-  #untilTimeMs(reader: Reader): number {
+  #untilTimeMs(reader: ReaderName): number {
     const leftMs = this.#leftMs(reader);
     // The wait covers some budget, so that a reader does not retry for each millisecond.
     return leftMs > 0 ? 0 : Math.ceil((MIN_RETRY_MS * REFILL - leftMs) / REFILL);
   }
 
-  #spend(reader: Reader, ms: number): void {
+  #spend(reader: ReaderName, ms: number): void {
     const leftMs = Math.max(-MAX_DEBT_MS, this.#leftMs(reader) - ms);
     this.#budgets.set(reader, { leftMs, atMs: this.#monotonicMs() });
   }
+}
+
+function nameOf(reader: Reader): ReaderName {
+  return typeof reader === "string" ? reader : reader.name;
 }
 
 /**
@@ -266,7 +286,7 @@ export function untilEnded<Item>(
       let isOver = true;
       try {
         const result = await items.next();
-        if (isLeft) throw new Unavailable("the read was left");
+        if (isLeft) throw new Unavailable(LEFT);
         isOver = result.done === true;
         return result;
       } finally {

@@ -80,6 +80,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
     requestId,
     caller,
     clientInfo,
+    signal: complete.signal,
     requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, clientInfo),
     sessionCookie: {
       set: (session) => void setCookies.push(cookie.keep(session)),
@@ -101,7 +102,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
       const failure = failureOf(error);
       errorCode ??= failure.code;
       for (const [name, value] of Object.entries(headersOf(failure))) failureHeaders.set(name, value);
-      if (failure.status < 500) return;
+      if (failure.status < 500 || complete.signal.aborted) return;
       parts.log.error({ requestId, path, ...loggedOf(failure) }, "a procedure failed");
     },
   });

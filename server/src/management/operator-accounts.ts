@@ -63,22 +63,22 @@ function accountReads({ auditLog, keys, usage }: RpcServices) {
           direction: z.literal("forward").optional(),
         }),
       )
-      .query(({ input }) => readKeysPage(keys, input.id, input, "operators")),
+      .query(({ ctx, input }) => readKeysPage(keys, input.id, input, ctx.reader)),
 
     /** The usage of an account, in the form of `usage.summary`. */
     usage: operatorProcedure
       .input(z.strictObject({ id: accountId, ...spanInput, groupBy }))
-      .query(({ input: { id, ...question } }) => usage.summary(id, spanOf(question), "operators")),
+      .query(({ ctx, input: { id, ...question } }) => usage.summary(id, spanOf(question), ctx.reader)),
 
     /** How fast the requests of an account were answered, in the form of `usage.performance`. */
     performance: operatorProcedure
       .input(z.strictObject({ id: accountId, ...spanInput }))
-      .query(({ input: { id, ...span } }) => usage.performance(id, spanOf(span), "operators")),
+      .query(({ ctx, input: { id, ...span } }) => usage.performance(id, spanOf(span), ctx.reader)),
 
     /** The entries of an account's audit log, newest first, in the form of `audit.list`. */
     entries: operatorProcedure
       .input(z.strictObject({ id: accountId, ...entryPage }))
-      .query(({ input }) => readEntriesPage(auditLog, input.id, input, "operators")),
+      .query(({ ctx, input }) => readEntriesPage(auditLog, input.id, input, ctx.reader)),
   };
 }
 
@@ -111,10 +111,10 @@ export function operatorAccountsRouter(services: RpcServices) {
           })
           .prefault({}),
       )
-      .query(async ({ input: { search, state = null, plan = null, order, cursor = null, limit } }) => {
+      .query(async ({ ctx, input: { search, state = null, plan = null, order, cursor = null, limit } }) => {
         const filter = { search, state, plan };
         if (order === "created") return accountAdmin.list(filter, cursor, limit);
-        const accounts = await reads.whole("operators", ({ run }) =>
+        const accounts = await reads.whole(ctx.reader, ({ run }) =>
           run(() => accountAdmin.listByUsage(filter, order, limit)),
         );
         return { accounts, nextCursor: null };

@@ -22,13 +22,13 @@ export function operatorLogRouter({ auditLog, auditSummary }: RpcServices) {
      */
     list: operatorProcedure
       .input(z.strictObject({ ...entryPage, accountId }).prefault({}))
-      .query(async ({ input }) => {
+      .query(async ({ ctx: { reader }, input }) => {
         const { accountId: account = null, cursor = null, limit } = input;
         const page = await auditLog.list(account, {
           filter: filterOf(input),
           cursor,
           limit,
-          reader: "operators",
+          reader,
         });
         const names = await auditLog.accountNames(page.entries.map((entry) => entry.accountId));
         return {
@@ -48,7 +48,9 @@ export function operatorLogRouter({ auditLog, auditSummary }: RpcServices) {
     /** Sums of the entries of all accounts that match, in the form of `audit.summary`. */
     summary: operatorProcedure
       .input(z.strictObject({ ...filterInput, accountId }).prefault({}))
-      .query(({ input }) => auditSummary.summarize(input.accountId ?? null, filterOf(input), "operators")),
+      .query(({ ctx, input }) =>
+        auditSummary.summarize(input.accountId ?? null, filterOf(input), ctx.reader),
+      ),
   });
 }
 

@@ -90,7 +90,7 @@ export function operatorRouter(services: RpcServices) {
     /** How fast the requests of all accounts were answered, in the form of `usage.performance`. */
     performance: operatorProcedure
       .input(z.strictObject(spanInput))
-      .query(({ input }) => services.usage.performance(null, spanOf(input), "operators")),
+      .query(({ ctx, input }) => services.usage.performance(null, spanOf(input), ctx.reader)),
 
     /**
      * How each upstream answered the requests of all accounts, by interval: latency, time to first token, and errors by code. Measures the
@@ -233,12 +233,12 @@ export function operatorRouter(services: RpcServices) {
     /** The whole audit trail as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
     exportActions: operatorProcedure
       .input(z.strictObject(exportInput).prefault({}))
-      .query(({ input }) => chained.lines("operators", null, input)),
+      .query(({ ctx, input }) => chained.lines(ctx.reader, null, input)),
 
     /** Detects actions that were changed, removed or added. A call covers some thousand: pass `next` as `after` to continue. */
     verifyActions: operatorProcedure
       .input(z.strictObject(verificationInput).prefault({}))
-      .query(({ input }) => chained.verify("operators", null, input)),
+      .query(({ ctx, input }) => chained.verify(ctx.reader, null, input)),
   });
 }
 

@@ -11,10 +11,11 @@ import type { Session } from "../accounts/sign-in.ts";
 import type { ClientInfo, User } from "../accounts/user.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
-import type { Reader } from "../database/reads.ts";
+import type { Reader, ReaderName } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { messageOf } from "../errors/issue-message.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
+import type { RequestSignal } from "../upstream/request-signal.ts";
 import { notSignedIn, ownerOf, type RpcCaller } from "./caller.ts";
 import type { ProcedureMeta } from "./calls.ts";
 
@@ -23,6 +24,8 @@ export interface RpcContext {
   readonly requestId: string;
   readonly caller: RpcCaller;
   readonly clientInfo: ClientInfo;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: RequestSignal;
   /** For long calls. @throws when the caller's credential is no longer valid. */
   readonly requireSameCaller: () => Promise<void>;
   readonly sessionCookie: {
@@ -169,13 +172,13 @@ export const publicProcedure = t.procedure.use(async ({ next }) => {
 export const accountReader = publicProcedure.meta({ takesKeys: true }).use(({ ctx, next }) => {
   const { caller } = ctx;
   const { id } = caller.kind === "key" ? caller.permission.snapshot.account : callingOwner(caller).account;
-  return next({ ctx: { accountId: id, reader: readerOf(caller, id) } });
+  return next({ ctx: { accountId: id, reader: readingAs(readerOf(caller, id), ctx) } });
 });
 
 /** For changing an account. API keys are refused, so that a leaked key cannot mint its own successor. */
 export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
   const { user, account } = callingOwner(ctx.caller);
-  const reader = readerOf(ctx.caller, account.id);
+  const reader = readingAs(readerOf(ctx.caller, account.id), ctx);
   return next({ ctx: { accountId: account.id, reader, user, actor: actorOf(ctx, user) } });
 });
 
@@ -197,12 +200,17 @@ export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
   if (caller.kind === "key" || caller.signedIn.role !== "operator") {
     throw new Failure("permission_denied", "This requires an operator.");
   }
-  return next({ ctx: { actor: actorOf(ctx, caller.signedIn.user) } });
+  const reader = readingAs("operators", ctx);
+  return next({ ctx: { reader, actor: actorOf(ctx, caller.signedIn.user) } });
 });
 
 /** People have a budget of their own for reads, which the account's keys and tokens cannot spend. */
-export function readerOf({ kind }: RpcCaller, accountId: AccountId): Reader {
+export function readerOf({ kind }: RpcCaller, accountId: AccountId): ReaderName {
   return kind === "session" ? `people of ${accountId}` : accountId;
+}
+
+function readingAs(name: ReaderName, { signal }: RpcContext): Reader {
+  return { name, signal };
 }
 
 /** The owner behind a call. @throws {Failure} for any other caller. */

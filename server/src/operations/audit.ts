@@ -67,8 +67,9 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
       requireKnown(sent, ["limit", "cursor"]);
       return { filter: readFilter(sent), cursor: sent.get("cursor"), limit: readLimit(sent, LIMITS) };
     },
-    run: async ({ input: { filter, cursor, limit }, accountId }) => {
-      const { entries, nextCursor } = await auditLog.list(accountId, { filter, cursor, limit });
+    run: async ({ input: { filter, cursor, limit }, accountId, signal }) => {
+      const reader = { name: accountId, signal };
+      const { entries, nextCursor } = await auditLog.list(accountId, { filter, cursor, limit, reader });
       return jsonReply({
         object: "list",
         data: entries.map(publicEntryOf),

@@ -23,11 +23,12 @@ export async function admitCaller(
 }
 
 /** REST requests have no session, and no subscriptions. */
-export function contextOf({ requestId, clientInfo }: ManagementCall, caller: RpcCaller): RpcContext {
+export function contextOf({ requestId, clientInfo, signal }: ManagementCall, caller: RpcCaller): RpcContext {
   return {
     requestId,
     caller,
     clientInfo,
+    signal,
     requireSameCaller: () => Promise.reject(new Error("a REST operation has no long calls")),
     sessionCookie: { set: () => {}, clear: () => {} },
   };
