@@ -7,6 +7,7 @@ import {
 } from "../../server/src/accounts/attempt-counters.ts";
 import type { AttemptRule } from "../../server/src/accounts/attempts.ts";
 import { redisCounters } from "../../server/src/accounts/redis-attempt-counters.ts";
+import { openFaultProxy } from "../fixtures/fault-proxy.ts";
 
 const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -75,6 +76,36 @@ describe.each(Object.entries(implementations))("attempts counted in %s", (_, ope
     expect(await counter.has("home")).toBe(true);
     expect(await counter.count("home")).toBeGreaterThan(29 * DAY_MS);
     await counters.close();
+  });
+});
+
+describe.skipIf(REDIS_URL === undefined)("attempts that Redis has counted without an answer", () => {
+  it("are taken back on the node, too, which has counted them", async () => {
+    const url = new URL(REDIS_URL ?? "");
+    const redis = new Redis(url.href);
+    await using proxy = await openFaultProxy(Number(url.port));
+    url.port = String(proxy.port);
+    const prefix = `test-${crypto.randomUUID()}`;
+    const counters = shared(url.href, prefix);
+    const probe = counters.counter({ keyPrefix: "probe", points: 100, durationS: 60 });
+    const untilConnected = async (name: string) => {
+      const isCounted = async () => {
+        await probe.count(name);
+        return redis.exists(`${prefix}:probe:${name}`);
+      };
+      await expect.poll(isCounted, { timeout: 30_000 }).toBe(1);
+    };
+    const counter = counters.counter({ keyPrefix: "a", points: 2, durationS: 600 });
+    for (let round = 0; round < 4; round++) {
+      await untilConnected(`before ${round}`);
+      const answers = proxy.loseAnswers(1);
+      expect(await counter.count("a"), `attempt ${round}`).toBe(0);
+      expect(answers.lost).toBe(1);
+      await untilConnected(`after ${round}`);
+      await counter.uncount("a");
+    }
+    await counters.close();
+    redis.disconnect();
   });
 });
 

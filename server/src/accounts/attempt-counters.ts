@@ -46,7 +46,7 @@ export function memoryCounter(
     },
     uncount: async (name) => {
       const count = current(name);
-      if (count !== null) counts.set(name, { ...count, attempts: count.attempts - 1 });
+      if (count !== null) counts.set(name, { ...count, attempts: Math.max(0, count.attempts - 1) });
     },
     has: async (name) => current(name) !== null,
     remember: async (name) => {

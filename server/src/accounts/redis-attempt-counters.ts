@@ -42,7 +42,9 @@ function redisCounter(redis: Redis | Cluster, prefix: string, rule: AttemptRule)
       }
     },
     uncount: async (name) => {
-      await shared.reward(name, 1).catch(() => local.uncount(name));
+      // A count without an answer is in both.
+      await local.uncount(name);
+      await shared.reward(name, 1).catch(() => {});
     },
     has: async (name) => {
       const found = await shared.get(name).catch(() => null);
