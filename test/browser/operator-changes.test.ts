@@ -158,6 +158,32 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(5_000_000_000n);
   });
 
+  it("tries a grant again whose answer was lost, which is booked once", async () => {
+    const { page } = await consoleSite.open();
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    await openAccount(page, owner);
+    const form = await chooseAction(page, "Grant or deduct credit");
+    await form.getByLabel("Amount in US dollars").fill("25");
+    await form.getByLabel("Reason").fill("order 1043");
+    await page.route(
+      "**/trpc/operator.accounts.grantCredits**",
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    const button = form.getByRole("button", { name: "Grant $25.00" });
+    await button.click();
+    await form
+      .getByRole("alert")
+      .getByText(/Try again/)
+      .waitFor();
+    await button.click();
+    await page.getByText("The new balance is $30.00.").waitFor();
+    expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(30_000_000_000n);
+  });
+
   it("never sees a console error, a breach of the content policy or a request to another host", () => {
     expect(consoleSite.watched.complaints).toEqual([]);
   });

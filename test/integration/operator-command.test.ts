@@ -163,6 +163,12 @@ describe("the operator's command line", () => {
       { action: "account.grantCredits", reason: "slip", by: { managementToken: expect.any(String) } },
     ]);
     expect(await operator("audit", "--account", id)).toContain("reason  unpaid");
+
+    const invoice = ["--reason", "invoice 7", "--idempotency-key", "invoice-7"];
+    for (let time = 0; time < 2; time++) {
+      const granted = await operator("accounts", "grant-credits", email, "0.000000001", ...invoice);
+      expect(granted).toContain("17.50 USD");
+    }
   });
 
   it("sends only the limits that are given, so that operators do not undo each other's changes", async () => {
