@@ -8,7 +8,10 @@ const google = upstreamOf("google");
 const anthropic = upstreamOf("anthropic");
 const MODEL = "gemini-3-pro";
 const GOOGLE = "https://generativelanguage.googleapis.com/v1beta/models";
-const vendor = replayVendor(new RegExp(`^(?:${GOOGLE}/${MODEL}:|https://api.anthropic.com/v1/messages)`));
+const OPENAI = "https://api.openai.com/v1";
+const vendor = replayVendor(
+  new RegExp(`^(?:${GOOGLE}/gemini-[\\w.-]+:|https://api.anthropic.com/v1/messages|${OPENAI}/)`),
+);
 
 const TOOL = { name: "weather", description: "", input_schema: { type: "object", properties: {} } };
 const HI = { max_tokens: 100, messages: [{ role: "user", content: "hi" }] };
@@ -76,6 +79,18 @@ describe("a message for Google", () => {
     expect(JSON.stringify(contents.at(-1))).toContain("<system>\\nBe brief.\\n</system>");
   });
 
+  it.each([
+    ["gemini-2.5-flash", 31_999, 24_576],
+    ["gemini-2.5-pro", 31_999, 31_999],
+    ["gemini-2.5-pro", 60_000, 32_768],
+  ])("keeps a budget for thoughts within what %s takes", async (model, budget, sent) => {
+    vendor.answers(200, generated({ text: "Fine." }));
+    const thinking = { type: "enabled", budget_tokens: budget };
+    await messages(google, model, { ...HI, max_tokens: 64_000, thinking });
+    const thinkingConfig = { includeThoughts: true, thinkingBudget: sent };
+    expect(vendor.sent[0]?.body.generationConfig.thinkingConfig).toEqual(thinkingConfig);
+  });
+
   it("is sent without thinking to a model that has none", async () => {
     const message = "Unable to submit request because Thinking is not supported by this model.";
     vendor.answers(200, generated({ text: "Fine." }));
@@ -84,6 +99,45 @@ describe("a message for Google", () => {
     expect(answer.kind === "whole" && answer.ignored).toEqual(["thinking"]);
     expect(vendor.sent).toHaveLength(2);
     expect(vendor.sent[1]?.body.generationConfig.thinkingConfig).toBeUndefined();
+  });
+});
+
+describe("a message for OpenAI", () => {
+  const whole = {
+    id: "x",
+    object: "chat.completion",
+    choices: [{ message: { content: "Fine." }, finish_reason: "stop" }],
+  };
+  const response = { object: "response", status: "completed", output: [] };
+  const efforts = [
+    [{ type: "enabled", budget_tokens: 1_024 }, "low"],
+    [{ type: "enabled", budget_tokens: 4_999 }, "low"],
+    [{ type: "enabled", budget_tokens: 5_000 }, "medium"],
+    [{ type: "enabled", budget_tokens: 9_999 }, "medium"],
+    [{ type: "enabled", budget_tokens: 10_000 }, "high"],
+    [{ type: "adaptive" }, undefined],
+    [{ type: "disabled" }, undefined],
+  ] as const;
+
+  it.each(efforts)("asks with %j for the effort %s", async (thinking, effort) => {
+    const ask = (dialect: string) =>
+      messages(upstreamOf(dialect, { baseUrl: OPENAI }), "gpt-5", { ...HI, max_tokens: 20_000, thinking });
+    vendor.answers(200, response);
+    await ask("openai-responses");
+    vendor.answers(200, whole);
+    const answer = await ask("openai");
+    const [responses, chat] = vendor.sent;
+    expect(responses?.body.reasoning?.effort).toBe(effort);
+    expect(chat?.body.reasoning_effort).toBe(effort);
+    expect(answer.ignored).toEqual(thinking.type === "adaptive" ? ["thinking"] : []);
+  });
+
+  it("asks for the effort that stands beside a budget", async () => {
+    vendor.answers(200, whole);
+    const thinking = { type: "enabled", budget_tokens: 10_000 };
+    const asked = { ...HI, max_tokens: 20_000, thinking, output_config: { effort: "xhigh" } };
+    await messages(upstreamOf("openai", { baseUrl: OPENAI }), "gpt-5", asked);
+    expect(vendor.sent[0]?.body.reasoning_effort).toBe("xhigh");
   });
 });
 

@@ -3,6 +3,7 @@ import {
   cannot,
   type Effort,
   nameOf,
+  type Reasoning,
   type ToolCallPart,
   type Turn,
   type UserPart,
@@ -116,6 +117,18 @@ export function given<Value>(value: Value | null): Value | undefined {
 /** A list that JSON leaves out when it is empty. */
 export function givenList<Item>(list: readonly Item[]): readonly Item[] | undefined {
   return list.length === 0 ? undefined : list;
+}
+
+/** The fewest tokens of a budget for thoughts that stand for an effort, as other gateways have them. Fewer tokens are a low effort. */
+const EFFORT_BUDGETS = [
+  ["high", 10_000],
+  ["medium", 5_000],
+] as const;
+
+/** The effort that is asked for, or that a budget stands for, for models that think by an effort. `null`: neither is asked for. */
+export function effortIn({ effort, budgetTokens }: Reasoning): Effort | null {
+  if (effort !== null || budgetTokens === null) return effort;
+  return EFFORT_BUDGETS.find(([, tokens]) => budgetTokens >= tokens)?.[0] ?? "low";
 }
 
 /** The share of a model's maximum tokens that an effort may take, for models that think within a budget. */

@@ -1,6 +1,6 @@
 import { EFFORTS, type Effort, type Reasoning } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { BUDGET_SHARES, given } from "../write-conversation.ts";
+import { BUDGET_SHARES } from "../write-conversation.ts";
 import type { ModelTraits, ThinkingLevel } from "./models.ts";
 
 /** The maximum tokens of which a budget is a share. */
@@ -10,7 +10,10 @@ const MAX_TOKENS = 65_536;
 export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): JsonObject | undefined {
   if (reasoning === null) return undefined;
   const { effort, budgetTokens, summary } = reasoning;
-  if (effort === null) return { includeThoughts: true, thinkingBudget: given(budgetTokens) };
+  if (effort === null) {
+    const budget = budgetTokens === null ? undefined : withinBounds(budgetTokens, traits);
+    return { includeThoughts: true, thinkingBudget: budget };
+  }
   const { thinkingLevels: levels } = traits;
   return {
     // Google refuses to show thoughts where there are none.
@@ -20,10 +23,14 @@ export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): Js
   };
 }
 
-/** Some models can't do without thinking. */
-function budgetOf(effort: Effort, { minBudgetTokens, maxBudgetTokens }: ModelTraits): number {
+function budgetOf(effort: Effort, traits: ModelTraits): number {
   const wanted = effort === "none" ? 0 : Math.round(MAX_TOKENS * BUDGET_SHARES[effort]);
-  return Math.min(maxBudgetTokens, Math.max(minBudgetTokens, wanted));
+  return withinBounds(wanted, traits);
+}
+
+/** Google refuses other budgets. Some models can't do without thinking. */
+function withinBounds(budgetTokens: number, { minBudgetTokens, maxBudgetTokens }: ModelTraits): number {
+  return Math.min(maxBudgetTokens, Math.max(minBudgetTokens, budgetTokens));
 }
 
 /** The highest level that is not above the effort; otherwise the lowest one. */

@@ -15,6 +15,7 @@ import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
 import { answerTokens } from "../openai/conversation-body.ts";
 import {
+  effortIn,
   given,
   givenList,
   requireSupported,
@@ -159,5 +160,5 @@ function formatOf(format: OutputFormat | null): JsonObject | undefined {
 
 function reasoningOf({ reasoning }: Conversation): JsonObject | undefined {
   if (reasoning === null) return undefined;
-  return { effort: given(reasoning.effort), summary: given(reasoning.summary) };
+  return { effort: given(effortIn(reasoning)), summary: given(reasoning.summary) };
 }

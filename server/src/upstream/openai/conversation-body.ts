@@ -3,6 +3,7 @@ import {
   type AssistantPart,
   type Conversation,
   cannot,
+  type Effort,
   nameOf,
   type OutputFormat,
   type Tool,
@@ -16,6 +17,7 @@ import { urlOf } from "../../conversation/media.ts";
 import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
 import {
+  effortIn,
   given,
   givenList,
   isUsualTier,
@@ -62,7 +64,7 @@ export function chatBodyOf({
     tool_choice: hasTools ? toolChoiceOf(conversation.toolChoice) : undefined,
     parallel_tool_calls: hasTools ? given(conversation.parallelToolCalls) : undefined,
     response_format: formatOf(conversation.format),
-    reasoning_effort: given(conversation.reasoning?.effort ?? null),
+    reasoning_effort: given(effortOf(conversation)),
     verbosity: conversation.verbosity === "medium" ? undefined : given(conversation.verbosity),
     service_tier: isOpenAi ? given(conversation.serviceTier) : undefined,
     prompt_cache_key: isOpenAi ? given(conversation.promptCacheKey) : undefined,
@@ -91,12 +93,16 @@ export function answerTokens(upstream: Upstream, asked: number | null): number |
   return asked !== null && isOpenAiHost(upstream) ? Math.max(asked, MIN_TOKENS) : asked;
 }
 
+function effortOf({ reasoning }: Conversation): Effort | null {
+  return reasoning === null ? null : effortIn(reasoning);
+}
+
 function ignoredIn(conversation: Conversation, isOpenAi: boolean): readonly string[] {
   const { topK, reasoning, serviceTier } = conversation;
   return [
     ...(isOpenAi || isUsualTier(serviceTier) ? [] : [nameOf(conversation, "serviceTier")]),
     ...(topK === null ? [] : [nameOf(conversation, "topK")]),
-    ...(reasoning !== null && reasoning.effort === null ? [nameOf(conversation, "reasoning")] : []),
+    ...(reasoning !== null && effortIn(reasoning) === null ? [nameOf(conversation, "reasoning")] : []),
   ];
 }
 
