@@ -19,6 +19,7 @@ const ANSWER = {
 };
 const DATA = "iVBORw0KGgo=";
 const IMAGE = { type: "image_url", image_url: { url: `data:image/png;base64,${DATA}` } };
+const text = (words: string) => ({ type: "text", text: words });
 const user = (content: unknown) => ({ role: "user", content });
 const call = (id: string) => ({ id, type: "function", function: { name: "look", arguments: "{}" } });
 const calls = (...ids: string[]) => ({ role: "assistant", content: null, tool_calls: ids.map(call) });
@@ -98,6 +99,54 @@ describe("what is to be cached, which aider and LiteLLM say in Anthropic's words
       { type: "text", text: "short" },
     ]);
     expect(messages[2].content).toMatchObject([{ type: "tool_result", content: "long", ...told }]);
+  });
+});
+
+describe("a message that says of itself that it ends what is to be cached, as clients of LiteLLM and OpenRouter send it", () => {
+  const cache_control = { type: "ephemeral" };
+  const told = { cache_control: { type: "ephemeral", ttl: "5m" } };
+
+  it("has Anthropic cache up to its last part", async () => {
+    const asked = [
+      { role: "system", content: "Be brief.", cache_control },
+      { ...user([text("one"), text("two")]), cache_control },
+      { ...calls("a"), content: "Let me look.", cache_control },
+      { ...result("a", "sunny"), cache_control },
+    ];
+    await whole(chat(anthropic, "claude-x", { messages: asked }));
+    const { system, messages } = vendor.sent[0]?.body ?? {};
+    expect(system).toEqual([{ type: "text", text: "Be brief.", ...told }]);
+    expect(messages[0].content).toEqual([text("one"), { ...text("two"), ...told }]);
+    expect(messages[1].content).toEqual([
+      text("Let me look."),
+      { type: "tool_use", id: "a", name: "look", input: {}, ...told },
+    ]);
+    expect(messages[2].content).toMatchObject([{ type: "tool_result", content: "sunny", ...told }]);
+  });
+
+  it("does not change what its last part says itself", async () => {
+    const part = { ...text("one"), cache_control: { ...cache_control, ttl: "1h" } };
+    await whole(chat(anthropic, "claude-x", { messages: [{ ...user([part]), cache_control }] }));
+    expect(vendor.sent[0]?.body.messages[0].content).toEqual([part]);
+  });
+
+  it("may say so of a call, and may say nothing", async () => {
+    const asked = [
+      { ...user("hi"), cache_control: null },
+      { ...calls("a"), tool_calls: [{ ...call("a"), cache_control }] },
+      result("a", "sunny"),
+    ];
+    await whole(chat(anthropic, "claude-x", { messages: asked }));
+    const [said, called] = vendor.sent[0]?.body.messages ?? [];
+    expect(said.content).toEqual([text("hi")]);
+    expect(called.content).toMatchObject([{ type: "tool_use", ...told }]);
+  });
+
+  it("is answered by models that do not take it", async () => {
+    const messages = [{ ...user("hi"), cache_control }];
+    await chat(google, "gemini-3-pro", { messages });
+    await chat(responses, "gpt-5", { messages });
+    expect(JSON.stringify(vendor.sent.map(({ body }) => body))).not.toContain("cache_control");
   });
 });
 

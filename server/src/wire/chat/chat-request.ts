@@ -1,6 +1,7 @@
 import { CHAT_CONTROL_EVENTS } from "../../conversation/control-events.ts";
 import {
   type AssistantPart,
+  type CacheTtl,
   type Conversation,
   cannot,
   EMPTY_CONVERSATION,
@@ -133,7 +134,7 @@ function readChatConversation(body: JsonObject): Conversation {
   };
 }
 
-const ALL_HAVE = ["role", "content", "name"];
+const ALL_HAVE = ["role", "content", "name", "cache_control"];
 const THOUGHTS = [
   "reasoning_content",
   "reasoning",
@@ -167,6 +168,17 @@ function turnsOf(messages: readonly Json[], ignored: string[]): Turn[] {
   return turns;
 }
 
+/** Clients of LiteLLM and OpenRouter say of a whole message that it ends what is to be cached. Its last part then does. */
+function cachedTo<Part extends { readonly cache: CacheTtl | null }>(
+  message: JsonObject,
+  parts: readonly Part[],
+): readonly Part[] {
+  const cache = cacheOf(message);
+  const last = parts.at(-1);
+  if (cache === null || last === undefined || last.cache !== null) return parts;
+  return [...parts.slice(0, -1), { ...last, cache }];
+}
+
 function requireKnown(message: JsonObject, at: string): void {
   const known = MEMBERS.get(message.role);
   if (known === undefined) return;
@@ -183,13 +195,13 @@ function turnOf(message: JsonObject, at: string, called: Set<string>): Turn {
   switch (role) {
     case "system":
     case "developer":
-      return { role: "system", parts: textParts(content, `${at}.content`) };
+      return { role: "system", parts: cachedTo(message, textParts(content, `${at}.content`)) };
     case "user":
-      return { role: "user", parts: partsOf(content, `${at}.content`, userPart) };
+      return { role, parts: cachedTo(message, partsOf(content, `${at}.content`, userPart)) };
     case "assistant": {
       const calls = callsOf(message.tool_calls, `${at}.tool_calls`);
       for (const { id } of calls) called.add(id);
-      return { role: "assistant", parts: [...saidParts(message, at), ...calls] };
+      return { role, parts: cachedTo(message, [...saidParts(message, at), ...calls]) };
     }
     case "tool": {
       const { tool_call_id: id } = message;
@@ -199,10 +211,8 @@ function turnOf(message: JsonObject, at: string, called: Set<string>): Turn {
       }
       const parts = partsOf(content, `${at}.content`, resultPart);
       const cache = parts.findLast((part) => part.cache !== null)?.cache ?? null;
-      return {
-        role: "tool",
-        parts: [{ kind: "result", callId: id, parts, isError: false, cache, at: idAt }],
-      };
+      const result = { kind: "result" as const, callId: id, parts, isError: false, cache, at: idAt };
+      return { role, parts: cachedTo(message, [result]) };
     }
     default:
       throw cannot(`${at}.role`, "must be system, developer, user, assistant or tool");
@@ -258,13 +268,15 @@ function callsOf(calls: Json | undefined, at: string): ToolCallPart[] {
   if (calls === undefined || calls === null) return [];
   if (!Array.isArray(calls)) throw cannot(at, "must be an array of calls");
   return calls.map((call: Json, index) => {
-    const { id, function: called, extra_content: extra } = objectOf(call);
+    const object = objectOf(call);
+    const { id, function: called, extra_content: extra } = object;
     const { name, arguments: input } = objectOf(called);
     if (typeof id !== "string" || typeof name !== "string" || typeof input !== "string") {
       throw cannot(`${at}.${index}`, "must be a call of a function, with an id, a name and arguments");
     }
     const inputAt = `${at}.${index}.function.arguments`;
-    return { kind: "call", id, name, input, signature: signatureOf(extra), cache: null, at: inputAt };
+    const cache = cacheOf(object);
+    return { kind: "call", id, name, input, signature: signatureOf(extra), cache, at: inputAt };
   });
 }
 
