@@ -167,7 +167,6 @@ describe("a request to Anthropic", () => {
     [{ presence_penalty: 0.5 }, "presence_penalty"],
     [{ frequency_penalty: 0.5 }, "frequency_penalty"],
     [{ temperature: 1.5 }, "temperature"],
-    [{ temperature: 0.5, top_p: 0.5 }, "top_p"],
     [{ reasoning_effort: "high", temperature: 0.5 }, "temperature"],
     [{ reasoning_effort: "high", top_p: 0.5 }, "top_p"],
     [{ reasoning_effort: "high", tools: [WEATHER_TOOL], tool_choice: "required" }, "tool_choice"],
@@ -177,6 +176,29 @@ describe("a request to Anthropic", () => {
       param,
     });
     expect(vendor.sent).toEqual([]);
+  });
+
+  it.each([
+    ["claude-sonnet-4-20250514", { temperature: 0.5, top_p: 0.9 }, []],
+    ["another-vendors-model", { temperature: 0.5, top_p: 0.9 }, []],
+    ["claude-opus-4-1-20250805", { temperature: 0.5 }, ["top_p"]],
+    ["claude-haiku-4-5", { temperature: 0.5 }, ["top_p"]],
+    ["claude-sonnet-4-6", { temperature: 0.5 }, ["top_p"]],
+    ["claude-sonnet-5", {}, ["temperature", "top_p"]],
+  ])("has the temperature and top_p that %s takes together", async (model, sampling, ignored) => {
+    vendor.answers(200, message([{ type: "text", text: "Fine." }]));
+    const answer = await chat(upstream, model, { ...HI, temperature: 0.5, top_p: 0.9 });
+    const { temperature, top_p } = vendor.sent[0]?.body ?? {};
+    expect({ temperature, top_p }).toEqual(sampling);
+    expect(answer.ignored).toEqual(ignored);
+  });
+
+  it("may have an effort beside them for a model that takes neither", async () => {
+    vendor.answers(200, message([{ type: "text", text: "Fine." }]));
+    const sampling = { temperature: 0.5, top_p: 0.9 };
+    const answer = await chat(upstream, "claude-opus-4-8", { ...HI, ...sampling, reasoning_effort: "low" });
+    expect(vendor.sent[0]?.body).toMatchObject({ output_config: { effort: "low" } });
+    expect(answer.ignored).toEqual(["temperature", "top_p"]);
   });
 
   it.each(NEUTRAL)("is sent when such a field has its default: %j", async (fields) => {

@@ -37,8 +37,8 @@ export interface MessagesBody extends WrittenConversation {
 export function messagesBodyOf(call: ConversationCall): MessagesBody {
   const { upstreamModel, stream } = call;
   requireExpressible(call.conversation, LIMITS);
-  requireCompatible(call.conversation);
   const traits = traitsOf(upstreamModel);
+  requireCompatible(call.conversation, traits);
   const hasLostThoughts = losesThoughts(call.conversation, traits);
   const conversation = hasLostThoughts ? { ...call.conversation, reasoning: null } : call.conversation;
   const { thinking, maxTokens } = tokensOf({ ...call, conversation }, traits);
@@ -71,20 +71,17 @@ export function messagesBodyOf(call: ConversationCall): MessagesBody {
   return { body, betas: [...prompt.betas, ...output.betas], answerTool: output.answerTool, ignored };
 }
 
-/** Refuses fields that Anthropic does not take together. */
-function requireCompatible(conversation: Conversation): void {
+/** Refuses fields that Anthropic does not take together. Models without sampling parameters are asked for none. */
+function requireCompatible(conversation: Conversation, { hasSampling }: ModelTraits): void {
   const { temperature, toolChoice, reasoning } = conversation;
   const topP = topPOf(conversation);
   const name = (field: keyof Conversation) => nameOf(conversation, field);
-  if (temperature !== null && topP !== null) {
-    throw cannot(name("topP"), `cannot be combined with ${name("temperature")} for this model`);
-  }
   const effort = reasoning?.effort ?? null;
   if (effort === null || effort === "none") return;
   const together = `cannot be combined with ${name("reasoning")} for this model`;
   // With thinking, 1 is the only possible temperature.
-  if (temperature !== null && temperature !== 1) throw cannot(name("temperature"), together);
-  if (topP !== null) throw cannot(name("topP"), together);
+  if (hasSampling && temperature !== null && temperature !== 1) throw cannot(name("temperature"), together);
+  if (hasSampling && topP !== null) throw cannot(name("topP"), together);
   if (toolChoice?.kind === "required" || toolChoice?.kind === "tool") {
     throw cannot(name("toolChoice"), `must be auto or none with ${name("reasoning")} for this model`);
   }
@@ -126,21 +123,28 @@ interface Sampling {
   readonly ignored: readonly string[];
 }
 
-/** The sampling parameters, which are ignored by models without them, and while a model thinks. */
-function samplingOf(conversation: Conversation, thinking: Thinking, { hasSampling }: ModelTraits): Sampling {
+/**
+ * The sampling parameters, which are ignored by models without them, and while a model thinks. Clients have settings for temperature and
+ * `top_p`, and send both to every model: those that take one of them get the temperature.
+ */
+function samplingOf(conversation: Conversation, thinking: Thinking, traits: ModelTraits): Sampling {
   const { reasoning, temperature, topK } = conversation;
   const effort = reasoning?.effort ?? null;
-  // A temperature that is left as it was says nothing.
-  const isUsual = effort !== null && effort !== "none";
+  // With thinking, a temperature of 1 says nothing.
+  const isUsual = effort !== null && effort !== "none" && temperature === 1;
   const asked = [
     ["temperature", "temperature", isUsual ? null : temperature],
     ["topK", "top_k", topK],
     ["topP", "top_p", topPOf(conversation)],
   ] as const;
   const wanted = asked.filter(([, , value]) => value !== null);
-  return hasSampling && !isThinking(thinking)
-    ? { fields: Object.fromEntries(wanted.map(([, name, value]) => [name, value])), ignored: [] }
-    : { fields: {}, ignored: wanted.map(([field]) => nameOf(conversation, field)) };
+  const isTaken = traits.hasSampling && !isThinking(thinking);
+  const isTopPTaken = isTaken && (temperature === null || traits.hasTopPWithTemperature);
+  const taken = wanted.filter(([field]) => (field === "topP" ? isTopPTaken : isTaken));
+  return {
+    fields: Object.fromEntries(taken.map(([, name, value]) => [name, value])),
+    ignored: wanted.filter((one) => !taken.includes(one)).map(([field]) => nameOf(conversation, field)),
+  };
 }
 
 interface Output {

@@ -8,6 +8,8 @@ export interface ModelTraits {
   readonly hasOutputSchemas: boolean;
   /** Whether it takes a temperature, `top_p` and `top_k`. */
   readonly hasSampling: boolean;
+  /** Whether it takes `top_p` together with a temperature. */
+  readonly hasTopPWithTemperature: boolean;
   /** Whether it decides how much to think, by an effort. Others think within a budget. */
   readonly hasAdaptiveThinking: boolean;
   /** Whether it takes a budget for thinking. */
@@ -24,18 +26,15 @@ const EARLY: ModelTraits = {
   isKnown: true,
   hasOutputSchemas: false,
   hasSampling: true,
+  hasTopPWithTemperature: true,
   hasAdaptiveThinking: false,
   hasBudgets: true,
   hasXhighEffort: false,
   hasForcedCalls: true,
   minThinking: "disabled",
 };
-const ADAPTIVE: ModelTraits = {
-  ...EARLY,
-  maxTokens: 128_000,
-  hasOutputSchemas: true,
-  hasAdaptiveThinking: true,
-};
+const WITH_SCHEMAS: ModelTraits = { ...EARLY, hasOutputSchemas: true, hasTopPWithTemperature: false };
+const ADAPTIVE: ModelTraits = { ...WITH_SCHEMAS, maxTokens: 128_000, hasAdaptiveThinking: true };
 const WITHOUT_SAMPLING: ModelTraits = { ...ADAPTIVE, hasSampling: false, hasXhighEffort: true };
 const ALWAYS_THINKING: ModelTraits = { ...WITHOUT_SAMPLING, hasBudgets: false, minThinking: "low" };
 
@@ -47,8 +46,8 @@ const MODELS: readonly (readonly [pattern: RegExp, traits: ModelTraits])[] = [
   [/claude-fable-5/, ALWAYS_THINKING],
   [/claude-(?:opus-(?:5|4-[78])|sonnet-5)/, WITHOUT_SAMPLING],
   [/claude-(?:sonnet|opus)-4-6/, ADAPTIVE],
-  [/claude-(?:sonnet|opus|haiku)-4-5/, { ...EARLY, maxTokens: 64_000, hasOutputSchemas: true }],
-  [/claude-opus-4-1/, { ...EARLY, maxTokens: 32_000, hasOutputSchemas: true }],
+  [/claude-(?:sonnet|opus|haiku)-4-5/, { ...WITH_SCHEMAS, maxTokens: 64_000 }],
+  [/claude-opus-4-1/, { ...WITH_SCHEMAS, maxTokens: 32_000 }],
   [/claude-sonnet-4[-@]/, { ...EARLY, maxTokens: 64_000 }],
   [/claude-opus-4[-@]/, { ...EARLY, maxTokens: 32_000 }],
   [/claude-3-haiku/, EARLY],
