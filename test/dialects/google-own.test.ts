@@ -3,7 +3,7 @@ import { EMPTY_CONVERSATION, type Turn } from "../../server/src/conversation/con
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { FetchTransport } from "../fixtures/fetch-transport.ts";
-import { chat, converse, messages, replayVendor, respond, upstreamOf } from "./dialect.ts";
+import { chat, converse, messages, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
 import { answer, MALFORMED } from "./google-answers.ts";
 
 // What the AI SDK's package can't be compared with, because it loses or refuses it.
@@ -108,6 +108,24 @@ describe("a request to Google", () => {
     expect(vendor.sent.map(({ body }) => body.generationConfig.thinkingConfig)).toEqual([
       { includeThoughts: true, thinkingLevel: "low" },
       { thinkingLevel: "low" },
+    ]);
+  });
+
+  it("asks for thoughts of a chat completion that asks the model to think, as other models show them", async () => {
+    vendor.answers(200, {
+      candidates: [
+        { content: { parts: [{ text: "Hm", thought: true }, { text: "Fine." }] }, finishReason: "STOP" },
+      ],
+    });
+    const asked = (effort: string) => chat(upstream, "gemini-2.5-flash", { ...HI, reasoning_effort: effort });
+    const { choices } = await whole(asked("low"));
+    expect(choices[0].message).toMatchObject({ content: "Fine.", reasoning_content: "Hm" });
+    await asked("none");
+    await chat(upstream, "gemini-2.5-flash", HI);
+    expect(vendor.sent.map(({ body }) => body.generationConfig.thinkingConfig)).toEqual([
+      { includeThoughts: true, thinkingBudget: 6_554 },
+      { thinkingBudget: 0 },
+      undefined,
     ]);
   });
 

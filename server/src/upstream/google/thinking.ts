@@ -9,7 +9,7 @@ const MAX_TOKENS = 65_536;
 /** The field `thinkingConfig`; `undefined`: the model thinks as it does by default. */
 export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): JsonObject | undefined {
   if (reasoning === null) return undefined;
-  const { effort, budgetTokens, summary } = reasoning;
+  const { effort, budgetTokens, summary, isShown = false } = reasoning;
   if (effort === null) {
     const budget = budgetTokens === null ? undefined : withinBounds(budgetTokens, traits);
     return { includeThoughts: true, thinkingBudget: budget };
@@ -17,7 +17,7 @@ export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): Js
   const { thinkingLevels: levels } = traits;
   return {
     // Google refuses to show thoughts where there are none.
-    includeThoughts: (summary !== null && effort !== "none") || undefined,
+    includeThoughts: ((isShown || summary !== null) && effort !== "none") || undefined,
     thinkingBudget: levels === null ? budgetOf(effort, traits) : undefined,
     thinkingLevel: levels === null ? undefined : levelOf(effort, levels),
   };

@@ -125,7 +125,7 @@ function readChatConversation(body: JsonObject): Conversation {
     seed: numberOf(body.seed),
     stop: typeof body.stop === "string" ? [body.stop] : textsOf(body.stop),
     format: formatOf(format, objectOf(format).json_schema, "response_format"),
-    reasoning: effort === null ? null : { effort, budgetTokens: null, summary: null },
+    reasoning: effort === null ? null : { effort, budgetTokens: null, summary: null, isShown: true },
     verbosity: textOf(body.verbosity),
     names: NAMES,
     others: new Map(otherFieldsOf(body, READ, NEUTRAL)),
