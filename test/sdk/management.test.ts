@@ -97,6 +97,20 @@ describe("the client with a management token", () => {
     expect(error).toMatchObject({ status: 401, requestId: expect.stringMatching(/^req_/) });
   });
 
+  it("says of text that is neither a key nor a token how both begin", async () => {
+    const sent = client({ managementToken: "not-a-token" }).keys.list();
+    const thrown: unknown = await sent.catch((refused: unknown) => refused);
+    if (!(thrown instanceof AuthenticationError)) throw new Error("it was not refused");
+    const answer = await fetch(`${service.baseUrl}/v1/keys`, {
+      headers: { authorization: "Bearer nothing" },
+    });
+    const { error } = (await answer.json()) as { error: { code: string; message: string } };
+    expect(answer.status).toBe(401);
+    for (const { message } of [error, thrown]) {
+      expect(message).toContain("`sk-`, and a management token with `mt-`");
+    }
+  });
+
   it("works without an API key, and says so when a model is called", async () => {
     const manager = new Ostiary({ managementToken: token, baseURL: service.baseUrl });
     expect((await manager.keys.list()).length).toBeGreaterThan(0);

@@ -135,7 +135,7 @@ async function useKey(
   { sourceIp }: ClientInfo,
 ): Promise<Permission> {
   try {
-    return await access.authorize(await access.authenticate([header]), sourceIp);
+    return await access.authorize(await access.authenticate([header], true), sourceIp);
   } catch (thrown) {
     const event = eventOfRefusedKey(thrown, true, sourceIp);
     if (event !== null) security.note(event);

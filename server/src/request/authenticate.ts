@@ -38,11 +38,12 @@ export async function authenticate(
     request.caller = await callerOfNamedKey(request, services);
     return { kind: "session-as-key", caller: request.caller };
   }
-  if (auth === "key-or-management-token") {
+  const isTokenTaken = auth === "key-or-management-token";
+  if (isTokenTaken) {
     const token = readManagementToken(exchange.header("authorization"));
     if (token !== null) return { kind: "management-token", token };
   }
-  request.caller = await services.access.authenticate(authorizationOf(exchange));
+  request.caller = await services.access.authenticate(authorizationOf(exchange), isTokenTaken);
   return { kind: "key", caller: request.caller };
 }
 
