@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { metricOf } from "../fixtures/metrics.ts";
+import { startModelServer } from "../fixtures/model-server.ts";
 import { OPERATOR_ENV } from "../fixtures/operator.ts";
 import { logLines, RUNTIME, type Service, type ServiceOptions, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -17,11 +18,11 @@ function start(options: ServiceOptions = {}): Promise<Service> {
   return startService({ ...options, env: { OSTIARY_LOG: "info", ...options.env } });
 }
 
-function chat(service: Service, key: string, query = ""): Promise<Response> {
+function chat(service: Service, key: string, query = "", model = "sandbox/echo"): Promise<Response> {
   return fetch(`${service.baseUrl}/v1/chat/completions${query}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "a secret prompt" }] }),
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "a secret prompt" }] }),
   });
 }
 
@@ -60,6 +61,22 @@ describe("the log", () => {
       database: expect.stringContaining("PostgreSQL"),
     });
     expect(of("draining")).toMatchObject({ requestsInFlight: 0, drainS: 30 });
+  });
+
+  it("has the reason of an upstream's failure in one line, also where OpenSSL's ends with a line break", async () => {
+    await using withoutTls = await startModelServer(() => {});
+    const catalog = await writeCatalog({
+      upstreams: {
+        acme: { dialect: "openai", baseUrl: withoutTls.baseUrl.replace("http:", "https:") },
+      },
+      models: [{ id: "acme/chat", routes: [{ upstream: "acme", model: "inner" }] }],
+    });
+    await using service = await start({ env: { OSTIARY_CATALOG: catalog.file } });
+    const { key } = await signUpWithKey(service.baseUrl);
+    expect((await chat(service, key, "", "acme/chat")).status).toBe(502);
+    await service.stop();
+    const failed = logLines(service.stderr()).find(({ msg }) => msg === "a request failed");
+    expect(failed?.reason).toMatch(/^the upstream.+[^\s.:]$/);
   });
 
   it("has no secret of the settings", async () => {

@@ -5,6 +5,7 @@ import { open } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runOperatorCommand } from "../fixtures/command.ts";
 import { freePort } from "../fixtures/free-port.ts";
+import { startModelServer } from "../fixtures/model-server.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
 import { ROOT, RUNTIME, type Service } from "../fixtures/service.ts";
@@ -227,6 +228,8 @@ describe("the operator's command line", () => {
 
   it("reports errors with what to do next, without a stack trace", async () => {
     const unused = `http://127.0.0.1:${await freePort()}`;
+    await using model = await startModelServer(() => {});
+    const withoutTls = model.baseUrl.replace("http:", "https:");
     const cases: [string[], Record<string, string>, number, RegExp][] = [
       [["accounts", "get", "nobody@example.com"], env, 1, /accounts list/],
       [["accounts", "suspend", "nobody@example.com"], env, 2, /--reason/],
@@ -253,6 +256,12 @@ describe("the operator's command line", () => {
       ],
       [["accounts", "list"], { ...env, OSTIARY_MANAGEMENT_TOKEN: "mt-x" }, 1, /invalid_management_token/],
       [["accounts", "list"], { ...env, OSTIARY_BASE_URL: unused }, 1, /cannot be reached: .*refused/i],
+      [
+        ["accounts", "list"],
+        { ...env, OSTIARY_BASE_URL: withoutTls },
+        1,
+        /^.* cannot be reached: .+[^.:\s]\. Check .*\n$/,
+      ],
       [["accounts", "list"], { ...env, OSTIARY_BASE_URL: "nowhere" }, 2, /base URL is malformed/],
     ];
     for (const [args, environment, code, words] of cases) {

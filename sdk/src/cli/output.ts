@@ -92,9 +92,12 @@ export function connectionProblem(error: Error): string {
   while (deepest.cause instanceof Error) deepest = deepest.cause;
   // An error of several addresses has a code and no message.
   const reason = deepest.message || ("code" in deepest ? String(deepest.code) : deepest.name);
-  return deepest === error
-    ? error.message
-    : `${error.message.replace(/\.$/, "")}: ${reason.replace(/\.$/, "")}.`;
+  if (deepest === error) return error.message;
+  // Messages of OpenSSL end with a line break.
+  const clauses = [error.message, reason].map((text) =>
+    text.replace(/\s*[\r\n]\s*/g, " ").replace(/[\s.:]+$/, ""),
+  );
+  return `${clauses.join(": ")}.`;
 }
 
 /** An exact amount in US dollars. */

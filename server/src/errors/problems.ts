@@ -32,13 +32,18 @@ interface LoggedReason {
 /** An error has at most this many causes whose messages are logged. */
 const MAX_CAUSES = 8;
 
+/** A message without what ends it. OpenSSL's end with a line break. */
+function asClause(message: string): string {
+  return message.replace(/\s*[\r\n]\s*/g, " ").replace(/[\s.:]+$/, "");
+}
+
 /** The messages of an error and of its causes. */
 function* messagesOf(error: unknown): Generator<string> {
   let at = error;
   for (let depth = 0; depth < MAX_CAUSES && at !== undefined && at !== null; depth++) {
     if (!(at instanceof Error)) return yield String(at);
     // An error of several addresses, none of which can be connected to, has a code and no message.
-    yield at.message.replace(/\.$/, "") || ("code" in at ? String(at.code) : at.name);
+    yield asClause(at.message) || ("code" in at ? String(at.code) : at.name);
     at = at.cause;
   }
 }
