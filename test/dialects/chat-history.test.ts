@@ -124,6 +124,14 @@ describe("a message that says of itself that it ends what is to be cached, as cl
     expect(messages[2].content).toMatchObject([{ type: "tool_result", content: "sunny", ...told }]);
   });
 
+  it("may be the whole request, which then says so of its last message", async () => {
+    await whole(chat(anthropic, "claude-x", { messages: [user("one"), user("two")], cache_control }));
+    expect(vendor.sent[0]?.body.messages[0].content).toEqual([text("one"), { ...text("two"), ...told }]);
+    const hour = { ...user("hi"), cache_control: { ...cache_control, ttl: "1h" } };
+    await whole(chat(anthropic, "claude-x", { messages: [hour], cache_control }));
+    expect(vendor.sent[1]?.body.messages[0].content).toMatchObject([{ cache_control: { ttl: "1h" } }]);
+  });
+
   it("does not change what its last part says itself", async () => {
     const part = { ...text("one"), cache_control: { ...cache_control, ttl: "1h" } };
     await whole(chat(anthropic, "claude-x", { messages: [{ ...user([part]), cache_control }] }));
@@ -144,8 +152,8 @@ describe("a message that says of itself that it ends what is to be cached, as cl
 
   it("is answered by models that do not take it", async () => {
     const messages = [{ ...user("hi"), cache_control }];
-    await chat(google, "gemini-3-pro", { messages });
-    await chat(responses, "gpt-5", { messages });
+    await chat(google, "gemini-3-pro", { messages, cache_control });
+    await chat(responses, "gpt-5", { messages, cache_control });
     expect(JSON.stringify(vendor.sent.map(({ body }) => body))).not.toContain("cache_control");
   });
 });

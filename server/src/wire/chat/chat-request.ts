@@ -72,6 +72,7 @@ const READ = new Set([
   "safety_identifier",
   "prompt_cache_key",
   "prompt_cache_retention",
+  "cache_control",
 ]);
 
 /** Values of other fields that ask for nothing special. */
@@ -116,7 +117,7 @@ function readChatConversation(body: JsonObject): Conversation {
   return {
     ...EMPTY_CONVERSATION,
     ...commonFieldsOf(body),
-    turns: turnsOf(arrayOf(body.messages), ignored),
+    turns: turnsOf(messagesOf(body), ignored),
     tools,
     toolChoice: toolChoiceOf(body.tool_choice, tools.length > 0),
     maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
@@ -152,6 +153,14 @@ const MEMBERS: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
   ["assistant", [...ALL_HAVE, "tool_calls", "refusal", "annotations", "parsed", ...THOUGHTS]],
   ["tool", [...ALL_HAVE, "tool_call_id"]],
 ]);
+
+/** What a client of OpenRouter says of a whole request's cache, its last message says. */
+function messagesOf({ messages, cache_control }: JsonObject): readonly Json[] {
+  const all = arrayOf(messages);
+  const last = all.at(-1);
+  if (!isJsonObject(cache_control) || !isJsonObject(last)) return all;
+  return [...all.slice(0, -1), { cache_control, ...last }];
+}
 
 /** `ignored` gets the names of those who speak. AutoGen sends them with all messages, and LangGraph with those of its agents. */
 function turnsOf(messages: readonly Json[], ignored: string[]): Turn[] {
