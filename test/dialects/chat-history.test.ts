@@ -230,3 +230,26 @@ describe("the ids of calls that models of other providers have made", () => {
     ]);
   });
 });
+
+describe("top_k, which OpenAI's models do not have", () => {
+  const messages = [user("hi")];
+
+  it("is told to providers that have it, and left out for others", async () => {
+    await chat(anthropic, "claude-3-haiku", { messages, top_k: 5 });
+    await chat(google, "gemini-3-pro", { messages, top_k: 5 });
+    expect(await chat(responses, "gpt-5", { messages, top_k: 5 })).toMatchObject({ ignored: ["top_k"] });
+    const [forAnthropic, forGoogle] = vendor.sent.map(({ body }) => body);
+    expect([forAnthropic.top_k, forGoogle.generationConfig.topK]).toEqual([5, 5]);
+  });
+
+  it.each([0, -1, null])("is not asked for with %s", async (off) => {
+    const answer = await chat(google, "gemini-3-pro", { messages, top_k: off });
+    expect(answer.ignored).toEqual([]);
+    expect(vendor.sent[0]?.body.generationConfig.topK).toBeUndefined();
+  });
+
+  it.each(["5", 1.5, {}])("is refused as %j", async (wrong) => {
+    const asked = chat(google, "gemini-3-pro", { messages, top_k: wrong });
+    await expect(asked).rejects.toMatchObject({ code: "invalid_request", param: "top_k" });
+  });
+});

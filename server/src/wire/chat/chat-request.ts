@@ -39,6 +39,7 @@ const NAMES: Conversation["names"] = {
   ...COMMON_NAMES,
   turns: "messages",
   maxTokens: "max_tokens",
+  topK: "top_k",
   presencePenalty: "presence_penalty",
   frequencyPenalty: "frequency_penalty",
   format: "response_format",
@@ -55,6 +56,7 @@ const READ = new Set([
   "max_completion_tokens",
   "temperature",
   "top_p",
+  "top_k",
   "stop",
   "seed",
   "presence_penalty",
@@ -121,6 +123,7 @@ function readChatConversation(body: JsonObject): Conversation {
     tools,
     toolChoice: toolChoiceOf(body.tool_choice, tools.length > 0),
     maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
+    topK: topKOf(body.top_k),
     presencePenalty: numberOf(body.presence_penalty),
     frequencyPenalty: numberOf(body.frequency_penalty),
     seed: numberOf(body.seed),
@@ -133,6 +136,14 @@ function readChatConversation(body: JsonObject): Conversation {
     optional: OPTIONAL,
     ignored,
   };
+}
+
+/** OpenAI has no such field. Of servers that do, 0 and -1 turn it off. */
+function topKOf(value: Json | undefined): number | null {
+  if (value === undefined || value === null) return null;
+  if (!Number.isInteger(value)) throw cannot("top_k", "must be a whole number");
+  const topK = Number(value);
+  return topK > 0 ? topK : null;
 }
 
 const ALL_HAVE = ["role", "content", "name", "cache_control"];
