@@ -138,12 +138,14 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     // The answer has been read when the page has had its turn.
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
     expect(await page.getByTestId("key-string").textContent()).toBe(shown);
-    await page.getByLabel("I have stored it").click();
-    // From here on nothing holds the page back: it may be gone before the button is pressed.
+    // Once the key is stored, nothing holds the page back from leaving, so the button is pressed within the page.
     await page.evaluate(() => {
-      for (const button of document.querySelectorAll("button"))
-        if (button.textContent === "Done") button.click();
+      new MutationObserver(() => {
+        for (const button of document.querySelectorAll("button"))
+          if (button.textContent === "Done") button.click();
+      }).observe(document, { subtree: true, attributes: true });
     });
+    await page.getByLabel("I have stored it").click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
   });
 
