@@ -24,7 +24,17 @@ describe.skipIf(!hasBrowser)("an audit entry", () => {
     await dialog.getByText(ids[1] ?? "").waitFor();
     await dialog.getByText("model_not_found").waitFor();
     await dialog.getByText("Refused by the service.").waitFor();
-    await dialog.getByText("Prompt tokensnone").waitFor();
+    // Only what applies to a refused request is shown.
+    expect(await dialog.locator("dt").allTextContents()).toEqual([
+      "Request ID",
+      "Time",
+      "Key",
+      "Source IP",
+      "Endpoint",
+      "Model",
+      "Cost",
+      "Latency",
+    ]);
     await dialog.getByRole("button", { name: "Older entry" }).click();
     await dialog.getByText(ids[0] ?? "").waitFor();
     await page.keyboard.press("ArrowLeft");

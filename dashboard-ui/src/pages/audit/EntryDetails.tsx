@@ -97,10 +97,10 @@ function Step({ label, go, children }: StepProps) {
   );
 }
 
+/** What is known of a request. What does not apply to it, such as the tokens of a request that was refused, is left out. */
 function Facts({ entry }: { readonly entry: AuditEntry }) {
   const { errorCode, wouldRefuse, timeToFirstTokenMs } = entry;
-  const missing = entry.usageSource === "none" ? "none" : "unknown";
-  const tokens = (value: number | null) => (value === null ? missing : formatCount(value));
+  const hasTokens = entry.usageSource !== "none";
   return (
     <>
       <div className={styles.sheetLead}>
@@ -138,34 +138,43 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
           <code>{entry.sourceIp ?? "unknown"}</code>
         </Fact>
         <Fact name="Endpoint">{entry.endpoint}</Fact>
-        <Fact name="Model">{entry.model ?? "none"}</Fact>
-        <Fact name="Upstream">{entry.upstream ?? "none"}</Fact>
+        {entry.model === null ? null : <Fact name="Model">{entry.model}</Fact>}
+        {entry.upstream === null ? null : <Fact name="Upstream">{entry.upstream}</Fact>}
       </dl>
-      <h3>Tokens and cost</h3>
+      <h3>{hasTokens ? "Tokens and cost" : "Cost"}</h3>
       <dl className={listsStyles.facts}>
-        <Fact name="Prompt tokens">{tokens(entry.promptTokens)}</Fact>
-        <Fact name="Cached">{tokens(entry.cachedTokens)}</Fact>
-        <Part name="Written to cache" tokens={entry.cacheWriteTokens} />
-        <Part name="Written to cache for 1 h" tokens={entry.cacheWrite1hTokens} />
-        <Fact name="Completion tokens">{tokens(entry.completionTokens)}</Fact>
-        <Part name="Reasoning" tokens={entry.reasoningTokens} />
-        <Part name="Audio" tokens={entry.audioTokens} />
-        <Part name="Images" tokens={entry.imageTokens} />
-        <Fact name="Token count">{tokens(entry.tokenCount)}</Fact>
-        <Fact name="Token source">{tokenSourceLabel(entry)}</Fact>
+        {hasTokens ? <Tokens entry={entry} /> : null}
         <Fact name="Cost">{formatUsd(entry.costNanoUsd)}</Fact>
       </dl>
       <h3>Timing</h3>
       <dl className={listsStyles.facts}>
         <Fact name="Latency">{formatDuration(entry.latencyMs)}</Fact>
-        <Fact name="Time to first token">
-          {timeToFirstTokenMs === null ? "none" : formatDuration(timeToFirstTokenMs)}
-        </Fact>
+        {timeToFirstTokenMs === null ? null : (
+          <Fact name="Time to first token">{formatDuration(timeToFirstTokenMs)}</Fact>
+        )}
       </dl>
       <div className={pageHeadStyles.pageActions}>
         <CopyButton text={entry.requestId} what="request ID" />
         <CopyButton text={entryJson(entry)} what="as JSON" />
       </div>
+    </>
+  );
+}
+
+function Tokens({ entry }: { readonly entry: AuditEntry }) {
+  const count = (tokens: number | null) => (tokens === null ? "unknown" : formatCount(tokens));
+  return (
+    <>
+      <Fact name="Prompt tokens">{count(entry.promptTokens)}</Fact>
+      <Fact name="Cached">{count(entry.cachedTokens)}</Fact>
+      <Part name="Written to cache" tokens={entry.cacheWriteTokens} />
+      <Part name="Written to cache for 1 h" tokens={entry.cacheWrite1hTokens} />
+      <Fact name="Completion tokens">{count(entry.completionTokens)}</Fact>
+      <Part name="Reasoning" tokens={entry.reasoningTokens} />
+      <Part name="Audio" tokens={entry.audioTokens} />
+      <Part name="Images" tokens={entry.imageTokens} />
+      <Fact name="Token count">{count(entry.tokenCount)}</Fact>
+      <Fact name="Token source">{tokenSourceLabel(entry)}</Fact>
     </>
   );
 }
