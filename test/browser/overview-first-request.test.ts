@@ -105,7 +105,7 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
 describe.skipIf(!hasBrowser)("the checklist", () => {
   const doneOf = (page: Page) => page.getByRole("listitem").filter({ has: page.getByLabel("Done:") });
 
-  it("follows what the account does, and stays until it is dismissed, for this user in this browser", async () => {
+  it("follows what the account does, and stays until all is done or it is dismissed, for this user in this browser", async () => {
     const owner = await signUp(overview.site.service.baseUrl);
     const { page, complaints } = await overview.pageOf(owner);
     await page.getByRole("heading", { name: "Get started 0 of 5" }).waitFor();
@@ -119,6 +119,19 @@ describe.skipIf(!hasBrowser)("the checklist", () => {
 
     await owner.trpc.keys.rotate.mutate({ id: first.id });
     await owner.trpc.keys.create.mutate({ name: "second" });
+    await page.reload();
+    await page.getByRole("heading", { name: "Get started 4 of 5" }).waitFor();
+
+    // As if the account had used a model of a provider, which this service has none of.
+    await page.route(/account\.firstSteps/, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace('"hasRealModel":false', '"hasRealModel":true');
+      await route.fulfill({ response, body });
+    });
+    await page.reload();
+    await page.getByRole("heading", { name: "Usage" }).waitFor();
+    expect(await page.getByRole("heading", { name: /Get started/ }).count()).toBe(0);
+    await page.unrouteAll({ behavior: "wait" });
     await page.reload();
     await page.getByRole("heading", { name: "Get started 4 of 5" }).waitFor();
 

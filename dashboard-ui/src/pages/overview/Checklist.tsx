@@ -25,7 +25,7 @@ const STEPS: readonly Step[] = [
   { step: "hasRotation", title: "Rotate a key", hint: "Replace it without downtime.", to: "/settings/keys" },
 ];
 
-/** The first steps of an account, until the user dismisses them in this browser. */
+/** The first steps of an account, until all are done or the user dismisses them in this browser. */
 export function Checklist() {
   const me = useQuery(api.auth.me.queryOptions());
   const steps = useQuery(api.account.firstSteps.queryOptions(undefined, { refetchOnMount: "always" }));
@@ -35,6 +35,7 @@ export function Checklist() {
   const name = `checklist dismissed ${userId}`;
   if (isDismissed || browserStore.read(name) !== null) return null;
   const done = STEPS.filter(({ step }) => steps.data[step]).length;
+  if (done === STEPS.length) return null;
   const dismiss = () => {
     browserStore.write(name, "1");
     setDismissed(true);
