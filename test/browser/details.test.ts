@@ -45,6 +45,8 @@ describe.skipIf(!hasBrowser)("the page of", () => {
   it("a key can revoke it, and a revoked key offers neither that nor a rotation", async () => {
     const owner = await signUpWithKey(overview.site.service.baseUrl);
     const { page, complaints } = await overview.site.open(owner, `/settings/keys/${owner.id}`);
+    const facts = page.getByRole("region", { name: "Key", exact: true });
+    await facts.getByText(/^Created/).waitFor();
     await page.getByRole("link", { name: "Rotate", exact: true }).waitFor();
     const revoke = page.getByRole("button", { name: "Revoke", exact: true });
     await revoke.click();
@@ -54,7 +56,7 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await revoke.waitFor({ state: "detached" });
     expect(await page.getByRole("link", { name: "Rotate", exact: true }).count()).toBe(0);
-    await page.getByRole("region", { name: "Key", exact: true }).getByText("Revoked").waitFor();
+    await facts.getByText("Revoked", { exact: true }).waitFor();
     // The pressed button is gone: the keyboard goes on at the page.
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
     expect(await overview.chat(owner.key, "sandbox/echo")).toBe(401);

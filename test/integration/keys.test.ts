@@ -98,8 +98,10 @@ describe("creating a key again with the same idempotency key", () => {
 describe("a key's usage", () => {
   it("is up to date: how often, when last, from where and from how many addresses", async () => {
     const owner = await signUp(service.baseUrl);
-    const { key, id } = await owner.trpc.keys.create.mutate({ name: "watched" });
+    const { key, id, createdAt } = await owner.trpc.keys.create.mutate({ name: "watched" });
     const unused = {
+      createdAt,
+      revokedAt: null,
       lastUsedAt: null,
       lastUsedIp: null,
       addresses: 0,

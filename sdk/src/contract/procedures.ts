@@ -564,6 +564,12 @@ export interface Procedures {
         readonly keyId: string;
         /** Whether requests with the key are accepted. */
         readonly state: "active" | "revoked";
+        /** When the key was created. */
+        readonly createdAt: Date;
+        /** When the key was revoked; `null`: it is active. */
+        readonly revokedAt: Date | null;
+        /** The id of the key that this one was created to replace; `null`: none. */
+        readonly replaces: string | null;
         /** When the last request arrived; `null`: never used. */
         readonly lastUsedAt: Date | null;
         /** The address of the last request; `null` if the key was never used or the address is unknown. */

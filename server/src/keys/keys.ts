@@ -170,15 +170,15 @@ export class Keys {
     return this.#onceFlushed(accountId, reader, () => this.#parts.store.countKeys(accountId));
   }
 
-  /** Returns the present usage of a key. @throws {Failure} `not_found` */
+  /** Returns a key with its present usage. @throws {Failure} `not_found` */
   async usage(
     accountId: AccountId,
     id: KeyUuid,
     reader: Reader = accountId,
-  ): Promise<KeyUsage & Pick<ListedKey, "id" | "keyId" | "name" | "state" | "rotation">> {
+  ): Promise<Omit<ListedKey, "usage"> & KeyUsage> {
     const [found = noSuchKey()] = await this.get(accountId, [id], reader);
-    const { keyId, name, state, rotation, usage } = found;
-    return { id, keyId, name, state, rotation, ...usage };
+    const { usage, ...key } = found;
+    return { ...key, ...usage };
   }
 
   /** Returns the addresses from which a key was used in the last 30 days, at most `max`, the latest first. @throws {Failure} `not_found` */

@@ -476,6 +476,16 @@ export const ANSWER_SCHEMAS = {
         enum: ["active", "revoked"],
         description: "Whether requests with the key are accepted.",
       },
+      createdAt: { type: "string", format: "date-time", description: "When the key was created." },
+      revokedAt: {
+        type: ["string", "null"],
+        format: "date-time",
+        description: "When the key was revoked; `null`: it is active.",
+      },
+      replaces: {
+        type: ["string", "null"],
+        description: "The id of the key that this one was created to replace; `null`: none.",
+      },
       lastUsedAt: {
         type: ["string", "null"],
         format: "date-time",

@@ -77,7 +77,7 @@ export function KeyPage() {
 }
 
 function Facts({ apiKey }: { readonly apiKey: KeyUse }) {
-  const { state, keyId, lastUsedAt, lastUsedIp, addresses, requestsLastMinute, requestsLastDay } = apiKey;
+  const { state, keyId, createdAt, revokedAt, lastUsedAt, lastUsedIp, addresses } = apiKey;
   const facts = [
     ["Key", <code key="key">…{keyId}</code>],
     [
@@ -86,11 +86,13 @@ function Facts({ apiKey }: { readonly apiKey: KeyUse }) {
         {state}
       </Badge>,
     ],
+    ["Created", formatDateTime(createdAt)],
+    ...(revokedAt === null ? [] : [["Revoked", formatDateTime(revokedAt)] as const]),
     ["Last used", lastUsedAt === null ? "never" : formatDateTime(lastUsedAt)],
     ["Last address", lastUsedIp ?? "–"],
     ["Addresses in 30 days", formatCount(addresses)],
-    ["Requests in 24 hours", formatCount(requestsLastDay)],
-    ["Requests in the last minute", formatCount(requestsLastMinute)],
+    ["Requests in 24 hours", formatCount(apiKey.requestsLastDay)],
+    ["Requests in the last minute", formatCount(apiKey.requestsLastMinute)],
   ] as const;
   return (
     <section className={panelStyles.panel} aria-label="Key">
