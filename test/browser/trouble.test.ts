@@ -178,6 +178,24 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
     await page.getByText("$5.00").first().waitFor();
   });
 
+  it("is told once where a connection is lost, as long as the data of before is shown", async () => {
+    const page = await pageOf(await signUpWithKey(site.service.baseUrl));
+    let asked = 0;
+    await page.route(/keys\.list/, (route) => {
+      asked++;
+      return route.abort();
+    });
+    await page.getByText("Connection lost").waitFor();
+    await page.route(PROCEDURES, (route) =>
+      route.request().url().includes("keys.list") ? route.fallback() : route.abort(),
+    );
+    // The query has failed with all its attempts, and is sent again.
+    await expect.poll(() => asked, { timeout: 30_000 }).toBe(5);
+    await page.getByText("Connection lost").waitFor();
+    await page.getByRole("row", { name: /^test/ }).waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
   it("is told in the service's own words, when it is not a procedure that answers", async () => {
     const page = await pageOf(await signUpWithKey(site.service.baseUrl));
     const message = "The service is starting. Try again in a moment.";

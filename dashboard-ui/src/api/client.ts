@@ -11,7 +11,7 @@ import {
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { clientTransformer } from "../../../sdk/src/contract/procedure-data.ts";
 import { watchedFetch, whenHealed } from "./connection.ts";
-import { errorCodeOf, isTimeout } from "./errors.ts";
+import { errorCodeOf, isUnreachable } from "./errors.ts";
 
 /** Called when the service answers that the session has ended. */
 let onSignedOut: () => void = () => {};
@@ -38,7 +38,7 @@ export const queryClient = new QueryClient({
       // The service may run on this machine, so requests do not wait for a network. Failures show at once.
       networkMode: "always",
       // An error code is the service's decision and does not change on retry. A lost connection may recover.
-      retry: (failures, error) => errorCodeOf(error) === null && !isTimeout(error) && failures < 3,
+      retry: (failures, error) => isUnreachable(error) && failures < 3,
     },
     // A mutation that cannot be sent fails, so that a revocation is not sent minutes later.
     mutations: { gcTime: 0, networkMode: "always" },

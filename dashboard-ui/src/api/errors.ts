@@ -34,6 +34,11 @@ export function errorCodeOf(error: unknown): string | null {
   return serviceErrorOf(error)?.code ?? null;
 }
 
+/** Whether the service could not be reached. */
+export function isUnreachable(error: unknown): boolean {
+  return errorCodeOf(error) === null && !isTimeout(error);
+}
+
 /** Whether there is nothing of the id that was asked for, or the id is none. */
 export function isMissing(error: unknown): boolean {
   return ["not_found", "invalid_request"].includes(errorCodeOf(error) ?? "");

@@ -19,7 +19,14 @@ export function Answer<Data>({ query, what, missing, children }: AnswerProps<Dat
   return (
     <>
       {isPending ? <Loading what={what} /> : null}
-      {isError ? <LoadError error={error} busy={isFetching} retry={() => void refetch()} /> : null}
+      {isError ? (
+        <LoadError
+          error={error}
+          busy={isFetching}
+          hasData={data !== undefined}
+          retry={() => void refetch()}
+        />
+      ) : null}
       {data === undefined ? null : children(data)}
     </>
   );

@@ -1,5 +1,6 @@
-import type { ReactNode } from "react";
-import { errorTextOf } from "../api/errors.ts";
+import { type ReactNode, useSyncExternalStore } from "react";
+import { connection } from "../api/connection.ts";
+import { errorTextOf, isUnreachable } from "../api/errors.ts";
 import { CircleAlert, CircleCheck, TriangleAlert } from "../icons/notices.ts";
 import { Button } from "./Button.tsx";
 import { classes } from "./classes.ts";
@@ -34,10 +35,15 @@ interface LoadErrorProps {
   readonly retry: () => void;
   /** Whether a retry is under way. */
   readonly busy?: boolean;
+  /** Whether earlier data is shown. A lost connection then needs no error beside the line that tells of it. */
+  readonly hasData?: boolean;
 }
 
 /** The error of a list that could not be loaded, with a retry button. */
-export function LoadError({ error, retry, busy = false }: LoadErrorProps) {
+export function LoadError({ error, retry, busy = false, hasData = false }: LoadErrorProps) {
+  const isLost = useSyncExternalStore(connection.subscribe, connection.isLost);
+  // Once the connection is back, all data is asked for again.
+  if (hasData && isUnreachable(error) && (isLost || busy)) return null;
   return (
     <Notice tone="error">
       <p>{errorTextOf(error)}</p>

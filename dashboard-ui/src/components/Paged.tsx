@@ -6,6 +6,7 @@ import textStyles from "./text.module.css";
 
 /** The part of an infinite query that the list uses. */
 interface PagedQuery {
+  readonly data: unknown;
   readonly isPending: boolean;
   readonly isError: boolean;
   readonly error: unknown;
@@ -46,7 +47,12 @@ export function Paged({ query, what, children }: PagedProps) {
     <>
       {query.isPending ? <Loading what={what} /> : null}
       {query.isError && !query.isFetchNextPageError ? (
-        <LoadError error={query.error} busy={query.isFetching} retry={() => void query.refetch()} />
+        <LoadError
+          error={query.error}
+          busy={query.isFetching}
+          hasData={query.data !== undefined}
+          retry={() => void query.refetch()}
+        />
       ) : null}
       {children}
       {query.hasNextPage || asking === "done" ? (

@@ -58,7 +58,7 @@ export function LogEntries(props: LogEntriesProps) {
         {log.isPending ? <Loading what="entries" /> : null}
         {isRefused ? <FilterRefused /> : null}
         {log.isError && !isRefused && !log.isFetchNextPageError ? (
-          <LoadError error={log.error} busy={log.isFetching} retry={retry} />
+          <LoadError error={log.error} busy={log.isFetching} hasData={log.data !== undefined} retry={retry} />
         ) : null}
         {props.children}
         {log.isSuccess && entries.length === 0 ? (

@@ -41,7 +41,12 @@ function Guide({ id }: { readonly id: string }) {
       {isMissing(old.error) ? (
         <KeyNotFound />
       ) : old.isError ? (
-        <LoadError error={old.error} busy={old.isFetching} retry={() => void old.refetch()} />
+        <LoadError
+          error={old.error}
+          busy={old.isFetching}
+          hasData={old.data !== undefined}
+          retry={() => void old.refetch()}
+        />
       ) : null}
       {old.data === undefined ? null : (
         <RotationSteps
