@@ -25,17 +25,48 @@ const PROBE_TIMEOUT_MS = 10_000;
 /** Loads a part of the dashboard's code. @throws {CodeError} */
 export async function loadCode<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
-    return await withTimeout(load());
+    return await loadOnce(load);
   } catch (cause) {
     const loss = await lossNow();
     if (loss !== "failed") throw new CodeError(loss, cause);
   }
   // The service answers and has the part: the network may have come back after the part was asked for.
   try {
-    return await withTimeout(load());
+    return await loadOnce(load);
   } catch (cause) {
     throw new CodeError("failed", cause);
   }
+}
+
+async function loadOnce<Module>(load: () => Promise<Module>): Promise<Module> {
+  const module = await withTimeout(load());
+  await withTimeout(loadLostStyles());
+  return module;
+}
+
+const lostStyles = new Set<HTMLLinkElement>();
+
+// A style sheet that could not be loaded fails the import of its part once. Later imports of the part pass without it.
+addEventListener(
+  "error",
+  ({ target }) => {
+    if (target instanceof HTMLLinkElement && target.rel === "stylesheet") lostStyles.add(target);
+  },
+  { capture: true },
+);
+
+/** Loads the style sheets that were lost. Rejects if one is lost again. */
+async function loadLostStyles(): Promise<void> {
+  const loading = [...lostStyles].map((lost) => {
+    lostStyles.delete(lost);
+    const link = lost.cloneNode() as HTMLLinkElement;
+    return new Promise((resolve, reject) => {
+      link.addEventListener("load", resolve);
+      link.addEventListener("error", () => reject(new Error(`${link.href} could not be loaded`)));
+      lost.replaceWith(link);
+    });
+  });
+  await Promise.all(loading);
 }
 
 /** An import can't be ended: one that comes too late is there for the next attempt. */

@@ -5,18 +5,30 @@ import { answerInStream, messageOn, openPlaygroundSite, say, sayAndHear } from "
 
 const playground = openPlaygroundSite();
 
-/** Loses the code of a part, as a network does that is gone. @returns how often it was asked for, and what ends the loss. */
+/** Loses the code and style of a part, as a network does that is gone. @returns what was asked for, and what ends the loss. */
 async function loseCode(page: Page, name: string) {
   const code = new RegExp(`/assets/${name}-[^/]*\\.js$`);
-  const lost = { requests: 0, heal: () => page.unrouteAll() };
+  const style = new RegExp(`/assets/${name}-[^/]*\\.css$`);
+  const lost = { requests: 0, styles: new Set<string>(), heal: () => page.unrouteAll() };
   await page.route("**/*", (route) => {
     const { pathname } = new URL(route.request().url());
     if (code.test(pathname)) lost.requests++;
-    return code.test(pathname) || pathname === "/" || pathname.includes("service.info")
+    if (style.test(pathname)) lost.styles.add(pathname);
+    return code.test(pathname) ||
+      style.test(pathname) ||
+      pathname === "/" ||
+      pathname.includes("service.info")
       ? route.abort()
       : route.fallback();
   });
   return lost;
+}
+
+/** The paths of the style sheets that a page has loaded. */
+function stylesOf(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.styleSheets].map(({ href }) => (href === null ? "" : new URL(href).pathname)),
+  );
 }
 
 const PARTS = [
@@ -78,6 +90,7 @@ describe.skipIf(!hasBrowser)("a part of the playground whose code can't be loade
       ).toBe(1);
       await lost.heal();
       await shown(page).waitFor();
+      expect(await stylesOf(page)).toEqual(expect.arrayContaining([...lost.styles]));
     },
   );
 
