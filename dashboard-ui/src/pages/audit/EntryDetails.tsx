@@ -100,7 +100,6 @@ function Step({ label, go, children }: StepProps) {
 /** What is known of a request. What does not apply to it, such as the tokens of a request that was refused, is left out. */
 function Facts({ entry }: { readonly entry: AuditEntry }) {
   const { errorCode, wouldRefuse, timeToFirstTokenMs } = entry;
-  const hasTokens = entry.usageSource !== "none";
   return (
     <>
       <div className={styles.sheetLead}>
@@ -141,13 +140,10 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
         {entry.model === null ? null : <Fact name="Model">{entry.model}</Fact>}
         {entry.upstream === null ? null : <Fact name="Upstream">{entry.upstream}</Fact>}
       </dl>
-      <h3>{hasTokens ? "Tokens and cost" : "Cost"}</h3>
+      {entry.usageSource === "none" ? null : <Tokens entry={entry} />}
+      <h3>Cost and timing</h3>
       <dl className={listsStyles.facts}>
-        {hasTokens ? <Tokens entry={entry} /> : null}
         <Fact name="Cost">{formatUsd(entry.costNanoUsd)}</Fact>
-      </dl>
-      <h3>Timing</h3>
-      <dl className={listsStyles.facts}>
         <Fact name="Latency">{formatDuration(entry.latencyMs)}</Fact>
         {timeToFirstTokenMs === null ? null : (
           <Fact name="Time to first token">{formatDuration(timeToFirstTokenMs)}</Fact>
@@ -165,16 +161,19 @@ function Tokens({ entry }: { readonly entry: AuditEntry }) {
   const count = (tokens: number | null) => (tokens === null ? "unknown" : formatCount(tokens));
   return (
     <>
-      <Fact name="Prompt tokens">{count(entry.promptTokens)}</Fact>
-      <Fact name="Cached">{count(entry.cachedTokens)}</Fact>
-      <Part name="Written to cache" tokens={entry.cacheWriteTokens} />
-      <Part name="Written to cache for 1 h" tokens={entry.cacheWrite1hTokens} />
-      <Fact name="Completion tokens">{count(entry.completionTokens)}</Fact>
-      <Part name="Reasoning" tokens={entry.reasoningTokens} />
-      <Part name="Audio" tokens={entry.audioTokens} />
-      <Part name="Images" tokens={entry.imageTokens} />
-      <Fact name="Token count">{count(entry.tokenCount)}</Fact>
-      <Fact name="Token source">{tokenSourceLabel(entry)}</Fact>
+      <h3>Tokens</h3>
+      <dl className={listsStyles.facts}>
+        <Fact name="Prompt tokens">{count(entry.promptTokens)}</Fact>
+        <Fact name="Cached">{count(entry.cachedTokens)}</Fact>
+        <Part name="Written to cache" tokens={entry.cacheWriteTokens} />
+        <Part name="Written to cache for 1 h" tokens={entry.cacheWrite1hTokens} />
+        <Fact name="Completion tokens">{count(entry.completionTokens)}</Fact>
+        <Part name="Reasoning" tokens={entry.reasoningTokens} />
+        <Part name="Audio" tokens={entry.audioTokens} />
+        <Part name="Images" tokens={entry.imageTokens} />
+        <Fact name="Token count">{count(entry.tokenCount)}</Fact>
+        <Fact name="Token source">{tokenSourceLabel(entry)}</Fact>
+      </dl>
     </>
   );
 }
