@@ -1,7 +1,13 @@
 import { useState } from "react";
 import type { LogSummary } from "../../api/types.ts";
 import { ChartCursor } from "../../components/chart/ChartCursor.tsx";
-import { formatCount, formatCounted, formatDateTime, formatSpan } from "../../components/format.ts";
+import {
+  formatCount,
+  formatCounted,
+  formatDateTime,
+  formatExactTime,
+  formatSpan,
+} from "../../components/format.ts";
 import { barsOf } from "./bars.ts";
 import styles from "./Histogram.module.css";
 
@@ -14,6 +20,9 @@ interface HistogramProps {
 
 /** The height of the chart in units of its own. */
 const HEIGHT = 40;
+
+/** Shorter bars need seconds in their times. */
+const MINUTE_MS = 60_000;
 
 /** The requests over time. A click on a bar, or Enter, narrows the time to it. */
 export function Histogram({ summary, onPeriod }: HistogramProps) {
@@ -36,7 +45,8 @@ function Bars({ summary, onPeriod }: HistogramProps & { readonly summary: LogSum
   const at = Math.min(pointed ?? last, last);
   const bucket = buckets[at];
   const max = Math.max(...buckets.map(({ requests }) => requests));
-  const label = bucket === undefined ? "" : formatDateTime(bucket.start);
+  const format = bucketMs < MINUTE_MS ? formatExactTime : formatDateTime;
+  const label = bucket === undefined ? "" : format(bucket.start);
   return (
     <div className={styles.histogram}>
       <div className={styles.plot}>
@@ -86,13 +96,13 @@ function Bars({ summary, onPeriod }: HistogramProps & { readonly summary: LogSum
         />
       </div>
       <p className={styles.axis} aria-hidden="true">
-        <span>{formatDateTime(buckets[0]?.start ?? new Date(0))}</span>
+        <span>{format(buckets[0]?.start ?? new Date(0))}</span>
         <span className={pointed === null ? styles.scale : styles.value}>
           {pointed === null || bucket === undefined
             ? `Bars of ${formatSpan(bucketMs / 1_000)}, at most ${formatCounted(max, "request")}`
             : `${label}: ${countsText(bucket)}`}
         </span>
-        <span>{formatDateTime(new Date((buckets[last]?.start.getTime() ?? 0) + bucketMs))}</span>
+        <span>{format(new Date((buckets[last]?.start.getTime() ?? 0) + bucketMs))}</span>
       </p>
     </div>
   );
