@@ -53,6 +53,7 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("button", { name: "Create key" }).click();
     const key = (await page.getByTestId("key-string").textContent()) ?? "";
+    await page.getByRole("heading", { name: "Get started 1 of 5" }).waitFor();
     const command = await copied(page, "command");
     expect(command).toContain(key);
     expect(await outputOf("curl", command, {})).toContain("Say hello.");

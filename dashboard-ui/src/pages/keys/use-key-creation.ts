@@ -22,9 +22,10 @@ export function useKeyCreation(call: (idempotencyKey: string) => Promise<Created
       const { name, key } = await call(idempotencyKey);
       setCreated({ name, key });
     },
-    // The list is refreshed after an error too: the key may exist although the answer was lost. The error does not wait for the list.
+    // What shows keys is refreshed after an error too: the key may exist although the answer was lost. The error does not wait for it.
     onSettled: () => {
       void queryClient.invalidateQueries({ queryKey: api.keys.pathKey() });
+      void queryClient.invalidateQueries({ queryKey: api.account.firstSteps.queryKey() });
     },
   });
   return {
