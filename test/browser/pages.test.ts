@@ -73,6 +73,7 @@ beforeAll(async () => {
   keyId = (await busy.trpc.keys.list.query()).keys[0]?.id ?? "";
   const { id: revoked } = await busy.trpc.keys.create.mutate({ name: "x".repeat(64) });
   await busy.trpc.keys.revoke.mutate({ id: revoked });
+  await busy.trpc.keys.create.mutate({ name: "y".repeat(64) });
   owner = busy;
 });
 

@@ -41,7 +41,7 @@ function KeyForm({ newKey }: Pick<KeyStepProps, "newKey">) {
     <form onSubmit={submit} className={styles.step}>
       <p className={textStyles.quiet}>Keys work with every model. Create one key per deployment.</p>
       {formError === null ? null : <Notice tone="error">{formError}</Notice>}
-      <div className={styles.form}>
+      <div className={formStyles.inlineForm}>
         <Field
           label="Key name"
           required
@@ -79,7 +79,7 @@ function CreatedKey({ newKey }: Pick<KeyStepProps, "newKey">) {
       <div className={shownOnceStyles.secret}>
         <code data-testid="key-string">{created.key}</code>
       </div>
-      <div className={styles.form}>
+      <div className={styles.store}>
         <CopyButton text={created.key} what="key" look="primary" />
         <label className={formStyles.check}>
           <input type="checkbox" checked={isStored} onChange={(event) => setStored(event.target.checked)} />I
