@@ -102,6 +102,7 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await owner.trpc.keys.rotate.mutate({ id: owner.id });
     const { page } = await openGuide(owner);
     await page.getByText("Unused for less than a minute").waitFor();
+    await page.getByText("unused for 1 day. Once it is revoked, requests with it return 401.").waitFor();
     await standsAt(page, "Step 2 of 4");
     // A day later.
     await page.route("**/trpc/**keys.usage**", async (route) => {

@@ -145,7 +145,7 @@ function Revoke({ old, revoke }: Pick<RotationStepsProps, "old" | "revoke">) {
         {isIdle
           ? `Unused for ${formatSpan(idleAfterSeconds)}. You can revoke it now. `
           : `Wait until the key has been unused for ${formatSpan(idleAfterSeconds)}. `}
-        After that, requests with it return 401. This can't be undone.
+        Once it is revoked, requests with it return 401. This can't be undone.
       </p>
       <div>
         <Button look={isIdle ? "danger" : "plain"} onClick={revoke}>
