@@ -245,7 +245,7 @@ describe.skipIf(!hasBrowser)("a form", () => {
     await page.getByLabel("E-mail").fill("somebody@example.com");
     await page.getByLabel("Password").fill(PASSWORD.repeat(10));
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("alert").getByText("Must have at most 200 characters").waitFor();
+    await page.getByRole("alert").getByText("Must have at most 200 characters.").waitFor();
   });
 });
 

@@ -85,7 +85,8 @@ function validationText(message: string): string {
     const match = pattern.exec(message);
     if (match !== null) return text(match[1] === undefined ? "" : BigInt(match[1]).toLocaleString("en"));
   }
-  return message.charAt(0).toUpperCase() + message.slice(1);
+  const sentence = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 /** The message for one input field; `undefined` when the error is about something else. */
