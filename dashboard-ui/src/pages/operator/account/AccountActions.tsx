@@ -2,7 +2,6 @@ import { useState } from "react";
 import type { AccountDetails } from "../../../api/types.ts";
 import buttonStyles from "../../../components/Button.module.css";
 import { Menu, type MenuAction } from "../../../components/Menu.tsx";
-import { toast } from "../../../components/toast.ts";
 import { ChevronDown } from "../../../icons/icons.ts";
 import { GrantCredit } from "./GrantCredit.tsx";
 import { PlanDialog } from "./PlanDialog.tsx";
@@ -73,9 +72,9 @@ function ChosenDialog({ account, chosen, onClose }: ChosenDialogProps) {
     case "credit":
       return <GrantCredit account={account} onClose={onClose} />;
     case "suspend":
-      return <Suspend account={account} onDone={() => toast("Account suspended")} onClose={onClose} />;
+      return <Suspend account={account} onClose={onClose} />;
     case "reinstate":
-      return <Reinstate account={account} onDone={() => toast("Account reinstated")} onClose={onClose} />;
+      return <Reinstate account={account} onClose={onClose} />;
     case "password":
       return <ResetPassword email={chosen.email} onClose={onClose} />;
   }

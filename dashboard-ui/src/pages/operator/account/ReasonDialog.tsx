@@ -1,10 +1,14 @@
-import type { UseMutationResult } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
+import type { AccountDetails } from "../../../api/types.ts";
 import { FormDialog } from "../../../components/FormDialog.tsx";
+import { toast } from "../../../components/toast.ts";
+import { changeOptions } from "./changes.ts";
 import { Reason } from "./Reason.tsx";
 
 interface ReasonDialogProps {
+  readonly accountId: string;
   readonly title: string;
   /** The consequences of the change. */
   readonly children: ReactNode;
@@ -12,15 +16,26 @@ interface ReasonDialogProps {
   readonly action: string;
   readonly look: "primary" | "danger";
   readonly mustGiveReason: boolean;
-  readonly change: Pick<UseMutationResult, "isPending"> & { readonly error: unknown };
-  readonly onSubmit: (reason: string) => void;
+  readonly change: (reason: string) => Promise<{ readonly account: Partial<AccountDetails> }>;
+  /** The message once the account has changed. */
+  readonly done: string;
   readonly onClose: () => void;
 }
 
-/** A dialog that asks for the reason of a change. */
+/** A dialog that asks for the reason of a change of an account, and makes the change. */
 export function ReasonDialog(props: ReasonDialogProps) {
-  const { title, children, action, look, mustGiveReason, change, onSubmit, onClose } = props;
+  const { accountId, title, children, action, look, mustGiveReason, done, onClose } = props;
   const [reason, setReason] = useState("");
+  const { onSuccess, onSettled } = changeOptions(accountId);
+  const change = useMutation({
+    mutationFn: () => props.change(reason),
+    onSuccess: (answer) => {
+      onSuccess(answer);
+      toast(done);
+      onClose();
+    },
+    onSettled,
+  });
   return (
     <FormDialog
       title={title}
@@ -28,7 +43,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
       look={look}
       isPending={change.isPending}
       error={errorTextBeside(change.error, ["reason"])}
-      onSubmit={() => onSubmit(reason)}
+      onSubmit={() => change.mutate()}
       onClose={onClose}
     >
       <p>{children}</p>

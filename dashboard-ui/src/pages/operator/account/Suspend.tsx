@@ -1,43 +1,29 @@
-import { useMutation } from "@tanstack/react-query";
-import { api } from "../../../api/client.ts";
+import { client } from "../../../api/client.ts";
 import type { AccountDetails } from "../../../api/types.ts";
-import { formatCount } from "../../../components/format.ts";
-import { changeOptions } from "./changes.ts";
+import { formatCounted } from "../../../components/format.ts";
 import { ReasonDialog } from "./ReasonDialog.tsx";
 
 interface SuspendProps {
   readonly account: AccountDetails;
-  readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
 /** Asks for a reason and suspends the account, whose keys are refused at once. */
-export function Suspend({ account, onDone, onClose }: SuspendProps) {
-  const { id, name, activeKeys } = account;
-  const { onSuccess, onSettled } = changeOptions(id);
-  const suspend = useMutation(
-    api.operator.accounts.suspend.mutationOptions({
-      onSuccess: (answer) => {
-        onSuccess(answer);
-        onDone();
-        onClose();
-      },
-      onSettled,
-    }),
-  );
+export function Suspend({ account: { id, name, activeKeys }, onClose }: SuspendProps) {
   return (
     <ReasonDialog
+      accountId={id}
       title={`Suspend “${name}”?`}
       action="Suspend account"
       look="danger"
       mustGiveReason={true}
-      change={suspend}
-      onSubmit={(reason) => suspend.mutate({ id, reason })}
+      change={(reason) => client.operator.accounts.suspend.mutate({ id, reason })}
+      done="Account suspended"
       onClose={onClose}
     >
       Every request with a key of this account is refused until you reinstate it
-      {activeKeys === 0 ? "" : ` (${formatCount(activeKeys)} active keys)`}. Its management tokens are refused
-      too.
+      {activeKeys === 0 ? "" : ` (${formatCounted(activeKeys, "active key")})`}. Its management tokens are
+      refused too.
     </ReasonDialog>
   );
 }
