@@ -14,19 +14,18 @@ import styles from "./Audit.module.css";
 import { countText } from "./count-text.ts";
 import { EntryList, type EntryPage } from "./entry-list.ts";
 import { Filters } from "./Filters.tsx";
-import { countFilters } from "./filters.ts";
 import { KeyField } from "./KeyField.tsx";
 import { LiveToggle } from "./LiveToggle.tsx";
 import { entryDetails, LogEntries } from "./LogEntries.tsx";
 import { LogTotals } from "./LogTotals.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
 import { SavedViews } from "./SavedViews.tsx";
-import { type AuditSearch, NO_FILTERS } from "./search.ts";
 import type { TailState } from "./tail.ts";
 import { useEntries } from "./use-entries.ts";
 import { useFilterKey } from "./use-filter-key.ts";
 import { useFilters } from "./use-filters.ts";
 import { useLive } from "./use-live.ts";
+import { useLogSearch } from "./use-log-search.ts";
 import { useOpenEntry } from "./use-open-entry.ts";
 import { useSummary } from "./use-summary.ts";
 import { useView } from "./use-view.ts";
@@ -43,7 +42,7 @@ const NO_PAGES: readonly EntryPage[] = [];
 /** The record of every request made with the account's keys. */
 export function Audit() {
   const search = useSearch({ from: "/shell/account/audit" });
-  const navigate = useNavigate({ from: "/audit" });
+  const { put, putEntry, clearFilters, timesCleared } = useLogSearch(useNavigate({ from: "/audit" }));
   const [isViewing, setViewing] = useState(false);
   const { columns, setColumns, views, setViews } = useView();
   const [isExporting, setExporting] = useState(false);
@@ -54,14 +53,6 @@ export function Audit() {
   const chosenKey = useFilterKey(search.key);
   const catalog = useQuery(api.models.list.queryOptions()).data?.models;
   const knownModels = useMemo(() => catalog?.map((model) => model.id) ?? [], [catalog]);
-  const put = (change: AuditSearch) =>
-    void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
-  // All fields start again from the address, also those that hold what the address does not.
-  const [cleared, setCleared] = useState(0);
-  const clearFilters = () => {
-    setCleared(cleared + 1);
-    put(NO_FILTERS);
-  };
   const { log, reload, loadMore } = useEntries(filters);
   const summary = useSummary(filters, search.live === true);
   const isRefused = errorFieldOf(log.error) !== null;
@@ -74,11 +65,6 @@ export function Audit() {
 
   const pages = log.data?.pages ?? NO_PAGES;
   const entries = useMemo(() => new EntryList(aboveOf(live, pages[0]?.entries ?? []), pages), [live, pages]);
-  const putEntry = useCallback(
-    (entry: string | undefined, isReplaced: boolean) =>
-      void navigate({ search: (now) => ({ ...now, entry }), replace: isReplaced }),
-    [navigate],
-  );
   const openEntry = useOpenEntry(search.entry, putEntry, entries, log.isPending);
   const isOpen = openEntry.opened !== null;
   useEffect(() => {
@@ -110,7 +96,7 @@ export function Audit() {
       />
       <SavedViews views={views} search={search} />
       <Filters
-        key={cleared}
+        key={timesCleared}
         search={search}
         filters={filters}
         knownModels={knownModels}
@@ -125,13 +111,7 @@ export function Audit() {
           onCommit={(key) => put({ key: key === "" ? undefined : key })}
         />
       </Filters>
-      <LogTotals
-        summary={summary.data}
-        clearFilters={countFilters(search) === 0 ? null : clearFilters}
-        isErrorsOnly={search.status === "error"}
-        onErrorsOnly={(isOn) => put({ status: isOn ? "error" : undefined })}
-        onPeriod={(from, to) => put({ from: from.toISOString(), to: to.toISOString(), range: undefined })}
-      />
+      <LogTotals summary={summary.data} search={search} put={put} clearFilters={clearFilters} />
       <p className={textStyles.visuallyHidden} role="status">
         {countText(log.data?.pages[0])}
       </p>

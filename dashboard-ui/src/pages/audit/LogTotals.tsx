@@ -9,22 +9,22 @@ import {
   formatUsdRoughly,
 } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
+import { countFilters } from "./filters.ts";
 import { Histogram } from "./Histogram.tsx";
 import styles from "./LogTotals.module.css";
+import type { AuditSearch } from "./search.ts";
 
 interface LogTotalsProps {
   readonly summary: LogSummary | undefined;
-  readonly isErrorsOnly: boolean;
-  /** `null` without filters. */
-  readonly clearFilters: (() => void) | null;
-  readonly onErrorsOnly: (isOn: boolean) => void;
-  /** Called with the period of a bar that is clicked. */
-  readonly onPeriod: (from: Date, to: Date) => void;
+  readonly search: AuditSearch;
+  readonly put: (change: AuditSearch) => void;
+  readonly clearFilters: () => void;
 }
 
 /** The totals of the entries that match, and when they came in. */
-export function LogTotals({ summary, isErrorsOnly, clearFilters, onErrorsOnly, onPeriod }: LogTotalsProps) {
+export function LogTotals({ summary, search, put, clearFilters }: LogTotalsProps) {
   const total = summary?.total;
+  const isErrorsOnly = search.status === "error";
   return (
     <section className={styles.totals} aria-label="Totals">
       <div className={styles.figures}>
@@ -49,7 +49,7 @@ export function LogTotals({ summary, isErrorsOnly, clearFilters, onErrorsOnly, o
         <span className={classes(styles.note, textStyles.small)}>
           {summary?.countedFrom == null ? "" : `Counted since ${formatDateTime(summary.countedFrom)}`}
         </span>
-        {clearFilters === null ? null : (
+        {countFilters(search) === 0 ? null : (
           <button type="button" className={classes(buttonStyles.button, styles.small)} onClick={clearFilters}>
             Clear filters
           </button>
@@ -58,12 +58,15 @@ export function LogTotals({ summary, isErrorsOnly, clearFilters, onErrorsOnly, o
           type="button"
           className={classes(buttonStyles.button, styles.small, styles.errorsOnly)}
           aria-pressed={isErrorsOnly}
-          onClick={() => onErrorsOnly(!isErrorsOnly)}
+          onClick={() => put({ status: isErrorsOnly ? undefined : "error" })}
         >
           Errors only
         </button>
       </div>
-      <Histogram summary={summary} onPeriod={onPeriod} />
+      <Histogram
+        summary={summary}
+        onPeriod={(from, to) => put({ from: from.toISOString(), to: to.toISOString(), range: undefined })}
+      />
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useMemo, useRef } from "react";
 import { api } from "../../api/client.ts";
 import { errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
@@ -12,13 +12,12 @@ import type { Column } from "../audit/columns.ts";
 import { countText } from "../audit/count-text.ts";
 import { EntryList, type EntryPage } from "../audit/entry-list.ts";
 import { Filters } from "../audit/Filters.tsx";
-import { countFilters } from "../audit/filters.ts";
 import { LogEntries } from "../audit/LogEntries.tsx";
 import { LogTotals } from "../audit/LogTotals.tsx";
 import { LogSourceProvider } from "../audit/log-source.ts";
-import { type AuditSearch, NO_FILTERS } from "../audit/search.ts";
 import { useEntries } from "../audit/use-entries.ts";
 import { useFilters } from "../audit/use-filters.ts";
+import { useLogSearch } from "../audit/use-log-search.ts";
 import { useOpenEntry } from "../audit/use-open-entry.ts";
 import { useSummary } from "../audit/use-summary.ts";
 import { AccountField } from "./log/AccountField.tsx";
@@ -39,23 +38,10 @@ export function ServiceLog() {
 
 function Log() {
   const search = useSearch({ from: "/shell/operator/operator/log" });
-  const navigate = useNavigate({ from: "/operator/log" });
+  const { put, putEntry, clearFilters, timesCleared } = useLogSearch(useNavigate({ from: "/operator/log" }));
   const scroller = useRef<HTMLDivElement>(null);
   const { filters, refreshRange } = useFilters(search);
   const knownModels = useKnownModels();
-  const put = (change: AuditSearch) =>
-    void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
-  const putEntry = useCallback(
-    (entry: string | undefined, isReplaced: boolean) =>
-      void navigate({ search: (now) => ({ ...now, entry }), replace: isReplaced }),
-    [navigate],
-  );
-  // All fields start again from the address, also those that hold what the address does not.
-  const [cleared, setCleared] = useState(0);
-  const clearFilters = () => {
-    setCleared(cleared + 1);
-    put(NO_FILTERS);
-  };
   const { log, reload, loadMore } = useEntries(filters);
   const summary = useSummary(filters, false);
   const pages = log.data?.pages ?? NO_PAGES;
@@ -75,7 +61,7 @@ function Log() {
         </Button>
       </PageHead>
       <Filters
-        key={cleared}
+        key={timesCleared}
         search={search}
         filters={filters}
         knownModels={knownModels}
@@ -97,13 +83,7 @@ function Log() {
           onCommit={(key) => put({ key: key === "" ? undefined : key.replace(/^…/, "") })}
         />
       </Filters>
-      <LogTotals
-        summary={summary.data}
-        clearFilters={countFilters(search) === 0 ? null : clearFilters}
-        isErrorsOnly={search.status === "error"}
-        onErrorsOnly={(isOn) => put({ status: isOn ? "error" : undefined })}
-        onPeriod={(from, to) => put({ from: from.toISOString(), to: to.toISOString(), range: undefined })}
-      />
+      <LogTotals summary={summary.data} search={search} put={put} clearFilters={clearFilters} />
       <p className={textStyles.visuallyHidden} role="status">
         {countText(log.data?.pages[0])}
       </p>

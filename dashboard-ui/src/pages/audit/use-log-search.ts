@@ -1,0 +1,30 @@
+import { useCallback, useState } from "react";
+import { type AuditSearch, NO_FILTERS } from "./search.ts";
+
+type Navigate = (to: {
+  readonly search: (now: AuditSearch) => AuditSearch;
+  readonly replace?: boolean;
+}) => Promise<void>;
+
+/** Changes the filters and the open entry of a log, which are in its page's address. */
+export function useLogSearch(navigate: Navigate) {
+  const [timesCleared, setTimesCleared] = useState(0);
+  const put = (change: AuditSearch) =>
+    void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
+  const putEntry = useCallback(
+    (entry: string | undefined, isReplaced: boolean) =>
+      void navigate({ search: (now) => ({ ...now, entry }), replace: isReplaced }),
+    [navigate],
+  );
+  const clearFilters = () => {
+    setTimesCleared(timesCleared + 1);
+    put(NO_FILTERS);
+  };
+  return {
+    put,
+    putEntry,
+    clearFilters,
+    /** A key of the filters' fields: all start again from the address, also those that hold what the address does not. */
+    timesCleared,
+  };
+}
