@@ -1,5 +1,5 @@
 import { noticeSignedOut } from "../../api/client.ts";
-import { onClearSession, sessionStore } from "../../components/storage.ts";
+import { onClearSession } from "../../components/storage.ts";
 import { isEmpty, NO_ANSWER } from "./answer.ts";
 import { type Accepted, attach, newId, refusalOf } from "./attachment.ts";
 import {
@@ -13,10 +13,8 @@ import {
   hasContent,
   type Lane,
   MAX_LANES,
-  NEW_CHAT,
   nextId,
   type Role,
-  reopened,
   type SavedChat,
   savedOf,
   type ToldAnswer,
@@ -28,14 +26,10 @@ import {
   withoutLastAnswer,
 } from "./chat-state.ts";
 import { failureOf } from "./failure.ts";
+import { keepChat, readKeptChat } from "./kept-chat.ts";
 
-const KEPT_AS = "playground";
-/** The version of the stored format. State of another version is discarded. */
-const KEPT_VERSION = 2;
 /** The delay before state is stored, so that it is not written for every letter. */
 const KEEP_AFTER_MS = 300;
-/** The maximum size of attachments in the tab's storage, which is small. Larger ones are only in the history. */
-const MAX_KEPT_LENGTH = 1_500_000;
 /** The maximum length of an announcement. A screen reader cannot skip through one, so longer answers are read in the conversation. */
 const ANNOUNCED_LENGTH = 1_000;
 
@@ -74,7 +68,7 @@ export class Chat {
 
   constructor(userId: string) {
     this.#userId = userId;
-    this.#state = readKept(userId);
+    this.#state = readKeptChat(userId);
     addEventListener("pagehide", () => this.#keep());
     void this.#fetchContents();
   }
@@ -337,8 +331,7 @@ export class Chat {
     if (current?.chat !== this) return;
     const { id } = this.#state;
     const saved = savedOf(this.#state);
-    const kept = { version: KEPT_VERSION, userId: this.#userId, id, saved: withoutLargeContents(saved) };
-    sessionStore.write(KEPT_AS, JSON.stringify(kept));
+    keepChat(this.#userId, id, saved);
     if (hasContent(saved)) void this.#keepInHistory(id, saved);
   }
 
@@ -382,22 +375,4 @@ function newAnswer(model: string, { format }: SavedChat): ToldAnswer {
 function announcementOf({ answer: { text, calls } }: ToldAnswer): string {
   if (text === "") return calls.length > 0 ? "The answer is a tool call." : "The answer is empty.";
   return text.length > ANNOUNCED_LENGTH ? `Answer: ${text.slice(0, ANNOUNCED_LENGTH)} …` : `Answer: ${text}`;
-}
-
-function withoutLargeContents(saved: SavedChat): SavedChat {
-  const length = attachmentsOf(saved).reduce((sum, { url }) => sum + (url?.length ?? 0), 0);
-  return length > MAX_KEPT_LENGTH ? withContents(saved, () => null) : saved;
-}
-
-function readKept(userId: string): ChatState {
-  const circumstances = { target: null, removal: null, announcement: "" };
-  const fresh = { ...NEW_CHAT, ...circumstances, id: newId() };
-  try {
-    // The stored state is this module's own output. State of another version or user is discarded.
-    const read = JSON.parse(sessionStore.read(KEPT_AS) ?? "null");
-    if (read?.version !== KEPT_VERSION || read.userId !== userId) return fresh;
-    return { ...fresh, ...reopened(read.saved), id: read.id };
-  } catch {
-    return fresh;
-  }
 }
