@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
-import { Answer } from "./Answer.tsx";
 import { formatCount } from "./format.ts";
 import styles from "./LimitsPanel.module.css";
+import { Loaded } from "./Loaded.tsx";
 import meterStyles from "./Meter.module.css";
 import { Meter } from "./Meter.tsx";
 import panelStyles from "./Panel.module.css";
@@ -16,7 +16,7 @@ export function LimitsPanel({ active }: { readonly active: number | undefined })
   return (
     <section className={panelStyles.panel} aria-labelledby="limits">
       <h2 id="limits">Limits</h2>
-      <Answer query={now} what="limits">
+      <Loaded query={now} what="limits">
         {({ limits, used }) => (
           <div className={styles.limitsNow}>
             <Limit label="Requests per minute" used={used.requests} limit={limits.requestsPerMinute} />
@@ -27,7 +27,7 @@ export function LimitsPanel({ active }: { readonly active: number | undefined })
             )}
           </div>
         )}
-      </Answer>
+      </Loaded>
     </section>
   );
 }

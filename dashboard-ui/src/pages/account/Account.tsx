@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import styles from "./Account.module.css";
@@ -21,7 +21,7 @@ export function Account() {
       <PageHead crumb="Settings" title="Account" lead="Plan, limits, IP rules and sign-in security." />
       <div className={styles.account}>
         <div className={styles.accountColumn}>
-          <Answer query={account} what="the account">
+          <Loaded query={account} what="the account">
             {(data) => (
               <>
                 <Plan account={data} />
@@ -29,7 +29,7 @@ export function Account() {
                 <IpRules account={data} />
               </>
             )}
-          </Answer>
+          </Loaded>
         </div>
         <div className={styles.accountColumn}>
           <Password />

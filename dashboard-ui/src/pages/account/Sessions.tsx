@@ -4,10 +4,10 @@ import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
 import type { ListedSession } from "../../api/types.ts";
 import { Address } from "../../components/Address.tsx";
-import { Answer } from "../../components/Answer.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { Button } from "../../components/Button.tsx";
 import { formatDateTime } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import listsStyles from "../../components/lists.module.css";
 import { Notice } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
@@ -47,7 +47,7 @@ export function Sessions() {
         </Button>
       </div>
       {error === null ? null : <Notice tone="error">{errorTextOf(error)}</Notice>}
-      <Answer query={list} what="sessions">
+      <Loaded query={list} what="sessions">
         {({ sessions }) => (
           <ul className={listsStyles.rows}>
             {sessions.map((session) => (
@@ -68,7 +68,7 @@ export function Sessions() {
             ))}
           </ul>
         )}
-      </Answer>
+      </Loaded>
     </section>
   );
 }

@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { LearnMore } from "../../components/LearnMore.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { Select } from "../../components/Select.tsx";
@@ -29,17 +29,17 @@ export function Connect() {
       <PageHead title="Quickstart" lead="One API key works with all of these clients and every model." />
       <section className={panelStyles.panel} aria-labelledby="key">
         <h2 id="key">API key</h2>
-        <Answer query={keys} what="keys">
+        <Loaded query={keys} what="keys">
           {({ keys }) => <KeyStep newKey={newKey} keys={keys} />}
-        </Answer>
+        </Loaded>
       </section>
-      <Answer query={list} what="models">
+      <Loaded query={list} what="models">
         {({ models }) => (
-          <Answer query={info} what="the service">
+          <Loaded query={info} what="the service">
             {(service) => <Setups service={service} models={chatModelsOf(models)} newKey={newKey} />}
-          </Answer>
+          </Loaded>
         )}
-      </Answer>
+      </Loaded>
     </>
   );
 }

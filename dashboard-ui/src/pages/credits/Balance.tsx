@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { formatUsd, formatUsdRoughly } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import creditsStyles from "./Credits.module.css";
@@ -14,7 +14,7 @@ export function Balance() {
   return (
     <section className={panelStyles.panel} aria-labelledby="credit-balance">
       <h2 id="credit-balance">Balance</h2>
-      <Answer query={balance} what="the balance">
+      <Loaded query={balance} what="the balance">
         {({ balanceNanoUsd, reservedNanoUsd }) => (
           <>
             <p className={creditsStyles.creditBalance}>{formatUsdRoughly(balanceNanoUsd)}</p>
@@ -29,7 +29,7 @@ export function Balance() {
             )}
           </>
         )}
-      </Answer>
+      </Loaded>
       <p className={textStyles.small}>To add credit, contact the operator of the service.</p>
     </section>
   );

@@ -2,9 +2,9 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api } from "../../api/client.ts";
 import type { KeyUse, UsageRow } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { Chart } from "../../components/Chart.tsx";
 import { formatCount } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 
 const HOUR_MS = 60 * 60_000;
 const HOURS = 24;
@@ -42,7 +42,7 @@ export function HourlyTraffic({ old, successor }: HourlyTrafficProps) {
     [oldId, oldName, successorId, successorName, rows, times],
   );
   return (
-    <Answer query={usage} what="the last 24 hours">
+    <Loaded query={usage} what="the last 24 hours">
       {() => (
         <Chart
           label={`Requests of “${oldName}” and “${successorName}” in each hour of the last 24`}
@@ -56,7 +56,7 @@ export function HourlyTraffic({ old, successor }: HourlyTrafficProps) {
           hasLegend={false}
         />
       )}
-    </Answer>
+    </Loaded>
   );
 }
 

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatDateTime } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import textStyles from "../../components/text.module.css";
 
 const REFRESH_MS = 30_000;
@@ -33,7 +33,7 @@ export function KeyAddresses({ id }: { readonly id: string }) {
   return (
     <>
       <h2>Addresses</h2>
-      <Answer query={query} what="addresses">
+      <Loaded query={query} what="addresses">
         {({ addresses }) =>
           addresses.length === 0 ? (
             <p className={textStyles.quiet}>No requests in the last 30 days.</p>
@@ -51,7 +51,7 @@ export function KeyAddresses({ id }: { readonly id: string }) {
             </>
           )
         }
-      </Answer>
+      </Loaded>
     </>
   );
 }

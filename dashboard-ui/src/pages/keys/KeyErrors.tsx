@@ -1,9 +1,9 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatDateTime } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import textStyles from "../../components/text.module.css";
 import { startOf } from "../usage/period.ts";
 import { useCurrentHour } from "../usage/use-current-hour.ts";
@@ -40,7 +40,7 @@ export function KeyErrors({ id }: { readonly id: string }) {
   return (
     <>
       <h2>Errors</h2>
-      <Answer query={query} what="errors">
+      <Loaded query={query} what="errors">
         {({ errorCodes, countedFrom }) => (
           <>
             {errorCodes.length === 0 ? (
@@ -58,7 +58,7 @@ export function KeyErrors({ id }: { readonly id: string }) {
             )}
           </>
         )}
-      </Answer>
+      </Loaded>
     </>
   );
 }

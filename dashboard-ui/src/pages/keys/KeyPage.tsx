@@ -1,11 +1,11 @@
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import type { KeyUse } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import buttonStyles from "../../components/Button.module.css";
 import { Button } from "../../components/Button.tsx";
 import { formatCount, formatDateTime } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import { LazyDialog } from "../../components/lazy.tsx";
 import { lazyCode } from "../../components/lazy-code.tsx";
 import listsStyles from "../../components/lists.module.css";
@@ -51,7 +51,7 @@ export function KeyPage() {
           </>
         ) : null}
       </PageHead>
-      <Answer query={use} what="the key" missing={<KeyNotFound />}>
+      <Loaded query={use} what="the key" missing={<KeyNotFound />}>
         {(key) => (
           <>
             <Facts apiKey={key} />
@@ -61,7 +61,7 @@ export function KeyPage() {
             <KeyAddresses id={keyId} />
           </>
         )}
-      </Answer>
+      </Loaded>
       {isRevoking && use.data !== undefined ? (
         <LazyDialog
           code={revokeKey}

@@ -3,10 +3,10 @@ import { useLocation, useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedKey } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
 import { LearnMore } from "../../components/LearnMore.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import { LazyDialog } from "../../components/lazy.tsx";
 import { lazyCode, usePreload } from "../../components/lazy-code.tsx";
 import { Empty, Notice } from "../../components/Notice.tsx";
@@ -80,7 +80,7 @@ export function Keys() {
           you revoke one of the two.
         </Notice>
       ) : null}
-      <Answer query={list} what="keys">
+      <Loaded query={list} what="keys">
         {({ keys: all }) =>
           all.length === 0 ? (
             <Empty title="No keys yet" art="keys">
@@ -106,7 +106,7 @@ export function Keys() {
             </>
           )
         }
-      </Answer>
+      </Loaded>
 
       {dialog?.kind === "create" ? (
         <LazyDialog

@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { AuditEntry } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatExactTime } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import styles from "./LatestRequests.module.css";
@@ -54,7 +54,7 @@ export function LatestRequests({ keyId, title, none, errorCode }: LatestRequests
           View in request log
         </Link>
       </div>
-      <Answer query={log} what="requests">
+      <Loaded query={log} what="requests">
         {({ entries }) =>
           entries.length === 0 ? (
             <p className={textStyles.quiet}>{none}</p>
@@ -62,7 +62,7 @@ export function LatestRequests({ keyId, title, none, errorCode }: LatestRequests
             <DataTable caption={title} columns={COLUMNS} rows={entries} rowKey={({ id }) => id} />
           )
         }
-      </Answer>
+      </Loaded>
     </div>
   );
 }

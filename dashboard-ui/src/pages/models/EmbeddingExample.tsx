@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
 import dialogStyles from "../../components/Dialog.module.css";
 import { Dialog } from "../../components/Dialog.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
 
 interface EmbeddingExampleProps {
@@ -17,14 +17,14 @@ export function EmbeddingExample({ model, onClose }: EmbeddingExampleProps) {
   const info = useQuery(api.service.info.queryOptions());
   return (
     <Dialog title={`Embeddings with ${model.id}`} onDismiss={onClose}>
-      <Answer query={info} what="the example">
+      <Loaded query={info} what="the example">
         {(service) => (
           <Snippets
             service={service}
             request={{ model: model.id, input: ["The door is open.", "Who opened it?"] }}
           />
         )}
-      </Answer>
+      </Loaded>
       <div className={dialogStyles.dialogActions}>
         <Button look="primary" onClick={onClose}>
           Close

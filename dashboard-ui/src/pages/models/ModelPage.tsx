@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
 import buttonStyles from "../../components/Button.module.css";
+import { Loaded } from "../../components/Loaded.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
@@ -26,7 +26,7 @@ export function ModelPage() {
           View requests
         </Link>
       </PageHead>
-      <Answer query={models} what="the model">
+      <Loaded query={models} what="the model">
         {({ models }) => {
           const model = models.find((each) => each.id === id);
           if (model === undefined) {
@@ -43,7 +43,7 @@ export function ModelPage() {
             </>
           );
         }}
-      </Answer>
+      </Loaded>
       <AccountUsage search={search} filter={{ model: id }} />
     </>
   );

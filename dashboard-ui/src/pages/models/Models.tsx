@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { formatCount, formatCounted } from "../../components/format.ts";
 import { LearnMore } from "../../components/LearnMore.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
@@ -36,7 +36,7 @@ export function Models() {
           </>
         }
       />
-      <Answer query={list} what="models">
+      <Loaded query={list} what="models">
         {({ models }) =>
           models.length === 0 ? (
             <Empty title="The catalog is empty" art="models">
@@ -47,7 +47,7 @@ export function Models() {
             <Catalog models={models} />
           )
         }
-      </Answer>
+      </Loaded>
     </>
   );
 }

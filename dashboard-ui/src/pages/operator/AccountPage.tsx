@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { AccountDetails } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import styles from "./AccountPage.module.css";
@@ -35,7 +35,7 @@ function AccountView({ id }: { readonly id: string }) {
       <PageHead title={query.data?.name ?? "Account"} crumb={<Link to="/operator">Accounts</Link>}>
         {query.data === undefined ? null : <AccountActions account={query.data} />}
       </PageHead>
-      <Answer
+      <Loaded
         query={query}
         what="the account"
         missing={
@@ -53,7 +53,7 @@ function AccountView({ id }: { readonly id: string }) {
             <TabContent account={account} tab={tab} />
           </>
         )}
-      </Answer>
+      </Loaded>
     </>
   );
 }

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { Answer } from "../../components/Answer.tsx";
 import buttonStyles from "../../components/Button.module.css";
 import { classes } from "../../components/classes.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { SearchField } from "../../components/SearchField.tsx";
 import { CatalogModels } from "./catalog/CatalogModels.tsx";
@@ -30,7 +30,7 @@ export function CatalogPage() {
         onSearch={(text) => void navigate({ search: readCatalogSearch({ search: text }), replace: true })}
         waitMs={0}
       />
-      <Answer query={catalog} what="the catalog">
+      <Loaded query={catalog} what="the catalog">
         {({ models, upstreams }) => {
           const shown = selectModels(models, search);
           const shownUpstreams = selectUpstreams(upstreams, search);
@@ -41,7 +41,7 @@ export function CatalogPage() {
             </>
           );
         }}
-      </Answer>
+      </Loaded>
     </>
   );
 }

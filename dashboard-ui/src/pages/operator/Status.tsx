@@ -3,9 +3,9 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { api } from "../../api/client.ts";
 import type { NodeStatus } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { formatCount, formatDateTime, formatDuration } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import listsStyles from "../../components/lists.module.css";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
@@ -23,7 +23,7 @@ export function Status() {
   return (
     <>
       <PageHead title="Status" lead="State of the node that served this page. Updates live." />
-      <Answer query={status} what="the status">
+      <Loaded query={status} what="the status">
         {(node) => (
           <>
             <ProblemList problems={problemsOf(node, Date.now())} none="Everything works." />
@@ -35,7 +35,7 @@ export function Status() {
             </div>
           </>
         )}
-      </Answer>
+      </Loaded>
     </>
   );
 }

@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { api } from "../../api/client.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { formatExactTime } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { Segmented } from "../../components/Segmented.tsx";
@@ -39,7 +39,7 @@ export function Upstreams() {
         title="Upstreams"
         lead="Health of each upstream on this node since it started. Updates live."
       />
-      <Answer query={health} what="upstreams">
+      <Loaded query={health} what="upstreams">
         {({ upstreams }) => (
           <>
             {upstreams.map(({ name, credentialRefusedAt }) =>
@@ -72,7 +72,7 @@ export function Upstreams() {
             )}
           </>
         )}
-      </Answer>
+      </Loaded>
     </>
   );
 }

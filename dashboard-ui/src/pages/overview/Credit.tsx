@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
-import { Answer } from "../../components/Answer.tsx";
 import { classes } from "../../components/classes.ts";
 import { formatUsdRoughly } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import { type CreditState, RATE_DAYS } from "../credits/outlook.ts";
@@ -26,7 +26,7 @@ export function Credit() {
         <h2 id="credit">Credit</h2>
         <Link to="/settings/credits">All credits</Link>
       </div>
-      <Answer query={balance} what="the balance">
+      <Loaded query={balance} what="the balance">
         {({ balanceNanoUsd }) => (
           <div className={styles.overviewCredit}>
             <p className={usageStyles.usageFigure}>{formatUsdRoughly(balanceNanoUsd)}</p>
@@ -38,7 +38,7 @@ export function Credit() {
             )}
           </div>
         )}
-      </Answer>
+      </Loaded>
     </section>
   );
 }

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedKey, ListedModel } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { Segmented } from "../../components/Segmented.tsx";
 import { Spinner } from "../../components/Spinner.tsx";
@@ -39,11 +39,11 @@ export function GettingStarted({ keys, newKey, hasBegun }: GettingStartedProps) 
         {service === undefined ? null : (
           <li>
             <h3>Send a request</h3>
-            <Answer query={models} what="models">
+            <Loaded query={models} what="models">
               {({ models }) => (
                 <FirstRequest service={service} models={models} keyString={newKey.created?.key ?? null} />
               )}
-            </Answer>
+            </Loaded>
           </li>
         )}
       </ol>

@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { LimitsPanel } from "../../components/LimitsPanel.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import { LazyPart } from "../../components/lazy.tsx";
 import { usePreload } from "../../components/lazy-code.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
@@ -53,11 +53,11 @@ export function Overview() {
         {hasBegun ? "The first request has arrived." : ""}
       </p>
       <Checklist />
-      <Answer query={counts} what="the account">
+      <Loaded query={counts} what="the account">
         {({ areUsed }) =>
           hasFirstSteps ? (
             <>
-              <Answer query={list} what="keys">
+              <Loaded query={list} what="keys">
                 {({ keys }) => (
                   <LazyPart
                     code={gettingStarted}
@@ -65,7 +65,7 @@ export function Overview() {
                     what="the first steps"
                   />
                 )}
-              </Answer>
+              </Loaded>
               {now}
             </>
           ) : (
@@ -75,7 +75,7 @@ export function Overview() {
             </>
           )
         }
-      </Answer>
+      </Loaded>
     </>
   );
 }

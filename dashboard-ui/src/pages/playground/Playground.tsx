@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { Answer } from "../../components/Answer.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { chats } from "../models/model.ts";
 import { Bench } from "./Bench.tsx";
@@ -16,9 +16,9 @@ export function Playground() {
   return (
     <>
       <PageHead title="Playground" lead="Test any model. Requests are billed and logged." />
-      <Answer query={models} what="models">
+      <Loaded query={models} what="models">
         {(catalog) => (
-          <Answer query={keys} what="keys">
+          <Loaded query={keys} what="keys">
             {(list) =>
               user === undefined ? null : (
                 <Bench
@@ -30,9 +30,9 @@ export function Playground() {
                 />
               )
             }
-          </Answer>
+          </Loaded>
         )}
-      </Answer>
+      </Loaded>
     </>
   );
 }

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
 import dialogStyles from "../../components/Dialog.module.css";
 import { Dialog } from "../../components/Dialog.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
 import textStyles from "../../components/text.module.css";
 import { bodyOf, type ChatBody, type ChatState, type Lane, messagesWithDraft } from "./chat-state.ts";
@@ -23,9 +23,9 @@ export function ViewAs({ state, lane, model, onClose }: ViewAsProps) {
   const { body, isShortened } = shortened(withMessage(bodyOf(state, messagesWithDraft(state, lane), model)));
   return (
     <Dialog title="Request as code" onDismiss={onClose}>
-      <Answer query={info} what="the code">
+      <Loaded query={info} what="the code">
         {(service) => <Snippets service={service} request={body} />}
-      </Answer>
+      </Loaded>
       {isShortened ? (
         <p className={textStyles.small}>Attachments are shortened. Put your own data in the place of “…”.</p>
       ) : null}

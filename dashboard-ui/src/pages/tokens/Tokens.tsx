@@ -2,9 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import type { ListedToken } from "../../api/types.ts";
-import { Answer } from "../../components/Answer.tsx";
 import { Button } from "../../components/Button.tsx";
 import { LearnMore } from "../../components/LearnMore.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { toast } from "../../components/toast.ts";
@@ -43,7 +43,7 @@ export function Tokens() {
         </Button>
       </PageHead>
 
-      <Answer query={list} what="tokens">
+      <Loaded query={list} what="tokens">
         {({ tokens }) =>
           tokens.length === 0 ? (
             <Empty title="No management tokens" art="keys">
@@ -58,7 +58,7 @@ export function Tokens() {
             <TokenTable tokens={tokens} revoke={(token) => setDialog({ kind: "revoke", token })} />
           )
         }
-      </Answer>
+      </Loaded>
 
       {dialog?.kind === "create" ? (
         <CreateToken

@@ -1,8 +1,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { Answer } from "../../components/Answer.tsx";
 import { Chart } from "../../components/Chart.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatDateTime, formatDuration, formatShare } from "../../components/format.ts";
+import { Loaded } from "../../components/Loaded.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import type { PerformanceAnswer, PerformanceFigures, PerformanceSource } from "./performance-source.ts";
@@ -38,7 +38,7 @@ export function Performance({ source, period }: PerformanceProps) {
     placeholderData: keepPreviousData,
   });
   return (
-    <Answer query={query} what="latency">
+    <Loaded query={query} what="latency">
       {(answer) =>
         answer.upstreams.length === 0 ? null : (
           <>
@@ -65,7 +65,7 @@ export function Performance({ source, period }: PerformanceProps) {
           </>
         )
       }
-    </Answer>
+    </Loaded>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
-import { Answer } from "../../components/Answer.tsx";
+import { Loaded } from "../../components/Loaded.tsx";
 import type { GroupName } from "./groups.ts";
 import type { Grouping } from "./log-filter.ts";
 import { Performance } from "./Performance.tsx";
@@ -44,7 +44,7 @@ export function UsageSection<By extends Grouping>(props: UsageSectionProps<By>) 
         <h2>{title}</h2>
         <UsageControls choice={choice} period={period} by={by} groupings={groupings} onChange={onChange} />
       </div>
-      <Answer query={usage} what="usage">
+      <Loaded query={usage} what="usage">
         {(answer) => (
           <UsageReport
             answer={answer}
@@ -54,7 +54,7 @@ export function UsageSection<By extends Grouping>(props: UsageSectionProps<By>) 
             onPick={onPick}
           />
         )}
-      </Answer>
+      </Loaded>
       <Performance source={performance} period={period} />
     </>
   );

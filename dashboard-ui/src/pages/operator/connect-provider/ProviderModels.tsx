@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../../api/client.ts";
-import { Answer } from "../../../components/Answer.tsx";
 import { Code } from "../../../components/Code.tsx";
 import { CopyButton } from "../../../components/CopyButton.tsx";
 import { Field } from "../../../components/Field.tsx";
 import { formatCount, formatCounted } from "../../../components/format.ts";
+import { Loaded } from "../../../components/Loaded.tsx";
 import panelStyles from "../../../components/Panel.module.css";
 import textStyles from "../../../components/text.module.css";
 import styles from "./ProviderModels.module.css";
@@ -82,7 +82,7 @@ function CatalogFile({ provider, baseUrl, models }: ProviderModelsProps) {
   return (
     <section className={panelStyles.panel} aria-labelledby="file">
       <h2 id="file">3. Add it to the catalog</h2>
-      <Answer query={file} what="the catalog file">
+      <Loaded query={file} what="the catalog file">
         {({ yaml }) => (
           <>
             <div className={panelStyles.panelHead}>
@@ -92,7 +92,7 @@ function CatalogFile({ provider, baseUrl, models }: ProviderModelsProps) {
             <Code label="Catalog file">{yaml}</Code>
           </>
         )}
-      </Answer>
+      </Loaded>
       <div className={panelStyles.panelHead}>
         <p>Set in the environment of the service:</p>
         <CopyButton text={settings} what="settings" short />

@@ -1,7 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { client } from "../../../api/client.ts";
-import { Answer } from "../../../components/Answer.tsx";
 import { Chart, type ChartPart } from "../../../components/Chart.tsx";
 import { classes } from "../../../components/classes.ts";
 import {
@@ -12,6 +11,7 @@ import {
   formatShare,
   formatShareBriefly,
 } from "../../../components/format.ts";
+import { Loaded } from "../../../components/Loaded.tsx";
 import panelStyles from "../../../components/Panel.module.css";
 import textStyles from "../../../components/text.module.css";
 import type { Period } from "../../usage/period.ts";
@@ -30,7 +30,7 @@ export function UpstreamCharts({ period }: { readonly period: Period }) {
     placeholderData: keepPreviousData,
   });
   return (
-    <Answer query={query} what="charts">
+    <Loaded query={query} what="charts">
       {({ upstreams, measuredSince }) =>
         upstreams.length === 0 ? (
           <p className={textStyles.quiet}>No requests reached an upstream in {period.words}.</p>
@@ -48,7 +48,7 @@ export function UpstreamCharts({ period }: { readonly period: Period }) {
           </>
         )
       }
-    </Answer>
+    </Loaded>
   );
 }
 

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { isMissing } from "../api/errors.ts";
 import { LoadError, Loading } from "./Notice.tsx";
 
-interface AnswerProps<Data> {
+interface LoadedProps<Data> {
   readonly query: UseQueryResult<Data, unknown>;
   /** The data that is being loaded, such as "models". */
   readonly what: string;
@@ -13,7 +13,7 @@ interface AnswerProps<Data> {
 }
 
 /** Shows the data of a query; before it arrives, a loading state or the error. Data stays visible while it is refreshed. */
-export function Answer<Data>({ query, what, missing, children }: AnswerProps<Data>) {
+export function Loaded<Data>({ query, what, missing, children }: LoadedProps<Data>) {
   const { data, isPending, isError, error, isFetching, refetch } = query;
   if (missing !== undefined && isMissing(error)) return missing;
   return (
