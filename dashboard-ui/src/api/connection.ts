@@ -46,7 +46,10 @@ function set(lost: boolean): void {
   clearTimeout(probe);
   if (lost) probe = setTimeout(look, PROBE_EVERY_MS);
   else for (const heal of onHealed) heal();
-  for (const listener of listeners) listener();
+  // After the queries that are sent again have told so: their errors would be shown for a moment otherwise.
+  setTimeout(() => {
+    for (const listener of listeners) listener();
+  });
 }
 
 function look(): void {
