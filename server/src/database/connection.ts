@@ -163,6 +163,8 @@ export class Connection {
       throw error;
     }
     const socket = new Socket();
+    // The driver sends the lines of a copy and their end separately. The end would wait for the acknowledgement of the lines: 40 ms.
+    socket.setNoDelay(true);
     this.#socket = socket;
     if (path) return socket.connect(path);
     const address = { host: host[attempt] ?? "", port: port[attempt % port.length] ?? 0 };
