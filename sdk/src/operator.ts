@@ -19,7 +19,7 @@ import { objectOf } from "./core/checks.ts";
 import type { Decimals } from "./core/decimals.ts";
 import { OstiaryError } from "./core/errors.ts";
 import { missingToken, prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
-import type { RequestOptions } from "./core/transport.ts";
+import { newIdempotencyKey, type RequestOptions } from "./core/transport.ts";
 import { openTrpc, type Trpc } from "./core/trpc.ts";
 
 export type { ActionsExportParams } from "./audit/export-actions.ts";
@@ -287,7 +287,7 @@ export class OperatedAccounts {
     options?: RequestOptions,
   ): APIPromise<Decimals<Accounts["grantCredits"]["output"]>> {
     const amountNanoUsd = bigintOf("amountNanoUsd", objectOf("params", params).amountNanoUsd);
-    const idempotencyKey = params.idempotencyKey ?? crypto.randomUUID();
+    const idempotencyKey = params.idempotencyKey ?? newIdempotencyKey();
     return this.#trpc.operator.accounts.grantCredits.mutate(
       { ...params, id, amountNanoUsd, idempotencyKey },
       options,

@@ -161,7 +161,14 @@ describe("what a batch adds to its account's chain", () => {
 
   it("is refused by the database where it is no value of the field", async () => {
     const account = await otherAccount();
-    for (const differing of [{ sourceIp: 5 as never }, { promptTokens: 1.5 }, { at: new Date(Number.NaN) }]) {
+    const unstorable = [
+      { sourceIp: 5 as never },
+      { promptTokens: 1.5 },
+      { at: new Date(Number.NaN) },
+      { keyId: "\u0000" },
+      { keyId: "half of a pair: \ud83d" },
+    ];
+    for (const differing of unstorable) {
       const entry = auditEntry({ ...account, id: uuidv7() as EntryId, ...differing });
       await expect(database.audit.insertEntries([entry])).rejects.toSatisfy(refusesContent);
     }

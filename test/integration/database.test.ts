@@ -3,40 +3,32 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type Database,
-  type DatabaseAddress,
-  insertInHalves,
-  openDatabase,
-} from "../../server/src/database/database.ts";
+import { type DatabaseAddress, insertInHalves } from "../../server/src/database/database.ts";
+import { migrate } from "../../server/src/database/migrate.ts";
 import { toFailure, Unavailable } from "../../server/src/errors/failure.ts";
-import { databaseAddressOf, openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import {
+  backendOf,
+  openAlone,
+  openStatementDatabase,
+  outcome,
+  type StatementDatabase,
+} from "../fixtures/statement-database.ts";
 
 const SHORT_MS = 2_000;
 const LONG_MS = 60_000;
 
-let service: Service;
-let address: DatabaseAddress;
-/** Looks on from outside. */
-let admin: ServiceDatabase;
+let database: StatementDatabase;
 
 beforeAll(async () => {
-  service = await startService();
-  address = await databaseAddressOf(service);
-  admin = await openDatabaseOf(service);
+  database = await openStatementDatabase();
 });
 
 afterAll(async () => {
-  await admin?.[Symbol.asyncDispose]();
-  await service?.[Symbol.asyncDispose]();
+  await database?.[Symbol.asyncDispose]();
 });
 
-type TestDatabase = Database & AsyncDisposable;
-
-function open(at = address, statementTimeoutMs = SHORT_MS): TestDatabase {
-  const database = openDatabase(at, { maxConnections: 1, connectTimeoutS: 30, statementTimeoutMs });
-  return Object.assign(database, { [Symbol.asyncDispose]: () => database.end() });
+function open(at = database.address, statementTimeoutMs = SHORT_MS) {
+  return openAlone(at, statementTimeoutMs);
 }
 
 /** What survives two of these is moved to the old generation, which only a major collection frees. */
@@ -49,23 +41,6 @@ function minorCollection(): () => void {
 function oldGenerationBytes(): number {
   const old = getHeapSpaceStatistics().find(({ space_name: name }) => name === "old_space");
   return old?.space_used_size ?? Number.NaN;
-}
-
-async function outcome(promise: PromiseLike<unknown>): Promise<unknown> {
-  return promise.then(
-    () => null,
-    (error: unknown) => error,
-  );
-}
-
-async function backendOf(sql: Pick<Database, "unsafe">): Promise<number> {
-  const [row] = await sql.unsafe<{ pid: number }[]>("select pg_backend_pid() as pid");
-  return row?.pid ?? 0;
-}
-
-async function endBackend(pid: number): Promise<void> {
-  await admin`select pg_terminate_backend(${pid})`;
-  await expect.poll(() => admin`select from pg_stat_activity where pid = ${pid}`).toHaveLength(0);
 }
 
 /** A server that takes connections and says nothing. */
@@ -102,7 +77,7 @@ describe("a database statement", () => {
     expect(toFailure(error).status).toBe(503);
     await expect
       .poll(
-        () => admin`select from pg_stat_activity where query like '%pg_sleep(3600)%' and state = 'active'
+        () => database.admin`select from pg_stat_activity where query like '%pg_sleep(3600)%' and state = 'active'
                         and pid <> pg_backend_pid()`,
       )
       .toHaveLength(0);
@@ -121,7 +96,7 @@ describe("a database statement", () => {
   });
 
   it("waits for a connection no longer than its timeout, and is not sent later", async () => {
-    await using sql = open(address, 500);
+    await using sql = open(database.address, 500);
     const name = `late_${crypto.randomUUID().replaceAll("-", "")}`;
     await sql.transaction("", async (transaction) => {
       await transaction`select 1`;
@@ -129,7 +104,7 @@ describe("a database statement", () => {
       expect(await outcome(sql.transaction("", async () => {}))).toBeInstanceOf(Unavailable);
     });
     expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
-    expect(await admin`select from pg_class where relname = ${name}`).toHaveLength(0);
+    expect(await database.admin`select from pg_class where relname = ${name}`).toHaveLength(0);
   });
 
   it("fails when the server does not answer, and its connection is closed", async () => {
@@ -151,20 +126,20 @@ describe("a database statement", () => {
   });
 
   it("has the values it was written with when its session has lost it, as behind a pooler of transactions", async () => {
-    await using database = open();
+    await using own = open();
     const read = async (bytes: Buffer) => {
-      const [row] = await database<{ bytes: Buffer; type: string }[]>`
-        select ${bytes}::bytea as bytes, jsonb_typeof(${database.json([1])}::jsonb) as type`;
+      const [row] = await own<{ bytes: Buffer; type: string }[]>`
+        select ${bytes}::bytea as bytes, jsonb_typeof(${own.json([1])}::jsonb) as type`;
       return row;
     };
     await read(Buffer.from("first"));
-    await database`deallocate all`;
+    await own`deallocate all`;
     expect(await read(Buffer.from("second"))).toEqual({ bytes: Buffer.from("second"), type: "array" });
   });
 
   it("fails when its session loses it in a transaction, which has failed then", async () => {
-    await using database = open();
-    const lost = database.transaction("", async (sql) => {
+    await using own = open();
+    const lost = own.transaction("", async (sql) => {
       const read = () => sql`select ${Buffer.from("text")}::bytea as bytes`;
       await read();
       await sql`deallocate all`;
@@ -175,7 +150,7 @@ describe("a database statement", () => {
 
   it("uses a new connection after the server has closed the old one", async () => {
     await using sql = open();
-    await endBackend(await backendOf(sql));
+    await database.endBackend(await backendOf(sql));
     await expect.poll(() => outcome(sql`select 1`)).toBe(null);
   });
 });
@@ -185,7 +160,7 @@ describe("a transaction", () => {
     await using sql = open();
     const error = await outcome(
       sql.transaction("", async (transaction) => {
-        await endBackend(await backendOf(transaction));
+        await database.endBackend(await backendOf(transaction));
         await transaction`select 1`;
       }),
     );
@@ -196,7 +171,7 @@ describe("a transaction", () => {
   it("fails when its connection is closed before the commit", async () => {
     await using sql = open();
     const error = await outcome(
-      sql.transaction("", async (transaction) => endBackend(await backendOf(transaction))),
+      sql.transaction("", async (transaction) => database.endBackend(await backendOf(transaction))),
     );
     expect(toFailure(error).status).toBe(503);
     await expect.poll(() => outcome(sql`select 1`)).toBe(null);
@@ -213,7 +188,7 @@ describe("a transaction", () => {
       }),
     );
     expect(error).toMatchObject({ code: "22012" });
-    expect(await admin`select from pg_class where relname = ${name}`).toHaveLength(0);
+    expect(await database.admin`select from pg_class where relname = ${name}`).toHaveLength(0);
     expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
   });
 
@@ -225,7 +200,7 @@ describe("a transaction", () => {
   });
 
   it("releases its locks when its node stops answering", async () => {
-    const silent = open(address, LONG_MS);
+    const silent = open(database.address, LONG_MS);
     let heard: () => void = () => {};
     const locked = new Promise<void>((resolve) => {
       heard = resolve;
@@ -237,7 +212,8 @@ describe("a transaction", () => {
         // The server ends it. A node that can't be reached says nothing either.
         await new Promise<void>((resolve) => {
           const look = setInterval(async () => {
-            const held = await admin`select from pg_locks where locktype = 'advisory' and objid = 77`;
+            const held =
+              await database.admin`select from pg_locks where locktype = 'advisory' and objid = 77`;
             if (held.length > 0) return;
             clearInterval(look);
             resolve();
@@ -251,111 +227,10 @@ describe("a transaction", () => {
   });
 });
 
-describe("copied lines", () => {
-  const TEXTS = ["", "a\\tb", "\\N", "Ünïcödé 🚀", "x".repeat(3_000_000)];
-
-  it("become rows, and undo nothing else when the transaction goes on", async () => {
-    await using sql = open(address, LONG_MS);
-    await using table = await temporaryTable("text text");
-    await sql.transaction("", async (transaction) => {
-      await transaction.unsafe(`insert into ${table.name} values (0, 'before')`);
-      await transaction.copy(`${table.name} (id, text)`, "1\ta\\tb\n2\t\\N\n");
-      await transaction.copy(
-        `${table.name} (text, id)`,
-        TEXTS.map((text, id) => `${text}\t${id + 3}\n`).join(""),
-      );
-      await transaction.copy(`${table.name} (id, text)`, "");
-    });
-    const rows = await admin.unsafe(`select text from ${table.name} order by id`);
-    expect(rows.map(({ text }) => text)).toEqual([
-      "before",
-      "a\tb",
-      null,
-      "",
-      "a\tb",
-      null,
-      ...TEXTS.slice(3),
-    ]);
-  });
-
-  it.each([
-    ["the server refuses the last", "1\n2\n1\n", "23505"],
-    ["the server refuses the first of very many", `x\n${"1\n".repeat(2_000_000)}`, "22P02"],
-  ])("fail when %s, with its error, and the connection stays", async (_, lines, code) => {
-    await using sql = open(address, LONG_MS);
-    await using table = await temporaryTable();
-    const pid = await backendOf(sql);
-    const copy = sql.transaction("", async (transaction) => {
-      await outcome(transaction.copy(table.name, lines));
-      await outcome(transaction`select 1`);
-    });
-    expect(await outcome(copy)).toMatchObject({ code });
-    await sql.transaction("", (transaction) => transaction.copy(table.name, "7\n"));
-    expect(await sql.unsafe(`select id from ${table.name}`)).toEqual([{ id: 7 }]);
-    expect(await backendOf(sql)).toBe(pid);
-  });
-
-  it("do not wait for the acknowledgement of what was sent before, as small packets may", async () => {
-    await using sql = open(address, LONG_MS);
-    await using table = await temporaryTable();
-    const times = { copy: [] as number[], insert: [] as number[] };
-    for (let id = 0; id < 60; id += 2) {
-      for (const [at, way] of (["copy", "insert"] as const).entries()) {
-        const sinceMs = performance.now();
-        await sql.transaction("", async (transaction) => {
-          if (way === "copy") await transaction.copy(table.name, `${id + at}\n`);
-          else await transaction.unsafe(`insert into ${table.name} values (${id + at})`);
-        });
-        times[way].push(performance.now() - sinceMs);
-      }
-    }
-    // A wait of 40 ms is some twenty times as long as the rest.
-    const [copy = 0, insert = 0] = [times.copy, times.insert].map((all) => all.toSorted((a, b) => a - b)[15]);
-    expect(copy / insert).toBeLessThan(5);
-  });
-
-  it("fail when there is no such table, and after the end of the transaction", async () => {
-    await using sql = open();
-    const copy = sql.transaction("", (transaction) => transaction.copy("nothing_of_that_name", "1\n"));
-    expect(await outcome(copy)).toMatchObject({ code: "42P01" });
-    const leaked = await sql.transaction("", async (transaction) => ({ transaction }));
-    expect(await outcome(leaked.transaction.copy("nothing_of_that_name", "1\n"))).toBeInstanceOf(Error);
-    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
-  });
-
-  it("fail when the connection is closed before them or in their middle, and when they take too long", async () => {
-    await using sql = open();
-    await using table = await temporaryTable();
-    const ended = sql.transaction("", async (transaction) => {
-      await endBackend(await backendOf(transaction));
-      await transaction.copy(table.name, "1\n");
-    });
-    expect(toFailure(await outcome(ended)).status).toBe(503);
-    // The copy of one row waits until the other transaction has ended.
-    const held = async (meanwhile: (pid: number) => Promise<unknown>) =>
-      admin.transaction("", async (holder) => {
-        await holder.unsafe(`insert into ${table.name} values (1)`);
-        return sql.transaction("", async (transaction) => {
-          const pid = await backendOf(transaction);
-          const copied = outcome(transaction.copy(table.name, "1\n"));
-          await expect
-            .poll(() => holder`select from pg_locks where not granted and pid = ${pid}`)
-            .toHaveLength(1);
-          await meanwhile(pid);
-          throw await copied;
-        });
-      });
-    const killed = await outcome(held(async (pid) => admin`select pg_terminate_backend(${pid})`));
-    expect(toFailure(killed).status).toBe(503);
-    expect(toFailure(await outcome(held(async () => {}))).status).toBe(503);
-    expect(await sql.unsafe(`select id from ${table.name}`)).toEqual([]);
-  });
-});
-
 describe("rows that the database is too slow to insert at once", () => {
   it("are inserted once each, in parts, and one that is too slow by itself is reported", async () => {
-    await using sql = open(address, 4_000);
-    await using table = await temporaryTable();
+    await using sql = open(database.address, 4_000);
+    await using table = await database.temporaryTable();
     const parts: number[] = [];
     const insert = async (rows: readonly number[]) => {
       parts.push(rows.length);
@@ -368,7 +243,7 @@ describe("rows that the database is too slow to insert at once", () => {
     };
     await insertInHalves([1, 2, 3, 4, 5], insert);
     expect(parts).toEqual([5, 3, 2]);
-    expect(await admin.unsafe(`select id from ${table.name} order by id`)).toEqual(
+    expect(await database.admin.unsafe(`select id from ${table.name} order by id`)).toEqual(
       [1, 2, 3, 4, 5].map((id) => ({ id })),
     );
     const slow = outcome(insertInHalves([1], async () => void (await sql`select pg_sleep(60)`)));
@@ -376,22 +251,25 @@ describe("rows that the database is too slow to insert at once", () => {
   });
 });
 
-/** A table of numbers, and possibly other columns. */
-async function temporaryTable(
-  ...columns: readonly string[]
-): Promise<{ readonly name: string } & AsyncDisposable> {
-  const name = `rows_${crypto.randomUUID().replaceAll("-", "")}`;
-  await admin.unsafe(`create table ${name} (${["id int primary key", ...columns].join(", ")})`);
-  return { name, [Symbol.asyncDispose]: async () => void (await admin.unsafe(`drop table ${name}`)) };
-}
+it("A migrated database needs no migration when another schema of its search path has one's table, too", async () => {
+  const { admin } = database;
+  const [row] = await admin<{ name: string }[]>`select current_database() as name`;
+  await admin.unsafe(
+    "create schema other; create table other.schema_migrations (file text, min_version text)",
+  );
+  await admin.unsafe(`alter database "${row?.name}" set search_path = public, other`);
+  await using own = open();
+  await migrate(own, new URL("../../server/src/database/migrations/", import.meta.url));
+  await admin.unsafe(`alter database "${row?.name}" reset search_path; drop schema other cascade`);
+});
 
 describe("closing a connection pool", () => {
   it("ends in time, whatever is running", async () => {
-    const sql = open(address, LONG_MS);
+    const sql = open(database.address, LONG_MS);
     const running = outcome(sql`select pg_sleep(3600)`);
     await expect
       .poll(
-        () => admin`select from pg_stat_activity where query like '%pg_sleep(3600)%' and state = 'active'
+        () => database.admin`select from pg_stat_activity where query like '%pg_sleep(3600)%' and state = 'active'
                         and pid <> pg_backend_pid()`,
       )
       .toHaveLength(1);
@@ -405,11 +283,11 @@ describe("closing a connection pool", () => {
 
 it("A statement that has ended leaves its parameters and lines to the next minor collection", async () => {
   const collect = minorCollection();
-  await using database = open();
-  await using table = await temporaryTable("row text");
+  await using own = open();
+  await using table = await database.temporaryTable("row text");
   const insertBatch = async (batch: number) => {
     const rows = Array.from({ length: 2_000 }, (_, row) => [batch, row, `row ${row} of ${batch}`]);
-    await database.transaction("", async (sql) => {
+    await own.transaction("", async (sql) => {
       const isEmpty = sql`= '[]'::jsonb`;
       await sql`select ${sql.json(rows)}::jsonb ${isEmpty}`;
       await sql.copy(

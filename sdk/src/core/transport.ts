@@ -355,7 +355,7 @@ function withQuery(address: string, query: Query): string {
 }
 
 /** A random key, made once for all attempts of a call. Pages without TLS have no `randomUUID`, which is much faster. */
-function newIdempotencyKey(): string {
+export function newIdempotencyKey(): string {
   if (typeof crypto.randomUUID === "function") return `ostiary-${crypto.randomUUID()}`;
   return `ostiary-${Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-")}`;
 }

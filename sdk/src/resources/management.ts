@@ -23,7 +23,7 @@ import type { Procedures } from "../contract/procedures.ts";
 import type { APIPromise } from "../core/api-promise.ts";
 import { objectOf } from "../core/checks.ts";
 import { Page, PagePromise } from "../core/pagination.ts";
-import type { RequestOptions } from "../core/transport.ts";
+import { newIdempotencyKey, type RequestOptions } from "../core/transport.ts";
 import type { Trpc } from "../core/trpc.ts";
 
 /** A page of `keys.list`. */
@@ -286,5 +286,5 @@ function pages<Item>(
 
 /** Retries must not create a second key. */
 function withIdempotencyKey<Params extends { readonly idempotencyKey?: string | undefined }>(params: Params) {
-  return { ...params, idempotencyKey: params?.idempotencyKey ?? crypto.randomUUID() };
+  return { ...params, idempotencyKey: params?.idempotencyKey ?? newIdempotencyKey() };
 }

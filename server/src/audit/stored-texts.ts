@@ -63,8 +63,9 @@ function escaped(character: string): string {
   return ESCAPES[character] ?? character;
 }
 
+/** A text with half of a surrogate pair has no UTF-8. */
 function textOf(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
+  return typeof value === "string" && value.isWellFormed() ? value : null;
 }
 
 function numberOf(value: unknown): string | null {

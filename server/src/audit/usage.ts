@@ -241,16 +241,16 @@ export class UsageReports {
   }
 
   /** How each upstream answered the requests of all accounts over time. @throws as {@link summary}. */
-  async upstreamHistory(asked: UsageSpan): Promise<UpstreamHistory> {
+  async upstreamHistory(asked: UsageSpan, reader: Reader): Promise<UpstreamHistory> {
     const span = wholeIntervals(asked);
-    return this.#read(null, "operators", () => this.#reader.readUpstreamHistory(span, MAX_MEASURED));
+    return this.#read(null, reader, () => this.#reader.readUpstreamHistory(span, MAX_MEASURED));
   }
 
   /** The whole service's. @throws as {@link summary}. */
-  async serviceSummary(asked: ServiceUsageQuestion): Promise<UsageSummary<ServiceUsageRow>> {
+  async serviceSummary(asked: ServiceUsageQuestion, reader: Reader): Promise<UsageSummary<ServiceUsageRow>> {
     const question = wholeIntervals(asked);
     return summed(
-      await this.#read(null, "operators", () => this.#reader.readServiceUsage(question, maxGroups(question))),
+      await this.#read(null, reader, () => this.#reader.readServiceUsage(question, maxGroups(question))),
     );
   }
 

@@ -34,7 +34,7 @@ export function addNodeCommands(program: Command, { client, print }: CommandPart
     .action(async (id: string, { reason, force }: { reason: string; force: boolean }) => {
       if (!/^\d{1,18}$/.test(id))
         throw new OstiaryError(`"${id}" is not the id of a node. Find it with "nodes list".`);
-      const released = await client().nodes.release(id, { reason, force });
+      const released = await client().nodes.release(id, { reason, ...(force ? { force } : {}) });
       print(released, [`released   ${usdOf(released.amountNanoUsd)} of ${released.accounts} accounts`]);
     });
 }

@@ -21,7 +21,8 @@ export interface Statement extends Promise<unknown> {
   parameters?: readonly unknown[] | undefined;
   /** The error after which the driver sends the statement once more. */
   retried?: unknown;
-  reject(error: unknown): void;
+  resolve: (value: never) => void;
+  reject: (error: unknown) => void;
 }
 
 /** What a connection adds to the driver's settings. */
@@ -99,15 +100,19 @@ export class Connection {
   copy(statement: Statement, lines: string, deadlineMs: number): Promise<void> {
     // It is sent here, not when it is awaited.
     statement.handler = NOTHING;
-    return this.#runUntil(deadlineMs, statement, async () => {
-      const sink = (await statement) as Writable;
-      await new Promise<void>((resolve, reject) => {
-        // The driver resolves the statement with the sink. What the server refuses after the last line it tells only the statement.
-        statement.reject = reject;
+    // The driver resolves the statement twice: with a sink for the lines, and when the server has all of them. It rejects it if the server
+    // refuses them. This is listened to before anything is sent, because the server may say all of it at once.
+    const copied = new Promise<void>((resolve, reject) => {
+      statement.reject = reject;
+      statement.resolve = (sink: Writable) => {
+        statement.resolve = () => resolve();
+        // The driver would tell the server that the copy has failed, after each one, whatever its outcome.
+        sink._destroy = (error, done) => done(error);
         sink.once("error", reject);
-        sink.end(lines, resolve);
-      });
+        sink.end(lines);
+      };
     });
+    return this.#runUntil(deadlineMs, statement, () => copied);
   }
 
   async #runUntil(deadlineMs: number, statement: Statement, outcome: () => Promise<unknown>): Promise<void> {

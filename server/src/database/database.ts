@@ -234,7 +234,10 @@ async function runTransaction<Result>(
       const result = await work(statementsIn(state, maker, connection, timeoutMs));
       if (state.failed !== null) throw state.failed.error;
       state.isOver = true;
-      await command(maker, connection, "commit", performance.now() + parts.timeoutMs);
+      const ended = await command(maker, connection, "commit", performance.now() + parts.timeoutMs);
+      // That is how the server answers if a statement had failed.
+      if (ended.command === "ROLLBACK")
+        throw new Error("the transaction was rolled back instead of committed");
       return result;
     } catch (error) {
       state.isOver = true;
@@ -288,11 +291,16 @@ function firstOf({ failed }: TransactionState, error: unknown): unknown {
   return hasCode(error, "25P02") && failed !== null ? failed.error : error;
 }
 
-function command(maker: Driver, connection: Connection, text: string, deadlineMs: number): Promise<unknown> {
-  const statement = maker.unsafe(text) as unknown as Statement;
-  const run = () => void connection.run(statement, deadlineMs);
-  statement.handler = run;
-  return statement;
+function command(
+  maker: Driver,
+  connection: Connection,
+  text: string,
+  deadlineMs: number,
+): Promise<{ readonly command: string }> {
+  const made = maker.unsafe(text);
+  const statement = made as unknown as Statement;
+  statement.handler = () => void connection.run(statement, deadlineMs);
+  return made;
 }
 
 async function withConnection<Result>(

@@ -111,10 +111,10 @@ async function readSchema(database: Database, files: readonly string[]): Promise
 
 /** Returns whether a version with this column has migrated the database. */
 async function hasMinVersion(database: Statements): Promise<boolean> {
-  const [row] = await database<{ columns: bigint }[]>`
-    select count(*) as columns from information_schema.columns
-    where table_schema = any (current_schemas(false)) and table_name = 'schema_migrations' and column_name = 'min_version'`;
-  return row?.columns === 1n;
+  const columns = await database`
+    select from pg_attribute
+    where attrelid = to_regclass('schema_migrations') and attname = 'min_version' and not attisdropped`;
+  return columns.length === 1;
 }
 
 async function lock(transaction: Transaction, onWaiting: () => void): Promise<void> {

@@ -102,7 +102,9 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
       const failure = failureOf(error);
       errorCode ??= failure.code;
       for (const [name, value] of Object.entries(headersOf(failure))) failureHeaders.set(name, value);
-      if (failure.status < 500 || complete.signal.aborted) return;
+      // A read whose client has gone is given up, which is no fault.
+      const isLeft = failure.status === 503 && complete.signal.aborted;
+      if (failure.status < 500 || isLeft) return;
       parts.log.error({ requestId, path, ...loggedOf(failure) }, "a procedure failed");
     },
   });

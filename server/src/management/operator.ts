@@ -5,6 +5,7 @@ import { ACTION_NAMES, type ActionId } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { Plans } from "../contract/plans.ts";
 import type { PostgresCredit } from "../credits/postgres-credit.ts";
+import type { Reader } from "../database/reads.ts";
 import { Failure } from "../errors/failure.ts";
 import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
 import { emailInput } from "./auth.ts";
@@ -37,7 +38,8 @@ export function checkableHours(plans: Plans): number {
 /** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
 export function operatorRouter(services: RpcServices) {
   const { accountAdmin, catalog, plans, reads, spenders } = services;
-  const read = <Result>(part: () => Promise<Result>) => reads.whole("operators", (parts) => parts.run(part));
+  const read = <Result>(reader: Reader, part: () => Promise<Result>) =>
+    reads.whole(reader, (parts) => parts.run(part));
   const chained = actionChainReads(accountAdmin.actionChain, reads);
   return router({
     /** Dangerous settings that this node was started with: a sentence or two each. */
@@ -82,7 +84,7 @@ export function operatorRouter(services: RpcServices) {
           groupBy: z.enum(["none", "model", "account"]).default("none"),
         }),
       )
-      .query(({ input }) => services.usage.serviceSummary(spanOf(input))),
+      .query(({ ctx, input }) => services.usage.serviceSummary(spanOf(input), ctx.reader)),
 
     /** The audit log of all accounts. */
     log: operatorLogRouter(services),
@@ -98,7 +100,7 @@ export function operatorRouter(services: RpcServices) {
      */
     upstreamHistory: operatorProcedure
       .input(z.strictObject(spanInput))
-      .query(({ input }) => services.usage.upstreamHistory(spanOf(input))),
+      .query(({ ctx, input }) => services.usage.upstreamHistory(spanOf(input), ctx.reader)),
 
     /**
      * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
@@ -200,8 +202,8 @@ export function operatorRouter(services: RpcServices) {
           })
           .prefault({}),
       )
-      .query(({ input }) =>
-        read(() => services.reconciler.check(Math.min(input.hours, checkableHours(plans)))),
+      .query(({ ctx, input }) =>
+        read(ctx.reader, () => services.reconciler.check(Math.min(input.hours, checkableHours(plans)))),
       ),
 
     /** Lines of the answering node's journal that could not be read or recorded. */
@@ -226,8 +228,8 @@ export function operatorRouter(services: RpcServices) {
           })
           .prefault({}),
       )
-      .query(({ input: { cursor = null, limit, ...filter } }) =>
-        read(() => accountAdmin.listActions(filter, cursor, limit)),
+      .query(({ ctx, input: { cursor = null, limit, ...filter } }) =>
+        read(ctx.reader, () => accountAdmin.listActions(filter, cursor, limit)),
       ),
 
     /** The whole audit trail as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
