@@ -193,6 +193,13 @@ describe("a request to Anthropic", () => {
     expect(answer.ignored).toEqual(ignored);
   });
 
+  it("has the top_p for a model that takes one of them, if the temperature is the default", async () => {
+    vendor.answers(200, message([{ type: "text", text: "Fine." }]));
+    const answer = await chat(upstream, "claude-sonnet-4-5", { ...HI, temperature: 1, top_p: 0.5 });
+    const { temperature, top_p } = vendor.sent[0]?.body ?? {};
+    expect({ temperature, top_p, ignored: answer.ignored }).toEqual({ top_p: 0.5, ignored: [] });
+  });
+
   it("may have an effort beside them for a model that takes neither", async () => {
     vendor.answers(200, message([{ type: "text", text: "Fine." }]));
     const sampling = { temperature: 0.5, top_p: 0.9 };

@@ -132,6 +132,12 @@ describe("a message that says of itself that it ends what is to be cached, as cl
     expect(vendor.sent[1]?.body.messages[0].content).toMatchObject([{ cache_control: { ttl: "1h" } }]);
   });
 
+  it("may leave the field unset where the request has it, and end with a blank text", async () => {
+    const last = { ...user([text("one"), text("\n")]), cache_control: null };
+    await whole(chat(anthropic, "claude-x", { messages: [last], cache_control }));
+    expect(vendor.sent[0]?.body.messages[0].content).toEqual([{ ...text("one"), ...told }]);
+  });
+
   it("does not change what its last part says itself", async () => {
     const part = { ...text("one"), cache_control: { ...cache_control, ttl: "1h" } };
     await whole(chat(anthropic, "claude-x", { messages: [{ ...user([part]), cache_control }] }));

@@ -83,6 +83,7 @@ describe("a message for Google", () => {
     ["gemini-2.5-flash", 31_999, 24_576],
     ["gemini-2.5-pro", 31_999, 31_999],
     ["gemini-2.5-pro", 60_000, 32_768],
+    ["gemini-3-pro", 60_000, 60_000],
   ])("keeps a budget for thoughts within what %s takes", async (model, budget, sent) => {
     vendor.answers(200, generated({ text: "Fine." }));
     const thinking = { type: "enabled", budget_tokens: budget };

@@ -243,6 +243,24 @@ describe("a request of the Messages API for an upstream of chat completions", ()
     expect(response.headers.get("ostiary-ignored-fields")).toBe("thinking");
   });
 
+  it("is sent again without an effort that only follows from its budget, if the model takes no temperature with it", async () => {
+    service.answers.chat = (request) => {
+      if (request.body.reasoning_effort === undefined) return chatWhole({ content: "Fine." })(request);
+      const message = "Unsupported value: 'temperature' does not support 0.5 with this model.";
+      request.response.writeHead(400, { "content-type": "application/json" });
+      request.response.end(
+        JSON.stringify({ error: { message, param: "temperature", code: "unsupported_value" } }),
+      );
+    };
+    const thinking = { type: "enabled", budget_tokens: 5_000 };
+    const asked = { ...HI, max_tokens: 6_000, top_p: 0.95, thinking };
+    const response = await service.post(asked);
+    expect(response.headers.get("ostiary-ignored-fields")).toBe("thinking");
+    expect(sent()).toMatchObject({ top_p: 0.95 });
+    const effort = { ...asked, output_config: { effort: "low" } };
+    expect((await service.post(effort)).status).toBe(400);
+  });
+
   it("may ask for a single token, as clients do to try a model", async () => {
     service.answers.chat = chatWhole({ content: "H" }, "length");
     const response = await service.post({ ...HI, max_tokens: 1 });

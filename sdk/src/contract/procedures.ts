@@ -2584,7 +2584,7 @@ export interface Procedures {
           /** The reason, for the audit trail: 1 to 500 characters. */
           readonly reason: string;
           /**
-           * A random value for this grant: 8 to 255 characters. A call that is repeated with it is booked once, and gets the first
+           * A value that is unique to this grant: 8 to 255 characters. A call that is repeated with it is booked once, and gets the first
            * answer again.
            */
           readonly idempotencyKey?: string | undefined;

@@ -188,8 +188,10 @@ export interface Reasoning {
   readonly budgetTokens: number | null;
   /** How the client wants its summary, in the words of the Responses API. */
   readonly summary: string | null;
-  /** Whether the client shows thoughts without asking for a summary, which some providers give only to organizations that they know. */
-  readonly isShown?: true;
+  /**
+   * Whether the client shows thoughts. It asks for no summary, because OpenAI refuses that to organizations that it has not verified.
+   */
+  readonly showsThoughts?: true;
   /** Whether it is left out for models that have no reasoning: clients of some formats ask every model for it. Absent: it is not. */
   readonly isOptional?: true;
 }

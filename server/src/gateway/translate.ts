@@ -9,6 +9,8 @@ import { TransportError } from "../upstream/transport.ts";
 
 /** Words by which upstreams refuse reasoning that a model does not have. */
 const ABOUT_REASONING = /reasoning|thinking|effort/i;
+/** OpenAI's models that think only when asked take these only while they do not think. */
+const ABOUT_REASONING_OR_SAMPLING = /reasoning|thinking|effort|temperature|top_p/i;
 
 /**
  * Sends a conversation, and once more without its reasoning if that is optional and the upstream refuses it: some clients ask every
@@ -24,8 +26,11 @@ export async function withOptionalReasoning(
   try {
     return await dialect.converse(call);
   } catch (thrown) {
-    const isOptional = conversation.reasoning?.isOptional === true;
-    if (!isOptional || !isRefusalAbout(ABOUT_REASONING, thrown)) throw thrown;
+    const { reasoning } = conversation;
+    // An effort that only follows from a budget must not cost the sampling that the client asks for.
+    const isFromBudget = reasoning !== null && reasoning.effort === null && reasoning.budgetTokens !== null;
+    const words = isFromBudget ? ABOUT_REASONING_OR_SAMPLING : ABOUT_REASONING;
+    if (reasoning?.isOptional !== true || !isRefusalAbout(words, thrown)) throw thrown;
     const answer = await dialect.converse({ ...call, conversation: { ...conversation, reasoning: null } });
     return { ...answer, ignored: [...answer.ignored, nameOf(conversation, "reasoning")] };
   }

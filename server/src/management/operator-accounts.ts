@@ -234,7 +234,7 @@ export function operatorAccountsRouter(services: RpcServices) {
             ),
           reason,
           /**
-           * A random value for this grant: 8 to 255 characters. A call that is repeated with it is booked once, and gets the first
+           * A value that is unique to this grant: 8 to 255 characters. A call that is repeated with it is booked once, and gets the first
            * answer again.
            */
           idempotencyKey: idempotencyKey.optional(),

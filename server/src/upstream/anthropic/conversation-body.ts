@@ -125,21 +125,23 @@ interface Sampling {
 
 /**
  * The sampling parameters, which are ignored by models without them, and while a model thinks. Clients have settings for temperature and
- * `top_p`, and send both to every model: those that take one of them get the temperature.
+ * `top_p`, and send both to every model: those that take one of them get the temperature, if it is not the default.
  */
 function samplingOf(conversation: Conversation, thinking: Thinking, traits: ModelTraits): Sampling {
   const { reasoning, temperature, topK } = conversation;
   const effort = reasoning?.effort ?? null;
-  // With thinking, a temperature of 1 says nothing.
-  const isUsual = effort !== null && effort !== "none" && temperature === 1;
+  const topP = topPOf(conversation);
+  const isEither = topP !== null && !traits.hasTopPWithTemperature;
+  // A temperature of 1 is Anthropic's default: it says nothing with thinking, or where `top_p` takes its place.
+  const isUsual = temperature === 1 && (isEither || (effort !== null && effort !== "none"));
   const asked = [
     ["temperature", "temperature", isUsual ? null : temperature],
     ["topK", "top_k", topK],
-    ["topP", "top_p", topPOf(conversation)],
+    ["topP", "top_p", topP],
   ] as const;
   const wanted = asked.filter(([, , value]) => value !== null);
   const isTaken = traits.hasSampling && !isThinking(thinking);
-  const isTopPTaken = isTaken && (temperature === null || traits.hasTopPWithTemperature);
+  const isTopPTaken = isTaken && (temperature === null || isUsual || traits.hasTopPWithTemperature);
   const taken = wanted.filter(([field]) => (field === "topP" ? isTopPTaken : isTaken));
   return {
     fields: Object.fromEntries(taken.map(([, name, value]) => [name, value])),

@@ -1,6 +1,6 @@
 import { EFFORTS, type Effort, type Reasoning } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { BUDGET_SHARES } from "../write-conversation.ts";
+import { BUDGET_SHARES, given } from "../write-conversation.ts";
 import type { ModelTraits, ThinkingLevel } from "./models.ts";
 
 /** The maximum tokens of which a budget is a share. */
@@ -9,15 +9,14 @@ const MAX_TOKENS = 65_536;
 /** The field `thinkingConfig`; `undefined`: the model thinks as it does by default. */
 export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): JsonObject | undefined {
   if (reasoning === null) return undefined;
-  const { effort, budgetTokens, summary, isShown = false } = reasoning;
+  const { effort, budgetTokens, summary, showsThoughts = false } = reasoning;
   if (effort === null) {
-    const budget = budgetTokens === null ? undefined : withinBounds(budgetTokens, traits);
-    return { includeThoughts: true, thinkingBudget: budget };
+    return { includeThoughts: true, thinkingBudget: given(budgetWithin(budgetTokens, traits)) };
   }
   const { thinkingLevels: levels } = traits;
   return {
     // Google refuses to show thoughts where there are none.
-    includeThoughts: ((isShown || summary !== null) && effort !== "none") || undefined,
+    includeThoughts: ((showsThoughts || summary !== null) && effort !== "none") || undefined,
     thinkingBudget: levels === null ? budgetOf(effort, traits) : undefined,
     thinkingLevel: levels === null ? undefined : levelOf(effort, levels),
   };
@@ -26,6 +25,13 @@ export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): Js
 function budgetOf(effort: Effort, traits: ModelTraits): number {
   const wanted = effort === "none" ? 0 : Math.round(MAX_TOKENS * BUDGET_SHARES[effort]);
   return withinBounds(wanted, traits);
+}
+
+/** A budget that a client gives. Models that think by levels have no known bounds. */
+function budgetWithin(budgetTokens: number | null, traits: ModelTraits): number | null {
+  return budgetTokens === null || traits.thinkingLevels !== null
+    ? budgetTokens
+    : withinBounds(budgetTokens, traits);
 }
 
 /** Google refuses other budgets. Some models can't do without thinking. */

@@ -129,7 +129,7 @@ function readChatConversation(body: JsonObject): Conversation {
     seed: numberOf(body.seed),
     stop: typeof body.stop === "string" ? [body.stop] : textsOf(body.stop),
     format: formatOf(format, objectOf(format).json_schema, "response_format"),
-    reasoning: effort === null ? null : { effort, budgetTokens: null, summary: null, isShown: true },
+    reasoning: effort === null ? null : { effort, budgetTokens: null, summary: null, showsThoughts: true },
     verbosity: textOf(body.verbosity),
     names: NAMES,
     others: new Map(otherFieldsOf(body, READ, NEUTRAL)),
@@ -170,7 +170,7 @@ function messagesOf({ messages, cache_control }: JsonObject): readonly Json[] {
   const all = arrayOf(messages);
   const last = all.at(-1);
   if (!isJsonObject(cache_control) || !isJsonObject(last)) return all;
-  return [...all.slice(0, -1), { cache_control, ...last }];
+  return [...all.slice(0, -1), { ...last, cache_control: last.cache_control ?? cache_control }];
 }
 
 /** `ignored` gets the names of those who speak. AutoGen sends them with all messages, and LangGraph with those of its agents. */
@@ -188,15 +188,18 @@ function turnsOf(messages: readonly Json[], ignored: string[]): Turn[] {
   return turns;
 }
 
-/** Clients of LiteLLM and OpenRouter say of a whole message that it ends what is to be cached. Its last part then does. */
-function cachedTo<Part extends { readonly cache: CacheTtl | null }>(
+/**
+ * Clients of LiteLLM and OpenRouter say of a whole message that it ends what is to be cached. Its last part then does, but for blank
+ * texts, which Anthropic's models do not get.
+ */
+function cachedTo<Part extends { readonly cache: CacheTtl | null; readonly text?: unknown }>(
   message: JsonObject,
   parts: readonly Part[],
 ): readonly Part[] {
   const cache = cacheOf(message);
-  const last = parts.at(-1);
+  const last = parts.findLast(({ text }) => typeof text !== "string" || text.trim() !== "");
   if (cache === null || last === undefined || last.cache !== null) return parts;
-  return [...parts.slice(0, -1), { ...last, cache }];
+  return parts.map((part) => (part === last ? { ...part, cache } : part));
 }
 
 function requireKnown(message: JsonObject, at: string): void {
