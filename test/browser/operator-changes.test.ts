@@ -150,10 +150,7 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     await form.getByLabel("Reason").fill("order 1042");
     await page.route("**/trpc/operator.accounts.grantCredits**", (route) => route.abort());
     await form.getByRole("button", { name: "Grant $25.00" }).click();
-    await form
-      .getByRole("alert")
-      .getByText(/Try again without editing it/)
-      .waitFor();
+    await form.getByRole("alert").getByText("can't be reached. The change may have been recorded.").waitFor();
     expect(await form.getByLabel("Reason").inputValue()).toBe("order 1042");
     expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(5_000_000_000n);
   });
@@ -175,13 +172,92 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     );
     const button = form.getByRole("button", { name: "Grant $25.00" });
     await button.click();
-    await form
-      .getByRole("alert")
-      .getByText(/Try again/)
-      .waitFor();
+    await form.getByRole("alert").getByText("You can try again").waitFor();
     await button.click();
     await page.getByText("The new balance is $30.00.").waitFor();
     expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(30_000_000_000n);
+  });
+
+  it("edits a grant whose answer is lost, and is told that the first was recorded", async () => {
+    const { page } = await consoleSite.open();
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    await openAccount(page, owner);
+    const form = await chooseAction(page, "Grant or deduct credit");
+    await form.getByLabel("Amount in US dollars").fill("25");
+    await form.getByLabel("Reason").fill("order 1044");
+    let lose = () => {};
+    const lost = new Promise<void>((resolve) => {
+      lose = resolve;
+    });
+    let asked = 0;
+    await page.route("**/trpc/operator.accounts.grantCredits**", async (route) => {
+      asked++;
+      if (asked > 1) return route.fallback();
+      await route.fetch();
+      await lost;
+      await route.abort();
+    });
+    await form.getByRole("button", { name: "Grant $25.00" }).click();
+    await form.getByLabel("Amount in US dollars").fill("26");
+    // Typing does not free the button while the grant is under way.
+    const button = form.getByRole("button", { name: "Grant $26.00" });
+    expect(await button.getAttribute("aria-busy")).toBe("true");
+    await form.getByLabel("Reason").press("Enter");
+    lose();
+    const alert = form.getByRole("alert");
+    await alert.getByText("The change may have been recorded.").waitFor();
+    expect(asked).toBe(1);
+    await form.getByLabel("Reason").fill("order 1045");
+    await alert.getByText("The change may have been recorded.").waitFor();
+    await button.click();
+    await alert.getByText("An earlier attempt was recorded. Close this dialog").waitFor();
+    expect((await owner.trpc.credits.balance.query()).balanceNanoUsd).toBe(30_000_000_000n);
+  });
+
+  it("is told that a grant may have been recorded where the service failed or did not answer in time", async () => {
+    const { page } = await consoleSite.open();
+    await page.addInitScript(() => {
+      const timeout = AbortSignal.timeout.bind(AbortSignal);
+      AbortSignal.timeout = (ms) => timeout("hurried" in window ? 1 : ms);
+    });
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    await openAccount(page, owner);
+    const form = await chooseAction(page, "Grant or deduct credit");
+    await form.getByLabel("Amount in US dollars").fill("25");
+    await form.getByLabel("Reason").fill("order 1046");
+    const message = "The service is overloaded.";
+    const error = { message, type: "server_error", param: null, code: "server_is_overloaded" };
+    let isStalled = false;
+    await page.route("**/trpc/operator.accounts.grantCredits**", async (route) => {
+      if (isStalled) return;
+      await route.fetch();
+      await route.fulfill({ status: 503, json: { error } });
+    });
+    const button = form.getByRole("button", { name: "Grant $25.00" });
+    await button.click();
+    const alert = form.getByRole("alert");
+    await alert.getByText(`${message} The change may have been recorded.`).waitFor();
+    isStalled = true;
+    await page.evaluate(() => void Object.assign(window, { hurried: true }));
+    await button.click();
+    await alert.getByText("did not answer in time. The change may have been recorded.").waitFor();
+    expect(await alert.getByText("reload").count()).toBe(0);
+    await page.evaluate(() => void Reflect.deleteProperty(window, "hurried"));
+    await page.unrouteAll();
+    await button.click();
+    await page.getByText("The new balance is $30.00.").waitFor();
+  });
+
+  it("is told how much was deducted from an account that has less than they asked for", async () => {
+    const { page } = await consoleSite.open();
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    await openAccount(page, owner);
+    const form = await chooseAction(page, "Grant or deduct credit");
+    await form.getByRole("button", { name: "Deduct" }).first().click();
+    await form.getByLabel("Amount in US dollars").fill("100");
+    await form.getByLabel("Reason").fill("typed twice");
+    await form.getByRole("button", { name: "Deduct $100.00" }).click();
+    await toastOf(page, "$5.00 deducted").waitFor();
   });
 
   it("never sees a console error, a breach of the content policy or a request to another host", () => {

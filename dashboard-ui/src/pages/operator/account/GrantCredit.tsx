@@ -1,7 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
+import { ERROR_CODES, type ErrorCode } from "../../../../../sdk/src/contract/error-codes.ts";
 import { api } from "../../../api/client.ts";
-import { errorCodeOf, errorTextAt, errorTextBeside } from "../../../api/errors.ts";
+import { errorCodeOf, errorTextAt, errorTextBeside, isTimeout } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Field } from "../../../components/Field.tsx";
 import { FormDialog } from "../../../components/FormDialog.tsx";
@@ -31,13 +32,14 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
   const [amount, setAmount] = useState("");
   const [reason, setReason] = useState("");
   const [isChecked, setChecked] = useState(false);
-  // What the dialog says is granted once, however often it is sent.
-  const [idempotencyKey, setKey] = useState(newIdempotencyKey);
+  // One key for the life of the dialog. Once an attempt was recorded, the service refuses a repeat that was edited.
+  const [idempotencyKey] = useState(newIdempotencyKey);
   const grant = useMutation(
     api.operator.accounts.grantCredits.mutationOptions({
-      onSuccess: (answer, { amountNanoUsd }) => {
+      onSuccess: (answer) => {
         showAccount(id, answer);
-        toast(doneText(amountNanoUsd), `The new balance is ${formatUsd(answer.balanceNanoUsd)}.`);
+        // A deduction takes at most what the account has free.
+        toast(doneText(answer.amountNanoUsd), `The new balance is ${formatUsd(answer.balanceNanoUsd)}.`);
         onClose();
       },
       onSettled: askAgain,
@@ -48,10 +50,6 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
   const submit = () => {
     setChecked(true);
     if (change !== null) grant.mutate({ id, amountNanoUsd: change, reason, idempotencyKey });
-  };
-  const startOver = () => {
-    grant.reset();
-    setKey(newIdempotencyKey());
   };
   const verb = direction === "grant" ? "Grant" : "Deduct";
   return (
@@ -64,15 +62,7 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
       onClose={onClose}
     >
       <div>
-        <Segmented
-          label="Grant or deduct"
-          value={direction}
-          options={DIRECTIONS}
-          onChange={(next) => {
-            startOver();
-            setDirection(next);
-          }}
-        />
+        <Segmented label="Grant or deduct" value={direction} options={DIRECTIONS} onChange={setDirection} />
       </div>
       <Field
         label="Amount in US dollars"
@@ -90,30 +80,31 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
             ? `The balance is ${formatUsd(balanceNanoUsd)}.`
             : `New balance: ${formatUsd(balanceNanoUsd + change)}.`
         }
-        onChange={(event) => {
-          startOver();
-          setAmount(event.target.value);
-        }}
+        onChange={(event) => setAmount(event.target.value)}
       />
-      <Reason
-        required
-        value={reason}
-        onChange={(next) => {
-          startOver();
-          setReason(next);
-        }}
-        error={errorTextAt(grant.error, "reason")}
-      />
+      <Reason required value={reason} onChange={setReason} error={errorTextAt(grant.error, "reason")} />
     </FormDialog>
   );
 }
 
 function formErrorOf(error: Parameters<typeof errorTextBeside>[0]): string | null {
+  const code = errorCodeOf(error);
+  if (code === "idempotency_key_reused") {
+    return "An earlier attempt was recorded. Close this dialog and look at the account's Credit tab before you try again.";
+  }
   const text = errorTextBeside(error, ["amountNanoUsd", "reason"]);
-  // The same again is booked once. After an edit it is another grant.
-  return text === null || errorCodeOf(error) !== null
-    ? text
-    : `${text} The change may have been recorded. Try again without editing it, which records it once, or check the history.`;
+  if (text === null || isRefusal(code)) return text;
+  return `${code === null ? noAnswerText(error) : text} The change may have been recorded. You can try again: this dialog records at most one change.`;
+}
+
+/** Whether the service decided against the change. Without its answer, or when it failed, the change may have been made. */
+function isRefusal(code: string | null): boolean {
+  const status = ERROR_CODES[code as ErrorCode]?.status;
+  return status !== undefined && status < 500;
+}
+
+function noAnswerText(error: unknown): string {
+  return isTimeout(error) ? "The service did not answer in time." : "The service can't be reached.";
 }
 
 function doneText(amountNanoUsd: bigint): string {
