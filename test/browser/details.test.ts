@@ -63,6 +63,21 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("a key is not shown as revoked where a node of the version before answers, during an upgrade", async () => {
+    const owner = await signUpWithKey(overview.site.service.baseUrl);
+    const { page } = await overview.site.open(owner, "/settings/keys");
+    await page.route("**/trpc/**keys.usage**", async (route) => {
+      const response = await route.fetch();
+      const isNew = (name: string) => name === "createdAt" || name === "revokedAt";
+      const json = JSON.parse(await response.text(), (name, value) => (isNew(name) ? undefined : value));
+      await route.fulfill({ response, json });
+    });
+    await page.goto(`/settings/keys/${owner.id}`);
+    const facts = page.getByRole("region", { name: "Key", exact: true });
+    await facts.getByText("active").waitFor();
+    expect(await facts.getByText(/^(?:Created|Revoked)/).count()).toBe(0);
+  });
+
   it("a model shows its prices, code to call it, and its usage by key", async () => {
     const { page, complaints } = await overview.site.open(overview.used, "/models");
     await page.getByRole("link", { name: "sandbox/echo", exact: true }).click();

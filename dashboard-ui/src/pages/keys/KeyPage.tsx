@@ -86,8 +86,9 @@ function Facts({ apiKey }: { readonly apiKey: KeyUse }) {
         {state}
       </Badge>,
     ],
-    ["Created", formatDateTime(createdAt)],
-    ...(revokedAt === null ? [] : [["Revoked", formatDateTime(revokedAt)] as const]),
+    // During an upgrade, a node of the version before may answer, which has neither time.
+    ...(createdAt === undefined ? [] : [["Created", formatDateTime(createdAt)] as const]),
+    ...(revokedAt == null ? [] : [["Revoked", formatDateTime(revokedAt)] as const]),
     ["Last used", lastUsedAt === null ? "never" : formatDateTime(lastUsedAt)],
     ["Last address", lastUsedIp ?? "–"],
     ["Addresses in 30 days", formatCount(addresses)],
