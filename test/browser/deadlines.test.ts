@@ -56,6 +56,27 @@ describe.skipIf(!hasBrowser)("a page that gets no answer", () => {
     await page.getByText("No entry matches").waitFor();
   });
 
+  it("of a query that is tried again keeps the error, and the focus where it is", async () => {
+    const { page } = await site.page();
+    await page.clock.install();
+    await goToKeys(page, await signUpWithKey(site.service.baseUrl));
+    await page.route(/keys\.list/, (route) =>
+      route.fulfill({ status: 500, contentType: "text/html", body: "<h1>Error</h1>" }),
+    );
+    // What is stale by then is asked for again.
+    await page.clock.fastForward("01:00");
+    await page.evaluate(() => dispatchEvent(new Event("visibilitychange")));
+    const again = page.getByRole("alert").getByRole("button", { name: "Try again" }).first();
+    await again.waitFor();
+    await stall(page, /keys\.list/);
+    const asked = page.waitForRequest(/keys\.list/);
+    await again.click();
+    await asked;
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+    expect(await again.getAttribute("aria-busy")).toBe("true");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Try again");
+  });
+
   it("of a change says how to see whether it was made", async () => {
     const { page, hurry } = await openHurried();
     await goToKeys(page, await signUpWithKey(site.service.baseUrl));

@@ -79,4 +79,4 @@ export const client = createTRPCClient<AppRouter>({
 export const api = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
 
 // Queries that failed while the connection was lost are refetched, and the page updates by itself.
-whenHealed(() => void queryClient.invalidateQueries());
+whenHealed(() => queryClient.invalidateQueries());

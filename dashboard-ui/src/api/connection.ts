@@ -5,11 +5,13 @@ const PROBE_TIMEOUT_MS = 10_000;
 
 let isLost = false;
 let probe: ReturnType<typeof setTimeout> | undefined;
-const onHealed: (() => void)[] = [];
+const onHealed: (() => unknown)[] = [];
+/** Settles when what is asked for again since the connection is back has settled; `null` from then on. */
+let healing: Promise<unknown> | null = null;
 const listeners = new Set<() => void>();
 
-/** Calls the listener when the service answers again. */
-export function whenHealed(listener: () => void): void {
+/** Calls the listener when the service answers again. If it returns a promise, the connection is healing until that settles. */
+export function whenHealed(listener: () => unknown): void {
   onHealed.push(listener);
 }
 
@@ -20,6 +22,8 @@ export const connection = {
     return () => listeners.delete(listener);
   },
   isLost: (): boolean => isLost,
+  /** Whether data is asked for again because the connection is back. Listeners are not called when this ends: the data arrives then. */
+  isHealing: (): boolean => healing !== null,
 };
 
 /** A `fetch` that notices when the service cannot be reached. */
@@ -45,10 +49,18 @@ function set(lost: boolean): void {
   isLost = lost;
   clearTimeout(probe);
   if (lost) probe = setTimeout(look, PROBE_EVERY_MS);
-  else for (const heal of onHealed) heal();
-  // After the queries that are sent again have told so: their errors would be shown for a moment otherwise.
+  else heal();
+  // After the queries have been sent again: their errors would be shown for a moment otherwise.
   setTimeout(() => {
     for (const listener of listeners) listener();
+  });
+}
+
+function heal(): void {
+  const all = Promise.allSettled(onHealed.map((listener) => listener()));
+  healing = all;
+  void all.then(() => {
+    if (healing === all) healing = null;
   });
 }
 
