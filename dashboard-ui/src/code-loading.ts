@@ -22,8 +22,20 @@ export class CodeError extends Error {
 const LOAD_TIMEOUT_MS = 60_000;
 const PROBE_TIMEOUT_MS = 10_000;
 
+/** The parts that are being loaded, by the functions that load them. */
+const underWay = new Set<() => Promise<unknown>>();
+
 /** Loads a part of the dashboard's code. @throws {CodeError} */
 export async function loadCode<Module>(load: () => Promise<Module>): Promise<Module> {
+  underWay.add(load);
+  try {
+    return await tryTwice(load);
+  } finally {
+    underWay.delete(load);
+  }
+}
+
+async function tryTwice<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await loadOnce(load);
   } catch (cause) {
@@ -40,33 +52,59 @@ export async function loadCode<Module>(load: () => Promise<Module>): Promise<Mod
 
 async function loadOnce<Module>(load: () => Promise<Module>): Promise<Module> {
   const module = await withTimeout(load());
-  await withTimeout(loadLostStyles());
+  await withTimeout(loadLostStyles(load));
   return module;
 }
 
-const lostStyles = new Set<HTMLLinkElement>();
+interface LostStyle {
+  link: HTMLLinkElement;
+  /** The parts that were being loaded when it was lost. */
+  readonly parts: ReadonlySet<() => Promise<unknown>>;
+  /** An attempt to load it again that is under way. */
+  loading: Promise<void> | null;
+}
+
+/** The style sheets that were lost, by their addresses. */
+const lostStyles = new Map<string, LostStyle>();
 
 // A style sheet that could not be loaded fails the import of its part once. Later imports of the part pass without it.
 addEventListener(
   "error",
   ({ target }) => {
-    if (target instanceof HTMLLinkElement && target.rel === "stylesheet") lostStyles.add(target);
+    if (!(target instanceof HTMLLinkElement) || target.rel !== "stylesheet") return;
+    if (lostStyles.has(target.href)) return;
+    lostStyles.set(target.href, { link: target, parts: new Set(underWay), loading: null });
   },
   { capture: true },
 );
 
-/** Loads the style sheets that were lost. Rejects if one is lost again. */
-async function loadLostStyles(): Promise<void> {
-  const loading = [...lostStyles].map((lost) => {
-    lostStyles.delete(lost);
-    const link = lost.cloneNode() as HTMLLinkElement;
-    return new Promise((resolve, reject) => {
-      link.addEventListener("load", resolve);
-      link.addEventListener("error", () => reject(new Error(`${link.href} could not be loaded`)));
-      lost.replaceWith(link);
+/** Loads the style sheets that were lost. Waits for those that were lost with the part, and rejects if one of them is lost again. */
+async function loadLostStyles(part: () => Promise<unknown>): Promise<void> {
+  const own: Promise<void>[] = [];
+  for (const style of lostStyles.values()) {
+    style.loading ??= loadAgain(style);
+    if (style.parts.has(part)) own.push(style.loading);
+    // It stays lost, and is tried again with the next part.
+    else style.loading.catch(() => {});
+  }
+  await Promise.all(own);
+}
+
+function loadAgain(style: LostStyle): Promise<void> {
+  const link = style.link.cloneNode() as HTMLLinkElement;
+  const loading = new Promise<void>((resolve, reject) => {
+    link.addEventListener("load", () => {
+      lostStyles.delete(link.href);
+      resolve();
+    });
+    link.addEventListener("error", () => {
+      style.loading = null;
+      reject(new Error(`${link.href} could not be loaded`));
     });
   });
-  await Promise.all(loading);
+  style.link.replaceWith(link);
+  style.link = link;
+  return loading;
 }
 
 /** An import can't be ended: one that comes too late is there for the next attempt. */

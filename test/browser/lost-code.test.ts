@@ -110,6 +110,22 @@ describe.skipIf(!hasBrowser)("a part of the playground whose code can't be loade
     await dialog.getByRole("button", { name: "Reload" }).waitFor();
   });
 
+  it("does not keep other parts away where its style sheet stays lost, or gets no answer", async () => {
+    const { page } = await playground.openBench();
+    let asked = 0;
+    await page.route(/\/assets\/HistoryDialog-[^/]*\.css$/, (route) => {
+      asked++;
+      // By the import, and once more on its own.
+      return asked <= 2 ? route.abort() : undefined;
+    });
+    await page.getByRole("button", { name: "History" }).click();
+    const failed = page.getByRole("dialog", { name: "This could not be loaded" });
+    await failed.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("heading", { name: "Share as link" }).waitFor();
+    expect(asked).toBe(3);
+  });
+
   it("leaves an answer as the model wrote it, until the service is reached again", async () => {
     const { page } = await playground.openBench();
     playground.answerWith((request) => answerInStream(request, ["Some **bold** text"]));
