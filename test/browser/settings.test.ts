@@ -302,3 +302,18 @@ describe.skipIf(!hasBrowser)("the dialogs of the settings", () => {
     60_000,
   );
 });
+
+describe.skipIf(!hasBrowser)("an account with many keys", () => {
+  it("is searched, and says when its plan allows no more", async () => {
+    const owner = await signUp(site.service.baseUrl);
+    for (let number = 0; number < 50; number++)
+      await owner.trpc.keys.create.mutate({ name: `app-${number}` });
+    const page = await pageOf(owner);
+    await page.getByText("reached its limit of 50 active keys").first().waitFor();
+    expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
+    await page.getByLabel("Search").fill("app-49");
+    await expect.poll(() => page.getByRole("row").count()).toBe(2);
+    await page.getByLabel("Search").fill("no such key");
+    await page.getByText("No key matches").waitFor();
+  });
+});

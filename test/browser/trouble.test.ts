@@ -265,21 +265,6 @@ describe.skipIf(!hasBrowser)("a form", () => {
   });
 });
 
-describe.skipIf(!hasBrowser)("an account with many keys", () => {
-  it("is searched, and says when its plan allows no more", async () => {
-    const owner = await signUp(site.service.baseUrl);
-    for (let number = 0; number < 50; number++)
-      await owner.trpc.keys.create.mutate({ name: `app-${number}` });
-    const page = await pageOf(owner);
-    await page.getByText("reached its limit of 50 active keys").first().waitFor();
-    expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
-    await page.getByLabel("Search").fill("app-49");
-    await expect.poll(() => page.getByRole("row").count()).toBe(2);
-    await page.getByLabel("Search").fill("no such key");
-    await page.getByText("No key matches").waitFor();
-  });
-});
-
 describe.skipIf(!hasBrowser)("a page", () => {
   it("is named in the browser's tab", async () => {
     const page = await pageOf(await signUpWithKey(site.service.baseUrl));

@@ -3,7 +3,8 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DatabaseAddress, insertInHalves } from "../../server/src/database/database.ts";
+import { insertInHalves } from "../../server/src/audit/insert-all.ts";
+import type { DatabaseAddress } from "../../server/src/database/database.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
 import { toFailure, Unavailable } from "../../server/src/errors/failure.ts";
 import {

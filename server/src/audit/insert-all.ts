@@ -86,3 +86,28 @@ const CONTENT = /^(?:2[23][0-9A-Z]{3}|54000)$/;
 export function refusesContent(error: unknown): error is Error {
   return error instanceof Error && "code" in error && CONTENT.test(String(error.code));
 }
+
+/**
+ * Inserts rows together, or in halves when the database is too slow to insert them within a statement's deadline. Without this a
+ * batch that takes too long would be retried without end.
+ *
+ * @param insert must skip rows that exist: when a half fails, the caller retries all of them.
+ */
+export async function insertInHalves<Row>(
+  rows: readonly Row[],
+  insert: (rows: readonly Row[]) => Promise<void>,
+): Promise<void> {
+  try {
+    await insert(rows);
+  } catch (error) {
+    if (!isStatementTimeout(error) || rows.length === 1) throw error;
+    const middle = Math.ceil(rows.length / 2);
+    await insertInHalves(rows.slice(0, middle), insert);
+    await insertInHalves(rows.slice(middle), insert);
+  }
+}
+
+/** Whether the server has cancelled a statement, because it took too long. Smaller parts of its work may succeed. */
+function isStatementTimeout(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "57014";
+}

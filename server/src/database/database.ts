@@ -355,11 +355,6 @@ export function isLockTimeout(error: unknown): boolean {
   return hasCode(error, "55P03");
 }
 
-/** Whether the server has cancelled a statement, because it took too long. Smaller parts of its work may succeed. */
-function isStatementTimeout(error: unknown): boolean {
-  return hasCode(error, "57014");
-}
-
 function hasCode(error: unknown, ...codes: readonly string[]): error is postgres.PostgresError {
   return error instanceof postgres.PostgresError && codes.includes(error.code);
 }
@@ -395,24 +390,4 @@ export async function readDatabaseClock(database: Database): Promise<Date> {
   const [row] = await database<{ now: Date }[]>`select clock_timestamp() as now`;
   if (row === undefined) throw new Error("the database returned no time");
   return row.now;
-}
-
-/**
- * Inserts rows together, or in halves when the database is too slow to insert them within a statement's deadline. Without this a
- * batch that takes too long would be retried without end.
- *
- * @param insert must skip rows that exist: when a half fails, the caller retries all of them.
- */
-export async function insertInHalves<Row>(
-  rows: readonly Row[],
-  insert: (rows: readonly Row[]) => Promise<void>,
-): Promise<void> {
-  try {
-    await insert(rows);
-  } catch (error) {
-    if (!isStatementTimeout(error) || rows.length === 1) throw error;
-    const middle = Math.ceil(rows.length / 2);
-    await insertInHalves(rows.slice(0, middle), insert);
-    await insertInHalves(rows.slice(middle), insert);
-  }
 }
