@@ -166,6 +166,6 @@ describe("what is not set", () => {
     expect(key).toBe("sk-new");
     const [first, second] = fetch.mock.calls.map(([, init]) => init?.body);
     expect(second).toBe(first);
-    expect(first).toMatch(/"idempotencyKey":"[0-9a-f-]{36}"/);
+    expect(first).toMatch(/"idempotencyKey":"ostiary-[0-9a-f-]{36}"/);
   });
 });

@@ -49,14 +49,14 @@ export interface Answer {
 /** The usage of a batch's entries. */
 export function usageOf(entries: readonly AuditEntry[]): readonly Usage[] {
   const usages: Usage[] = [];
-  /** Of entries whose key, address and model are most likely the same. */
-  const similar = new Map<string, Usage[]>();
+  /** Nearly always one for a name: values may contain what stands between them. */
+  const named = new Map<string, Usage[]>();
   for (const entry of entries) {
     const { accountId, key, model, upstream, status, errorCode, sourceIp } = entry;
     const atMs = entry.at.getTime();
     const minuteMs = Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
-    const name = `${key} ${sourceIp} ${model}`;
-    const candidates = similar.get(name) ?? [];
+    const name = `${key} ${minuteMs} ${status} ${errorCode} ${sourceIp} ${upstream} ${model}`;
+    const candidates = named.get(name) ?? [];
     let usage = candidates.find((candidate) => candidate.minuteMs === minuteMs && isOf(candidate, entry));
     if (usage === undefined) {
       usage = {
@@ -75,7 +75,7 @@ export function usageOf(entries: readonly AuditEntry[]): readonly Usage[] {
         ...{ promptTokens: 0n, completionTokens: 0n, cachedTokens: 0n, costNanoUsd: 0n },
       };
       usages.push(usage);
-      similar.set(name, [...candidates, usage]);
+      named.set(name, [...candidates, usage]);
     }
     usage.lastMs = Math.max(usage.lastMs, atMs);
     usage.requests++;
