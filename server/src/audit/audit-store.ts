@@ -314,21 +314,18 @@ async function insertNewEntries(sql: Transaction, entries: readonly AuditEntry[]
     where chain.removed_up_to is null or ${sql.unsafe(givenValue("id"))} > chain.removed_up_to
     on conflict (id) do nothing
     returning ${sql.unsafe(RETURNED_COLUMNS)}, entry_digest(entry) as digest`;
-  const given = new Map(entries.map((entry) => [plain(entry.id), entry]));
+  const given = new Map(entries.map((entry) => [digitsOf(entry.id), entry]));
   const added = rows.map((row) => {
     const stored = storedEntryOf(row);
+    const entry = given.get(digitsOf(stored.id)) ?? stored;
     // What is charged is not stored, and the driver can't read all times that the database stores.
-    return { ...given.get(plain(stored.id)), ...stored, at: given.get(plain(stored.id))?.at ?? stored.at };
+    return { ...entry, ...stored, at: entry.at, digest: row.digest.toString("binary") };
   });
-  const digests = added.map(({ accountId, id }, index) => ({
-    ...{ accountId, id },
-    digest: rows[index]?.digest.toString("binary") ?? "",
-  }));
-  return { entries: added, digests };
+  return { entries: added, digests: added };
 }
 
-/** An id without what may be written in several ways. */
-function plain(id: EntryId): string {
+/** The hexadecimal digits of an id. What is between them, and their case, may be written in several ways. */
+function digitsOf(id: EntryId): string {
   return id.toLowerCase().replaceAll(/[^\da-f]/g, "");
 }
 
