@@ -1,4 +1,5 @@
-import { defineConfig } from "vitest/config";
+import { readdirSync, readFileSync } from "node:fs";
+import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take longest, most of the time by waiting. */
@@ -33,7 +34,10 @@ const LONG = [
   "wires/messages-silence",
 ];
 
-/** Begins with long files, so that none of them runs alone at the end. A new checkout knows sizes of files only, not how long they take. */
+/**
+ * Begins with long files, so that none of them runs alone at the end. A new checkout knows sizes of files only, not how long they take.
+ * Files that have a worker for themselves come first: a worker that others share ends before one of them.
+ */
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -41,14 +45,38 @@ class LongFilesFirst extends BaseSequencer {
   }
 }
 
-function rankOf({ moduleId }: TestSpecification): number {
+function rankOf({ moduleId, project }: TestSpecification): number {
+  if (project.name === "alone") return -1;
   const index = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
   return index === -1 ? LONG.length : index;
 }
 
+/** Files that replace modules or globals. Others would get these, too. */
+const REPLACING = readdirSync("test", { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
+  .flatMap(({ name }) => filesIn(`test/${name}`))
+  .filter((file) => file.endsWith(".test.ts"))
+  .filter((file) => /\bvi\.(?:mock|stubGlobal)\(/.test(readFileSync(file, "utf8")));
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { encoding: "utf8", recursive: true }).map((file) => `${folder}/${file}`);
+}
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    // Files share a worker and the modules that it has loaded: a file takes half a second less of a processor.
+    projects: [
+      { extends: true, test: { name: "alone", include: REPLACING } },
+      {
+        extends: true,
+        test: {
+          name: "together",
+          include: ["test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...REPLACING],
+          isolate: false,
+        },
+      },
+    ],
     globalSetup: ["test/fixtures/prepared-folder.ts", "test/fixtures/prepared-database.ts"],
     sequence: { sequencer: LongFilesFirst },
     // For what hangs. On a machine that others use too a start of the service has taken a quarter of a minute.
