@@ -29,7 +29,7 @@ import {
   readTrailSearch,
 } from "./pages/operator/search.ts";
 import { readAccountSearch } from "./pages/operator/search-account.ts";
-import { loadPart } from "./pages/overview/parts.ts";
+import { loadChecklist, loadPart } from "./pages/overview/parts.ts";
 import { firstKeysQuery } from "./pages/playground/keys-query.ts";
 import { readPlaygroundSearch } from "./pages/playground/search.ts";
 import { currentUsageQuery } from "./pages/usage/queries.ts";
@@ -105,13 +105,13 @@ const overview = createRoute({
   loader: ({ deps }) =>
     Promise.all([
       load(
-        api.account.firstSteps.queryOptions(),
         api.keys.count.queryOptions(),
         api.account.get.queryOptions(),
         api.account.limits.queryOptions(),
         api.credits.balance.queryOptions(),
         currentUsageQuery(ACCOUNT_USAGE, deps, deps.by),
       ),
+      loadChecklist(),
       loadPart(),
     ]),
   component: lazyPage(() => import("./pages/overview/Overview.tsx"), "Overview"),

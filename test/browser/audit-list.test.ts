@@ -273,6 +273,49 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("say that their totals are being updated until those of new filters are there, and can be asked for again", async () => {
+    const { page } = await site.open(owner, "/audit?model=acme/chat-2&status=4xx");
+    const totals = page.getByRole("region", { name: "Totals" });
+    await totals.getByText("2 (100%)").waitFor();
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const summaries = /audit\.summary/;
+    await page.route(summaries, async (route) => {
+      await answered;
+      await route.fallback();
+    });
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await totals.getByText("Updating…").waitFor();
+    await expect.poll(() => totals.locator("dl").getAttribute("aria-busy")).toBe("true");
+    answer();
+    await totals.getByText("90", { exact: true }).waitFor();
+    await totals.getByText("Updating…").waitFor({ state: "detached" });
+    expect(await totals.locator("dl").getAttribute("aria-busy")).toBe("false");
+
+    await page.unrouteAll({ behavior: "wait" });
+    // The entries, which are asked for with them, come.
+    await page.route(summaries, async (route) => {
+      const response = await route.fetch();
+      const names = new URL(route.request().url()).pathname.split("/").at(-1)?.split(",") ?? [];
+      const data = { ostiary: { code: "service_unavailable", param: null } };
+      const failed = { error: { json: { message: "The database is busy.", code: -32603, data } } };
+      const results: readonly unknown[] = await response.json();
+      await route.fulfill({
+        status: 207,
+        json: results.map((result, index) => (names[index] === "audit.summary" ? failed : result)),
+      });
+    });
+    await page.getByRole("button", { name: "Errors only" }).click();
+    await totals.getByRole("alert").waitFor();
+    expect(await totals.locator("dd").allTextContents()).toEqual(["–", "–", "–", "–"]);
+    await page.unrouteAll({ behavior: "wait" });
+    await totals.getByRole("button", { name: "Try again" }).click();
+    await totals.getByText("(100%)").waitFor();
+    expect(await totals.getByRole("alert").count()).toBe(0);
+  });
+
   it("are narrowed to a bar of the histogram by the keyboard, which hears what each bar has", async () => {
     const { page } = await site.open(owner, "/audit?model=acme/chat-2&status=4xx");
     const bars = page.getByRole("slider", { name: "Values of the histogram" });

@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("button", { name: "Create key" }).click();
     const key = (await page.getByTestId("key-string").textContent()) ?? "";
-    await page.getByRole("heading", { name: "Get started 1 of 5" }).waitFor();
+    await page.getByRole("heading", { name: "Get started 1 of 4" }).waitFor();
     const command = await copied(page, "command");
     expect(command).toContain(key);
     expect(await outputOf("curl", command, {})).toContain("Say hello.");
@@ -109,32 +109,31 @@ describe.skipIf(!hasBrowser)("the checklist", () => {
   it("follows what the account does, and stays until all is done or it is dismissed, for this user in this browser", async () => {
     const owner = await signUp(overview.site.service.baseUrl);
     const { page, complaints } = await overview.pageOf(owner);
-    await page.getByRole("heading", { name: "Get started 0 of 5" }).waitFor();
+    await page.getByRole("heading", { name: "Get started 0 of 4" }).waitFor();
     const first = await owner.trpc.keys.create.mutate({ name: "first" });
     await overview.chat(first.key, "sandbox/echo");
     await page.reload();
-    await page.getByRole("heading", { name: "Get started 2 of 5" }).waitFor();
+    await page.getByRole("heading", { name: "Get started 2 of 4" }).waitFor();
     await expect
       .poll(() => doneOf(page).getByRole("link").allTextContents())
       .toEqual(["Create a key", "Call from your code"]);
 
+    // This service has no model of a provider, so nothing asks the account to use one.
     await owner.trpc.keys.rotate.mutate({ id: first.id });
-    await owner.trpc.keys.create.mutate({ name: "second" });
     await page.reload();
-    await page.getByRole("heading", { name: "Get started 4 of 5" }).waitFor();
-
-    // As if the account had used a model of a provider, which this service has none of.
-    await page.route(/account\.firstSteps/, async (route) => {
+    await page.getByRole("heading", { name: "Get started 3 of 4" }).waitFor();
+    expect(await page.getByRole("link", { name: "Use a real model" }).count()).toBe(0);
+    await page.route(/models\.list/, async (route) => {
       const response = await route.fetch();
-      const body = (await response.text()).replace('"hasRealModel":false', '"hasRealModel":true');
+      const body = (await response.text()).replace('"sandbox":true', '"sandbox":false');
       await route.fulfill({ response, body });
     });
     await page.reload();
-    await page.getByRole("heading", { name: "Usage" }).waitFor();
-    expect(await page.getByRole("heading", { name: /Get started/ }).count()).toBe(0);
+    await page.getByRole("heading", { name: "Get started 3 of 5" }).waitFor();
+    await page.getByRole("link", { name: "Use a real model" }).waitFor();
     await page.unrouteAll({ behavior: "wait" });
     await page.reload();
-    await page.getByRole("heading", { name: "Get started 4 of 5" }).waitFor();
+    await page.getByRole("heading", { name: "Get started 3 of 4" }).waitFor();
 
     await page.getByRole("button", { name: "Dismiss" }).click();
     await page.getByRole("heading", { name: /Get started/ }).waitFor({ state: "detached" });
@@ -142,6 +141,18 @@ describe.skipIf(!hasBrowser)("the checklist", () => {
     await page.getByRole("heading", { name: "Usage" }).waitFor();
     expect(await page.getByRole("heading", { name: /Get started/ }).count()).toBe(0);
     expect(complaints).toEqual([]);
+  });
+
+  it("goes when all that the catalog allows is done", async () => {
+    const owner = await signUpWithKey(overview.site.service.baseUrl);
+    const second = await owner.trpc.keys.create.mutate({ name: "second" });
+    await overview.chat(second.key, "sandbox/echo");
+    const { page } = await overview.pageOf(owner);
+    await page.getByRole("heading", { name: "Get started 3 of 4" }).waitFor();
+    await owner.trpc.keys.rotate.mutate({ id: second.id });
+    await page.reload();
+    await page.getByRole("heading", { name: "Usage" }).waitFor();
+    expect(await page.getByRole("heading", { name: /Get started/ }).count()).toBe(0);
   });
 
   it("counts no request of the playground as one of the account's own code", async () => {
@@ -154,7 +165,7 @@ describe.skipIf(!hasBrowser)("the checklist", () => {
     await page.getByText("from the playground").nth(1).waitFor();
     await page.getByRole("link", { name: "Overview" }).click();
     await page.getByRole("heading", { name: "Usage" }).waitFor();
-    await page.getByRole("heading", { name: "Get started 1 of 5" }).waitFor();
+    await page.getByRole("heading", { name: "Get started 1 of 4" }).waitFor();
   });
 });
 

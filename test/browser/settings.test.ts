@@ -204,6 +204,23 @@ describe.skipIf(!hasBrowser)("the account", () => {
     await check("192.0.2.7", /are allowed\.$/);
     await check("198.51.100.1", /refused with 403/);
     await check("here", /must be an IPv4 or IPv6 address/i);
+    // An answer does not outlive its question, even if it comes late.
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/account\.tryAddress/, async (route) => {
+      await answered;
+      await route.fallback();
+    });
+    await page.getByLabel("Test an address").fill("198.51.100.1");
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.getByLabel("Test an address").fill("192.0.2.7");
+    const late = page.waitForResponse(/account\.tryAddress/);
+    answer();
+    await (await late).finished();
+    await page.locator('button[aria-busy="false"]', { hasText: "Check" }).waitFor();
+    expect(await page.getByText(/refused with 403/).count()).toBe(0);
     await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "pro" });
     await page.reload();
     await page.getByText("stored but not enforced").waitFor();
@@ -230,8 +247,19 @@ describe.skipIf(!hasBrowser)("the account", () => {
     await page.goto("/sign-in?to=/settings/account");
     await fillSignIn(page, owner);
     await page.getByText("Chrome on Linux").waitFor();
-    await page.getByRole("button", { name: /^Sign out session/ }).click();
+    // Another session of the same program, from the same address.
+    const other = await visit(site.service.baseUrl);
+    await other.trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD });
+    await page.reload();
+    const buttons = page.getByRole("button", { name: /^Sign out session/ });
+    await expect.poll(() => buttons.count()).toBe(2);
+    const names = await buttons.evaluateAll((all) => all.map((button) => button.getAttribute("aria-label")));
+    expect(new Set(names).size).toBe(2);
+    await buttons.first().click();
+    await expect.poll(() => buttons.count()).toBe(1);
+    await buttons.click();
     await expect.poll(() => owner.trpc.auth.me.query()).toBeNull();
+    await expect.poll(() => other.trpc.auth.me.query()).toBeNull();
     await page.getByRole("button", { name: /^Sign out session/ }).waitFor({ state: "detached" });
     // The row is gone; the keyboard goes on from its list.
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("sessions");

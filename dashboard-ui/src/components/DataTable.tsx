@@ -1,6 +1,7 @@
 import { Fragment, type ReactNode } from "react";
 import { classes } from "./classes.ts";
 import styles from "./DataTable.module.css";
+import { staleProps } from "./stale.ts";
 import textStyles from "./text.module.css";
 
 export interface Column<Row> {
@@ -42,7 +43,7 @@ interface DataTableProps<Row> {
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { caption, columns, rows, rowKey, className, isFaded, details, busy, footer } = props;
   return (
-    <div className={styles.tableFrame} aria-busy={busy}>
+    <div {...staleProps(busy === true, styles.tableFrame)}>
       <table className={classes(styles.table, className)}>
         <caption className={textStyles.visuallyHidden}>{caption}</caption>
         <Head columns={columns} />

@@ -1,12 +1,9 @@
-import { type SubmitEvent, useState } from "react";
 import { client } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
 import type { AccountView, IpVerdict } from "../../api/types.ts";
-import { Button } from "../../components/Button.tsx";
-import { Field } from "../../components/Field.tsx";
-import formStyles from "../../components/form.module.css";
 import listsStyles from "../../components/lists.module.css";
 import panelStyles from "../../components/Panel.module.css";
+import { TestAddress } from "../../components/TestAddress.tsx";
 import textStyles from "../../components/text.module.css";
 
 const VERDICTS: Readonly<Record<IpVerdict, string>> = {
@@ -33,7 +30,13 @@ export function IpRules({ account }: { readonly account: AccountView }) {
       <p className={textStyles.small}>
         The operator of the service sets IP rules for enterprise accounts. Contact them to change the rules.
       </p>
-      <TryAddress />
+      <TestAddress
+        ask={(address) => client.account.tryAddress.query({ address })}
+        rules={[account.plan, account.ipRules]}
+        errorText={errorTextOf}
+      >
+        {({ verdict }) => <p>{VERDICTS[verdict]}</p>}
+      </TestAddress>
     </section>
   );
 }
@@ -46,41 +49,4 @@ function describe({ ipRules, ipRulesInForce, plan }: AccountView): string {
   return ipRules.mode === "report"
     ? "Report only: requests from other addresses are allowed and marked in the request log."
     : "Keys and management tokens may be used from these addresses only.";
-}
-
-function TryAddress() {
-  const [address, setAddress] = useState("");
-  const [answer, setAnswer] = useState<{ readonly text: string } | { readonly error: string } | null>(null);
-  const [isAsking, setAsking] = useState(false);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    setAsking(true);
-    try {
-      const { verdict } = await client.account.tryAddress.query({ address });
-      setAnswer({ text: VERDICTS[verdict] });
-    } catch (error) {
-      setAnswer({ error: errorTextOf(error) });
-    }
-    setAsking(false);
-  };
-  return (
-    <form className={formStyles.inlineForm} onSubmit={submit}>
-      <Field
-        label="Test an address"
-        placeholder="192.0.2.7"
-        autoComplete="off"
-        required
-        value={address}
-        error={answer !== null && "error" in answer ? answer.error : undefined}
-        onChange={(event) => {
-          setAddress(event.target.value);
-          setAnswer(null);
-        }}
-      />
-      <Button type="submit" busy={isAsking}>
-        Check
-      </Button>
-      <p role="status">{answer !== null && "text" in answer ? answer.text : ""}</p>
-    </form>
-  );
 }

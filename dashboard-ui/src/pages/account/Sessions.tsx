@@ -6,7 +6,7 @@ import type { ListedSession } from "../../api/types.ts";
 import { Address } from "../../components/Address.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { Button } from "../../components/Button.tsx";
-import { formatDateTime } from "../../components/format.ts";
+import { formatDateTime, formatExactTime } from "../../components/format.ts";
 import { Loaded } from "../../components/Loaded.tsx";
 import listsStyles from "../../components/lists.module.css";
 import { Notice } from "../../components/Notice.tsx";
@@ -57,7 +57,7 @@ export function Sessions() {
                   <Badge tone="good">This session</Badge>
                 ) : (
                   <Button
-                    aria-label={`Sign out session: ${browserOf(session)}`}
+                    aria-label={`Sign out session: ${browserOf(session)}, signed in ${formatExactTime(session.createdAt)}`}
                     busy={end.isPending && end.variables.id === session.id}
                     onClick={() => end.mutate({ id: session.id })}
                   >
@@ -78,7 +78,8 @@ function Session({ session }: { readonly session: ListedSession }) {
     <span className={textStyles.pair}>
       {browserOf(session)}
       <span className={textStyles.small}>
-        from <Address ip={session.sourceIp} />, last seen {formatDateTime(session.lastSeenAt)}
+        from <Address ip={session.sourceIp} />, signed in {formatExactTime(session.createdAt)}, last seen{" "}
+        {formatDateTime(session.lastSeenAt)}
       </span>
     </span>
   );

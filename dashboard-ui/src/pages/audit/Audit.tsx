@@ -111,7 +111,13 @@ export function Audit() {
           onCommit={(key) => put({ key: key === "" ? undefined : key })}
         />
       </Filters>
-      <LogTotals summary={summary.data} search={search} put={put} clearFilters={clearFilters} />
+      <LogTotals
+        query={summary}
+        hasOtherError={log.isError && !log.isFetchNextPageError}
+        search={search}
+        put={put}
+        clearFilters={clearFilters}
+      />
       <p className={textStyles.visuallyHidden} role="status">
         {countText(log.data?.pages[0])}
       </p>

@@ -83,7 +83,13 @@ function Log() {
           onCommit={(key) => put({ key: key === "" ? undefined : key.replace(/^…/, "") })}
         />
       </Filters>
-      <LogTotals summary={summary.data} search={search} put={put} clearFilters={clearFilters} />
+      <LogTotals
+        query={summary}
+        hasOtherError={log.isError && !log.isFetchNextPageError}
+        search={search}
+        put={put}
+        clearFilters={clearFilters}
+      />
       <p className={textStyles.visuallyHidden} role="status">
         {countText(log.data?.pages[0])}
       </p>

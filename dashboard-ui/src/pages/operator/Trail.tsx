@@ -90,7 +90,9 @@ export function Trail() {
               )}
             </Empty>
           ) : null}
-          {actions.length > 0 ? <ActionTable actions={actions} of="service" /> : null}
+          {actions.length > 0 ? (
+            <ActionTable actions={actions} of="service" busy={query.isPlaceholderData} />
+          ) : null}
         </Paged>
       ) : null}
     </>

@@ -29,13 +29,19 @@ const STEPS: readonly Step[] = [
 export function Checklist() {
   const me = useQuery(api.auth.me.queryOptions());
   const steps = useQuery(api.account.firstSteps.queryOptions(undefined, { refetchOnMount: "always" }));
+  const models = useQuery(
+    api.models.list.queryOptions(undefined, { enabled: steps.data?.hasRealModel === false }),
+  );
   const [isDismissed, setDismissed] = useState(false);
   const userId = me.data?.user.id;
-  if (userId === undefined || steps.data === undefined) return null;
+  if (userId === undefined || steps.data === undefined || models.isLoading) return null;
   const name = `checklist dismissed ${userId}`;
   if (isDismissed || browserStore.read(name) !== null) return null;
-  const done = STEPS.filter(({ step }) => steps.data[step]).length;
-  if (done === STEPS.length) return null;
+  const isSimulated = models.data?.models.every(({ sandbox }) => sandbox) === true;
+  // A step that the catalog does not allow would never be done.
+  const possible = STEPS.filter(({ step }) => step !== "hasRealModel" || steps.data[step] || !isSimulated);
+  const done = possible.filter(({ step }) => steps.data[step]).length;
+  if (done === possible.length) return null;
   const dismiss = () => {
     browserStore.write(name, "1");
     setDismissed(true);
@@ -47,13 +53,13 @@ export function Checklist() {
         <h2 id="checklist">
           Get started{" "}
           <span className={textStyles.quiet}>
-            {done} of {STEPS.length}
+            {done} of {possible.length}
           </span>
         </h2>
         <Button onClick={dismiss}>Dismiss</Button>
       </div>
       <ol className={styles.steps}>
-        {STEPS.map((step) => (
+        {possible.map((step) => (
           <ChecklistStep key={step.step} {...step} isDone={steps.data[step.step]} />
         ))}
       </ol>

@@ -20,6 +20,16 @@ export async function loadPart(): Promise<void> {
   }
 }
 
+/** Loads what the checklist shows, so that it moves nothing when it appears. */
+export async function loadChecklist(): Promise<void> {
+  try {
+    const { hasRealModel } = await queryClient.ensureQueryData(api.account.firstSteps.queryOptions());
+    if (!hasRealModel) await load(api.models.list.queryOptions());
+  } catch {
+    // The page does without the checklist, and tries again.
+  }
+}
+
 function loadFirstSteps(): Promise<void> {
   return load(connectKeysQuery(), api.models.list.queryOptions(), api.service.info.queryOptions());
 }

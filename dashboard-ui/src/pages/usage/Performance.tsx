@@ -4,6 +4,7 @@ import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { formatCount, formatDateTime, formatDuration, formatShare } from "../../components/format.ts";
 import { Loaded } from "../../components/Loaded.tsx";
 import panelStyles from "../../components/Panel.module.css";
+import { staleProps } from "../../components/stale.ts";
 import textStyles from "../../components/text.module.css";
 import type { PerformanceAnswer, PerformanceFigures, PerformanceSource } from "./performance-source.ts";
 import type { Period } from "./period.ts";
@@ -30,10 +31,11 @@ interface PerformanceProps {
 
 /** How fast requests were answered, and by which upstreams. */
 export function Performance({ source, period }: PerformanceProps) {
-  const { span } = period;
+  const { span, shownZone } = period;
   const query = useQuery({
-    queryKey: ["usage", "performance", source.name, span],
-    queryFn: () => source.read(span),
+    queryKey: ["usage", "performance", source.name, span, shownZone],
+    // An answer keeps its period, by which it is labelled while the next one loads.
+    queryFn: async () => ({ ...(await source.read(span)), period }),
     refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,
   });
@@ -41,17 +43,17 @@ export function Performance({ source, period }: PerformanceProps) {
     <Loaded query={query} what="latency">
       {(answer) =>
         answer.upstreams.length === 0 ? null : (
-          <>
+          <div {...staleProps(query.isPlaceholderData, usageStyles.usageReport)}>
             <div className={usageStyles.usageCharts}>
               {TIMES.map((time) => (
                 <section key={time.name} className={panelStyles.panel} aria-label={`${time.name} over time`}>
                   <h3>{time.name}</h3>
-                  <TimeChart time={time} answer={answer} period={period} />
+                  <TimeChart time={time} answer={answer} />
                 </section>
               ))}
             </div>
             <DataTable
-              caption={`Upstreams, ${period.words}`}
+              caption={`Upstreams, ${answer.period.words}`}
               columns={UPSTREAM_COLUMNS}
               rows={answer.upstreams}
               rowKey={({ upstream }) => upstream}
@@ -62,7 +64,7 @@ export function Performance({ source, period }: PerformanceProps) {
                 ? ""
                 : ` Measured since ${formatDateTime(answer.measuredSince)}: the latest ${formatCount(20_000)} requests.`}
             </p>
-          </>
+          </div>
         )
       }
     </Loaded>
@@ -71,11 +73,11 @@ export function Performance({ source, period }: PerformanceProps) {
 
 interface TimeChartProps {
   readonly time: Time;
-  readonly answer: PerformanceAnswer;
-  readonly period: Period;
+  readonly answer: PerformanceAnswer & { readonly period: Period };
 }
 
-function TimeChart({ time: { name, read }, answer, period }: TimeChartProps) {
+function TimeChart({ time: { name, read }, answer }: TimeChartProps) {
+  const { period } = answer;
   const byStart = new Map(answer.intervals.map((row) => [row.start.getTime(), read(row)]));
   const found = period.starts.map((start) => byStart.get(start.getTime()));
   return (

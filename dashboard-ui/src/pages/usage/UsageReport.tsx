@@ -3,8 +3,8 @@ import { Button } from "../../components/Button.tsx";
 import { Swatch } from "../../components/chart/ChartLegend.tsx";
 import { seriesColour } from "../../components/chart/colours.ts";
 import { intervalLabel } from "../../components/chart/time-labels.ts";
-import { classes } from "../../components/classes.ts";
 import noticeStyles from "../../components/Notice.module.css";
+import { staleProps } from "../../components/stale.ts";
 import textStyles from "../../components/text.module.css";
 import {
   type GroupName,
@@ -56,10 +56,7 @@ export function UsageReport<By extends Grouping>(props: UsageReportProps<By>) {
   const isGrouped = by !== "none";
   const grouping = isGrouped ? ` by ${by}` : "";
   return (
-    <div
-      className={isStale ? classes(usageStyles.usageReport, usageStyles.usageStale) : usageStyles.usageReport}
-      aria-busy={isStale}
-    >
+    <div {...staleProps(isStale, usageStyles.usageReport)}>
       <UsageFigures total={total} before={before} labelBefore={period.labelBefore} />
       {total.requests === 0 ? (
         <div className={noticeStyles.empty}>

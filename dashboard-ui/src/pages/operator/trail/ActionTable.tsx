@@ -12,6 +12,8 @@ interface ActionTableProps {
   readonly actions: readonly OperatorAction[];
   /** Whether the changes are of one account, whose name is then left out, or of all. */
   readonly of: "account" | "service";
+  /** Whether other changes are being loaded. */
+  readonly busy?: boolean;
 }
 
 const TIME: Column<OperatorAction> = {
@@ -37,7 +39,7 @@ const BY: Column<OperatorAction> = {
 const COLUMNS = { account: [TIME, CHANGE, BY], service: [TIME, CHANGE, ACCOUNT, BY] };
 
 /** A table of changes: values before and after, author and address. */
-export function ActionTable({ actions, of }: ActionTableProps) {
+export function ActionTable({ actions, of, busy = false }: ActionTableProps) {
   return (
     <DataTable
       caption="Changes, newest first"
@@ -45,6 +47,7 @@ export function ActionTable({ actions, of }: ActionTableProps) {
       columns={COLUMNS[of]}
       rows={actions}
       rowKey={({ id }) => id}
+      busy={busy}
     />
   );
 }

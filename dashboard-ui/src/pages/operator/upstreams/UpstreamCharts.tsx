@@ -13,6 +13,7 @@ import {
 } from "../../../components/format.ts";
 import { Loaded } from "../../../components/Loaded.tsx";
 import panelStyles from "../../../components/Panel.module.css";
+import { staleProps } from "../../../components/stale.ts";
 import textStyles from "../../../components/text.module.css";
 import type { Period } from "../../usage/period.ts";
 import { type History, type HistoryFigures, historyOf } from "./history.ts";
@@ -21,21 +22,22 @@ import styles from "./UpstreamCharts.module.css";
 const REFRESH_MS = 30_000;
 
 /** Error rate, latency and errors by code of each upstream over time. */
-export function UpstreamCharts({ period }: { readonly period: Period }) {
-  const { span } = period;
+export function UpstreamCharts({ period: chosen }: { readonly period: Period }) {
+  const { span } = chosen;
   const query = useQuery({
     queryKey: ["upstreams", "history", span],
-    queryFn: () => client.operator.upstreamHistory.query(span),
+    // An answer keeps its period, by which it is labelled while the next one loads.
+    queryFn: async () => ({ ...(await client.operator.upstreamHistory.query(span)), period: chosen }),
     refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,
   });
   return (
     <Loaded query={query} what="charts">
-      {({ upstreams, measuredSince }) =>
+      {({ upstreams, measuredSince, period }) =>
         upstreams.length === 0 ? (
           <p className={textStyles.quiet}>No requests reached an upstream in {period.words}.</p>
         ) : (
-          <>
+          <div {...staleProps(query.isPlaceholderData, styles.upstreams)}>
             {upstreams.map((history) => (
               <UpstreamPanel key={history.upstream} history={history} period={period} />
             ))}
@@ -45,7 +47,7 @@ export function UpstreamCharts({ period }: { readonly period: Period }) {
                 ? ""
                 : ` Measured since ${formatDateTime(measuredSince)}: the latest ${formatCount(20_000)} requests.`}
             </p>
-          </>
+          </div>
         )
       }
     </Loaded>
