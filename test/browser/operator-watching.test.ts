@@ -123,6 +123,31 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
     expect(new Set(feet).size).toBe(1);
   });
 
+  it("sees an upstream's charts under the time that they are of, until those of another time are there", async () => {
+    const { page } = consoleSite.watched;
+    await page.goto("/operator/upstreams");
+    const chart = page.getByRole("slider", { name: /^Values of Error rate of flaky.*24 hours/ }).first();
+    await chart.waitFor();
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/operator\.upstreamHistory/, async (route) => {
+      await answered;
+      await route.fallback();
+    });
+    await page.getByRole("button", { name: "30 days" }).click();
+    await page.locator('[aria-busy="true"]', { has: chart }).waitFor();
+    expect(await page.getByText("NaN").count()).toBe(0);
+    answer();
+    await page
+      .getByRole("slider", { name: /^Values of Error rate of flaky.*30 days/ })
+      .first()
+      .waitFor();
+    expect(await page.locator('[aria-busy="true"]').count()).toBe(0);
+    await page.unrouteAll({ behavior: "wait" });
+  });
+
   it("reads the catalog as it is loaded, without a credential, and searches it", async () => {
     const { page } = consoleSite.watched;
     await page.goto("/operator/catalog");
