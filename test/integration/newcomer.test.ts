@@ -28,6 +28,8 @@ onTerminal("the first start on an empty data folder, on a terminal", () => {
     const visitor = visit(service.baseUrl);
     await visitor.trpc.auth.signIn.mutate({ email, password });
     expect((await visitor.trpc.audit.list.query()).entries).toMatchObject([{ keyName: "demo", status: 200 }]);
+    // No session is there that its user does not know.
+    expect((await visitor.trpc.auth.sessions.query()).sessions).toMatchObject([{ isCurrent: true }]);
 
     const [, operatorEmail = "", operatorPassword = ""] =
       /operator's console as (\S+) with password (\S+)/.exec(printed) ?? [];

@@ -82,10 +82,16 @@ export class SignIn {
    */
   async signUp(request: SignUpRequest, clientInfo: ClientInfo): Promise<Session> {
     await this.#parts.attempts.countSignUp(clientInfo.sourceIp);
+    const { signedIn, passwordHash } = await this.register(request, clientInfo);
+    return this.#beginSession(signedIn, passwordHash, clientInfo);
+  }
+
+  /** Creates an account with its first user, who is not signed in by it. @throws {Failure} `conflict`: the address has a user. */
+  async register(request: SignUpRequest, clientInfo: ClientInfo) {
     const account = await this.newAccount(request, "free");
     const signedIn = await this.#parts.store.createAccountWithUser(account, clientInfo);
     if (signedIn === null) throw addressTaken("Sign in instead.");
-    return this.#beginSession(signedIn, account.passwordHash, clientInfo);
+    return { signedIn, passwordHash: account.passwordHash };
   }
 
   /** Prepares a new account with its first user for storing. */
