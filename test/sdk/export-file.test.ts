@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ActionsClient, addActionsCommands } from "../../sdk/src/cli/actions-commands.ts";
 import { exportTo } from "../../sdk/src/cli/export-file.ts";
-import { AuthenticationError, OstiaryError } from "../../sdk/src/index.ts";
+import { type AuditExportParams, AuthenticationError, OstiaryError } from "../../sdk/src/index.ts";
 import { answersInTurn, caught, failing, newClient } from "./fake-service.ts";
 
 describe("an export that is resumed in a file", () => {
@@ -16,13 +16,24 @@ describe("an export that is resumed in a file", () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   /** Resumes in a file with this content. Returns the cursors of the requests, and the content afterwards. */
-  async function resume(before: string, format: "ndjson" | "csv", answer = "") {
+  async function resume(
+    before: string,
+    format: "ndjson" | "csv",
+    answer = "",
+    filters: AuditExportParams = {},
+  ) {
     const file = join(folder, "export");
     await writeFile(file, before);
     const fetch = answersInTurn(() => new Response(answer));
     const { signal } = new AbortController();
     const error = await caught(
-      exportTo({ client: newClient({ fetch }), params: { format }, file, isResumed: true, signal }),
+      exportTo({
+        client: newClient({ fetch }),
+        params: { ...filters, format },
+        file,
+        isResumed: true,
+        signal,
+      }),
     );
     const cursors = fetch.mock.calls.map(([url]) => new URL(String(url)).searchParams.get("cursor"));
     return { error, cursors, after: await readFile(file, "utf8") };
@@ -42,6 +53,34 @@ describe("an export that is resumed in a file", () => {
     expect(error).toBeInstanceOf(OstiaryError);
     expect(cursors).toEqual([]);
     expect(after === before).toBe(true);
+  });
+
+  const begun = (from: string | null, to: string | null, filter: Readonly<Record<string, string>>) =>
+    `${JSON.stringify({ proof: { export: { from, to, filter } }, cursor: "9~0-0" })}\n`;
+  const october = begun("2026-10-01T00:00:00.000Z", "2026-11-01T00:00:00.000Z", { status: "4xx" });
+
+  it.each([
+    ["another filter", { from: "2026-10-01", to: "2026-10-31", status: "2xx" }],
+    ["no filter", { from: "2026-10-01", to: "2026-10-31" }],
+    ["a further filter", { from: "2026-10-01", to: "2026-10-31", status: "4xx", model: "a/b" }],
+    ["another period", { from: "2026-10-01", to: "2026-10-30", status: "4xx" }],
+    ["no end", { from: "2026-10-01", status: "4xx" }],
+  ] as const)("with %s than it began with is refused, and stays as it is", async (_, filters) => {
+    const { error, cursors, after } = await resume(october, "ndjson", "more\n", filters);
+    expect(error).toBeInstanceOf(OstiaryError);
+    expect(String(error)).toContain("another period or filter");
+    expect(cursors).toEqual([]);
+    expect(after).toBe(october);
+  });
+
+  it.each([
+    [october, { from: "2026-10-01", to: "2026-10-31", status: "4xx" }],
+    [october, { from: "2026-10-01T02:00:00+02:00", to: "2026-11-01T00:00:00Z", status: "4xx" }],
+    [begun(null, null, { source: "192.0.2.1/32", key: "abcd" }), { source: "192.0.2.1", key: "abcd" }],
+  ] as const)("with the period and the filter that it began with goes on: %s", async (before, filters) => {
+    const { error, cursors } = await resume(before, "ndjson", '{"id":"b","cursor":"b~2"}\n', filters);
+    expect(error).toBeUndefined();
+    expect(cursors).toEqual(["9~0-0"]);
   });
 
   it("has one header if the file has no more than that", async () => {

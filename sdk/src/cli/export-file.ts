@@ -1,8 +1,9 @@
 import { open } from "node:fs/promises";
 import process from "node:process";
 import { cursorOf, type ExportProgress } from "../audit/export.ts";
+import { readExportLine } from "../audit/export-lines.ts";
 import type { Ostiary } from "../client.ts";
-import type { AuditExportParams } from "../contract/audit.ts";
+import type { AuditExportParams, ExportHeader } from "../contract/audit.ts";
 import { OstiaryError } from "../core/errors.ts";
 import { writeAll } from "./output.ts";
 
@@ -23,8 +24,7 @@ export interface ExportJob {
 
 /** Writes an export to a file or to standard output, and shows its progress on a terminal. */
 export async function exportTo({ client, params, file, isResumed, signal }: ExportJob): Promise<void> {
-  const { cursor, bytes } =
-    file !== null && isResumed ? await keptPart(file, params.format ?? "ndjson") : NOTHING_KEPT;
+  const { cursor, bytes } = file !== null && isResumed ? await keptPart(file, params) : NOTHING_KEPT;
   const bar = new ProgressBar(params);
   const lines = client.audit.export(
     { ...params, cursor },
@@ -47,9 +47,10 @@ const NOTHING_KEPT: KeptPart = { bytes: 0, cursor: undefined };
  * Returns the part of a file up to its last complete line. Nothing of a file with no more than the header of CSV is kept, because the
  * export begins with it again.
  *
- * @throws {OstiaryError} the file does not end like an export of this format.
+ * @throws {OstiaryError} the file does not end like an export of this format, or begins like one with another period or filter.
  */
-async function keptPart(path: string, format: "ndjson" | "csv"): Promise<KeptPart> {
+async function keptPart(path: string, params: AuditExportParams): Promise<KeptPart> {
+  const format = params.format ?? "ndjson";
   // Creates a file that does not exist.
   await using file = await open(path, "a+");
   const { size } = await file.stat();
@@ -70,7 +71,38 @@ async function keptPart(path: string, format: "ndjson" | "csv"): Promise<KeptPar
       `The file cannot be resumed: its last complete line is not one of an export as ${format}. Pass the format of the file, or export without --resume, which replaces it.`,
     );
   }
-  return isHeader || cursor === null ? NOTHING_KEPT : { bytes: size - length + end, cursor };
+  if (isHeader || cursor === null) return NOTHING_KEPT;
+  const { buffer: head } = await file.read(Buffer.alloc(length), 0, length, 0);
+  const first = readExportLine(head.toString("utf8").split("\n", 1)[0] ?? "");
+  // A mixture of two exports would be verified as one of the first filter. Only an export with a proof says what it has.
+  if (first?.kind === "header" && !isExportOf(params, first.header)) {
+    throw new OstiaryError(
+      "The file cannot be resumed: its export has another period or filter. Pass those that it began with, or export without --resume, which replaces it.",
+    );
+  }
+  return { bytes: size - length + end, cursor };
+}
+
+/** Whether an export with this header has these parameters. */
+function isExportOf(params: AuditExportParams, { from, to, filter }: ExportHeader["export"]): boolean {
+  const isSame = FILTERS.every((name) => {
+    const given = params[name];
+    // The service writes a network in a form of its own.
+    if (name === "source") return (given === undefined) === (filter[name] === undefined);
+    return given === undefined ? filter[name] === undefined : String(given) === filter[name];
+  });
+  return isSame && isTime(params.from, from, 0) && isTime(params.to, to, DAY_MS);
+}
+
+const FILTERS = ["key", "model", "upstream", "status", "error_code", "source"] as const;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Whether a bound is that of a header. A date stands for a time so many milliseconds after its beginning. */
+function isTime(given: AuditExportParams["from"], written: string | null, dayMs: number): boolean {
+  if (given === undefined || written === null) return given === undefined && written === null;
+  const shiftMs = typeof given === "string" && DAY.test(given) ? dayMs : 0;
+  return new Date(given).getTime() + shiftMs === new Date(written).getTime();
 }
 
 /** The progress by time, because the number of entries is unknown. */

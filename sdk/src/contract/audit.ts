@@ -111,13 +111,13 @@ export interface AuditFilter {
   readonly to?: Date | string | undefined;
   /** The id of a key, or its key ID: the last 4 characters of the key string. */
   readonly key?: string | undefined;
-  /** The catalog's id of a model. */
+  /** A model, or a pattern in which `*` stands for any characters. */
   readonly model?: string | undefined;
-  /** The name of the upstream that answered or failed. */
+  /** The upstream that answered or failed, or a pattern. */
   readonly upstream?: string | undefined;
-  /** A status such as `404`, or a class such as `4xx`. */
+  /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
   readonly status?: string | undefined;
-  /** An error code such as `rate_limit_exceeded`. */
+  /** An error code such as `rate_limit_exceeded`, or a pattern. */
   readonly error_code?: string | undefined;
   /** An IP address or a CIDR block. */
   readonly source?: string | undefined;
