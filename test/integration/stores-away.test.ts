@@ -1,3 +1,4 @@
+import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { statusOf } from "../fixtures/request.ts";
@@ -56,6 +57,32 @@ describe.skipIf(!hasDatabaseServer)("while the database is unreachable, a single
     await expect.poll(() => statusOf(node.baseUrl, unknown.key)).toBe(200);
   });
 });
+
+describe.skipIf(!hasDatabaseServer || redisServer === undefined)(
+  "while the database is unreachable, a node with Redis",
+  () => {
+    it("serves the keys that it knows, also once a day has passed since it read their account", async () => {
+      const prefix = crypto.randomUUID();
+      await using behind = await startBehindProxy({
+        REDIS_URL: redisServer ?? "",
+        OSTIARY_REDIS_PREFIX: prefix,
+      });
+      const { key, way, node } = behind;
+      expect(await answerStatus(node.baseUrl, key)).toBe(200);
+      way.cut();
+      const redis = new Redis(redisServer ?? "");
+      try {
+        const accounts = (await redis.keys(`${prefix}:{*}`)).filter((name) => name.endsWith("}"));
+        expect(accounts).toHaveLength(1);
+        await redis.expire(accounts[0] ?? "", 60);
+      } finally {
+        redis.disconnect();
+      }
+      for (let number = 0; number < 20; number++) expect(await answerStatus(node.baseUrl, key)).toBe(200);
+      way.heal();
+    });
+  },
+);
 
 // Its clock is set by an option of Node's.
 describe.skipIf(!hasDatabaseServer || RUNTIME === "deno")("a node whose machine was suspended", () => {
@@ -169,17 +196,23 @@ describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a 
 
 /** Sends a request with a new idempotency key, whose claim is written to the database. */
 async function claim(baseUrl: string, key: string) {
+  const { status, headers } = await ask(baseUrl, key, { "idempotency-key": crypto.randomUUID() });
+  return { status, retryAfter: headers.get("retry-after") };
+}
+
+/** The status of a request that limits apply to. */
+async function answerStatus(baseUrl: string, key: string): Promise<number> {
+  return (await ask(baseUrl, key)).status;
+}
+
+async function ask(baseUrl: string, key: string, headers: Readonly<Record<string, string>> = {}) {
   const response = await fetch(`${baseUrl}/v1/chat/completions`, {
     method: "POST",
-    headers: {
-      authorization: `Bearer ${key}`,
-      "content-type": "application/json",
-      "idempotency-key": crypto.randomUUID(),
-    },
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
     body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
   });
   await response.arrayBuffer();
-  return { status: response.status, retryAfter: response.headers.get("retry-after") };
+  return response;
 }
 
 describe.skipIf(!hasDatabaseServer)("a second node on the same database", () => {

@@ -13,6 +13,17 @@ local function current(version, known)
 end
 `;
 
+/** Expiry is always safe: the account is read again. */
+const REMEMBERED_S = 24 * 60 * 60;
+
+// What requests use does not expire: the database may be away when it would have to be read again, and the epoch must outlive what was
+// admitted in it, which would be counted again.
+const KEEP = `
+local function keep()
+  if redis.call('TTL', KEYS[1]) < ${REMEMBERED_S / 2} then redis.call('EXPIRE', KEYS[1], ${REMEMBERED_S}) end
+end
+`;
+
 // All nodes share the clock of Redis. Tests pass their own.
 const NOW = `
 local function clock(given)
@@ -22,9 +33,10 @@ local function clock(given)
 end
 `;
 
-const CHECK = `${SCRIPT}${CURRENT}
-if current(ARGV[1], redis.call('HGET', KEYS[1], 'version')) then return 1 end
-return 0`;
+const CHECK = `${SCRIPT}${CURRENT}${KEEP}
+if not current(ARGV[1], redis.call('HGET', KEYS[1], 'version')) then return 0 end
+keep()
+return 1`;
 
 // A window is a hash from seconds to the amount used in each. A second expires a minute after its last moment. Seconds far ahead are
 // of a clock that was wrong and has been set back; after a failover the clock of the next server may be a little behind.
@@ -71,18 +83,17 @@ local function take(key, amount, now)
 end
 `;
 
-// A version that expires soon counts as unknown: the account is read again, and its epoch stays. So an epoch does not expire while what was
-// admitted in it still counts, which would be counted again.
 // A slot that was released before its admission arrives is not taken. Its request has ended, so the answer is not read.
 // A lease of a clock that was ahead and has been set back is shortened where it keeps a request out: nobody may renew it.
-const ADMIT = `${SCRIPT}${CURRENT}${NOW}${WINDOW}
+const ADMIT = `${SCRIPT}${CURRENT}${KEEP}${NOW}${WINDOW}
 local version, rpm, tpm, concurrent = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, slot, now = tonumber(ARGV[5]), ARGV[6], clock(ARGV[7])
 local lease = ${SLOT_LEASE_MS}
 local known, epoch = unpack(redis.call('HMGET', KEYS[1], 'version', 'epoch'))
-if not current(version, known) or redis.call('TTL', KEYS[1]) < ${2 * WINDOW_S} or redis.call('ZSCORE', KEYS[5], slot) then
+if not current(version, known) or redis.call('ZSCORE', KEYS[5], slot) then
   return { 0, 0, 0, 0, 0, 0, 0, '' }
 end
+keep()
 if tpm >= 0 and tokens > tpm then tokens = tpm end
 
 local code, retry = 1, 0
@@ -190,9 +201,6 @@ for index = 4, #ARGV, 3 do
 end
 for key = 2, 3 do redis.call('EXPIRE', KEYS[key], ${2 * WINDOW_S}) end
 return 1`;
-
-// Expiry is always safe: the account is read again, at most once a day.
-const REMEMBERED_S = 24 * 60 * 60;
 
 const RAISE = `
 local function raise(version)
