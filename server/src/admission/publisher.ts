@@ -58,6 +58,8 @@ export class Publisher {
   readonly #onPublished: (seconds: number) => void;
   #late = 0;
   #waiting = 0;
+  /** Accounts whose versions the sweeps before could not publish, in the order of the attempts. */
+  #failed: readonly AccountId[] = [];
 
   /** `onPublished` is called with the time that each change took from its commit to its being in force. */
   constructor(
@@ -117,15 +119,30 @@ export class Publisher {
     }
   }
 
-  /** Publishes versions that this node or a crashed one has left unpublished. @returns how many. */
+  /**
+   * Publishes versions that this node or a crashed one has left unpublished, until one fails. Those that have failed come last the next
+   * time: one account's key in Redis, or a part of a cluster, must not keep the versions of others waiting.
+   *
+   * @returns how many.
+   */
   async sweep(): Promise<number> {
     const waiting = await this.#unpublished.list(SWEPT_AT_ONCE);
     this.#waiting = waiting.length;
-    for (const { accountId, version } of waiting) {
-      await this.#admissions.publish(accountId, version);
-      await this.#unpublished.clear(accountId, version);
+    const tried = new Map(this.#failed.map((accountId, position) => [accountId, position]));
+    const positionOf = ({ accountId }: { readonly accountId: AccountId }) => tried.get(accountId) ?? -1;
+    const inTurn = waiting.toSorted((one, other) => positionOf(one) - positionOf(other));
+    for (const [index, { accountId, version }] of inTurn.entries()) {
+      try {
+        await this.#admissions.publish(accountId, version);
+        await this.#unpublished.clear(accountId, version);
+      } catch (error) {
+        const left = inTurn.slice(index + 1).map((each) => each.accountId);
+        this.#failed = [...left.filter((id) => tried.has(id)), accountId];
+        throw error;
+      }
       this.#waiting--;
     }
+    this.#failed = [];
     return waiting.length;
   }
 }
