@@ -117,6 +117,18 @@ describe("a charge", () => {
     });
   });
 
+  it("for tokens of an answer is none where a request has no answer, such as one for embeddings", () => {
+    const request = { ...randomRequest(new Random(5)), bytes: 10, maxTokens: 0, choices: 1, images: 0 };
+    const prices = withDefaultPrices({ inputNanoUsdPerMTok: 0n, outputNanoUsdPerMTok: 2_000_000n });
+    const model = { ...request.model, prices, contextTokens: 100, maxOutputTokens: null };
+    const usage = { promptTokens: 5, cachedTokens: 0, completionTokens: 60 };
+    expect(rangeOf({ ...request, model }).maxNanoUsd).toBe(0n);
+    expect(chargeFor({ ...request, model }, usage)).toEqual({
+      costNanoUsd: 0n,
+      implausibleNanoUsd: 60n * 2n,
+    });
+  });
+
   it("tells so little of a usage beyond reason that a day of 100,000 such requests a second can be summed up", () => {
     const request = { ...randomRequest(new Random(4)), bytes: 10, choices: 1, images: 0 };
     const prices = withDefaultPrices({

@@ -24,7 +24,7 @@ export interface PricedRequest {
   readonly model: CatalogModel;
   /** The length of the body. No token is shorter than a byte, so this bounds the prompt's tokens. */
   readonly bytes: number;
-  /** The maximum that the client has set; `null`: as many as the model gives. */
+  /** The maximum that the client has set; `null`: as many as the model gives; 0: the request has no answer, such as one for embeddings. */
   readonly maxTokens: number | null;
   /** How many answers. */
   readonly choices: number;
@@ -88,8 +88,7 @@ export function chargeFor(request: PricedRequest, usage: Usage | null): Charge {
   const { prices, contextTokens } = model;
   if (usage === null || prices === null) return FREE;
   const maxPrompt = (contextTokens ?? MAX_PROMPT_TOKENS) * prompts;
-  const maxAnswer =
-    model.maxOutputTokens ?? contextTokens ?? Math.max(MAX_ANSWER_TOKENS, request.maxTokens ?? 0);
+  const maxAnswer = maxPlausibleAnswer(request);
   const reportedNanoUsd = atMost(costOf(usage, images, prices), MAX_COST_NANO_USD);
   if (usage.promptTokens <= maxPrompt && usage.completionTokens <= maxAnswer * choices) {
     return { costNanoUsd: reportedNanoUsd, implausibleNanoUsd: 0n };
@@ -102,6 +101,12 @@ export function chargeFor(request: PricedRequest, usage: Usage | null): Charge {
   const costNanoUsd = atMost(costOf(believed, images, prices), MAX_COST_NANO_USD);
   const excessNanoUsd = reportedNanoUsd > costNanoUsd ? reportedNanoUsd - costNanoUsd : 0n;
   return { costNanoUsd, implausibleNanoUsd: atMost(excessNanoUsd, MAX_IMPLAUSIBLE_NANO_USD) };
+}
+
+/** The maximum tokens of each answer that the model can give, whatever the request allows. */
+function maxPlausibleAnswer({ model, maxTokens }: PricedRequest): number {
+  if (maxTokens === 0) return 0;
+  return model.maxOutputTokens ?? model.contextTokens ?? Math.max(MAX_ANSWER_TOKENS, maxTokens ?? 0);
 }
 
 function atMost(amount: bigint, max: bigint): bigint {
