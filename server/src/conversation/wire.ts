@@ -15,6 +15,11 @@ export interface WireRequest {
   readonly body: JsonBody;
   /** Members of the whole answer that the service decides, whatever an upstream of the same wire has there. */
   readonly owned?: JsonObject;
+  /**
+   * The maximum tokens of an answer that the service sets, as the client has set none: upstreams of the same wire have different fields for
+   * it. Absent or `null`: the body has what there is.
+   */
+  readonly ownLimit?: number | null;
   /** Headers for an upstream of the same wire, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The query for an upstream of the same wire, with its question mark. Absent: none. */

@@ -99,7 +99,11 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
     outputTokenFields: MAX_TOKENS_FIELDS,
     controlEvents: CHAT_CONTROL_EVENTS,
     read: readChat,
-    run: (call) => runAnswer(parts, call, chatRequest(withinCredit(call.body, call.paid), call.input)),
+    run: (call) => {
+      const { body, paid, input } = call;
+      const request = chatRequest(withinCredit(body, paid), { ...input, ownLimit: ownLimit(body, paid) });
+      return runAnswer(parts, call, request);
+    },
   };
 }
 
@@ -139,11 +143,17 @@ function mediaIn(messages: readonly JsonObject[]): { readonly images: number; re
 
 /** Where credit covers the request only in part, the upstream is asked for no more than can be paid for. */
 function withinCredit(body: JsonBody, { affordableTokens: tokens }: PaidCall): JsonBody {
-  if (tokens === null) return body;
-  const { max_completion_tokens: maxCompletionTokens, max_tokens: maxTokens } = body.value;
-  if (typeof maxCompletionTokens !== "number") return body.with({ max_tokens: tokens });
-  return body.with({
-    max_completion_tokens: tokens,
-    ...(typeof maxTokens === "number" ? { max_tokens: tokens } : {}),
-  });
+  const limits = limitsIn(body);
+  if (tokens === null || limits.length === 0) return body;
+  return body.with(Object.fromEntries(limits.map((field) => [field, tokens])));
+}
+
+/** The limit of a request that has none itself. */
+function ownLimit(body: JsonBody, { affordableTokens }: PaidCall): number | null {
+  return limitsIn(body).length === 0 ? affordableTokens : null;
+}
+
+/** The fields by which the client limits the answer. */
+function limitsIn({ value }: JsonBody): readonly string[] {
+  return MAX_TOKENS_FIELDS.filter((field) => typeof value[field] === "number");
 }

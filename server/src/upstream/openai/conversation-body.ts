@@ -51,7 +51,7 @@ export function chatBodyOf({
     messages: conversation.turns.flatMap(messagesOf),
     stream: stream || undefined,
     stream_options: stream ? { include_usage: true } : undefined,
-    // Servers other than OpenAI's know the older name.
+    // As in `limitOf`.
     max_completion_tokens: isOpenAi ? given(limit) : undefined,
     max_tokens: isOpenAi ? undefined : given(limit),
     temperature: given(conversation.temperature),
@@ -70,6 +70,12 @@ export function chatBodyOf({
     prompt_cache_key: isOpenAi ? given(conversation.promptCacheKey) : undefined,
   };
   return { body, ignored: ignoredIn(conversation, isOpenAi) };
+}
+
+/** The limit of an answer, by the name that the upstream knows: OpenAI's models with reasoning refuse the older one, other servers know it only. */
+export function limitOf(upstream: Upstream, tokens: number): JsonObject {
+  const limit = answerTokens(upstream, tokens);
+  return isOpenAiHost(upstream) ? { max_completion_tokens: limit } : { max_tokens: limit };
 }
 
 /** Parsing a URL takes longer than reading a short request. */

@@ -15,7 +15,7 @@ import { readAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import type { Transport } from "../transport.ts";
 import { CompletionReader } from "./answer-events.ts";
-import { chatBodyOf } from "./conversation-body.ts";
+import { chatBodyOf, limitOf } from "./conversation-body.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
@@ -30,8 +30,8 @@ export const openai: DialectDefinition = {
 const PATH = "/chat/completions";
 
 /**
- * Upstreams with OpenAI's Chat Completions. Of a chat request only two things change: the model's name, and usage in streams, which
- * is always requested and removed for clients that did not ask for it.
+ * Upstreams with OpenAI's Chat Completions. Of a chat request only these change: the model's name; usage in streams, which is always
+ * requested and removed for clients that did not ask for it; and the limit of an answer that is paid for only in part.
  */
 export function openAiDialect(transport: Transport): Dialect {
   return {
@@ -75,7 +75,9 @@ function wholeAnswer(call: UpstreamCall, text: string, results: "choices" | "dat
   };
 }
 
-function forwardedBody({ request: { body, stream }, upstreamModel }: ForwardCall): string {
+function forwardedBody({ request, upstream, upstreamModel }: ForwardCall): string {
+  const { ownLimit = null, stream } = request;
+  const body = ownLimit === null ? request.body : request.body.with(limitOf(upstream, ownLimit));
   if (!stream) return body.textWith({ model: upstreamModel });
   const { stream_options: asked } = body.value;
   const options = isJsonObject(asked) ? asked : {};

@@ -92,11 +92,12 @@ const OPTIONAL: Conversation["optional"] = ["parallelToolCalls"];
 /** A chat completion request, which `operations/chat-completions.ts` has checked. */
 export function chatRequest(
   body: JsonBody,
-  options: { stream: boolean; includeUsage: boolean },
+  options: { stream: boolean; includeUsage: boolean; ownLimit?: number | null },
 ): WireRequest {
   return {
     wire: "chat",
     body,
+    ownLimit: options.ownLimit ?? null,
     headers: {},
     stream: options.stream,
     includeUsage: options.includeUsage,

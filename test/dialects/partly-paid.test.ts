@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { Gateway } from "../../server/src/gateway/gateway.ts";
+import { JsonBody } from "../../server/src/json/json-body.ts";
+import { chatCompletions } from "../../server/src/operations/chat-completions.ts";
+import type { ModelCall } from "../../server/src/operations/operation.ts";
+import { priceRequest } from "../../server/src/request/hold-credit.ts";
+import { readCatalogFile } from "../../server/src/start/open-models.ts";
+import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
+import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
+import { writeCatalog } from "../fixtures/catalog.ts";
+import { FetchTransport } from "../fixtures/fetch-transport.ts";
+import { replayVendor } from "./dialect.ts";
+
+const OPENAI = "https://api.openai.com/v1";
+const OTHER = "https://models.example/v1";
+const COMPLETION = {
+  id: "c",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
+  choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+};
+
+const vendor = replayVendor(/chat\/completions$/);
+
+/** What an upstream is sent for a request of which credit covers only this many tokens of the answer. */
+async function sentFor(baseUrl: string, fields: object, affordableTokens: number | null): Promise<object> {
+  await using file = await writeCatalog({
+    upstreams: { up: { dialect: "openai", baseUrl } },
+    models: [
+      {
+        id: "acme/chat",
+        routes: [{ upstream: "up", model: "m" }],
+        prices: { inputUsdPerMTok: "1", outputUsdPerMTok: "1" },
+      },
+    ],
+  });
+  const { first: catalog } = await readCatalogFile(file.file, {});
+  const gateway = new Gateway({
+    catalog,
+    dialects: openDialects(DIALECTS, { transport: new FetchTransport(), now: () => new Date() }),
+    random: Math.random,
+    now: () => new Date(),
+    monotonicMs: () => performance.now(),
+    onCredentialRefused: () => {},
+  });
+  const operation = chatCompletions({
+    gateway,
+    estimator: new TokenEstimator(async () => (text) => text.length),
+    maxBodyBytes: 1_000_000,
+    monotonicMs: () => performance.now(),
+  });
+  const model = catalog.find("acme/chat");
+  const text = JSON.stringify({
+    model: "acme/chat",
+    messages: [{ role: "user", content: "hi" }],
+    ...fields,
+  });
+  const body = JsonBody.parse(text);
+  if (model === null || body === null) throw new Error("no model");
+  vendor.answers(200, COMPLETION);
+  const input = operation.read(body);
+  const priced = priceRequest(model, input, Buffer.from(text));
+  await operation.run({
+    ...{ input, body, accountId: "", exchange: { query: new URLSearchParams(), header: () => [] } },
+    paid: { priced, hold: { amountNanoUsd: 1n, spender: null, settle: () => {} }, affordableTokens },
+    ...{ signal: new AbortController().signal, startedMs: 0 },
+  } as unknown as ModelCall<typeof input>);
+  const { model: _, messages: __, ...sent } = vendor.sent.at(-1)?.body ?? {};
+  return sent;
+}
+
+describe("a chat request that credit covers only in part", () => {
+  it.each([
+    ["OpenAI's models, which refuse the older name where they reason", OPENAI, "max_completion_tokens"],
+    ["other servers, which know only the older name", OTHER, "max_tokens"],
+  ])("is limited by the name that the upstream knows: %s", async (_, baseUrl, name) => {
+    expect(await sentFor(baseUrl, {}, 50)).toEqual({ [name]: 50 });
+    expect(await sentFor(baseUrl, { max_tokens: null }, 50)).toMatchObject({ [name]: 50 });
+    expect(await sentFor(baseUrl, {}, null)).toEqual({});
+  });
+
+  it("keeps the names by which its client limits it", async () => {
+    for (const baseUrl of [OPENAI, OTHER]) {
+      expect(await sentFor(baseUrl, { max_tokens: 90 }, 50)).toEqual({ max_tokens: 50 });
+      const both = { max_tokens: 80, max_completion_tokens: 90 };
+      expect(await sentFor(baseUrl, both, 50)).toEqual({ max_tokens: 50, max_completion_tokens: 50 });
+      expect(await sentFor(baseUrl, both, null)).toEqual(both);
+    }
+  });
+});
