@@ -87,6 +87,11 @@ describe("a chat request that credit covers only in part", () => {
       const both = { max_tokens: 80, max_completion_tokens: 90 };
       expect(await sentFor(baseUrl, both, 50)).toEqual({ max_tokens: 50, max_completion_tokens: 50 });
       expect(await sentFor(baseUrl, both, null)).toEqual(both);
+      // A server may know only one of them.
+      expect(await sentFor(baseUrl, { ...both, max_tokens: 20 }, 50)).toEqual({
+        max_tokens: 20,
+        max_completion_tokens: 50,
+      });
     }
   });
 });

@@ -143,9 +143,10 @@ function mediaIn(messages: readonly JsonObject[]): { readonly images: number; re
 
 /** Where credit covers the request only in part, the upstream is asked for no more than can be paid for. */
 function withinCredit(body: JsonBody, { affordableTokens: tokens }: PaidCall): JsonBody {
-  const limits = limitsIn(body);
-  if (tokens === null || limits.length === 0) return body;
-  return body.with(Object.fromEntries(limits.map((field) => [field, tokens])));
+  if (tokens === null) return body;
+  return body.with(
+    Object.fromEntries(limitsIn(body).map(([field, limit]) => [field, Math.min(limit, tokens)])),
+  );
 }
 
 /** The limit of a request that has none itself. */
@@ -153,7 +154,10 @@ function ownLimit(body: JsonBody, { affordableTokens }: PaidCall): number | null
   return limitsIn(body).length === 0 ? affordableTokens : null;
 }
 
-/** The fields by which the client limits the answer. */
-function limitsIn({ value }: JsonBody): readonly string[] {
-  return MAX_TOKENS_FIELDS.filter((field) => typeof value[field] === "number");
+/** The fields by which the client limits the answer, with their values. */
+function limitsIn({ value }: JsonBody): readonly (readonly [field: string, limit: number])[] {
+  return MAX_TOKENS_FIELDS.flatMap((field) => {
+    const limit = value[field];
+    return typeof limit === "number" ? [[field, limit] as const] : [];
+  });
 }
