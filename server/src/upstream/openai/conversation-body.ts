@@ -72,7 +72,7 @@ export function chatBodyOf({
   return { body, ignored: ignoredIn(conversation, isOpenAi) };
 }
 
-/** The limit of an answer, by the name that the upstream knows: OpenAI's models with reasoning refuse the older one, other servers know it only. */
+/** The limit of an answer, by the name that the upstream knows: OpenAI's models with reasoning refuse the older one, which others need. */
 export function limitOf(upstream: Upstream, tokens: number): JsonObject {
   const limit = answerTokens(upstream, tokens);
   return isOpenAiHost(upstream) ? { max_completion_tokens: limit } : { max_tokens: limit };
