@@ -35,7 +35,7 @@ async function ownerOn(plan: "free" | "pro" | "enterprise") {
 function chat(
   key: string,
   content = "hi",
-  { signal, ...more }: { signal?: AbortSignal; max_tokens?: number; stream?: boolean } = {},
+  { signal, ...more }: { signal?: AbortSignal; max_tokens?: number; n?: number; stream?: boolean } = {},
 ): Promise<Response> {
   return fetch(`${service.baseUrl}/v1/chat/completions`, {
     method: "POST",
@@ -160,6 +160,16 @@ describe("a limit on tokens per minute", () => {
     const third = await chat(key, "x".repeat(4_000));
     expect(third.status).toBe(429);
     expect((await third.json()).error.message).toContain("tokens per minute");
+  });
+
+  it("counts the maximum of each of several answers", async () => {
+    const { key } = await ownerOn("pro");
+    const response = await chat(key, "hi", { max_tokens: 100, n: 8 });
+    await response.arrayBuffer();
+    expect(response.status).toBe(200);
+    const remaining = Number(response.headers.get("x-ratelimit-remaining-tokens"));
+    expect(remaining).toBeGreaterThan(100);
+    expect(remaining).toBeLessThan(200);
   });
 });
 

@@ -97,6 +97,7 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
     },
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_TOKENS_FIELDS,
+    answersField: "n",
     controlEvents: CHAT_CONTROL_EVENTS,
     read: readChat,
     run: (call) => {

@@ -63,6 +63,8 @@ export interface ModelOperation<Input extends ModelUse> extends Route {
   readonly maxBodyBytes: number;
   /** Members of the body that bound how many tokens the answer may have. The largest of them counts. */
   readonly outputTokenFields: readonly string[];
+  /** The member of the body that says how many answers are asked for. Absent: each request has one. */
+  readonly answersField?: string;
   /** Of a replayed stream; `null` for operations without streams. */
   readonly controlEvents: ControlEvents | null;
   /** Checks the body alone. @throws {Failure} `invalid_request` naming the field. */

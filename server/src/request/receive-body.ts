@@ -46,7 +46,7 @@ export interface ReceivedBody {
  */
 export async function receiveBody(
   request: RequestContext,
-  { maxBodyBytes, outputTokenFields }: Pick<ModelOperation<ModelUse>, "maxBodyBytes" | "outputTokenFields">,
+  operation: Pick<ModelOperation<ModelUse>, "maxBodyBytes" | "outputTokenFields" | "answersField">,
   services: Services,
 ): Promise<ReceivedBody> {
   const { caller } = request;
@@ -57,7 +57,7 @@ export async function receiveBody(
     if (services.access.seemsRefused(caller, request.sourceIp)) {
       await services.access.authorize(caller, request.sourceIp);
     }
-    bytes = await startBody(request, caller, maxBodyBytes, services).receive((body) =>
+    bytes = await startBody(request, caller, operation.maxBodyBytes, services).receive((body) =>
       request.exchange.receive(body),
     );
     // Most of what a request costs comes from here on.
@@ -65,7 +65,7 @@ export async function receiveBody(
     if (turn !== null) await turn;
     const text = decode(bytes);
     const scanned = scan(text);
-    const tokens = tokensOfBytes(bytes.length) + maxOutputTokens(text, scanned, outputTokenFields);
+    const tokens = tokensOfBytes(bytes.length) + maxOutputTokens(text, scanned, operation);
     return { bytes, tokens, parse: () => parse(text, scanned) };
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown;
@@ -144,15 +144,23 @@ function requireJsonType(exchange: Exchange): void {
   }
 }
 
-/** A member that is not a number is refused when the body is checked. */
-function maxOutputTokens(text: string, { members }: ScannedObject, fields: readonly string[]): number {
+/** The maximum tokens of all answers. A member that is not a number is refused when the body is checked. */
+function maxOutputTokens(
+  text: string,
+  { members }: ScannedObject,
+  { outputTokenFields, answersField }: Pick<ModelOperation<ModelUse>, "outputTokenFields" | "answersField">,
+): number {
   let max = 0;
+  let answers = 1;
   for (const { name, valueStart, valueEnd } of members) {
-    if (!fields.includes(name)) continue;
-    const tokens = Number(text.slice(valueStart, Math.min(valueEnd, valueStart + MAX_NUMBER_LENGTH)));
-    if (Number.isSafeInteger(tokens)) max = Math.max(max, tokens);
+    const isMax = outputTokenFields.includes(name);
+    if (!isMax && name !== answersField) continue;
+    const number = Number(text.slice(valueStart, Math.min(valueEnd, valueStart + MAX_NUMBER_LENGTH)));
+    if (!Number.isSafeInteger(number)) continue;
+    if (isMax) max = Math.max(max, number);
+    else answers = Math.max(answers, number);
   }
-  return max;
+  return Math.min(max * answers, Number.MAX_SAFE_INTEGER);
 }
 
 function decode(bytes: Uint8Array): string {
