@@ -169,6 +169,23 @@ describe("the parts of one account's reads", () => {
     await Promise.all(long);
   });
 
+  it("rest however short they are, as the node works for each", async () => {
+    const { read } = world();
+    let reads = 0;
+    let isOver = false;
+    const again = async (): Promise<void> => {
+      await read(A, 1);
+      reads++;
+      if (!isOver) await again();
+    };
+    const all = again();
+    await vi.advanceTimersByTimeAsync(10_000);
+    isOver = true;
+    await vi.runAllTimersAsync();
+    await all;
+    expect(reads).toBeLessThan(1_200);
+  });
+
   it("do not rest while the account reads little", async () => {
     const { read } = world();
     const startMs = performance.now();

@@ -34,6 +34,8 @@ const MAX_WAITING_READS_OF_READER = 20;
 const MAX_STREAMS_OF_READER = 5;
 /** A stream without a read for this long no longer counts, because its reader is gone or stalled. */
 const STREAM_LEASE_MS = 2 * 60_000;
+/** What a part counts at least, however little the database did for it: the node itself works so long for a small read. */
+const MIN_PART_MS = 5;
 /** How long a read waits for earlier reads of the same reader. */
 const READ_TIMEOUT_MS = 10_000;
 /** How long a part waits for its turn. */
@@ -208,7 +210,7 @@ export class Reads {
     } finally {
       clearTimeout(untilLong);
       end();
-      const tookMs = this.#monotonicMs() - startMs;
+      const tookMs = Math.max(MIN_PART_MS, this.#monotonicMs() - startMs);
       if (!isAway) this.#spend(reader, tookMs);
       const hasToRest = !isAway && this.#leftMs(reader) < BUDGET_MS - FREE_MS;
       own.endAfter(hasToRest ? Math.min(REST_TIMES * tookMs, MAX_REST_MS) : 0);

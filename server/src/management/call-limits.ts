@@ -1,5 +1,7 @@
+import { LRUCache } from "lru-cache";
 import { networkOf } from "../accounts/attempts.ts";
 import { Buckets } from "../accounts/buckets.ts";
+import { atMost } from "../caches/at-most.ts";
 import { Failure } from "../errors/failure.ts";
 import type { RpcCaller } from "./caller.ts";
 
@@ -7,6 +9,14 @@ import type { RpcCaller } from "./caller.ts";
 const CALLS_OF_CALLER = 600;
 /** Calls of `auth.*` per client address, for any caller. Several people may share an address. */
 const AUTH_CALLS_OF_ADDRESS = 300;
+/**
+ * How far apart refusals of the same name are answered, and how late at most. Who calls again at once would otherwise take the node's
+ * time with calls that are refused.
+ */
+const REFUSAL_GAP_MS = 20;
+const MAX_REFUSAL_WAIT_MS = 1_000;
+/** The maximum number of names whose refusals wait. */
+const MAX_REFUSED_NAMES = 100_000;
 
 /** Which limit refused a call: that of its caller, or that of its address on `auth.*`. */
 export type CallRefusal = "caller" | "address";
@@ -23,9 +33,13 @@ export class CallLimits {
     ["caller", 0],
     ["address", 0],
   ]);
+  /** When the last refusal of each name is answered. */
+  readonly #answeredMs = new LRUCache<string, number>(atMost(MAX_REFUSED_NAMES));
+  readonly #monotonicMs: () => number;
 
   /** `monotonicMs`: a clock that never goes back. */
   constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
     this.#callers = new Buckets(CALLS_OF_CALLER, monotonicMs);
     this.#addresses = new Buckets(AUTH_CALLS_OF_ADDRESS, monotonicMs);
   }
@@ -35,26 +49,39 @@ export class CallLimits {
     return this.#refused;
   }
 
-  /** Counts calls of `auth.*`, before the caller is known. @throws {Failure} `rate_limit_exceeded` */
-  countAuth(address: string | null, names: readonly string[]): void {
+  /**
+   * Counts calls of `auth.*`, before the caller is known.
+   *
+   * @throws {Failure} `rate_limit_exceeded`, when it is the refusal's turn.
+   */
+  async countAuth(address: string | null, names: readonly string[]): Promise<void> {
     const calls = names.filter((name) => name.startsWith("auth.")).length;
-    if (calls > 0) this.#take("address", this.#addresses, networkOf(address), calls);
+    if (calls > 0) await this.#take("address", this.#addresses, networkOf(address), calls);
   }
 
-  /** Counts calls, each of a batch. @throws {Failure} `rate_limit_exceeded` */
-  count(caller: RpcCaller, address: string | null, calls: number): void {
-    this.#take("caller", this.#callers, nameOf(caller, address), calls);
+  /** Counts calls, each of a batch. @throws {Failure} `rate_limit_exceeded`, when it is the refusal's turn. */
+  async count(caller: RpcCaller, address: string | null, calls: number): Promise<void> {
+    await this.#take("caller", this.#callers, nameOf(caller, address), calls);
   }
 
-  #take(reason: CallRefusal, buckets: Buckets, name: string, calls: number): void {
+  async #take(reason: CallRefusal, buckets: Buckets, name: string, calls: number): Promise<void> {
     const retryAfterMs = buckets.take(name, calls);
     if (retryAfterMs === 0) return;
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + calls);
+    await this.#turnOfRefusal(`${reason} ${name}`);
     throw new Failure(
       "rate_limit_exceeded",
       `Rate limit of ${buckets.perMinute} calls per minute reached. Retry after the time in \`retry-after\`.`,
       { retryAfterMs },
     );
+  }
+
+  async #turnOfRefusal(name: string): Promise<void> {
+    const nowMs = this.#monotonicMs();
+    const turnMs = (this.#answeredMs.get(name) ?? nowMs) + REFUSAL_GAP_MS;
+    const waitMs = Math.min(Math.max(0, turnMs - nowMs), MAX_REFUSAL_WAIT_MS);
+    this.#answeredMs.set(name, nowMs + waitMs);
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 }
 

@@ -155,7 +155,7 @@ async function authenticatedCall(
 ): Promise<{ readonly caller: RpcCaller; readonly complete: Request }> {
   // A batch above the maximum is refused as a whole and counts as one of the maximum length.
   const names = calledBy(request).slice(0, MAX_BATCH);
-  parts.callLimits.countAuth(clientInfo.sourceIp, names);
+  await parts.callLimits.countAuth(clientInfo.sourceIp, names);
   const authenticate = () => callerOf(parts, request, sessionToken, clientInfo);
   let maxBytes = MAX_ANONYMOUS_BODY_BYTES;
   if (mayBeLong(request)) {
@@ -169,7 +169,7 @@ async function authenticatedCall(
   );
   const caller = await authenticate();
   try {
-    parts.callLimits.count(caller, clientInfo.sourceIp, names.length);
+    await parts.callLimits.count(caller, clientInfo.sourceIp, names.length);
   } catch (thrown) {
     // A request with a known key is logged, however it ends.
     if (caller.kind !== "key" || !(thrown instanceof Failure)) throw thrown;

@@ -17,7 +17,7 @@ export async function admitCaller(
 ): Promise<RpcCaller> {
   const caller =
     credential.kind === "key" ? credential : await callerOfToken(parts, credential.token, clientInfo);
-  parts.callLimits.count(caller, clientInfo.sourceIp, 1);
+  await parts.callLimits.count(caller, clientInfo.sourceIp, 1);
   if (caller.kind === "key" && !takesKeys) throw keyRefused();
   return caller;
 }
