@@ -6,6 +6,7 @@ import {
   type Effort,
   nameOf,
   type OutputFormat,
+  type Signature,
   type Tool,
   type ToolCallPart,
   type ToolChoice,
@@ -25,22 +26,33 @@ import {
   type WrittenConversation,
 } from "../write-conversation.ts";
 
-/** The provider of signatures that came as a call's `extra_content`, as Google's compatible endpoint has them. */
-export const EXTRA_CONTENT = "openai";
+/**
+ * The provider of signatures that came as a call's `extra_content`, as Google's compatible endpoint has them, and of those that say which
+ * upstream has thought.
+ */
+export const OPENAI_SIGNATURE = "openai";
+/** What servers call the thoughts of a message. OpenAI has none. */
+export type ThoughtMember = "reasoning_content" | "reasoning";
+/** The model's messages that are sent with a thought: those whose thought the client has, all, or none. */
+export type SentThoughts = "known" | "all" | "none";
+/** Stands for a thought that nobody has, for servers that refuse a message without one. Moonshot's takes an empty one for none. */
+const NO_THOUGHT = " ";
 /** Hosts of OpenAI itself, which have fields that other servers refuse. */
 const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
 
 /** The minimum that OpenAI's models accept as the maximum of an answer. */
 const MIN_TOKENS = 16;
 
-/** A conversation as a chat completion request. @throws {Failure} `invalid_request` naming what can't be expressed. */
-export function chatBodyOf({
-  conversation,
-  upstream,
-  upstreamModel,
-  stream,
-  maxTokens,
-}: ConversationCall): WrittenConversation {
+/**
+ * A conversation as a chat completion request.
+ *
+ * @param thoughts The messages of the model that have a thought.
+ * @throws {Failure} `invalid_request` naming what can't be expressed.
+ */
+export function chatBodyOf(
+  { conversation, upstream, upstreamModel, stream, maxTokens }: ConversationCall,
+  thoughts: SentThoughts,
+): WrittenConversation {
   requireSupported(conversation, []);
   const isOpenAi = isOpenAiHost(upstream);
   const hasTools = conversation.tools.length > 0;
@@ -48,7 +60,7 @@ export function chatBodyOf({
   // One literal: spreading others into it took as long as the rest of the translation. JSON leaves out what is undefined.
   const body: JsonObject = {
     model: upstreamModel,
-    messages: conversation.turns.flatMap(messagesOf),
+    messages: conversation.turns.flatMap((turn) => messagesOf(turn, upstream.name, thoughts)),
     stream: stream || undefined,
     stream_options: stream ? { include_usage: true } : undefined,
     // Servers other than OpenAI's know the older name.
@@ -106,15 +118,20 @@ function ignoredIn(conversation: Conversation, isOpenAi: boolean): readonly stri
   ];
 }
 
-function messagesOf(turn: Turn): readonly JsonObject[] {
+function messagesOf(turn: Turn, upstream: string, thoughts: SentThoughts): readonly JsonObject[] {
   switch (turn.role) {
     case "system":
       return [{ role: "system", content: turn.parts.map(({ text }) => text).join("\n") }];
     case "user":
       return [{ role: "user", content: userContent(turn.parts) }];
-    case "assistant":
-      // A message with neither text nor calls is refused. A model may have had nothing but thoughts, which are not sent back.
-      return turn.parts.some(({ kind }) => kind !== "reasoning") ? [assistantMessage(turn.parts)] : [];
+    case "assistant": {
+      // A message with neither text nor calls is refused. A model may have had nothing but thoughts.
+      if (turn.parts.every(({ kind }) => kind === "reasoning")) return [];
+      const own = thoughts === "none" ? null : thoughtIn(turn.parts, upstream);
+      const others =
+        thoughts === "all" ? { reasoning_content: unsignedThought(turn.parts) || NO_THOUGHT } : {};
+      return [{ ...assistantMessage(turn.parts), ...(own ?? others) }];
+    }
     case "tool":
       return toolMessages(turn.parts);
   }
@@ -130,9 +147,37 @@ function assistantMessage(parts: readonly AssistantPart[]): JsonObject {
   };
 }
 
+/** The signature of an upstream's thought, by which the upstream gets it back. */
+export function thoughtSignature(upstream: string, member: ThoughtMember): Signature {
+  return { provider: OPENAI_SIGNATURE, fields: { upstream, member } };
+}
+
+/**
+ * The thoughts that an upstream has had with what it said, in the member that it has them in. Others refuse this member, and DeepSeek and
+ * Moonshot a call without it. `null`: there are none.
+ */
+function thoughtIn(parts: readonly AssistantPart[], upstream: string): JsonObject | null {
+  let member: string | undefined;
+  let thoughts = "";
+  for (const part of parts) {
+    if (part.kind !== "reasoning" || part.signature?.provider !== OPENAI_SIGNATURE) continue;
+    if (part.signature.fields.upstream !== upstream) continue;
+    member = part.signature.fields.member;
+    thoughts += part.text;
+  }
+  return member === undefined || thoughts === "" ? null : { [member]: thoughts };
+}
+
+/** The thoughts of which the client does not say who has had them. */
+function unsignedThought(parts: readonly AssistantPart[]): string {
+  return parts
+    .flatMap((part) => (part.kind === "reasoning" && part.signature === null ? [part.text] : []))
+    .join("\n\n");
+}
+
 function callOf({ id, name, input, signature }: ToolCallPart): JsonObject {
   const extra =
-    signature?.provider === EXTRA_CONTENT ? parseJsonObject(signature.fields.extra_content ?? "") : null;
+    signature?.provider === OPENAI_SIGNATURE ? parseJsonObject(signature.fields.extra_content ?? "") : null;
   return { id, type: "function", function: { name, arguments: input }, extra_content: given(extra) };
 }
 

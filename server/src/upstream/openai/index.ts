@@ -13,9 +13,10 @@ import type {
 import { answerText, postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
+import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
 import { CompletionReader } from "./answer-events.ts";
-import { chatBodyOf } from "./conversation-body.ts";
+import { chatBodyOf, type SentThoughts } from "./conversation-body.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
@@ -28,12 +29,18 @@ export const openai: DialectDefinition = {
 };
 
 const PATH = "/chat/completions";
+/** Words by which servers refuse a model's message without its thought, such as DeepSeek's and Moonshot's, or with it. */
+const WITHOUT_THOUGHT =
+  /(?:missing|must|require).*reasoning_content|reasoning_content.*(?:missing|must|require)/is;
+const WITH_THOUGHT = /reasoning_content/i;
 
 /**
  * Upstreams with OpenAI's Chat Completions. Of a chat request only two things change: the model's name, and usage in streams, which
  * is always requested and removed for clients that did not ask for it.
  */
 export function openAiDialect(transport: Transport): Dialect {
+  const withoutThought = new RefusedForms(WITHOUT_THOUGHT);
+  const withThought = new RefusedForms(WITH_THOUGHT);
   return {
     own: {
       wire: "chat",
@@ -43,10 +50,16 @@ export function openAiDialect(transport: Transport): Dialect {
         return wholeAnswer(call, await answerText(response), "choices");
       },
     },
-    converse: async (call) => {
-      const { body, ignored } = chatBodyOf(call);
-      const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
-      return readAnswer(response, { stream: call.stream, reader: new CompletionReader(), ignored });
+    converse: (call) => {
+      const send = async (thoughts: SentThoughts) => {
+        const { body, ignored } = chatBodyOf(call, thoughts);
+        const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
+        const reader = new CompletionReader(call.upstream.name);
+        return readAnswer(response, { stream: call.stream, reader, ignored });
+      };
+      return withThought.ask(call, (isRefused) =>
+        isRefused ? send("none") : withoutThought.ask(call, (isNeeded) => send(isNeeded ? "all" : "known")),
+      );
     },
     embed: (call) => embed(transport, call),
   };

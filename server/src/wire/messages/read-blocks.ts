@@ -10,7 +10,11 @@ import {
   type ToolResultPart,
 } from "../../conversation/conversation.ts";
 import { mediaSourceOf } from "../../conversation/media.ts";
-import type { CarriedSignature, SignatureSealer } from "../../conversation/sealed-signature.ts";
+import {
+  type CarriedSignature,
+  type SignatureSealer,
+  UNSEEN_TEXT,
+} from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { cacheOf } from "../cache-control.ts";
 import { objectOf, textOf } from "../members.ts";
@@ -175,7 +179,7 @@ function saidPart(
       const { thinking, signature, data } = block;
       const carried = carriedBy(block.type === "thinking" ? signature : data, reading);
       if (carried === null || carried.callId !== null) return [];
-      const text = textOf(thinking) ?? "";
+      const text = textOf(thinking) || (carried.signature.fields[UNSEEN_TEXT] ?? "");
       return [{ kind: "reasoning", text, signature: carried.signature, cache, at }];
     }
     case "tool_use": {
