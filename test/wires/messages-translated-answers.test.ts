@@ -290,6 +290,30 @@ describe("a streamed answer", () => {
     },
   );
 
+  it("calls tools by the client's names, which may be longer than others than Anthropic accept", async () => {
+    const name = "mcp__plugin_chrome-devtools-mcp_chrome-devtools__get_console_message";
+    const long = { ...TOOL, name };
+    service.answers.chat = (request) => {
+      const { tools } = request.body as { tools: { function: { name: string } }[] };
+      const call = { id: "a", function: { name: tools[0]?.function.name, arguments: "{}" } };
+      chatStream([callPiece(0, call)], [{}, "tool_calls"])(request);
+    };
+    const asked = {
+      ...HI,
+      tools: [long, { ...long, name: `${name}_2` }],
+      tool_choice: { type: "tool", name },
+    };
+    const { content } = await streamed(asked);
+    expect(content).toMatchObject([{ type: "tool_use", name }]);
+    const names = sent().tools.map((tool: { function: { name: string } }) => tool.function.name);
+    expect(names.map((short: string) => short.length)).toEqual([64, 64]);
+    expect(new Set(names).size).toBe(2);
+    expect(sent().tool_choice.function.name).toBe(names[0]);
+    service.answers.chat = chatWhole({ content: "Fine." });
+    await service.post({ ...asked, messages: [...HI.messages, ...afterCall(content)] });
+    expect(sent().messages[1].tool_calls[0].function.name).toBe(names[0]);
+  });
+
   it("gives a thought back in the member that it came in", async () => {
     const call = { id: "a", type: "function", function: { name: "weather", arguments: "{}" } };
     service.answers.chat = chatWhole({ reasoning: "Rome?", content: null, tool_calls: [call] }, "tool_calls");

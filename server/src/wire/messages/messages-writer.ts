@@ -8,6 +8,7 @@ import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
 import { type Block, Blocks, eventOf } from "./blocks.ts";
+import type { ToolNames } from "./tool-names.ts";
 
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "end_turn",
@@ -24,6 +25,7 @@ export interface MessagesWriterOptions {
   readonly estimate: Usage;
   readonly thoughts: ShownThoughts;
   readonly signatures: SignatureSealer;
+  readonly names: ToolNames;
 }
 
 interface Call {
@@ -149,7 +151,12 @@ export class MessagesWriter implements AnswerWriter {
     for (const needed of this.#neededByCalls.splice(0)) ended += this.#carry(needed, null);
     const isSigned = signature !== undefined && signature !== null;
     const carried = isSigned ? this.#carry(signature, ownId) : "";
-    const { block, events } = this.#blocks.begin({ type: "tool_use", id: ownId, name, input: {} });
+    const { block, events } = this.#blocks.begin({
+      type: "tool_use",
+      id: ownId,
+      name: this.#options.names.ownOf(name),
+      input: {},
+    });
     this.#calls[call] = { block, id: ownId, isSigned };
     return ended + carried + events;
   }
