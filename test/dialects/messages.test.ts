@@ -133,6 +133,45 @@ describe("a message for OpenAI", () => {
     expect(answer.ignored).toEqual(thinking.type === "adaptive" ? ["thinking"] : []);
   });
 
+  const longId = `chatcmpl-tool-${"0123456789abcdef".repeat(4)}`;
+  const afterLongId = {
+    ...HI,
+    tools: [TOOL],
+    messages: [
+      ...HI.messages,
+      { role: "assistant", content: [{ type: "tool_use", id: longId, name: "weather", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: longId, content: "sunny" }] },
+    ],
+  };
+
+  it("has shorter ids of calls where other servers have longer ones than OpenAI takes", async () => {
+    vendor.answers(200, whole);
+    await messages(upstreamOf("openai", { baseUrl: OPENAI }), "gpt-5", afterLongId);
+    const [, said, result] = vendor.sent[0]?.body.messages ?? [];
+    expect(said.tool_calls[0].id).toMatch(/^call_\w{32}$/);
+    expect(result.tool_call_id).toBe(said.tool_calls[0].id);
+    vendor.answers(200, response);
+    await messages(upstreamOf("openai-responses", { baseUrl: OPENAI }), "gpt-5", afterLongId);
+    const [, item, output] = vendor.sent[1]?.body.input ?? [];
+    expect(item.call_id).toMatch(/^call_\w{32}$/);
+    expect(output.call_id).toBe(item.call_id);
+  });
+
+  it("names the user of Claude Code, whose id is longer than OpenAI takes, by a hash", async () => {
+    const ask = (user: string) => {
+      vendor.answers(200, response);
+      const asked = { ...HI, metadata: { user_id: user } };
+      return messages(upstreamOf("openai-responses", { baseUrl: OPENAI }), "gpt-5", asked);
+    };
+    const long = `user_${"0".repeat(64)}_account__session_6e5cbd59-6a3e-4b4c-9a70-d4e40c9f12ba`;
+    for (const user of [long, long, `${long}1`, "u-1"]) await ask(user);
+    const [first, again, other, short] = vendor.sent.map(({ body }) => body.safety_identifier);
+    expect(first).toMatch(/^\w{32}$/);
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+    expect(short).toBe("u-1");
+  });
+
   it("asks for the effort that stands beside a budget", async () => {
     vendor.answers(200, whole);
     const thinking = { type: "enabled", budget_tokens: 10_000 };

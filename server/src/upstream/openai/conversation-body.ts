@@ -1,4 +1,3 @@
-import type { Upstream } from "../../catalog/catalog.ts";
 import {
   type AssistantPart,
   type Conversation,
@@ -25,6 +24,7 @@ import {
   requireSupported,
   type WrittenConversation,
 } from "../write-conversation.ts";
+import { answerTokens, callIdsFor, isOpenAiHost } from "./openai-limits.ts";
 
 /**
  * The provider of signatures that came as a call's `extra_content`, as Google's compatible endpoint has them, and of those that say which
@@ -37,11 +37,8 @@ export type ThoughtMember = "reasoning_content" | "reasoning";
 export type SentThoughts = "known" | "all" | "none";
 /** Stands for a thought that nobody has, for servers that refuse a message without one. Moonshot's takes an empty one for none. */
 const NO_THOUGHT = " ";
-/** Hosts of OpenAI itself, which have fields that other servers refuse. */
-const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
-
-/** The minimum that OpenAI's models accept as the maximum of an answer. */
-const MIN_TOKENS = 16;
+/** The longest id of a call that OpenAI's Chat Completions take. */
+const MAX_CALL_ID_LENGTH = 40;
 
 /**
  * A conversation as a chat completion request.
@@ -55,12 +52,17 @@ export function chatBodyOf(
 ): WrittenConversation {
   requireSupported(conversation, []);
   const isOpenAi = isOpenAiHost(upstream);
+  const told: TurnTelling = {
+    upstream: upstream.name,
+    thoughts,
+    callId: callIdsFor(upstream, MAX_CALL_ID_LENGTH),
+  };
   const hasTools = conversation.tools.length > 0;
   const limit = answerTokens(upstream, conversation.maxTokens ?? maxTokens);
   // One literal: spreading others into it took as long as the rest of the translation. JSON leaves out what is undefined.
   const body: JsonObject = {
     model: upstreamModel,
-    messages: conversation.turns.flatMap((turn) => messagesOf(turn, upstream.name, thoughts)),
+    messages: conversation.turns.flatMap((turn) => messagesOf(turn, told)),
     stream: stream || undefined,
     stream_options: stream ? { include_usage: true } : undefined,
     // Servers other than OpenAI's know the older name.
@@ -84,27 +86,6 @@ export function chatBodyOf(
   return { body, ignored: ignoredIn(conversation, isOpenAi) };
 }
 
-/** Parsing a URL takes longer than reading a short request. */
-const openAiHosts = new WeakMap<Upstream, boolean>();
-
-function isOpenAiHost(upstream: Upstream): boolean {
-  let isOpenAi = openAiHosts.get(upstream);
-  if (isOpenAi === undefined) {
-    const { baseUrl } = upstream;
-    isOpenAi = URL.canParse(baseUrl) && OPENAI_HOST.test(new URL(baseUrl).hostname);
-    openAiHosts.set(upstream, isOpenAi);
-  }
-  return isOpenAi;
-}
-
-/**
- * The maximum tokens of an answer that an upstream is asked for. OpenAI's models with reasoning refuse a shorter answer than
- * {@link MIN_TOKENS}. Clients ask for one to see whether a model answers.
- */
-export function answerTokens(upstream: Upstream, asked: number | null): number | null {
-  return asked !== null && isOpenAiHost(upstream) ? Math.max(asked, MIN_TOKENS) : asked;
-}
-
 function effortOf({ reasoning }: Conversation): Effort | null {
   return reasoning === null ? null : effortIn(reasoning);
 }
@@ -118,7 +99,15 @@ function ignoredIn(conversation: Conversation, isOpenAi: boolean): readonly stri
   ];
 }
 
-function messagesOf(turn: Turn, upstream: string, thoughts: SentThoughts): readonly JsonObject[] {
+/** How an upstream is told of the turns. */
+interface TurnTelling {
+  /** Its name. */
+  readonly upstream: string;
+  readonly thoughts: SentThoughts;
+  readonly callId: (id: string) => string;
+}
+
+function messagesOf(turn: Turn, { upstream, thoughts, callId }: TurnTelling): readonly JsonObject[] {
   switch (turn.role) {
     case "system":
       return [{ role: "system", content: turn.parts.map(({ text }) => text).join("\n") }];
@@ -130,16 +119,16 @@ function messagesOf(turn: Turn, upstream: string, thoughts: SentThoughts): reado
       const own = thoughts === "none" ? null : thoughtIn(turn.parts, upstream);
       const others =
         thoughts === "all" ? { reasoning_content: unsignedThought(turn.parts) || NO_THOUGHT } : {};
-      return [{ ...assistantMessage(turn.parts), ...(own ?? others) }];
+      return [{ ...assistantMessage(turn.parts, callId), ...(own ?? others) }];
     }
     case "tool":
-      return toolMessages(turn.parts);
+      return toolMessages(turn.parts, callId);
   }
 }
 
-function assistantMessage(parts: readonly AssistantPart[]): JsonObject {
+function assistantMessage(parts: readonly AssistantPart[], callId: TurnTelling["callId"]): JsonObject {
   const texts = parts.flatMap((part) => (part.kind === "text" || part.kind === "refusal" ? [part.text] : []));
-  const calls = parts.flatMap((part) => (part.kind === "call" ? [callOf(part)] : []));
+  const calls = parts.flatMap((part) => (part.kind === "call" ? [callOf(part, callId)] : []));
   return {
     role: "assistant",
     content: texts.length === 0 ? null : texts.join("\n"),
@@ -175,19 +164,27 @@ function unsignedThought(parts: readonly AssistantPart[]): string {
     .join("\n\n");
 }
 
-function callOf({ id, name, input, signature }: ToolCallPart): JsonObject {
+function callOf({ id, name, input, signature }: ToolCallPart, callId: TurnTelling["callId"]): JsonObject {
   const extra =
     signature?.provider === OPENAI_SIGNATURE ? parseJsonObject(signature.fields.extra_content ?? "") : null;
-  return { id, type: "function", function: { name, arguments: input }, extra_content: given(extra) };
+  return {
+    id: callId(id),
+    type: "function",
+    function: { name, arguments: input },
+    extra_content: given(extra),
+  };
 }
 
 /** A tool's message contains only text. Images and files follow in a message of the user, after all results. */
-function toolMessages(results: readonly ToolResultPart[]): readonly JsonObject[] {
+function toolMessages(
+  results: readonly ToolResultPart[],
+  ownCallId: TurnTelling["callId"],
+): readonly JsonObject[] {
   const media = results.flatMap(({ parts }) => parts.filter((part) => part.kind !== "text"));
   return [
     ...results.map(({ callId, parts, isError }) => ({
       role: "tool",
-      tool_call_id: callId,
+      tool_call_id: ownCallId(callId),
       content:
         (isError ? "Error: " : "") +
         parts.map((part) => (part.kind === "text" ? part.text : `[${part.kind} below]`)).join("\n"),
