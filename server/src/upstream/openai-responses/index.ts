@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Dialect, DialectDefinition, ForwardCall, WholeAnswer } from "../dialect.ts";
 import { parsedBody } from "../forward-events.ts";
-import { embed } from "../openai/index.ts";
+import { embedderOf } from "../openai/index.ts";
 import { readResponsesUsage } from "../openai/usage.ts";
 import { answerText, postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
@@ -50,7 +50,7 @@ function responsesDialect(transport: Transport): Dialect {
         const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
         return readAnswer(response, { stream: call.stream, reader: new ResponseReader(), ignored });
       }),
-    embed: (call) => embed(transport, call),
+    embed: embedderOf(transport),
   };
 }
 

@@ -1,15 +1,9 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
-import { isJsonObject } from "../../json/json.ts";
+import { isJsonObject, type Json } from "../../json/json.ts";
 import { JsonBody } from "../../json/json-body.ts";
 import { producedBy } from "../../tokens/token-estimate.ts";
-import type {
-  Dialect,
-  DialectDefinition,
-  EmbedCall,
-  ForwardCall,
-  UpstreamCall,
-  WholeAnswer,
-} from "../dialect.ts";
+import type { Dialect, DialectDefinition, ForwardCall, UpstreamCall, WholeAnswer } from "../dialect.ts";
+import { asksForBase64, base64Of, isVector } from "../embedding-encoding.ts";
 import { answerText, postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
@@ -33,6 +27,8 @@ const PATH = "/chat/completions";
 const WITHOUT_THOUGHT =
   /(?:missing|must|require).*reasoning_content|reasoning_content.*(?:missing|must|require)/is;
 const WITH_THOUGHT = /reasoning_content/i;
+/** Words by which servers refuse embeddings in base64. */
+const ABOUT_ENCODING = /encoding_format|base64/i;
 
 /**
  * Upstreams with OpenAI's Chat Completions. Of a chat request only two things change: the model's name, and usage in streams, which
@@ -61,15 +57,42 @@ export function openAiDialect(transport: Transport): Dialect {
         isRefused ? send("none") : withoutThought.ask(call, (isNeeded) => send(isNeeded ? "all" : "known")),
       );
     },
-    embed: (call) => embed(transport, call),
+    embed: embedderOf(transport),
   };
 }
 
-/** Embeds texts as all of OpenAI's servers do. @throws as {@link Dialect.embed}. */
-export async function embed(transport: Transport, call: EmbedCall): Promise<WholeAnswer> {
-  const asked = call.body.textWith({ model: call.upstreamModel });
-  const response = await postWithBearer(transport, call, "/embeddings", asked);
-  return wholeAnswer(call, await answerText(response), "data");
+/** Embeds texts as all of OpenAI's servers do. */
+export function embedderOf(transport: Transport): Dialect["embed"] {
+  const encodings = new RefusedForms(ABOUT_ENCODING);
+  return (call) =>
+    encodings.ask(call, async (isRefused) => {
+      const isBase64 = asksForBase64(call.body.value);
+      const asked = call.body.textWith({
+        model: call.upstreamModel,
+        ...(isBase64 && isRefused ? { encoding_format: "float" } : {}),
+      });
+      const response = await postWithBearer(transport, call, "/embeddings", asked);
+      const answer = wholeAnswer(call, await answerText(response), "data");
+      return isBase64 ? { ...answer, body: inBase64(answer.body) } : answer;
+    });
+}
+
+/**
+ * Embeddings in base64. Servers such as LM Studio's and Mistral's write numbers all the same, which libraries of OpenAI's decode to
+ * vectors of zeros.
+ */
+function inBase64(answer: string): string {
+  const body = JsonBody.parse(answer);
+  const data = body?.value.data;
+  if (body === null || !Array.isArray(data) || !data.some(hasVector)) return answer;
+  const encoded = data.map((item: Json) =>
+    hasVector(item) ? { ...item, embedding: base64Of(item.embedding) } : item,
+  );
+  return body.textWith({ data: encoded });
+}
+
+function hasVector(item: Json): item is { readonly embedding: readonly number[] } {
+  return isJsonObject(item) && isVector(item.embedding);
 }
 
 /** `results`: the member that an answer must have. */
