@@ -108,6 +108,7 @@ export async function chat(
   request: object,
   includeUsage = true,
   maxTokens: number | null = null,
+  affordableTokens: number | null = null,
 ): Promise<WireAnswer> {
   const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
   if (body === null) throw new Error("no object");
@@ -119,7 +120,7 @@ export async function chat(
     dialect,
     { upstream, upstreamModel: model, publicModel: "acme/chat", signal },
     {
-      request: chatRequest(body, { stream, includeUsage }),
+      request: chatRequest(body, { stream, includeUsage, affordableTokens }),
       maxTokens,
       estimate: () => Promise.reject(new Error("chat completions need no usage")),
     },

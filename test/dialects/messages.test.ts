@@ -2,15 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { Turn } from "../../server/src/conversation/conversation.ts";
 import { EMPTY_CONVERSATION } from "../../server/src/conversation/conversation.ts";
 import { messageIn } from "../wires/messages-events.ts";
-import { converse, messages, replayVendor, streamText, upstreamOf, whole } from "./dialect.ts";
+import { chat, converse, messages, replayVendor, streamText, upstreamOf, whole } from "./dialect.ts";
 
 const google = upstreamOf("google");
 const anthropic = upstreamOf("anthropic");
 const MODEL = "gemini-3-pro";
 const GOOGLE = "https://generativelanguage.googleapis.com/v1beta/models";
 const OPENAI = "https://api.openai.com/v1";
+const OTHER = "https://models.example/v1";
 const vendor = replayVendor(
-  new RegExp(`^(?:${GOOGLE}/gemini-[\\w.-]+:|https://api.anthropic.com/v1/messages|${OPENAI}/)`),
+  new RegExp(`^(?:${GOOGLE}/gemini-[\\w.-]+:|https://api.anthropic.com/v1/messages|${OPENAI}/|${OTHER}/)`),
 );
 
 const TOOL = { name: "weather", description: "", input_schema: { type: "object", properties: {} } };
@@ -178,6 +179,19 @@ describe("a message for OpenAI", () => {
     const asked = { ...HI, max_tokens: 20_000, thinking, output_config: { effort: "xhigh" } };
     await messages(upstreamOf("openai", { baseUrl: OPENAI }), "gpt-5", asked);
     expect(vendor.sent[0]?.body.reasoning_effort).toBe("xhigh");
+  });
+});
+
+describe("a chat completion that credit covers only in part", () => {
+  it("is limited in the field that its upstream knows", async () => {
+    const completion = { object: "chat.completion", choices: [{ message: { content: "Fine." } }] };
+    vendor.answers(200, completion);
+    const asked = { messages: HI.messages };
+    await chat(upstreamOf("openai", { baseUrl: OPENAI }), "gpt-5", asked, true, 50, 50);
+    await chat(upstreamOf("openai", { baseUrl: OTHER }), "other", asked, true, 50, 50);
+    const [openai, other] = vendor.sent.map(({ body }) => body);
+    expect(openai).toEqual({ model: "gpt-5", ...asked, max_completion_tokens: 50 });
+    expect(other).toEqual({ model: "other", ...asked, max_tokens: 50 });
   });
 });
 

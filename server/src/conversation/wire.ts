@@ -19,6 +19,11 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The query for an upstream of the same wire, with its question mark. Absent: none. */
   readonly query?: string;
+  /**
+   * The maximum tokens of an answer that credit pays for, where the client has set none and servers of the same wire differ in what they call
+   * it. Absent: none, or the body has it.
+   */
+  readonly affordableTokens?: number;
   /** Whether the answer is streamed. */
   readonly stream: boolean;
   /** Whether a stream of chat completion chunks ends with one for the usage. */

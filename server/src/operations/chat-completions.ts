@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { CHAT_CONTROL_EVENTS } from "../conversation/control-events.ts";
-import type { PaidCall } from "../credits/price-request.ts";
+import type { WireRequest } from "../conversation/wire.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { chatRequest } from "../wire/chat/chat-request.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
 import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, modelAnswer, schemaOf } from "./openapi-parts.ts";
-import type { ModelOperation, ModelUse } from "./operation.ts";
+import type { ModelCall, ModelOperation, ModelUse } from "./operation.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
 
 /** What the gateway needs to know of a chat request. */
@@ -99,7 +99,7 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
     outputTokenFields: MAX_TOKENS_FIELDS,
     controlEvents: CHAT_CONTROL_EVENTS,
     read: readChat,
-    run: (call) => runAnswer(parts, call, chatRequest(withinCredit(call.body, call.paid), call.input)),
+    run: (call) => runAnswer(parts, call, requestOf(call)),
   };
 }
 
@@ -138,12 +138,10 @@ function mediaIn(messages: readonly JsonObject[]): { readonly images: number; re
 }
 
 /** Where credit covers the request only in part, the upstream is asked for no more than can be paid for. */
-function withinCredit(body: JsonBody, { affordableTokens: tokens }: PaidCall): JsonBody {
-  if (tokens === null) return body;
-  const { max_completion_tokens: maxCompletionTokens, max_tokens: maxTokens } = body.value;
-  if (typeof maxCompletionTokens !== "number") return body.with({ max_tokens: tokens });
-  return body.with({
-    max_completion_tokens: tokens,
-    ...(typeof maxTokens === "number" ? { max_tokens: tokens } : {}),
-  });
+function requestOf({ body, input, paid }: ModelCall<ChatInput>): WireRequest {
+  const { affordableTokens: tokens } = paid;
+  const set = MAX_TOKENS_FIELDS.filter((name) => typeof body.value[name] === "number");
+  if (tokens === null || set.length === 0) return chatRequest(body, { ...input, affordableTokens: tokens });
+  const limited = body.with(Object.fromEntries(set.map((name) => [name, tokens])));
+  return chatRequest(limited, input);
 }

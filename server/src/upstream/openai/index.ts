@@ -1,6 +1,6 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
-import { isJsonObject, type Json } from "../../json/json.ts";
-import { JsonBody } from "../../json/json-body.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { type Changes, JsonBody } from "../../json/json-body.ts";
 import { producedBy } from "../../tokens/token-estimate.ts";
 import type { Dialect, DialectDefinition, ForwardCall, UpstreamCall, WholeAnswer } from "../dialect.ts";
 import { asksForBase64, base64Of, isVector } from "../embedding-encoding.ts";
@@ -12,6 +12,7 @@ import type { Transport } from "../transport.ts";
 import { CompletionReader } from "./answer-events.ts";
 import { chatBodyOf, type SentThoughts } from "./conversation-body.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
+import { isOpenAiHost } from "./openai-limits.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
 
@@ -27,6 +28,8 @@ const PATH = "/chat/completions";
 const WITHOUT_THOUGHT =
   /(?:missing|must|require).*reasoning_content|reasoning_content.*(?:missing|must|require)/is;
 const WITH_THOUGHT = /reasoning_content/i;
+/** Words by which servers refuse to be asked for the usage of a stream. Mistral's tells it unasked. */
+const ABOUT_USAGE = /stream_options|include_usage/i;
 /** Words by which servers refuse embeddings in base64. */
 const ABOUT_ENCODING = /encoding_format|base64/i;
 
@@ -37,19 +40,27 @@ const ABOUT_ENCODING = /encoding_format|base64/i;
 export function openAiDialect(transport: Transport): Dialect {
   const withoutThought = new RefusedForms(WITHOUT_THOUGHT);
   const withThought = new RefusedForms(WITH_THOUGHT);
+  const withUsage = new RefusedForms(ABOUT_USAGE);
   return {
     own: {
       wire: "chat",
       forward: async (call) => {
-        const response = await postWithBearer(transport, call, PATH, forwardedBody(call));
-        if (call.request.stream) return streamedAnswer(call, response.body);
-        return wholeAnswer(call, await answerText(response), "choices");
+        const send = (hasUsage: boolean) =>
+          postWithBearer(transport, call, PATH, forwardedBody(call, hasUsage));
+        if (!call.request.stream) return wholeAnswer(call, await answerText(await send(false)), "choices");
+        const { body } = await withUsage.ask(call, (isRefused) => send(!isRefused));
+        return streamedAnswer(call, body);
       },
     },
     converse: (call) => {
+      const post = ({ stream_options: options, ...body }: JsonObject) =>
+        withUsage.ask(call, (isRefused) => {
+          const asked = isRefused ? body : { ...body, stream_options: options };
+          return postWithBearer(transport, call, PATH, JSON.stringify(asked));
+        });
       const send = async (thoughts: SentThoughts) => {
         const { body, ignored } = chatBodyOf(call, thoughts);
-        const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
+        const response = await post(body);
         const reader = new CompletionReader(call.upstream.name);
         return readAnswer(response, { stream: call.stream, reader, ignored });
       };
@@ -64,17 +75,18 @@ export function openAiDialect(transport: Transport): Dialect {
 /** Embeds texts as all of OpenAI's servers do. */
 export function embedderOf(transport: Transport): Dialect["embed"] {
   const encodings = new RefusedForms(ABOUT_ENCODING);
-  return (call) =>
-    encodings.ask(call, async (isRefused) => {
-      const isBase64 = asksForBase64(call.body.value);
-      const asked = call.body.textWith({
-        model: call.upstreamModel,
-        ...(isBase64 && isRefused ? { encoding_format: "float" } : {}),
-      });
+  return (call) => {
+    const ask = async (changes: Changes) => {
+      const asked = call.body.textWith({ model: call.upstreamModel, ...changes });
       const response = await postWithBearer(transport, call, "/embeddings", asked);
-      const answer = wholeAnswer(call, await answerText(response), "data");
-      return isBase64 ? { ...answer, body: inBase64(answer.body) } : answer;
+      return wholeAnswer(call, await answerText(response), "data");
+    };
+    if (!asksForBase64(call.body.value)) return ask({});
+    return encodings.ask(call, async (isRefused) => {
+      const answer = await ask(isRefused ? { encoding_format: "float" } : {});
+      return { ...answer, body: inBase64(answer.body) };
     });
+  };
 }
 
 /**
@@ -111,9 +123,20 @@ function wholeAnswer(call: UpstreamCall, text: string, results: "choices" | "dat
   };
 }
 
-function forwardedBody({ request: { body, stream }, upstreamModel }: ForwardCall): string {
-  if (!stream) return body.textWith({ model: upstreamModel });
+/** `hasUsage`: whether a stream's usage is asked for. */
+function forwardedBody(
+  { request: { body, stream, affordableTokens }, upstream, upstreamModel }: ForwardCall,
+  hasUsage: boolean,
+): string {
+  // OpenAI's models with reasoning refuse the older name, and other servers do not know the newer one.
+  const limit = isOpenAiHost(upstream) ? "max_completion_tokens" : "max_tokens";
+  const changes = {
+    model: upstreamModel,
+    ...(affordableTokens === undefined ? {} : { [limit]: affordableTokens }),
+  };
+  if (!stream) return body.textWith(changes);
+  if (!hasUsage) return body.textWith({ ...changes, stream_options: undefined });
   const { stream_options: asked } = body.value;
   const options = isJsonObject(asked) ? asked : {};
-  return body.textWith({ model: upstreamModel, stream_options: { ...options, include_usage: true } });
+  return body.textWith({ ...changes, stream_options: { ...options, include_usage: true } });
 }

@@ -92,12 +92,13 @@ const OPTIONAL: Conversation["optional"] = ["parallelToolCalls"];
 /** A chat completion request, which `operations/chat-completions.ts` has checked. */
 export function chatRequest(
   body: JsonBody,
-  options: { stream: boolean; includeUsage: boolean },
+  options: { stream: boolean; includeUsage: boolean; affordableTokens?: number | null },
 ): WireRequest {
   return {
     wire: "chat",
     body,
     headers: {},
+    ...(typeof options.affordableTokens === "number" ? { affordableTokens: options.affordableTokens } : {}),
     stream: options.stream,
     includeUsage: options.includeUsage,
     earlyControlEvents: CHAT_CONTROL_EVENTS,
