@@ -195,6 +195,30 @@ describe("a chat completion that credit covers only in part", () => {
   });
 });
 
+describe("a chat completion with instructions alone", () => {
+  const asked = {
+    messages: [
+      { role: "system", content: "Tell a joke." },
+      { role: "developer", content: "About Rome." },
+    ],
+  };
+
+  it("says them as the user, whom Anthropic's and Google's models answer", async () => {
+    const answer = { type: "message", role: "assistant", model: "m", content: [], stop_reason: "end_turn" };
+    vendor.answers(200, { id: "msg_1", ...answer, usage: { input_tokens: 1, output_tokens: 1 } });
+    await chat(anthropic, "claude-sonnet-4-5", asked);
+    const said = ["Tell a joke.", "About Rome."].map((text) => ({ type: "text", text }));
+    expect(vendor.sent[0]?.body.messages).toEqual([{ role: "user", content: said }]);
+    expect(vendor.sent[0]?.body).not.toHaveProperty("system");
+    vendor.answers(200, generated({ text: "Fine." }));
+    await chat(google, MODEL, asked);
+    expect(vendor.sent[1]?.body.contents).toEqual([
+      { role: "user", parts: [{ text: "Tell a joke." }] },
+      { role: "user", parts: [{ text: "About Rome." }] },
+    ]);
+  });
+});
+
 describe("a conversation of another wire for Anthropic", () => {
   it("keeps what is to be cached, part by part, and Anthropic's own signatures", async () => {
     const answer = { type: "message", role: "assistant", model: "m", content: [], stop_reason: "end_turn" };

@@ -38,6 +38,14 @@ const streamWithoutUsage: Answer = ({ response }) => {
 };
 
 describe("a whole answer", () => {
+  it.each(["length", "model_length", "insufficient_system_resource"])(
+    "that ended by %s was cut off",
+    async (reason) => {
+      service.answers.chat = chatWhole({ content: "Fi" }, reason);
+      expect(await (await service.post(HI)).json()).toMatchObject({ stop_reason: "max_tokens" });
+    },
+  );
+
   it("is a message, with what was not cached as its input tokens", async () => {
     service.answers.chat = ({ response }) => {
       const usage = {

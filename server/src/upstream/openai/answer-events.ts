@@ -160,6 +160,9 @@ function signatureOf(extra: Json): Signature | null {
 function finishOf(reason: string, hasCalls: boolean): FinishReason {
   switch (reason) {
     case "length":
+    // Mistral's and DeepSeek's words for an answer that was cut off by the model's context, and for want of resources.
+    case "model_length":
+    case "insufficient_system_resource":
       return "length";
     case "content_filter":
       return "filter";
