@@ -42,6 +42,7 @@ export async function startMessagesService() {
       { id: "acme/strict", routes: [{ upstream: "chat", model: "strict" }] },
       { id: "acme/short", maxOutputTokens: 50, routes: [{ upstream: "chat", model: "inner" }] },
       { id: "acme/native", routes: [{ upstream: "native", model: "claude-inner" }] },
+      { id: "acme/other-native", routes: [{ upstream: "native", model: "mimo-inner" }] },
       {
         id: "acme/priced",
         contextTokens: 100_000,
