@@ -24,6 +24,23 @@ describe("a prompt that is too long for its model", () => {
     ["openai", 400, "This model's maximum prompt length is 131072 but the request contains 140000 tokens."],
     ["openai", 422, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"],
     ["anthropic", 400, "prompt is too long: 210000 tokens > 200000 maximum"],
+    // Bedrock, Moonshot, Zhipu, Alibaba, SGLang, LM Studio, Groq, Ollama, Cohere, GitHub, OpenRouter
+    ["anthropic", 400, "Input is too long for requested model."],
+    ["openai", 400, "Invalid request: Your request exceeded model token limit: 262144 (requested: 263128)"],
+    ["openai", 400, "Prompt exceeds max length"],
+    ["openai", 400, "Range of input length should be [1, 129024]"],
+    ["openai", 400, "The input (8200 tokens) is longer than the model's context length (8192 tokens)."],
+    [
+      "openai",
+      400,
+      "The number of tokens to keep from the initial prompt is greater than the context length.",
+    ],
+    ["openai", 400, "However, the model is loaded with context length of only 4096 tokens"],
+    ["openai", 413, "Please reduce the length of the messages or completion."],
+    ["openai", 400, "prompt too long; exceeded max context length by 4 tokens"],
+    ["openai", 400, "too many tokens: total number of tokens in the prompt cannot exceed 4081"],
+    ["openai", 400, "prompt token count of 140000 exceeds the limit of 128000"],
+    ["openai", 400, "Input length 131393 exceeds the maximum allowed input length of 131040 tokens."],
   ])("is told as such by %s with %i: %s", async (dialect, status, message) => {
     const upstream = upstreamOf(dialect, { baseUrl });
     vendor.answers(status, { error: { type: "invalid_request_error", message, code: status } });
@@ -51,6 +68,16 @@ describe("a prompt that is too long for its model", () => {
       (thrown) => thrown,
     );
     expect(refused).toMatchObject({ failure: { code: expect.not.stringContaining("context") } });
+  });
+});
+
+describe("a prompt whose code says that it is too long", () => {
+  it.each(["1261", "model_context_window_exceeded"])("is told as such: %s", async (code) => {
+    vendor.answers(400, { error: { code, message: "Prompt 超长" } });
+    const failure = { code: "context_length_exceeded", message: "Prompt 超长" };
+    await expect(chat(upstreamOf("openai", { baseUrl }), "m", { messages: MESSAGES })).rejects.toMatchObject({
+      failure,
+    });
   });
 });
 
