@@ -71,6 +71,31 @@ describe("a prompt that is too long for its model", () => {
   });
 });
 
+describe("an answer that is too long beside its prompt", () => {
+  it.each([
+    [
+      "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 65536 tokens and your request has 40000 input tokens (32000 > 65536 - 40000).",
+      "input length and `max_tokens` exceed context limit: 40000 + 32000 > 65536, decrease input length or `max_tokens` and try again",
+    ],
+    [
+      "This model's maximum context length is 65536 tokens. However, you requested 72000 tokens (40000 in the messages, 32000 in the completion).",
+      "input length and `max_tokens` exceed context limit: 40000 + 32000 > 65536, decrease input length or `max_tokens` and try again",
+    ],
+    [
+      "'max_tokens' is too large: 32000. This model's maximum context length is 65536 tokens and your request has 65000 input tokens.",
+      expect.stringMatching(/^prompt is too long: /),
+    ],
+  ])("is told in the words by which Claude Code asks for a shorter one: %s", async (message, told) => {
+    vendor.answers(400, { error: { message } });
+    const asked = { messages: MESSAGES, max_tokens: 32_000 };
+    const refused: unknown = await messages(upstreamOf("openai", { baseUrl }), "m", asked).catch(
+      (thrown) => thrown,
+    );
+    if (!(refused instanceof UpstreamRefused)) throw new Error("it was not refused");
+    expect(messagesErrorOf(refused.failure).error.message).toEqual(told);
+  });
+});
+
 describe("a prompt whose code says that it is too long", () => {
   it.each(["1261", "model_context_window_exceeded"])("is told as such: %s", async (code) => {
     vendor.answers(400, { error: { code, message: "Prompt 超长" } });
