@@ -322,6 +322,28 @@ describe("a streamed answer", () => {
     expect(sent().messages[1].tool_calls[0].function.name).toBe(names[0]);
   });
 
+  it("gives OpenRouter back what it has told of thoughts, joined, with the call that followed", async () => {
+    const detail = { type: "reasoning.text", index: 0, format: "google-gemini-v1" };
+    const encrypted = { type: "reasoning.encrypted", id: "a", data: "c2VjcmV0", index: 1 };
+    service.answers.chat = chatStream(
+      [{ reasoning: "Rome", reasoning_details: [{ ...detail, text: "Rome" }] }],
+      [{ reasoning: "?", reasoning_details: [{ ...detail, text: "?", signature: "s" }] }],
+      [callPiece(0, { id: "a", function: { name: "weather", arguments: "{}" } })],
+      [{ reasoning_details: [encrypted] }, "tool_calls"],
+    );
+    const asked = { ...HI, tools: [TOOL] };
+    const { content } = await streamed(asked);
+    expect(JSON.stringify(content)).not.toContain("c2VjcmV0");
+    service.answers.chat = chatWhole({ content: "Fine." });
+    await service.post({ ...asked, messages: [...HI.messages, ...afterCall(content)] });
+    expect(sent().messages[1]).toMatchObject({
+      reasoning: "Rome?",
+      reasoning_details: [{ ...detail, text: "Rome?", signature: "s" }, encrypted],
+    });
+    await service.post({ ...asked, model: "acme/other", messages: [...HI.messages, ...afterCall(content)] });
+    expect(sent().messages[1]).not.toHaveProperty("reasoning_details");
+  });
+
   it("gives a thought back in the member that it came in", async () => {
     const call = { id: "a", type: "function", function: { name: "weather", arguments: "{}" } };
     service.answers.chat = chatWhole({ reasoning: "Rome?", content: null, tool_calls: [call] }, "tool_calls");

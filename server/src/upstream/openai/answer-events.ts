@@ -7,6 +7,7 @@ import { jsonText, malformedResponse } from "../refusal.ts";
 import { OPENAI_SIGNATURE, type ThoughtMember, thoughtSignature } from "./conversation-body.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { finishReasonOf } from "./finish-reason.ts";
+import { ReasoningDetails } from "./reasoning-details.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
@@ -30,6 +31,7 @@ export class CompletionReader extends AnswerReader {
   #stopSequence: string | null = null;
   /** What the upstream calls thoughts. */
   #member: ThoughtMember = "reasoning_content";
+  readonly #details = new ReasoningDetails();
   readonly #upstream: string;
 
   /** `upstream`: its name. It alone gets its thoughts back. */
@@ -74,8 +76,8 @@ export class CompletionReader extends AnswerReader {
     this.#endThought();
     // The input of the last call of an answer that was cut off may be incomplete.
     const ended = reason === "length" || reason === "filter" ? this.#all.slice(0, -1) : this.#all;
-    for (const { number, extra } of ended) {
-      this.found({ kind: "call-end", call: number, signature: signatureOf(extra) });
+    for (const call of ended) {
+      this.found({ kind: "call-end", call: call.number, signature: this.#signatureOf(call) });
     }
     this.finish(reason, reason === "stop" ? this.#stopSequence : null, this.#usage);
   }
@@ -94,6 +96,7 @@ export class CompletionReader extends AnswerReader {
       this.#member = delta.reasoning_content === thought ? "reasoning_content" : "reasoning";
       this.foundThought(thought);
     }
+    this.#details.add(delta.reasoning_details);
     const text = textOf(delta.content);
     if (text !== "") {
       this.#endThought();
@@ -109,6 +112,14 @@ export class CompletionReader extends AnswerReader {
 
   #endThought(): void {
     this.endNeededThought(thoughtSignature(this.#upstream, this.#member));
+  }
+
+  /** What comes back with a call: its own, and with the first call what OpenRouter tells of thoughts. */
+  #signatureOf({ number, extra }: Call): Signature | null {
+    const own = signatureOf(extra);
+    if (number > 0 || this.#details.isEmpty) return own;
+    const fields = { upstream: this.#upstream, reasoning_details: this.#details.toText() };
+    return { provider: OPENAI_SIGNATURE, fields: { ...own?.fields, ...fields } };
   }
 
   #readCall(piece: JsonObject, position: number): void {

@@ -25,6 +25,7 @@ import {
   type WrittenConversation,
 } from "../write-conversation.ts";
 import { answerTokens, callIdsFor, isOpenAiHost } from "./openai-limits.ts";
+import { detailsIn } from "./reasoning-details.ts";
 
 /**
  * The provider of signatures that came as a call's `extra_content`, as Google's compatible endpoint has them, and of those that say which
@@ -119,7 +120,8 @@ function messagesOf(turn: Turn, { upstream, thoughts, callId }: TurnTelling): re
       const own = thoughts === "none" ? null : thoughtIn(turn.parts, upstream);
       const others =
         thoughts === "all" ? { reasoning_content: unsignedThought(turn.parts) || NO_THOUGHT } : {};
-      return [{ ...assistantMessage(turn.parts, callId), ...(own ?? others) }];
+      const details = thoughts === "none" ? undefined : givenList(detailsOf(turn.parts, upstream));
+      return [{ ...assistantMessage(turn.parts, callId), ...(own ?? others), reasoning_details: details }];
     }
     case "tool":
       return toolMessages(turn.parts, callId);
@@ -155,6 +157,16 @@ function thoughtIn(parts: readonly AssistantPart[], upstream: string): JsonObjec
     thoughts += part.text;
   }
   return member === undefined || thoughts === "" ? null : { [member]: thoughts };
+}
+
+/** What the upstream, OpenRouter, has told of the thoughts before a call. */
+function detailsOf(parts: readonly AssistantPart[], upstream: string): readonly Json[] {
+  for (const part of parts) {
+    if (part.kind !== "call" || part.signature?.provider !== OPENAI_SIGNATURE) continue;
+    const { upstream: told, reasoning_details: details } = part.signature.fields;
+    if (told === upstream && details !== undefined) return detailsIn(details);
+  }
+  return [];
 }
 
 /** The thoughts of which the client does not say who has had them. */
