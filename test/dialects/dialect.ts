@@ -355,6 +355,11 @@ export const NEUTRAL: readonly object[] = [
   { top_p: 1, temperature: 0.2 },
   { user: "u-1", metadata: { a: "b" }, store: false, safety_identifier: "s" },
   {
+    prompt_cache_key: "k",
+    prompt_cache_options: { mode: "explicit", ttl: "1h" },
+    prompt_cache_retention: "24h",
+  },
+  {
     service_tier: "auto",
     modalities: ["text"],
     parallel_tool_calls: true,

@@ -195,6 +195,29 @@ describe("a chat completion that credit covers only in part", () => {
   });
 });
 
+describe("a chat completion that allows some of its tools only", () => {
+  const tool = (name: string) => ({ type: "function", function: { name, parameters: { type: "object" } } });
+  const allowed = (mode: string, ...names: string[]) => ({
+    messages: HI.messages,
+    tools: [tool("weather"), tool("time"), tool("news")],
+    tool_choice: {
+      type: "allowed_tools",
+      allowed_tools: { mode, tools: names.map((name) => ({ type: "function", function: { name } })) },
+    },
+  });
+
+  it("offers those, in the mode that is asked for", async () => {
+    vendor.answers(200, generated({ text: "Fine." }));
+    await chat(google, MODEL, allowed("required", "time", "news"));
+    const [declared] = vendor.sent[0]?.body.tools ?? [];
+    expect(declared.functionDeclarations.map(({ name }: Any) => name)).toEqual(["time", "news"]);
+    expect(vendor.sent[0]?.body.toolConfig).toEqual({ functionCallingConfig: { mode: "ANY" } });
+    await expect(chat(google, MODEL, allowed("required", "other"))).rejects.toMatchObject({
+      param: "tool_choice",
+    });
+  });
+});
+
 describe("a chat completion with instructions alone", () => {
   const asked = {
     messages: [
