@@ -165,6 +165,23 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(upstream.received).toHaveLength(before + 4);
   });
 
+  it("is asked for usage though an account has options that it refuses", async () => {
+    answer = ({ body, response }) => {
+      const options = (body.stream_options ?? {}) as { include_usage?: boolean };
+      if ("made_up" in options) {
+        response.writeHead(400, { "content-type": "application/json" });
+        response.end('{"error":{"message":"Unknown parameter: stream_options.made_up"}}');
+        return;
+      }
+      response.setHeader("content-type", "text/event-stream");
+      response.end(`${chunkOf({ content: "a" }, "stop")}data: [DONE]\n\n`);
+    };
+    const refused = await chat({ stream: true, stream_options: { made_up: 1 } });
+    expect(refused.status).toBe(400);
+    await (await chat({ stream: true })).text();
+    expect(upstream.received.at(-1)?.body.stream_options).toEqual({ include_usage: true });
+  });
+
   it.each([
     `{"prompt_tokens":-5,"completion_tokens":1e300}`,
     `{"prompt_tokens":1.5,"completion_tokens":2}`,

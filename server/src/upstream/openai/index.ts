@@ -6,7 +6,7 @@ import type { Dialect, DialectDefinition, ForwardCall, UpstreamCall, WholeAnswer
 import { asksForBase64, base64Of, isVector } from "../embedding-encoding.ts";
 import { answerText, postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
-import { malformedResponse } from "../refusal.ts";
+import { isRefusalAbout, malformedResponse } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
 import { CompletionReader } from "./answer-events.ts";
@@ -39,7 +39,6 @@ const ABOUT_ENCODING = /encoding_format|base64/i;
  */
 export function openAiDialect(transport: Transport): Dialect {
   const withoutThought = new RefusedForms(WITHOUT_THOUGHT);
-  const withThought = new RefusedForms(WITH_THOUGHT);
   const withUsage = new RefusedForms(ABOUT_USAGE);
   return {
     own: {
@@ -48,7 +47,9 @@ export function openAiDialect(transport: Transport): Dialect {
         const send = (hasUsage: boolean) =>
           postWithBearer(transport, call, PATH, forwardedBody(call, hasUsage));
         if (!call.request.stream) return wholeAnswer(call, await answerText(await send(false)), "choices");
-        const { body } = await withUsage.ask(call, (isRefused) => send(!isRefused));
+        const { body } = hasOtherOptions(call.request.body)
+          ? await send(!withUsage.isRefused(call))
+          : await withUsage.ask(call, (isRefused) => send(!isRefused));
         return streamedAnswer(call, body);
       },
     },
@@ -64,9 +65,13 @@ export function openAiDialect(transport: Transport): Dialect {
         const reader = new CompletionReader(call.upstream.name);
         return readAnswer(response, { stream: call.stream, reader, ignored });
       };
-      return withThought.ask(call, (isRefused) =>
-        isRefused ? send("none") : withoutThought.ask(call, (isNeeded) => send(isNeeded ? "all" : "known")),
-      );
+      // The client may have changed its thoughts: that they are refused says nothing about those of others.
+      return withoutThought
+        .ask(call, (isNeeded) => send(isNeeded ? "all" : "known"))
+        .catch((thrown: unknown) => {
+          if (isRefusalAbout(WITH_THOUGHT, thrown)) return send("none");
+          throw thrown;
+        });
     },
     embed: embedderOf(transport),
   };
@@ -121,6 +126,12 @@ function wholeAnswer(call: UpstreamCall, text: string, results: "choices" | "dat
     produced: () => producedBy(value.choices),
     ignored: [],
   };
+}
+
+/** Whether a client asks for more of a stream than its usage, which may be what an upstream refuses. */
+function hasOtherOptions({ value }: JsonBody): boolean {
+  const { stream_options: asked } = value;
+  return isJsonObject(asked) && Object.keys(asked).some((name) => name !== "include_usage");
 }
 
 /** `hasUsage`: whether a stream's usage is asked for. */
