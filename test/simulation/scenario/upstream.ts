@@ -160,7 +160,7 @@ function promptOf({ request: { body } }: ForwardCall): string {
     : "";
 }
 
-function maxTokensOf({ request: { body, affordableTokens = null } }: ForwardCall): number | null {
+function maxTokensOf({ request: { body, affordableTokens } }: ForwardCall): number | null {
   const { max_tokens: most } = body.value;
-  return typeof most === "number" ? most : affordableTokens;
+  return typeof most === "number" ? most : (affordableTokens ?? null);
 }
