@@ -250,6 +250,31 @@ describe("the search for tools that the client runs", () => {
   });
 });
 
+describe("instructions in several messages", () => {
+  it("are one message for a model that takes no others, and later ones are said as the user", async () => {
+    running.answers.chat = (request) => {
+      const { messages } = request.body as { messages: { role: string }[] };
+      if (messages.slice(1).every(({ role }) => role !== "system"))
+        return answersMessage({ content: "ok" })(request);
+      request.response.writeHead(400, { "content-type": "application/json" });
+      const message = "jinja template rendering failed. System message must be at the beginning.";
+      request.response.end(JSON.stringify({ error: { message, type: "BadRequestError" } }));
+    };
+    const developer = (content: string) => ({ type: "message", role: "developer", content });
+    const input = [developer("second"), { role: "user", content: "go" }, developer("third")];
+    for (let turn = 0; turn < 2; turn++) {
+      const before = running.chat.received.length;
+      await running.ask({ instructions: "first", input });
+      expect(sentTo(running.chat).messages).toEqual([
+        { role: "system", content: "first\nsecond" },
+        { role: "user", content: "go" },
+        { role: "user", content: "<system>\nthird\n</system>" },
+      ]);
+      expect(running.chat.received.length - before).toBe(turn === 0 ? 2 : 1);
+    }
+  });
+});
+
 describe("a thought before a call", () => {
   const tools = [tool("first")];
   const answer = [chunk({ reasoning_content: "Hm" }), ...called(0, "call_1", "first", ["{}"])];

@@ -36,6 +36,12 @@ export const OPENAI_SIGNATURE = "openai";
 export type ThoughtMember = "reasoning_content" | "reasoning";
 /** The model's messages that are sent with a thought: those whose thought the client has, all, or none. */
 export type SentThoughts = "known" | "all" | "none";
+/** The form of a request, of which servers refuse some. */
+export interface ChatForm {
+  readonly thoughts: SentThoughts;
+  /** Whether there is one message of instructions at most, at the beginning. */
+  readonly hasOneSystem: boolean;
+}
 /** Stands for a thought that nobody has, for servers that refuse a message without one. Moonshot's takes an empty one for none. */
 const NO_THOUGHT = " ";
 /** The longest id of a call that OpenAI's Chat Completions take. */
@@ -44,12 +50,11 @@ const MAX_CALL_ID_LENGTH = 40;
 /**
  * A conversation as a chat completion request.
  *
- * @param thoughts The messages of the model that have a thought.
  * @throws {Failure} `invalid_request` naming what can't be expressed.
  */
 export function chatBodyOf(
   { conversation, upstream, upstreamModel, stream, maxTokens }: ConversationCall,
-  thoughts: SentThoughts,
+  { thoughts, hasOneSystem }: ChatForm,
 ): WrittenConversation {
   requireSupported(conversation, []);
   const isOpenAi = isOpenAiHost(upstream);
@@ -58,12 +63,13 @@ export function chatBodyOf(
     thoughts,
     callId: callIdsFor(upstream, MAX_CALL_ID_LENGTH),
   };
+  const turns = hasOneSystem ? withOneSystem(conversation.turns) : conversation.turns;
   const hasTools = conversation.tools.length > 0;
   const limit = answerTokens(upstream, conversation.maxTokens ?? maxTokens);
   // One literal: spreading others into it took as long as the rest of the translation. JSON leaves out what is undefined.
   const body: JsonObject = {
     model: upstreamModel,
-    messages: conversation.turns.flatMap((turn) => messagesOf(turn, told)),
+    messages: turns.flatMap((turn) => messagesOf(turn, told)),
     stream: stream || undefined,
     stream_options: stream ? { include_usage: true } : undefined,
     // Servers other than OpenAI's know the older name.
@@ -98,6 +104,22 @@ function ignoredIn(conversation: Conversation, isOpenAi: boolean): readonly stri
     ...(topK === null ? [] : [nameOf(conversation, "topK")]),
     ...(reasoning !== null && effortIn(reasoning) === null ? [nameOf(conversation, "reasoning")] : []),
   ];
+}
+
+/** The turns with the first instructions together. Later ones stay in their place, as the user's. */
+function withOneSystem(turns: readonly Turn[]): readonly Turn[] {
+  const first = turns.findIndex(({ role }) => role !== "system");
+  const leading = first === -1 ? turns : turns.slice(0, first);
+  const parts = leading.flatMap((turn) => (turn.role === "system" ? turn.parts : []));
+  const others = turns.slice(leading.length).map((turn): Turn => {
+    if (turn.role !== "system") return turn;
+    const text = turn.parts.map((part) => part.text).join("\n");
+    return {
+      role: "user",
+      parts: [{ kind: "text", text: `<system>\n${text}\n</system>`, cache: null, at: "" }],
+    };
+  });
+  return parts.length === 0 ? others : [{ role: "system", parts }, ...others];
 }
 
 /** How an upstream is told of the turns. */

@@ -10,7 +10,7 @@ import { isRefusalAbout, malformedResponse } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
 import { CompletionReader } from "./answer-events.ts";
-import { chatBodyOf, type SentThoughts } from "./conversation-body.ts";
+import { type ChatForm, chatBodyOf } from "./conversation-body.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { isOpenAiHost } from "./openai-limits.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
@@ -30,6 +30,11 @@ const WITHOUT_THOUGHT =
 const WITH_THOUGHT = /reasoning_content/i;
 /** Words by which servers refuse to be asked for the usage of a stream. Mistral's tells it unasked. */
 const ABOUT_USAGE = /stream_options|include_usage/i;
+/**
+ * Words by which the templates of models such as Qwen's refuse instructions that are not the first message. Codex sends some in two messages, and
+ * later ones.
+ */
+const ABOUT_SYSTEM = /system message must be|unexpected role\W+system/i;
 /** Words by which servers refuse embeddings in base64. */
 const ABOUT_ENCODING = /encoding_format|base64/i;
 
@@ -40,6 +45,7 @@ const ABOUT_ENCODING = /encoding_format|base64/i;
 export function openAiDialect(transport: Transport): Dialect {
   const withoutThought = new RefusedForms(WITHOUT_THOUGHT);
   const withUsage = new RefusedForms(ABOUT_USAGE);
+  const withSystems = new RefusedForms(ABOUT_SYSTEM);
   return {
     own: {
       wire: "chat",
@@ -59,19 +65,21 @@ export function openAiDialect(transport: Transport): Dialect {
           const asked = isRefused ? body : { ...body, stream_options: options };
           return postWithBearer(transport, call, PATH, JSON.stringify(asked));
         });
-      const send = async (thoughts: SentThoughts) => {
-        const { body, ignored } = chatBodyOf(call, thoughts);
+      const send = async (form: ChatForm) => {
+        const { body, ignored } = chatBodyOf(call, form);
         const response = await post(body);
         const reader = new CompletionReader(call.upstream.name);
         return readAnswer(response, { stream: call.stream, reader, ignored });
       };
-      // The client may have changed its thoughts: that they are refused says nothing about those of others.
-      return withoutThought
-        .ask(call, (isNeeded) => send(isNeeded ? "all" : "known"))
-        .catch((thrown: unknown) => {
-          if (isRefusalAbout(WITH_THOUGHT, thrown)) return send("none");
-          throw thrown;
-        });
+      const sendWith = (hasOneSystem: boolean) =>
+        withoutThought
+          .ask(call, (isNeeded) => send({ thoughts: isNeeded ? "all" : "known", hasOneSystem }))
+          // The client may have changed its thoughts: that they are refused says nothing about those of others.
+          .catch((thrown: unknown) => {
+            if (isRefusalAbout(WITH_THOUGHT, thrown)) return send({ thoughts: "none", hasOneSystem });
+            throw thrown;
+          });
+      return withSystems.ask(call, sendWith);
     },
     embed: embedderOf(transport),
   };
