@@ -108,6 +108,7 @@ export async function chat(
   request: object,
   includeUsage = true,
   maxTokens: number | null = null,
+  ownLimit: number | null = null,
 ): Promise<WireAnswer> {
   const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
   if (body === null) throw new Error("no object");
@@ -119,7 +120,7 @@ export async function chat(
     dialect,
     { upstream, upstreamModel: model, publicModel: "acme/chat", signal },
     {
-      request: chatRequest(body, { stream, includeUsage }),
+      request: chatRequest(body, { stream, includeUsage, ownLimit }),
       maxTokens,
       estimate: () => Promise.reject(new Error("chat completions need no usage")),
     },
@@ -353,6 +354,11 @@ export const NEUTRAL: readonly object[] = [
   { temperature: null, max_tokens: null, tools: null, stop: null, response_format: null },
   { top_p: 1, temperature: 0.2 },
   { user: "u-1", metadata: { a: "b" }, store: false, safety_identifier: "s" },
+  {
+    prompt_cache_key: "k",
+    prompt_cache_options: { mode: "explicit", ttl: "1h" },
+    prompt_cache_retention: "24h",
+  },
   {
     service_tier: "auto",
     modalities: ["text"],

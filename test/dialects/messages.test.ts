@@ -2,15 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { Turn } from "../../server/src/conversation/conversation.ts";
 import { EMPTY_CONVERSATION } from "../../server/src/conversation/conversation.ts";
 import { messageIn } from "../wires/messages-events.ts";
-import { converse, messages, replayVendor, streamText, upstreamOf, whole } from "./dialect.ts";
+import { chat, converse, messages, replayVendor, streamText, upstreamOf, whole } from "./dialect.ts";
 
 const google = upstreamOf("google");
 const anthropic = upstreamOf("anthropic");
 const MODEL = "gemini-3-pro";
 const GOOGLE = "https://generativelanguage.googleapis.com/v1beta/models";
 const OPENAI = "https://api.openai.com/v1";
+const OTHER = "https://models.example/v1";
 const vendor = replayVendor(
-  new RegExp(`^(?:${GOOGLE}/gemini-[\\w.-]+:|https://api.anthropic.com/v1/messages|${OPENAI}/)`),
+  new RegExp(`^(?:${GOOGLE}/gemini-[\\w.-]+:|https://api.anthropic.com/v1/messages|${OPENAI}/|${OTHER}/)`),
 );
 
 const TOOL = { name: "weather", description: "", input_schema: { type: "object", properties: {} } };
@@ -133,12 +134,111 @@ describe("a message for OpenAI", () => {
     expect(answer.ignored).toEqual(thinking.type === "adaptive" ? ["thinking"] : []);
   });
 
+  const longId = `chatcmpl-tool-${"0123456789abcdef".repeat(4)}`;
+  const afterLongId = {
+    ...HI,
+    tools: [TOOL],
+    messages: [
+      ...HI.messages,
+      { role: "assistant", content: [{ type: "tool_use", id: longId, name: "weather", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: longId, content: "sunny" }] },
+    ],
+  };
+
+  it("has shorter ids of calls where other servers have longer ones than OpenAI takes", async () => {
+    vendor.answers(200, whole);
+    await messages(upstreamOf("openai", { baseUrl: OPENAI }), "gpt-5", afterLongId);
+    const [, said, result] = vendor.sent[0]?.body.messages ?? [];
+    expect(said.tool_calls[0].id).toMatch(/^call_\w{32}$/);
+    expect(result.tool_call_id).toBe(said.tool_calls[0].id);
+    vendor.answers(200, response);
+    await messages(upstreamOf("openai-responses", { baseUrl: OPENAI }), "gpt-5", afterLongId);
+    const [, item, output] = vendor.sent[1]?.body.input ?? [];
+    expect(item.call_id).toMatch(/^call_\w{32}$/);
+    expect(output.call_id).toBe(item.call_id);
+  });
+
+  it("names the user of Claude Code, whose id is longer than OpenAI takes, by a hash", async () => {
+    const ask = (user: string) => {
+      vendor.answers(200, response);
+      const asked = { ...HI, metadata: { user_id: user } };
+      return messages(upstreamOf("openai-responses", { baseUrl: OPENAI }), "gpt-5", asked);
+    };
+    const long = `user_${"0".repeat(64)}_account__session_6e5cbd59-6a3e-4b4c-9a70-d4e40c9f12ba`;
+    for (const user of [long, long, `${long}1`, "u-1"]) await ask(user);
+    const [first, again, other, short] = vendor.sent.map(({ body }) => body.safety_identifier);
+    expect(first).toMatch(/^\w{32}$/);
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+    expect(short).toBe("u-1");
+  });
+
   it("asks for the effort that stands beside a budget", async () => {
     vendor.answers(200, whole);
     const thinking = { type: "enabled", budget_tokens: 10_000 };
     const asked = { ...HI, max_tokens: 20_000, thinking, output_config: { effort: "xhigh" } };
     await messages(upstreamOf("openai", { baseUrl: OPENAI }), "gpt-5", asked);
     expect(vendor.sent[0]?.body.reasoning_effort).toBe("xhigh");
+  });
+});
+
+describe("a chat completion that credit covers only in part", () => {
+  it("is limited in the field that its upstream knows", async () => {
+    const completion = { object: "chat.completion", choices: [{ message: { content: "Fine." } }] };
+    vendor.answers(200, completion);
+    const asked = { messages: HI.messages };
+    await chat(upstreamOf("openai", { baseUrl: OPENAI }), "gpt-5", asked, true, 50, 50);
+    await chat(upstreamOf("openai", { baseUrl: OTHER }), "other", asked, true, 50, 50);
+    const [openai, other] = vendor.sent.map(({ body }) => body);
+    expect(openai).toEqual({ model: "gpt-5", ...asked, max_completion_tokens: 50 });
+    expect(other).toEqual({ model: "other", ...asked, max_tokens: 50 });
+  });
+});
+
+describe("a chat completion that allows some of its tools only", () => {
+  const tool = (name: string) => ({ type: "function", function: { name, parameters: { type: "object" } } });
+  const allowed = (mode: string, ...names: string[]) => ({
+    messages: HI.messages,
+    tools: [tool("weather"), tool("time"), tool("news")],
+    tool_choice: {
+      type: "allowed_tools",
+      allowed_tools: { mode, tools: names.map((name) => ({ type: "function", function: { name } })) },
+    },
+  });
+
+  it("offers those, in the mode that is asked for", async () => {
+    vendor.answers(200, generated({ text: "Fine." }));
+    await chat(google, MODEL, allowed("required", "time", "news"));
+    const [declared] = vendor.sent[0]?.body.tools ?? [];
+    expect(declared.functionDeclarations.map(({ name }: Any) => name)).toEqual(["time", "news"]);
+    expect(vendor.sent[0]?.body.toolConfig).toEqual({ functionCallingConfig: { mode: "ANY" } });
+    await expect(chat(google, MODEL, allowed("required", "other"))).rejects.toMatchObject({
+      param: "tool_choice",
+    });
+  });
+});
+
+describe("a chat completion with instructions alone", () => {
+  const asked = {
+    messages: [
+      { role: "system", content: "Tell a joke." },
+      { role: "developer", content: "About Rome." },
+    ],
+  };
+
+  it("says them as the user, whom Anthropic's and Google's models answer", async () => {
+    const answer = { type: "message", role: "assistant", model: "m", content: [], stop_reason: "end_turn" };
+    vendor.answers(200, { id: "msg_1", ...answer, usage: { input_tokens: 1, output_tokens: 1 } });
+    await chat(anthropic, "claude-sonnet-4-5", asked);
+    const said = ["Tell a joke.", "About Rome."].map((text) => ({ type: "text", text }));
+    expect(vendor.sent[0]?.body.messages).toEqual([{ role: "user", content: said }]);
+    expect(vendor.sent[0]?.body).not.toHaveProperty("system");
+    vendor.answers(200, generated({ text: "Fine." }));
+    await chat(google, MODEL, asked);
+    expect(vendor.sent[1]?.body.contents).toEqual([
+      { role: "user", parts: [{ text: "Tell a joke." }] },
+      { role: "user", parts: [{ text: "About Rome." }] },
+    ]);
   });
 });
 

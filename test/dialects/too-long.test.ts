@@ -24,6 +24,23 @@ describe("a prompt that is too long for its model", () => {
     ["openai", 400, "This model's maximum prompt length is 131072 but the request contains 140000 tokens."],
     ["openai", 422, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"],
     ["anthropic", 400, "prompt is too long: 210000 tokens > 200000 maximum"],
+    // Bedrock, Moonshot, Zhipu, Alibaba, SGLang, LM Studio, Groq, Ollama, Cohere, GitHub, OpenRouter
+    ["anthropic", 400, "Input is too long for requested model."],
+    ["openai", 400, "Invalid request: Your request exceeded model token limit: 262144 (requested: 263128)"],
+    ["openai", 400, "Prompt exceeds max length"],
+    ["openai", 400, "Range of input length should be [1, 129024]"],
+    ["openai", 400, "The input (8200 tokens) is longer than the model's context length (8192 tokens)."],
+    [
+      "openai",
+      400,
+      "The number of tokens to keep from the initial prompt is greater than the context length.",
+    ],
+    ["openai", 400, "However, the model is loaded with context length of only 4096 tokens"],
+    ["openai", 413, "Please reduce the length of the messages or completion."],
+    ["openai", 400, "prompt too long; exceeded max context length by 4 tokens"],
+    ["openai", 400, "too many tokens: total number of tokens in the prompt cannot exceed 4081"],
+    ["openai", 400, "prompt token count of 140000 exceeds the limit of 128000"],
+    ["openai", 400, "Input length 131393 exceeds the maximum allowed input length of 131040 tokens."],
   ])("is told as such by %s with %i: %s", async (dialect, status, message) => {
     const upstream = upstreamOf(dialect, { baseUrl });
     vendor.answers(status, { error: { type: "invalid_request_error", message, code: status } });
@@ -51,6 +68,41 @@ describe("a prompt that is too long for its model", () => {
       (thrown) => thrown,
     );
     expect(refused).toMatchObject({ failure: { code: expect.not.stringContaining("context") } });
+  });
+});
+
+describe("an answer that is too long beside its prompt", () => {
+  it.each([
+    [
+      "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 65536 tokens and your request has 40000 input tokens (32000 > 65536 - 40000).",
+      "input length and `max_tokens` exceed context limit: 40000 + 32000 > 65536, decrease input length or `max_tokens` and try again",
+    ],
+    [
+      "This model's maximum context length is 65536 tokens. However, you requested 72000 tokens (40000 in the messages, 32000 in the completion).",
+      "input length and `max_tokens` exceed context limit: 40000 + 32000 > 65536, decrease input length or `max_tokens` and try again",
+    ],
+    [
+      "'max_tokens' is too large: 32000. This model's maximum context length is 65536 tokens and your request has 65000 input tokens.",
+      expect.stringMatching(/^prompt is too long: /),
+    ],
+  ])("is told in the words by which Claude Code asks for a shorter one: %s", async (message, told) => {
+    vendor.answers(400, { error: { message } });
+    const asked = { messages: MESSAGES, max_tokens: 32_000 };
+    const refused: unknown = await messages(upstreamOf("openai", { baseUrl }), "m", asked).catch(
+      (thrown) => thrown,
+    );
+    if (!(refused instanceof UpstreamRefused)) throw new Error("it was not refused");
+    expect(messagesErrorOf(refused.failure).error.message).toEqual(told);
+  });
+});
+
+describe("a prompt whose code says that it is too long", () => {
+  it.each(["1261", "model_context_window_exceeded"])("is told as such: %s", async (code) => {
+    vendor.answers(400, { error: { code, message: "Prompt 超长" } });
+    const failure = { code: "context_length_exceeded", message: "Prompt 超长" };
+    await expect(chat(upstreamOf("openai", { baseUrl }), "m", { messages: MESSAGES })).rejects.toMatchObject({
+      failure,
+    });
   });
 });
 

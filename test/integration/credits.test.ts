@@ -170,6 +170,21 @@ describe("credit", () => {
     expect(credit.upstream.received.at(-1)?.body).toMatchObject({ max_completion_tokens: 50 });
   });
 
+  it("that covers an answer as long as the context asks no upstream for that many tokens, which would be refused", async () => {
+    const owner = await credit.ownerWith(1_000_000_000n);
+    credit.setAnswer(answerWith(5));
+    const respond = async () => {
+      const headers = { authorization: `Bearer ${owner.key}`, "content-type": "application/json" };
+      const body = JSON.stringify({ model: "acme/chat", input: "hi", store: false });
+      expect((await fetch(`${credit.baseUrl}/v1/responses`, { method: "POST", headers, body })).status).toBe(
+        200,
+      );
+      return credit.upstream.received.at(-1)?.body;
+    };
+    expect(await respond()).not.toHaveProperty("max_tokens");
+    await credit.reconcile();
+  });
+
   it("that covers a request whose maximum cost is beyond all measure only in part pays for that part", async () => {
     const owner = await credit.ownerWith(10_000n * 1_000_000_000n);
     credit.setAnswer(answerWith(50));

@@ -10,15 +10,21 @@ let catalog: CatalogFile;
 let service: Service;
 let owner: Awaited<ReturnType<typeof signUpWithKey>>;
 let client: OpenAI;
+/** Whether the upstream refuses embeddings in base64. Otherwise it writes numbers whatever is asked for. */
+let isStrict = false;
 
 beforeAll(async () => {
-  upstream = await startModelServer(({ response }) =>
-    response
-      .setHeader("content-type", "application/json")
-      .end(
+  upstream = await startModelServer(({ body, response }) => {
+    response.setHeader("content-type", "application/json");
+    if (isStrict && (body as { encoding_format?: string }).encoding_format === "base64") {
+      response.statusCode = 422;
+      response.end('{"detail":[{"loc":["body","encoding_format"],"msg":"Input should be \'float\'"}]}');
+    } else {
+      response.end(
         '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,-0.20000000000000001]}],"model":"inner","usage":{"prompt_tokens":1000,"total_tokens":1000},"vendor":12345678901234567890}',
-      ),
-  );
+      );
+    }
+  });
   catalog = await writeCatalog({
     upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl }, sandbox: { dialect: "sandbox" } },
     models: [
@@ -85,6 +91,27 @@ describe("embeddings", () => {
     expect(short.data[0]?.embedding).toHaveLength(8);
     expect(short.usage.prompt_tokens).toBe(1);
   });
+
+  it.each([false, true])(
+    "are in base64 if asked for, also of an upstream without (strict: %s)",
+    async (strict) => {
+      isStrict = strict;
+      for (let turn = 0; turn < 2; turn++) {
+        const { data, usage } = await client.embeddings.create({
+          model: "acme/embed",
+          input: "hi",
+          encoding_format: "base64",
+        });
+        const bytes = Buffer.from(String(data[0]?.embedding), "base64");
+        expect([bytes.readFloatLE(0), bytes.readFloatLE(4)]).toEqual([Math.fround(0.1), Math.fround(-0.2)]);
+        expect(usage.prompt_tokens).toBe(1_000);
+      }
+      expect(
+        (await client.embeddings.create({ model: "acme/embed", input: "hi" })).data[0]?.embedding,
+      ).toEqual([Math.fround(0.1), Math.fround(-0.2)]);
+      isStrict = false;
+    },
+  );
 
   it("are refused for input that is not text", async () => {
     for (const input of ["", [], [""], {}, 7, null, [[]], [1.5], ["a", 1], Array(2_049).fill("x")]) {

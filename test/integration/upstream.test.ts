@@ -130,6 +130,58 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(await lastEntry()).toMatchObject({ tokenCount: 5, usageSource: "upstream", endReason: "stop" });
   });
 
+  it("is not asked for usage again if it refuses that, as Mistral's does, which tells it unasked", async () => {
+    const refusal = {
+      detail: [
+        { type: "extra_forbidden", loc: ["body", "stream_options", "include_usage"], msg: "Extra inputs" },
+      ],
+    };
+    const usage = { prompt_tokens: 3, completion_tokens: 2 };
+    answer = ({ body, response }) => {
+      if (body.stream_options !== undefined) {
+        response.writeHead(422, { "content-type": "application/json" });
+        response.end(JSON.stringify({ object: "error", message: refusal, type: "invalid_request_error" }));
+        return;
+      }
+      response.setHeader("content-type", "text/event-stream");
+      const last = { choices: [{ index: 0, delta: { content: "a" }, finish_reason: "stop" }], usage };
+      response.end(`data: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`);
+    };
+    const asked = { model: "acme/endless", stream: true };
+    const before = upstream.received.length;
+    expect(await (await chat(asked)).text()).not.toContain("usage");
+    expect(await lastEntry()).toMatchObject({ tokenCount: 5, usageSource: "upstream" });
+    expect(upstream.received).toHaveLength(before + 2);
+    const told = await chat({ ...asked, stream_options: { include_usage: true } });
+    expect(await told.text()).toContain('"usage":{"prompt_tokens":3');
+    expect(upstream.received).toHaveLength(before + 3);
+    // The same upstream through another wire.
+    const streamed = await fetch(`${service.baseUrl}/v1/messages`, {
+      method: "POST",
+      headers: { "x-api-key": owner.key, "content-type": "application/json" },
+      body: JSON.stringify({ ...asked, max_tokens: 9, messages: [{ role: "user", content: "hi" }] }),
+    });
+    expect(await streamed.text()).toContain("message_stop");
+    expect(upstream.received).toHaveLength(before + 4);
+  });
+
+  it("is asked for usage though an account has options that it refuses", async () => {
+    answer = ({ body, response }) => {
+      const options = (body.stream_options ?? {}) as { include_usage?: boolean };
+      if ("made_up" in options) {
+        response.writeHead(400, { "content-type": "application/json" });
+        response.end('{"error":{"message":"Unknown parameter: stream_options.made_up"}}');
+        return;
+      }
+      response.setHeader("content-type", "text/event-stream");
+      response.end(`${chunkOf({ content: "a" }, "stop")}data: [DONE]\n\n`);
+    };
+    const refused = await chat({ stream: true, stream_options: { made_up: 1 } });
+    expect(refused.status).toBe(400);
+    await (await chat({ stream: true })).text();
+    expect(upstream.received.at(-1)?.body.stream_options).toEqual({ include_usage: true });
+  });
+
   it.each([
     `{"prompt_tokens":-5,"completion_tokens":1e300}`,
     `{"prompt_tokens":1.5,"completion_tokens":2}`,

@@ -157,6 +157,28 @@ describe("a request for an upstream of the Messages API", () => {
   });
 });
 
+describe("a thought without a signature", () => {
+  const unsigned = { type: "thinking", thinking: "hm", signature: "" };
+  const call = { type: "tool_use", id: "a", name: "weather", input: {} };
+  const asked = (model: string) => ({
+    ...NATIVE,
+    model,
+    messages: [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: [unsigned, call] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "sunny" }] },
+    ],
+  });
+
+  it("goes back to other vendors' models, which do not sign theirs, and to none of Anthropic's", async () => {
+    answerWhole();
+    await service.post(asked("acme/other-native"));
+    expect(service.native.received.at(-1)?.body.messages).toEqual(asked("").messages);
+    await service.post(asked("acme/native"));
+    expect(service.native.received.at(-1)?.body.messages).toMatchObject([{}, { content: [call] }, {}]);
+  });
+});
+
 describe("a whole answer of the Messages API", () => {
   it("is passed on with the catalog's name of the model, and its usage is charged", async () => {
     answerWhole();

@@ -25,6 +25,7 @@ export async function startMessagesService() {
   const catalog = await writeCatalog({
     upstreams: {
       chat: { dialect: "openai", baseUrl: chat.baseUrl, credentialEnv: "CREDENTIAL", timeouts, breaker },
+      other: { dialect: "openai", baseUrl: chat.baseUrl, credentialEnv: "CREDENTIAL", timeouts, breaker },
       native: {
         dialect: "anthropic",
         baseUrl: native.baseUrl,
@@ -35,8 +36,13 @@ export async function startMessagesService() {
     },
     models: [
       { id: "acme/chat", aliases: ["claude-acme"], routes: [{ upstream: "chat", model: "inner" }] },
+      { id: "acme/other", routes: [{ upstream: "other", model: "inner" }] },
+      // The service remembers by model what an upstream refuses.
+      { id: "acme/thinking", routes: [{ upstream: "chat", model: "thinking" }] },
+      { id: "acme/strict", routes: [{ upstream: "chat", model: "strict" }] },
       { id: "acme/short", maxOutputTokens: 50, routes: [{ upstream: "chat", model: "inner" }] },
       { id: "acme/native", routes: [{ upstream: "native", model: "claude-inner" }] },
+      { id: "acme/other-native", routes: [{ upstream: "native", model: "mimo-inner" }] },
       {
         id: "acme/priced",
         contextTokens: 100_000,

@@ -250,6 +250,69 @@ describe("the search for tools that the client runs", () => {
   });
 });
 
+describe("instructions in several messages", () => {
+  it("are one message for a model that takes no others, and later ones are said as the user", async () => {
+    running.answers.chat = (request) => {
+      const { messages } = request.body as { messages: { role: string }[] };
+      if (messages.slice(1).every(({ role }) => role !== "system"))
+        return answersMessage({ content: "ok" })(request);
+      request.response.writeHead(400, { "content-type": "application/json" });
+      const message = "jinja template rendering failed. System message must be at the beginning.";
+      request.response.end(JSON.stringify({ error: { message, type: "BadRequestError" } }));
+    };
+    const developer = (content: string) => ({ type: "message", role: "developer", content });
+    const input = [developer("second"), { role: "user", content: "go" }, developer("third")];
+    for (let turn = 0; turn < 2; turn++) {
+      const before = running.chat.received.length;
+      await running.ask({ instructions: "first", input });
+      expect(sentTo(running.chat).messages).toEqual([
+        { role: "system", content: "first\nsecond" },
+        { role: "user", content: "go" },
+        { role: "user", content: "<system>\nthird\n</system>" },
+      ]);
+      expect(running.chat.received.length - before).toBe(turn === 0 ? 2 : 1);
+    }
+  });
+});
+
+describe("a thought before a call", () => {
+  const tools = [tool("first")];
+  const answer = [chunk({ reasoning_content: "Hm" }), ...called(0, "call_1", "first", ["{}"])];
+  const result = { type: "function_call_output", call_id: "call_1", output: "1" };
+
+  it("comes back to its upstream, when the client sends encrypted reasoning", async () => {
+    const output = await outputOf({ tools, store: false, include: ["reasoning.encrypted_content"] }, answer);
+    expect(output).toMatchObject([{ type: "reasoning" }, { type: "function_call" }]);
+    running.answers.chat = answersMessage({ content: "ok" });
+    await running.ask({ tools, store: false, input: [{ role: "user", content: "go" }, ...output, result] });
+    expect(sentTo(running.chat).messages[1]).toMatchObject({
+      reasoning_content: "Hm",
+      tool_calls: [{ id: "call_1" }],
+    });
+  });
+
+  it("comes back with a stored response", async () => {
+    running.answers.chat = streamsChunks([...answer, chunk({}, "tool_calls", USAGE)]);
+    const { id } = expectResponseStream(await running.stream({ input: "go", tools }));
+    running.answers.chat = answersMessage({ content: "ok" });
+    await running.ask({ tools, previous_response_id: id, input: [result] });
+    expect(sentTo(running.chat).messages[1]).toMatchObject({ reasoning_content: "Hm" });
+  });
+
+  it("comes back to an upstream that refuses messages without thoughts, though it is not encrypted", async () => {
+    const output = await outputOf({ tools, store: false }, answer);
+    running.answers.chat = (request) => {
+      if (JSON.stringify(request.body).includes("reasoning_content"))
+        return answersMessage({ content: "ok" })(request);
+      const message = "The `reasoning_content` in the thinking mode must be passed back to the API.";
+      request.response.writeHead(400, { "content-type": "application/json" });
+      request.response.end(JSON.stringify({ error: { message } }));
+    };
+    await running.ask({ tools, store: false, input: [{ role: "user", content: "go" }, ...output, result] });
+    expect(sentTo(running.chat).messages[1]).toMatchObject({ reasoning_content: "Hm" });
+  });
+});
+
 describe("what a provider wants back with a call", () => {
   const extra = { extra_content: { google: { thought_signature: "c2lnbmVk" } } };
   const tools = [tool("first")];

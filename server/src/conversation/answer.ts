@@ -10,8 +10,15 @@ export type AnswerEvent =
   | { readonly kind: "refusal"; readonly text: string }
   /** A piece of a thought. */
   | { readonly kind: "reasoning"; readonly text: string }
-  /** Ends a thought. A thought that the provider does not show has a signature and no text. */
-  | { readonly kind: "reasoning-end"; readonly signature: Signature | null }
+  /**
+   * Ends a thought. A thought that the provider does not show has a signature and no text. `isNeededByCalls`: the provider may refuse
+   * the calls that follow unless the thought comes back with them.
+   */
+  | {
+      readonly kind: "reasoning-end";
+      readonly signature: Signature | null;
+      readonly isNeededByCalls?: true;
+    }
   /** Begins a tool call. Calls are numbered from 0. The pieces of several calls may come by turns. */
   | {
       readonly kind: "call";

@@ -15,6 +15,8 @@ export interface SignatureSealer {
   open(sealed: string): CarriedSignature | null;
 }
 
+/** The field that has the text of a thought that its client does not see. */
+export const UNSEEN_TEXT = "ostiary_text";
 /** The field that names the call. It is not a part of the provider's signature. */
 const CALL_ID = "ostiary_call_id";
 

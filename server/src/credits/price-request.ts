@@ -126,7 +126,13 @@ export interface PaidCall {
   readonly affordableTokens: number | null;
 }
 
-/** The tokens of each answer that are paid for; `null`: the model is free. */
+/**
+ * The tokens of each answer that are paid for; `null`: the model is free, or an answer as long as its context is paid for. An upstream would
+ * refuse to be asked for that many.
+ */
 export function paidTokens({ priced, affordableTokens }: PaidCall): number | null {
-  return priced.model.prices === null ? null : (affordableTokens ?? maxAnswerTokens(priced));
+  const { prices, maxOutputTokens, contextTokens } = priced.model;
+  if (prices === null) return null;
+  const known = affordableTokens ?? priced.maxTokens ?? maxOutputTokens;
+  return known ?? (contextTokens === null ? MAX_ANSWER_TOKENS : null);
 }

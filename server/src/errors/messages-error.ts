@@ -43,6 +43,13 @@ const TYPES: { readonly [Code in ErrorCode]?: MessagesErrorType } = {
 
 /** By these words clients of the Messages API notice that they have to shorten a conversation. */
 const TOO_LONG = "prompt is too long";
+/** How vLLM, and OpenAI's servers before, tell that a prompt leaves too little of the context for the answer that is asked for. */
+const ANSWER_TOO_LONG = [
+  /too large: (?<answer>\d+)\b.*maximum context length is (?<context>\d+) tokens.*\bhas (?<prompt>\d+) input tokens/is,
+  /maximum context length is (?<context>\d+) tokens.*\((?<prompt>\d+) in (?:the messages|your prompt)[,;] (?<answer>\d+) (?:in|for) the completion/is,
+];
+/** With fewer tokens left for an answer clients have to shorten the conversation. */
+const MIN_ANSWER_TOKENS = 4_000;
 
 /**
  * The field by which a client leaves a conversation with Anthropic, to send only its new messages. Its library sends the whole
@@ -63,15 +70,29 @@ export interface MessagesError {
 
 /** A failure in the format of the Messages API. */
 export function messagesErrorOf({ code, message, param }: Failure): MessagesError {
-  const isTooLong = code === "context_length_exceeded" && !message.toLowerCase().includes(TOO_LONG);
   return {
     type: "error",
     error: {
       type: TYPES[code] ?? "invalid_request_error",
-      message: isTooLong ? `${TOO_LONG}: ${message}` : message,
+      message: messageFor(code, message),
       ...(param === THREAD_FIELD ? { details: THREAD_DETAILS } : {}),
     },
   };
+}
+
+/** Claude Code asks for a shorter answer, or shortens the conversation, when it reads Anthropic's words. */
+function messageFor(code: ErrorCode, message: string): string {
+  const groups = ANSWER_TOO_LONG.map((words) => words.exec(message)?.groups).find(
+    (found) => found !== undefined,
+  );
+  if (groups !== undefined) {
+    const { prompt, answer, context } = groups;
+    if (Number(context) - Number(prompt) >= MIN_ANSWER_TOKENS) {
+      return `input length and \`max_tokens\` exceed context limit: ${prompt} + ${answer} > ${context}, decrease input length or \`max_tokens\` and try again`;
+    }
+  }
+  const isTooLong = code === "context_length_exceeded" || groups !== undefined;
+  return isTooLong && !message.toLowerCase().includes(TOO_LONG) ? `${TOO_LONG}: ${message}` : message;
 }
 
 /** The status of a failure in the Messages API: that of the table of error codes, except for an overloaded server. */

@@ -86,7 +86,7 @@ export interface EmbedCall extends UpstreamCall {
 }
 
 interface AnswerCall extends UpstreamCall {
-  /** The tokens of each answer that are paid for. The upstream is never asked for more. `null`: the model is free. */
+  /** The tokens of each answer that are paid for. The upstream is never asked for more. `null`: as many as the model gives. */
   readonly maxTokens: number | null;
 }
 

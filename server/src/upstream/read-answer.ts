@@ -70,6 +70,13 @@ export abstract class AnswerReader {
     this.found({ kind: "reasoning-end", signature });
   }
 
+  /** Ends the thought that was begun, if any, which the provider may want back with the calls that follow. */
+  protected endNeededThought(signature: Signature): void {
+    if (!this.#isThinking) return;
+    this.#isThinking = false;
+    this.found({ kind: "reasoning-end", signature, isNeededByCalls: true });
+  }
+
   protected finish(reason: FinishReason, stopSequence: string | null, usage: Usage | null): void {
     if (this.#heldBack !== "" && !this.isAnswered) this.found({ kind: "text", text: this.#heldBack });
     this.found({ kind: "finish", reason, stopSequence, usage });

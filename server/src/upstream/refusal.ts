@@ -6,9 +6,34 @@ import { UpstreamRefused } from "./dialect.ts";
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 const MAX_RETRY_AFTER_MS = 60_000;
 const MESSAGE_LENGTH = 1_000;
-/** Words by which servers without OpenAI's code tell that a prompt is too long. Clients shorten the conversation then. */
-const TOO_LONG =
-  /prompt is too long|maximum (?:context|prompt|model) length|context (?:window|size)|maximum number of tokens allowed/i;
+/** The codes of a prompt that is too long: OpenAI's, Zhipu's (1261) and GitHub's. Clients shorten the conversation then. */
+const TOO_LONG_CODES = new Set([
+  "context_length_exceeded",
+  "model_context_window_exceeded",
+  "model_max_prompt_tokens_exceeded",
+  "1261",
+]);
+/** Words by which servers without such a code tell the same. */
+const TOO_LONG = new RegExp(
+  [
+    "(?:prompt|input) (?:is )?too long",
+    "prompt exceeds max length",
+    "maximum (?:context|prompt|model|allowed input) length",
+    "max context length",
+    "context (?:window|size)",
+    "context length exceeded",
+    "(?:longer|greater) than the (?:model's )?context length",
+    "context length (?:is|of) only",
+    "range of input length",
+    "reduce the length of the messages",
+    "maximum number of tokens allowed",
+    "model token limit",
+    "token limit exceeded",
+    "too many tokens",
+    "token count of \\d+ exceeds",
+  ].join("|"),
+  "i",
+);
 /** The answer that is asked for may be too long as well, which a shorter conversation does not help. */
 const ABOUT_ANSWER = /max_\w*tokens/i;
 export const PROVIDER_FAILED = "The model's provider failed. Try again, or choose another model.";
@@ -30,7 +55,7 @@ export function refusalOf(
 
 function failureOf(status: number, body: string, headers: Readonly<Record<string, string>>): Failure {
   const error = readError(body);
-  if (error.code === "context_length_exceeded" || isTooLong(status, error.message ?? "")) {
+  if (TOO_LONG_CODES.has(error.code ?? "") || isTooLong(status, error.message ?? "")) {
     const message = error.message ?? "The messages exceed the model's context.";
     return new Failure("context_length_exceeded", message);
   }

@@ -97,6 +97,12 @@ export function isUsualTier(tier: string | null): boolean {
   return tier === null || tier === "auto" || tier === "default";
 }
 
+/** The turns for providers whose models answer a user. OpenAI's answer instructions alone, too, which then are what the user says. */
+export function turnsWithUser(turns: readonly Turn[]): readonly Turn[] {
+  if (turns.some(({ role }) => role !== "system")) return turns;
+  return turns.map((turn) => (turn.role === "system" ? { role: "user", parts: turn.parts } : turn));
+}
+
 /** The input of a call, for providers that take no text. @throws {Failure} `invalid_request` unless it is an object. */
 export function callInputOf({ input, at }: ToolCallPart): JsonObject {
   const value = input.trim() === "" ? {} : parseJsonObject(input);

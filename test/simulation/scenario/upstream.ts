@@ -160,7 +160,7 @@ function promptOf({ request: { body } }: ForwardCall): string {
     : "";
 }
 
-function maxTokensOf({ request: { body } }: ForwardCall): number | null {
+function maxTokensOf({ request: { body, ownLimit } }: ForwardCall): number | null {
   const { max_tokens: most } = body.value;
-  return typeof most === "number" ? most : null;
+  return typeof most === "number" ? most : (ownLimit ?? null);
 }

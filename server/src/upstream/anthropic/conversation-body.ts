@@ -7,6 +7,7 @@ import {
   givenList,
   leftOutOf,
   requireExpressible,
+  turnsWithUser,
   type WrittenConversation,
 } from "../write-conversation.ts";
 import { CacheBreakpoints } from "./cache-breakpoints.ts";
@@ -43,7 +44,7 @@ export function messagesBodyOf(call: ConversationCall): MessagesBody {
   const conversation = hasLostThoughts ? { ...call.conversation, reasoning: null } : call.conversation;
   const { thinking, maxTokens } = tokensOf({ ...call, conversation }, traits);
   const breakpoints = new CacheBreakpoints();
-  const prompt = promptOf(conversation.turns, breakpoints);
+  const prompt = promptOf(turnsWithUser(conversation.turns), breakpoints);
   const sampling = samplingOf(conversation, thinking, traits);
   const output = outputOf({ conversation, traits, thinking, breakpoints, stream });
   const { effort, field } = thinking;

@@ -1,37 +1,49 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { SEALED_TEXT_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
+import { isAnthropicModel } from "./models.ts";
 
 /**
  * The body for the upstream: the client's, byte for byte, with the upstream's name of the model. Thoughts of other providers' models,
- * which a client has from this service, are left out: Anthropic refuses a thought without its own signature.
+ * which a client has from this service, are left out: Anthropic refuses a thought without its own signature. Other vendors' servers may not
+ * sign theirs, and refuse the calls that follow without them.
  */
 export function forwardedBody({ request: { body }, upstreamModel }: ForwardCall): string {
   const { messages } = body.value;
-  const hasForeign = Array.isArray(messages) && messages.some(hasForeignThought);
+  const isForeign = isAnthropicModel(upstreamModel) ? isUnsignedOrSealed : isSealedThought;
+  const hasForeign = Array.isArray(messages) && messages.some((message) => hasThought(message, isForeign));
   return body.textWith({
     model: upstreamModel,
-    ...(hasForeign ? { messages: messages.flatMap(withoutForeignThoughts) } : {}),
+    ...(hasForeign
+      ? { messages: messages.flatMap((message: Json) => withoutThoughts(message, isForeign)) }
+      : {}),
   });
 }
 
-function hasForeignThought(message: Json): boolean {
-  return isJsonObject(message) && Array.isArray(message.content) && message.content.some(isForeignThought);
+function hasThought(message: Json, isOne: (block: Json) => boolean): boolean {
+  return isJsonObject(message) && Array.isArray(message.content) && message.content.some(isOne);
 }
 
-function withoutForeignThoughts(message: Json): JsonObject[] {
+function withoutThoughts(message: Json, isOne: (block: Json) => boolean): JsonObject[] {
   if (!isJsonObject(message)) return [];
-  if (!hasForeignThought(message) || !Array.isArray(message.content)) return [message];
-  const content = message.content.filter((block: Json) => !isForeignThought(block));
+  if (!hasThought(message, isOne) || !Array.isArray(message.content)) return [message];
+  const content = message.content.filter((block: Json) => !isOne(block));
   // Anthropic refuses a message without content, too.
   return content.length === 0 ? [] : [{ ...message, content }];
 }
 
-function isForeignThought(block: Json): boolean {
+function isUnsignedOrSealed(block: Json): boolean {
+  if (!isJsonObject(block)) return false;
+  const { type, signature } = block;
+  const isUnsigned = type === "thinking" && (typeof signature !== "string" || signature === "");
+  return isUnsigned || isSealedThought(block);
+}
+
+/** Whether this service has sealed the signature of a thought. */
+function isSealedThought(block: Json): boolean {
   if (!isJsonObject(block)) return false;
   const { type, signature, data } = block;
-  if (type === "thinking") return typeof signature !== "string" || signature === "" || isSealed(signature);
-  return type === "redacted_thinking" && isSealed(data);
+  return (type === "thinking" && isSealed(signature)) || (type === "redacted_thinking" && isSealed(data));
 }
 
 function isSealed(value: Json | undefined): boolean {

@@ -58,6 +58,11 @@ const MODELS: readonly (readonly [pattern: RegExp, traits: ModelTraits])[] = [
 /** Of other vendors' models that are served by this API. */
 const FOREIGN: ModelTraits = { ...EARLY, isKnown: false };
 
+/** Whether a model is one of Anthropic's, and not of another vendor that serves its models by this API. */
+export function isAnthropicModel(model: string): boolean {
+  return traitsOf(model) !== FOREIGN;
+}
+
 export function traitsOf(model: string): ModelTraits {
   return MODELS.find(([pattern]) => pattern.test(model))?.[1] ?? FOREIGN;
 }

@@ -7,6 +7,7 @@ import {
   givenList,
   leftOutOf,
   requireExpressible,
+  turnsWithUser,
   type WrittenConversation,
 } from "../write-conversation.ts";
 import { type ModelTraits, traitsOf } from "./models.ts";
@@ -31,7 +32,7 @@ export function contentBodyOf({ conversation, upstreamModel, maxTokens }: Conver
   requireExpressible(conversation, LIMITS);
   const traits = traitsOf(upstreamModel);
   const { format, tools, answerTool } = outputOf(conversation, traits);
-  const { instructions, contents } = promptOf(conversation.turns, traits);
+  const { instructions, contents } = promptOf(turnsWithUser(conversation.turns), traits);
   const body: JsonObject = {
     generationConfig: {
       maxOutputTokens: given(conversation.maxTokens ?? maxTokens),

@@ -2,6 +2,7 @@ import { cannot } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { EmbedCall, WholeAnswer } from "../dialect.ts";
+import { asksForBase64, base64Of, isVector } from "../embedding-encoding.ts";
 import { malformedResponse } from "../refusal.ts";
 import { given } from "../write-conversation.ts";
 import { modelPath } from "./models.ts";
@@ -51,7 +52,7 @@ export function embeddingsOf(text: string, count: number, { body, publicModel }:
   const { embedding, embeddings, usageMetadata } = answer;
   const found: readonly Json[] = Array.isArray(embeddings) ? embeddings : [embedding ?? null];
   if (found.length !== count) throw malformedResponse();
-  const asBase64 = body.value.encoding_format === "base64";
+  const asBase64 = asksForBase64(body.value);
   const data = found.map((item, index) => {
     const values = valuesOf(item);
     return { object: "embedding", index, embedding: asBase64 ? base64Of(values) : values };
@@ -70,12 +71,6 @@ export function embeddingsOf(text: string, count: number, { body, publicModel }:
 
 function valuesOf(item: Json): readonly number[] {
   const values = isJsonObject(item) ? item.values : null;
-  if (!Array.isArray(values) || !values.every((value): value is number => typeof value === "number")) {
-    throw malformedResponse();
-  }
+  if (!isVector(values)) throw malformedResponse();
   return values;
-}
-
-function base64Of(values: readonly number[]): string {
-  return Buffer.from(new Float32Array(values).buffer).toString("base64");
 }

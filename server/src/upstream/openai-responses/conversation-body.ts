@@ -13,7 +13,7 @@ import { urlOf } from "../../conversation/media.ts";
 import { ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
-import { answerTokens } from "../openai/conversation-body.ts";
+import { answerTokens, callIdsFor, identifierWithin } from "../openai/openai-limits.ts";
 import {
   effortIn,
   given,
@@ -25,6 +25,10 @@ import {
 
 /** The provider of signatures that contain the id and the encrypted content of a reasoning item. */
 export const RESPONSES_SIGNATURE = "openai-responses";
+/** The longest id of a call that OpenAI takes. */
+const MAX_CALL_ID_LENGTH = 64;
+/** The longest identifier of a user that OpenAI has taken. Claude Code's are longer. */
+const MAX_USER_LENGTH = 64;
 /** Fields of other formats that the Responses API does not have. */
 const WITHOUT_FIELD = ["presencePenalty", "frequencyPenalty", "seed", "stop"] as const;
 
@@ -32,11 +36,12 @@ const WITHOUT_FIELD = ["presencePenalty", "frequencyPenalty", "seed", "stop"] as
 export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolean): WrittenConversation {
   const { conversation, upstreamModel, stream, maxTokens } = call;
   requireSupported(conversation, WITHOUT_FIELD);
-  const { tools, topK } = conversation;
+  const { tools, topK, user } = conversation;
+  const callId = callIdsFor(call.upstream, MAX_CALL_ID_LENGTH);
   const hasTools = tools.length > 0;
   const body: JsonObject = {
     model: upstreamModel,
-    input: conversation.turns.flatMap(itemsOf),
+    input: conversation.turns.flatMap((turn) => itemsOf(turn, callId)),
     // The client's format keeps the history itself, thoughts included.
     store: false,
     include: asksForReasoning ? [ENCRYPTED_REASONING] : undefined,
@@ -51,25 +56,25 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
     reasoning: reasoningOf(conversation),
     service_tier: given(conversation.serviceTier),
     prompt_cache_key: given(conversation.promptCacheKey),
-    safety_identifier: given(conversation.user),
+    safety_identifier: user === null ? undefined : identifierWithin(user, MAX_USER_LENGTH),
   };
   return { body, ignored: topK === null ? [] : [nameOf(conversation, "topK")] };
 }
 
-function itemsOf(turn: Turn): readonly JsonObject[] {
+function itemsOf(turn: Turn, callId: (id: string) => string): readonly JsonObject[] {
   switch (turn.role) {
     case "system":
     case "user":
       return [{ type: "message", role: turn.role, content: turn.parts.map(inputPart) }];
     case "assistant":
-      return saidItems(turn.parts);
+      return saidItems(turn.parts, callId);
     case "tool":
-      return turn.parts.map(resultItem);
+      return turn.parts.map((part) => ({ ...resultItem(part), call_id: callId(part.callId) }));
   }
 }
 
 /** Texts that follow each other are one message. Thoughts and calls are items of their own. */
-function saidItems(parts: readonly AssistantPart[]): readonly JsonObject[] {
+function saidItems(parts: readonly AssistantPart[], callId: (id: string) => string): readonly JsonObject[] {
   const items: JsonObject[] = [];
   let content: JsonObject[] | null = null;
   for (const part of parts) {
@@ -87,8 +92,8 @@ function saidItems(parts: readonly AssistantPart[]): readonly JsonObject[] {
     }
     content = null;
     if (part.kind === "call") {
-      const { id: call_id, name, input } = part;
-      items.push({ type: "function_call", call_id, name, arguments: input });
+      const { id, name, input } = part;
+      items.push({ type: "function_call", call_id: callId(id), name, arguments: input });
       continue;
     }
     // Without its own encrypted content an upstream can't read a thought.
@@ -100,13 +105,13 @@ function saidItems(parts: readonly AssistantPart[]): readonly JsonObject[] {
   return items;
 }
 
-function resultItem({ callId, parts, isError }: ToolResultPart): JsonObject {
+function resultItem({ parts, isError }: ToolResultPart): JsonObject {
   const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
   const isText = texts.length === parts.length;
   const text = texts.join("\n");
   const failed = isError ? [{ type: "input_text", text: "Error:" }] : [];
   const output = isText ? (isError ? `Error: ${text}` : text) : [...failed, ...parts.map(inputPart)];
-  return { type: "function_call_output", call_id: callId, output };
+  return { type: "function_call_output", output };
 }
 
 function inputPart(part: UserPart): JsonObject {

@@ -4,16 +4,16 @@ import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Dialect, DialectDefinition, ForwardCall, WholeAnswer } from "../dialect.ts";
 import { parsedBody } from "../forward-events.ts";
-import { embed } from "../openai/index.ts";
+import { embedderOf } from "../openai/index.ts";
 import { readResponsesUsage } from "../openai/usage.ts";
 import { answerText, postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
+import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
 import { ENDED, ResponseReader } from "./answer-events.ts";
 import { responsesBodyOf } from "./conversation-body.ts";
 import { ResponseEditor } from "./edited-response.ts";
-import { EncryptedReasoning } from "./encrypted-reasoning.ts";
 import { hasFailed, refusedResponse } from "./failed-response.ts";
 import { forwardedBody } from "./forwarded-body.ts";
 import { streamedResponse } from "./streamed-response.ts";
@@ -26,29 +26,31 @@ export const openaiResponses: DialectDefinition = {
 };
 
 const PATH = "/responses";
+/** Words by which an upstream refuses encrypted reasoning for a model that does not reason. */
+const ABOUT_ENCRYPTED = /encrypted.content|\binclude\b/i;
 
 /**
  * Of a request only what the service decides changes: the model's name, where responses are stored, and encrypted reasoning.
  */
 function responsesDialect(transport: Transport): Dialect {
-  const reasoning = new EncryptedReasoning();
+  const reasoning = new RefusedForms(ABOUT_ENCRYPTED);
   return {
     own: {
       wire: "responses",
       forward: (call) =>
-        reasoning.ask(call, async (isAsked) => {
-          const response = await postWithBearer(transport, call, PATH, forwardedBody(call, isAsked));
+        reasoning.ask(call, async (isRefused) => {
+          const response = await postWithBearer(transport, call, PATH, forwardedBody(call, !isRefused));
           if (call.request.stream) return streamedResponse(call, response.body);
           return wholeResponse(call, await answerText(response));
         }),
     },
     converse: (call) =>
-      reasoning.ask(call, async (isAsked) => {
-        const { body, ignored } = responsesBodyOf(call, isAsked);
+      reasoning.ask(call, async (isRefused) => {
+        const { body, ignored } = responsesBodyOf(call, !isRefused);
         const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
         return readAnswer(response, { stream: call.stream, reader: new ResponseReader(), ignored });
       }),
-    embed: (call) => embed(transport, call),
+    embed: embedderOf(transport),
   };
 }
 

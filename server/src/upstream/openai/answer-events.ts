@@ -4,9 +4,10 @@ import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../..
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
-import { EXTRA_CONTENT } from "./conversation-body.ts";
+import { OPENAI_SIGNATURE, type ThoughtMember, thoughtSignature } from "./conversation-body.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { finishReasonOf } from "./finish-reason.ts";
+import { ReasoningDetails } from "./reasoning-details.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
@@ -28,6 +29,16 @@ export class CompletionReader extends AnswerReader {
   readonly #all: Call[] = [];
   #reason: string | null = null;
   #stopSequence: string | null = null;
+  /** What the upstream calls thoughts. */
+  #member: ThoughtMember = "reasoning_content";
+  readonly #details = new ReasoningDetails();
+  readonly #upstream: string;
+
+  /** `upstream`: its name. It alone gets its thoughts back. */
+  constructor(upstream: string) {
+    super();
+    this.#upstream = upstream;
+  }
 
   override get usageSoFar(): Usage | null {
     return this.#usage;
@@ -62,11 +73,11 @@ export class CompletionReader extends AnswerReader {
   end(): void {
     if (this.#reason === null) throw incompleteAnswer("a finish");
     const reason = finishOf(this.#reason, this.#all.length > 0);
-    this.endThought();
+    this.#endThought();
     // The input of the last call of an answer that was cut off may be incomplete.
     const ended = reason === "length" || reason === "filter" ? this.#all.slice(0, -1) : this.#all;
-    for (const { number, extra } of ended) {
-      this.found({ kind: "call-end", call: number, signature: signatureOf(extra) });
+    for (const call of ended) {
+      this.found({ kind: "call-end", call: call.number, signature: this.#signatureOf(call) });
     }
     this.finish(reason, reason === "stop" ? this.#stopSequence : null, this.#usage);
   }
@@ -81,22 +92,38 @@ export class CompletionReader extends AnswerReader {
 
   #readDelta(delta: JsonObject): void {
     const thought = delta.reasoning_content ?? delta.reasoning;
-    if (typeof thought === "string" && thought !== "") this.foundThought(thought);
+    if (typeof thought === "string" && thought !== "") {
+      this.#member = delta.reasoning_content === thought ? "reasoning_content" : "reasoning";
+      this.foundThought(thought);
+    }
+    this.#details.add(delta.reasoning_details);
     const text = textOf(delta.content);
     if (text !== "") {
-      this.endThought();
+      this.#endThought();
       this.foundText(text);
     }
     if (typeof delta.refusal === "string" && delta.refusal !== "") {
-      this.endThought();
+      this.#endThought();
       this.found({ kind: "refusal", text: delta.refusal });
     }
     const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
     for (const [position, call] of calls.entries()) if (isJsonObject(call)) this.#readCall(call, position);
   }
 
+  #endThought(): void {
+    this.endNeededThought(thoughtSignature(this.#upstream, this.#member));
+  }
+
+  /** What comes back with a call: its own, and with the first call what OpenRouter tells of thoughts. */
+  #signatureOf({ number, extra }: Call): Signature | null {
+    const own = signatureOf(extra);
+    if (number > 0 || this.#details.isEmpty) return own;
+    const fields = { upstream: this.#upstream, reasoning_details: this.#details.toText() };
+    return { provider: OPENAI_SIGNATURE, fields: { ...own?.fields, ...fields } };
+  }
+
   #readCall(piece: JsonObject, position: number): void {
-    this.endThought();
+    this.#endThought();
     const { index, id, function: called, extra_content: extra = null } = piece;
     const { name, arguments: input } = isJsonObject(called) ? called : {};
     const key = typeof index === "number" ? index : position;
@@ -135,13 +162,18 @@ function textOf(content: Json | undefined): string {
 }
 
 function signatureOf(extra: Json): Signature | null {
-  return isJsonObject(extra) ? { provider: EXTRA_CONTENT, fields: { extra_content: jsonText(extra) } } : null;
+  return isJsonObject(extra)
+    ? { provider: OPENAI_SIGNATURE, fields: { extra_content: jsonText(extra) } }
+    : null;
 }
 
 /** Some servers tell of calls that they have not made, or not of those that they have. */
 function finishOf(reason: string, hasCalls: boolean): FinishReason {
   switch (reason) {
     case "length":
+    // Mistral's and DeepSeek's words for an answer that was cut off by the model's context, and for want of resources.
+    case "model_length":
+    case "insufficient_system_resource":
       return "length";
     case "content_filter":
       return "filter";

@@ -1,4 +1,3 @@
-import type { Upstream } from "../../catalog/catalog.ts";
 import {
   type AssistantPart,
   type Conversation,
@@ -6,6 +5,7 @@ import {
   type Effort,
   nameOf,
   type OutputFormat,
+  type Signature,
   type Tool,
   type ToolCallPart,
   type ToolChoice,
@@ -24,31 +24,52 @@ import {
   requireSupported,
   type WrittenConversation,
 } from "../write-conversation.ts";
+import { answerTokens, callIdsFor, isOpenAiHost } from "./openai-limits.ts";
+import { detailsIn } from "./reasoning-details.ts";
 
-/** The provider of signatures that came as a call's `extra_content`, as Google's compatible endpoint has them. */
-export const EXTRA_CONTENT = "openai";
-/** Hosts of OpenAI itself, which have fields that other servers refuse. */
-const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
+/**
+ * The provider of signatures that came as a call's `extra_content`, as Google's compatible endpoint has them, and of those that say which
+ * upstream has thought.
+ */
+export const OPENAI_SIGNATURE = "openai";
+/** What servers call the thoughts of a message. OpenAI has none. */
+export type ThoughtMember = "reasoning_content" | "reasoning";
+/** The model's messages that are sent with a thought: those whose thought the client has, all, or none. */
+export type SentThoughts = "known" | "all" | "none";
+/** The form of a request, of which servers refuse some. */
+export interface ChatForm {
+  readonly thoughts: SentThoughts;
+  /** Whether there is one message of instructions at most, at the beginning. */
+  readonly hasOneSystem: boolean;
+}
+/** Stands for a thought that nobody has, for servers that refuse a message without one. Moonshot's takes an empty one for none. */
+const NO_THOUGHT = " ";
+/** The longest id of a call that OpenAI's Chat Completions take. */
+const MAX_CALL_ID_LENGTH = 40;
 
-/** The minimum that OpenAI's models accept as the maximum of an answer. */
-const MIN_TOKENS = 16;
-
-/** A conversation as a chat completion request. @throws {Failure} `invalid_request` naming what can't be expressed. */
-export function chatBodyOf({
-  conversation,
-  upstream,
-  upstreamModel,
-  stream,
-  maxTokens,
-}: ConversationCall): WrittenConversation {
+/**
+ * A conversation as a chat completion request.
+ *
+ * @throws {Failure} `invalid_request` naming what can't be expressed.
+ */
+export function chatBodyOf(
+  { conversation, upstream, upstreamModel, stream, maxTokens }: ConversationCall,
+  { thoughts, hasOneSystem }: ChatForm,
+): WrittenConversation {
   requireSupported(conversation, []);
   const isOpenAi = isOpenAiHost(upstream);
+  const told: TurnTelling = {
+    upstream: upstream.name,
+    thoughts,
+    callId: callIdsFor(upstream, MAX_CALL_ID_LENGTH),
+  };
+  const turns = hasOneSystem ? withOneSystem(conversation.turns) : conversation.turns;
   const hasTools = conversation.tools.length > 0;
   const limit = answerTokens(upstream, conversation.maxTokens ?? maxTokens);
   // One literal: spreading others into it took as long as the rest of the translation. JSON leaves out what is undefined.
   const body: JsonObject = {
     model: upstreamModel,
-    messages: conversation.turns.flatMap(messagesOf),
+    messages: turns.flatMap((turn) => messagesOf(turn, told)),
     stream: stream || undefined,
     stream_options: stream ? { include_usage: true } : undefined,
     // As in `limitOf`.
@@ -72,33 +93,6 @@ export function chatBodyOf({
   return { body, ignored: ignoredIn(conversation, isOpenAi) };
 }
 
-/** The limit of an answer, by the name that the upstream knows: OpenAI's models with reasoning refuse the older one, which others need. */
-export function limitOf(upstream: Upstream, tokens: number): JsonObject {
-  const limit = answerTokens(upstream, tokens);
-  return isOpenAiHost(upstream) ? { max_completion_tokens: limit } : { max_tokens: limit };
-}
-
-/** Parsing a URL takes longer than reading a short request. */
-const openAiHosts = new WeakMap<Upstream, boolean>();
-
-function isOpenAiHost(upstream: Upstream): boolean {
-  let isOpenAi = openAiHosts.get(upstream);
-  if (isOpenAi === undefined) {
-    const { baseUrl } = upstream;
-    isOpenAi = URL.canParse(baseUrl) && OPENAI_HOST.test(new URL(baseUrl).hostname);
-    openAiHosts.set(upstream, isOpenAi);
-  }
-  return isOpenAi;
-}
-
-/**
- * The maximum tokens of an answer that an upstream is asked for. OpenAI's models with reasoning refuse a shorter answer than
- * {@link MIN_TOKENS}. Clients ask for one to see whether a model answers.
- */
-export function answerTokens(upstream: Upstream, asked: number | null): number | null {
-  return asked !== null && isOpenAiHost(upstream) ? Math.max(asked, MIN_TOKENS) : asked;
-}
-
 function effortOf({ reasoning }: Conversation): Effort | null {
   return reasoning === null ? null : effortIn(reasoning);
 }
@@ -112,23 +106,53 @@ function ignoredIn(conversation: Conversation, isOpenAi: boolean): readonly stri
   ];
 }
 
-function messagesOf(turn: Turn): readonly JsonObject[] {
+/** The turns with the first instructions together. Later ones stay in their place, as the user's. */
+function withOneSystem(turns: readonly Turn[]): readonly Turn[] {
+  const first = turns.findIndex(({ role }) => role !== "system");
+  const leading = first === -1 ? turns : turns.slice(0, first);
+  const parts = leading.flatMap((turn) => (turn.role === "system" ? turn.parts : []));
+  const others = turns.slice(leading.length).map((turn): Turn => {
+    if (turn.role !== "system") return turn;
+    const text = turn.parts.map((part) => part.text).join("\n");
+    return {
+      role: "user",
+      parts: [{ kind: "text", text: `<system>\n${text}\n</system>`, cache: null, at: "" }],
+    };
+  });
+  return parts.length === 0 ? others : [{ role: "system", parts }, ...others];
+}
+
+/** How an upstream is told of the turns. */
+interface TurnTelling {
+  /** Its name. */
+  readonly upstream: string;
+  readonly thoughts: SentThoughts;
+  readonly callId: (id: string) => string;
+}
+
+function messagesOf(turn: Turn, { upstream, thoughts, callId }: TurnTelling): readonly JsonObject[] {
   switch (turn.role) {
     case "system":
       return [{ role: "system", content: turn.parts.map(({ text }) => text).join("\n") }];
     case "user":
       return [{ role: "user", content: userContent(turn.parts) }];
-    case "assistant":
-      // A message with neither text nor calls is refused. A model may have had nothing but thoughts, which are not sent back.
-      return turn.parts.some(({ kind }) => kind !== "reasoning") ? [assistantMessage(turn.parts)] : [];
+    case "assistant": {
+      // A message with neither text nor calls is refused. A model may have had nothing but thoughts.
+      if (turn.parts.every(({ kind }) => kind === "reasoning")) return [];
+      const own = thoughts === "none" ? null : thoughtIn(turn.parts, upstream);
+      const others =
+        thoughts === "all" ? { reasoning_content: unsignedThought(turn.parts) || NO_THOUGHT } : {};
+      const details = thoughts === "none" ? undefined : givenList(detailsOf(turn.parts, upstream));
+      return [{ ...assistantMessage(turn.parts, callId), ...(own ?? others), reasoning_details: details }];
+    }
     case "tool":
-      return toolMessages(turn.parts);
+      return toolMessages(turn.parts, callId);
   }
 }
 
-function assistantMessage(parts: readonly AssistantPart[]): JsonObject {
+function assistantMessage(parts: readonly AssistantPart[], callId: TurnTelling["callId"]): JsonObject {
   const texts = parts.flatMap((part) => (part.kind === "text" || part.kind === "refusal" ? [part.text] : []));
-  const calls = parts.flatMap((part) => (part.kind === "call" ? [callOf(part)] : []));
+  const calls = parts.flatMap((part) => (part.kind === "call" ? [callOf(part, callId)] : []));
   return {
     role: "assistant",
     content: texts.length === 0 ? null : texts.join("\n"),
@@ -136,19 +160,65 @@ function assistantMessage(parts: readonly AssistantPart[]): JsonObject {
   };
 }
 
-function callOf({ id, name, input, signature }: ToolCallPart): JsonObject {
+/** The signature of an upstream's thought, by which the upstream gets it back. */
+export function thoughtSignature(upstream: string, member: ThoughtMember): Signature {
+  return { provider: OPENAI_SIGNATURE, fields: { upstream, member } };
+}
+
+/**
+ * The thoughts that an upstream has had with what it said, in the member that it has them in. Others refuse this member, and DeepSeek and
+ * Moonshot a call without it. `null`: there are none.
+ */
+function thoughtIn(parts: readonly AssistantPart[], upstream: string): JsonObject | null {
+  let member: string | undefined;
+  let thoughts = "";
+  for (const part of parts) {
+    if (part.kind !== "reasoning" || part.signature?.provider !== OPENAI_SIGNATURE) continue;
+    if (part.signature.fields.upstream !== upstream) continue;
+    member = part.signature.fields.member;
+    thoughts += part.text;
+  }
+  return member === undefined || thoughts === "" ? null : { [member]: thoughts };
+}
+
+/** What the upstream, OpenRouter, has told of the thoughts before a call. */
+function detailsOf(parts: readonly AssistantPart[], upstream: string): readonly Json[] {
+  for (const part of parts) {
+    if (part.kind !== "call" || part.signature?.provider !== OPENAI_SIGNATURE) continue;
+    const { upstream: told, reasoning_details: details } = part.signature.fields;
+    if (told === upstream && details !== undefined) return detailsIn(details);
+  }
+  return [];
+}
+
+/** The thoughts of which the client does not say who has had them. */
+function unsignedThought(parts: readonly AssistantPart[]): string {
+  return parts
+    .flatMap((part) => (part.kind === "reasoning" && part.signature === null ? [part.text] : []))
+    .join("\n\n");
+}
+
+function callOf({ id, name, input, signature }: ToolCallPart, callId: TurnTelling["callId"]): JsonObject {
   const extra =
-    signature?.provider === EXTRA_CONTENT ? parseJsonObject(signature.fields.extra_content ?? "") : null;
-  return { id, type: "function", function: { name, arguments: input }, extra_content: given(extra) };
+    signature?.provider === OPENAI_SIGNATURE ? parseJsonObject(signature.fields.extra_content ?? "") : null;
+  return {
+    id: callId(id),
+    type: "function",
+    function: { name, arguments: input },
+    extra_content: given(extra),
+  };
 }
 
 /** A tool's message contains only text. Images and files follow in a message of the user, after all results. */
-function toolMessages(results: readonly ToolResultPart[]): readonly JsonObject[] {
+function toolMessages(
+  results: readonly ToolResultPart[],
+  ownCallId: TurnTelling["callId"],
+): readonly JsonObject[] {
   const media = results.flatMap(({ parts }) => parts.filter((part) => part.kind !== "text"));
   return [
     ...results.map(({ callId, parts, isError }) => ({
       role: "tool",
-      tool_call_id: callId,
+      tool_call_id: ownCallId(callId),
       content:
         (isError ? "Error: " : "") +
         parts.map((part) => (part.kind === "text" ? part.text : `[${part.kind} below]`)).join("\n"),

@@ -73,6 +73,7 @@ const READ = new Set([
   "store",
   "safety_identifier",
   "prompt_cache_key",
+  "prompt_cache_options",
   "prompt_cache_retention",
   "cache_control",
 ]);
@@ -113,7 +114,7 @@ export function chatRequest(
  * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
  */
 function readChatConversation(body: JsonObject): Conversation {
-  const tools = toolsOf(body.tools);
+  const { tools, toolChoice } = allowedOf(toolsOf(body.tools), body.tool_choice);
   const { reasoning_effort: asked, response_format: format } = body;
   const effort = effortOf(asked, "reasoning_effort");
   const ignored: string[] = [];
@@ -122,7 +123,7 @@ function readChatConversation(body: JsonObject): Conversation {
     ...commonFieldsOf(body),
     turns: turnsOf(messagesOf(body), ignored),
     tools,
-    toolChoice: toolChoiceOf(body.tool_choice, tools.length > 0),
+    toolChoice,
     maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
     topK: topKOf(body.top_k),
     presencePenalty: numberOf(body.presence_penalty),
@@ -320,6 +321,19 @@ function toolsOf(value: Json | undefined): Tool[] {
     }
     return { name: called.name, ...functionOf(called), cache: cacheOf(tool) ?? cacheOf(called) };
   });
+}
+
+/** The tools that the model may use, of which the client may allow some only, and how it is to use them. */
+function allowedOf(
+  tools: readonly Tool[],
+  choice: Json | undefined,
+): Pick<Conversation, "tools" | "toolChoice"> {
+  const { type, allowed_tools: allowed } = objectOf(choice);
+  if (type !== "allowed_tools") return { tools, toolChoice: toolChoiceOf(choice, tools.length > 0) };
+  const { mode, tools: list } = objectOf(allowed);
+  const names = new Set(arrayOf(list).map((tool) => objectOf(objectOf(tool).function).name));
+  const kept = tools.filter(({ name }) => names.has(name));
+  return { tools: kept, toolChoice: toolChoiceOf(mode, kept.length > 0) };
 }
 
 function toolChoiceOf(value: Json | undefined, hasTools: boolean): ToolChoice | null {

@@ -24,6 +24,7 @@ import { requireContent } from "../require-content.ts";
 import { MessagesWriter, type ShownThoughts } from "./messages-writer.ts";
 import { promptTextOf } from "./prompt-text.ts";
 import { type BlockReading, blocksOf, mediaParts, resultPart, saidParts, textPart } from "./read-blocks.ts";
+import { ToolNames } from "./tool-names.ts";
 
 /** What the Messages API calls the fields of a conversation, where the names differ. */
 const NAMES: Conversation["names"] = {
@@ -90,6 +91,7 @@ export function messagesRequest(
 ): WireRequest {
   const { value } = body;
   const signatures = signatureSealer(sealer.sealer, sealer.context);
+  const names = new ToolNames();
   return {
     wire: "messages",
     body,
@@ -99,7 +101,7 @@ export function messagesRequest(
     includeUsage: true,
     earlyControlEvents: EARLY_MESSAGES_CONTROL_EVENTS,
     conversation: () => {
-      const conversation = readMessagesConversation(value, signatures);
+      const conversation = readMessagesConversation(value, signatures, names);
       const { maxTokens } = conversation;
       if (maxTokens === null || maxOutputTokens === null) return conversation;
       return { ...conversation, maxTokens: Math.min(maxTokens, maxOutputTokens) };
@@ -109,7 +111,7 @@ export function messagesRequest(
       // Clients decide by the count at the beginning of a stream when to shorten a conversation.
       const promptTokens = stream ? await estimator.quickCountOf(promptTextOf(value)) : 0;
       const estimate: Usage = { promptTokens, completionTokens: 0, cachedTokens: 0 };
-      return new MessagesWriter(head, { estimate, thoughts: thoughtsOf(value), signatures });
+      return new MessagesWriter(head, { estimate, thoughts: thoughtsOf(value), signatures, names });
     },
   };
 }
@@ -126,10 +128,14 @@ function thoughtsOf({ thinking }: JsonObject): ShownThoughts {
  *
  * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
  */
-function readMessagesConversation(body: JsonObject, signatures: SignatureSealer): Conversation {
+function readMessagesConversation(
+  body: JsonObject,
+  signatures: SignatureSealer,
+  names: ToolNames,
+): Conversation {
   if (body.max_tokens === 0) throw cannot("max_tokens", "must be at least 1 for this model");
   const ignored: string[] = [];
-  const reading: BlockReading = { signatures, ignored, called: new Set(), added: [] };
+  const reading: BlockReading = { signatures, names, ignored, called: new Set(), added: [] };
   const { system: instructions, tool_choice: choice } = body;
   const system =
     instructions === undefined || instructions === null ? [] : systemTurns(instructions, "system", reading);
@@ -138,7 +144,7 @@ function readMessagesConversation(body: JsonObject, signatures: SignatureSealer)
   );
   requireContent(turns, "messages");
   // Instructions within the conversation may add tools.
-  const named = [...toolsOf(body.tools, ignored), ...reading.added].map((tool) => [tool.name, tool] as const);
+  const named = [...toolsOf(body.tools, reading), ...reading.added].map((tool) => [tool.name, tool] as const);
   const tools = [...new Map(named).values()];
   const others = Object.entries(body).filter(([name, value]) => !READ.has(name) && value !== null);
   ignored.push(...others.map(([name]) => name));
@@ -146,7 +152,7 @@ function readMessagesConversation(body: JsonObject, signatures: SignatureSealer)
     ...EMPTY_CONVERSATION,
     turns: [...system, ...turns],
     tools,
-    toolChoice: toolChoiceOf(choice, tools, ignored),
+    toolChoice: toolChoiceOf(choice, tools, reading),
     parallelToolCalls: objectOf(choice).disable_parallel_tool_use === true ? false : null,
     maxTokens: numberOf(body.max_tokens),
     temperature: numberOf(body.temperature),
@@ -167,14 +173,15 @@ function readMessagesConversation(body: JsonObject, signatures: SignatureSealer)
  * The turn of instructions. Within a conversation they may also add tools, with their definitions. Tools that are named only, or are
  * removed, stay as they are.
  */
-function systemTurns(content: Json | undefined, at: string, { added, ignored }: BlockReading): Turn[] {
+function systemTurns(content: Json | undefined, at: string, reading: BlockReading): Turn[] {
+  const { added, ignored } = reading;
   const parts = blocksOf(content, at).flatMap(({ block, at: blockAt }) => {
     if (block.type === "text") return [textPart(block, blockAt)];
     if (block.type !== "tool_addition" && block.type !== "tool_removal") {
       throw cannot(blockAt, "must be a text block");
     }
     const { type, definition } = objectOf(block.tool);
-    if (type === "tool_definition") added.push(...toolOf(definition, `${blockAt}.tool.definition`, ignored));
+    if (type === "tool_definition") added.push(...toolOf(definition, `${blockAt}.tool.definition`, reading));
     else ignored.push(blockAt);
     return [];
   });
@@ -204,7 +211,7 @@ function userTurns(content: Json | undefined, at: string, reading: BlockReading)
   const said: UserPart[] = [];
   for (const { block, at: blockAt } of blocksOf(content, at)) {
     if (block.type === "tool_result") results.push(resultPart(block, blockAt, reading));
-    else said.push(...mediaParts(block, blockAt));
+    else said.push(...mediaParts(block, blockAt, reading));
   }
   return [
     ...(results.length === 0 ? [] : [{ role: "tool", parts: results } as const]),
@@ -213,11 +220,11 @@ function userTurns(content: Json | undefined, at: string, reading: BlockReading)
 }
 
 /** Tools with a type of Anthropic's are run by Anthropic, or have a schema that only its models know. */
-function toolsOf(value: Json | undefined, ignored: string[]): Tool[] {
-  return arrayOf(value).flatMap((tool, index) => toolOf(tool, `tools.${index}`, ignored));
+function toolsOf(value: Json | undefined, reading: BlockReading): Tool[] {
+  return arrayOf(value).flatMap((tool, index) => toolOf(tool, `tools.${index}`, reading));
 }
 
-function toolOf(tool: Json | undefined, at: string, ignored: string[]): Tool[] {
+function toolOf(tool: Json | undefined, at: string, { names, ignored }: BlockReading): Tool[] {
   if (!isJsonObject(tool)) throw cannot(at, "must be a tool");
   const { type, name, description, input_schema: schema, strict } = tool;
   if (type !== undefined && type !== null && type !== "custom") {
@@ -227,7 +234,7 @@ function toolOf(tool: Json | undefined, at: string, ignored: string[]): Tool[] {
   if (typeof name !== "string") throw cannot(`${at}.name`, "must be the name of the tool");
   return [
     {
-      name,
+      name: names.shortened(name),
       description: textOf(description),
       parameters: isJsonObject(schema) ? schema : null,
       strict: booleanOf(strict),
@@ -236,7 +243,11 @@ function toolOf(tool: Json | undefined, at: string, ignored: string[]): Tool[] {
   ];
 }
 
-function toolChoiceOf(value: Json | undefined, tools: readonly Tool[], ignored: string[]): ToolChoice | null {
+function toolChoiceOf(
+  value: Json | undefined,
+  tools: readonly Tool[],
+  { names, ignored }: BlockReading,
+): ToolChoice | null {
   if (!isJsonObject(value) || tools.length === 0) return null;
   switch (value.type) {
     case "auto":
@@ -246,7 +257,8 @@ function toolChoiceOf(value: Json | undefined, tools: readonly Tool[], ignored: 
       return { kind: "required" };
     case "tool": {
       if (typeof value.name !== "string") throw cannot("tool_choice.name", "must be the name of a tool");
-      if (tools.some(({ name }) => name === value.name)) return { kind: "tool", name: value.name };
+      const chosen = names.shortened(value.name);
+      if (tools.some(({ name }) => name === chosen)) return { kind: "tool", name: chosen };
       ignored.push("tool_choice");
       return null;
     }

@@ -2,12 +2,13 @@ import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import { MESSAGES_CONTROL_EVENTS } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { messagesCallId } from "../../conversation/messages-call-id.ts";
-import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
+import { type SignatureSealer, UNSEEN_TEXT } from "../../conversation/sealed-signature.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
 import { type Block, Blocks, eventOf } from "./blocks.ts";
+import type { ToolNames } from "./tool-names.ts";
 
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "end_turn",
@@ -24,6 +25,7 @@ export interface MessagesWriterOptions {
   readonly estimate: Usage;
   readonly thoughts: ShownThoughts;
   readonly signatures: SignatureSealer;
+  readonly names: ToolNames;
 }
 
 interface Call {
@@ -43,6 +45,10 @@ export class MessagesWriter implements AnswerWriter {
   readonly #calls: Call[] = [];
   /** The block of text or thoughts that is being written. */
   #current: Block | null = null;
+  /** The text of the thought that is being received, if the client does not see it. */
+  #unseen = "";
+  /** The signatures of hidden thoughts, which are carried if a call follows. */
+  #neededByCalls: Signature[] = [];
   #hasRefused = false;
   #stop: { readonly stop_reason: Json; readonly stop_sequence: Json } = {
     stop_reason: null,
@@ -70,9 +76,10 @@ export class MessagesWriter implements AnswerWriter {
         this.#hasRefused = true;
         return this.#said("text", event.text);
       case "reasoning":
+        if (this.#options.thoughts !== "shown") this.#unseen += event.text;
         return this.#options.thoughts === "hidden" ? "" : this.#said("thinking", event.text);
       case "reasoning-end":
-        return this.#endThought(event.signature);
+        return this.#endThought(event);
       case "call":
         return this.#beginCall(event);
       case "call-input": {
@@ -120,11 +127,18 @@ export class MessagesWriter implements AnswerWriter {
     return current === null ? "" : this.#blocks.end(current);
   }
 
-  #endThought(signature: Signature | null): string {
+  #endThought(event: Extract<AnswerEvent, { kind: "reasoning-end" }>): string {
     const current = this.#current;
-    if (current?.content.type !== "thinking") {
-      return signature === null || this.#options.thoughts === "hidden" ? "" : this.#carry(signature, null);
+    const signature =
+      event.signature === null || event.isNeededByCalls !== true
+        ? event.signature
+        : withText(event.signature, this.#unseen);
+    this.#unseen = "";
+    if (this.#options.thoughts === "hidden") {
+      if (signature !== null && event.isNeededByCalls === true) this.#neededByCalls.push(signature);
+      return "";
     }
+    if (current?.content.type !== "thinking") return signature === null ? "" : this.#carry(signature, null);
     const signed = signature === null ? "" : this.#blocks.sign(current, this.#sealed(signature, null));
     return signed + this.#endSaid();
   }
@@ -133,10 +147,16 @@ export class MessagesWriter implements AnswerWriter {
     if (name === "") throw malformedResponse();
     // Results name their call by its id.
     const ownId = messagesCallId(id, (own) => this.#calls.some((other) => other?.id === own));
-    const ended = this.#endSaid();
+    let ended = this.#endSaid();
+    for (const needed of this.#neededByCalls.splice(0)) ended += this.#carry(needed, null);
     const isSigned = signature !== undefined && signature !== null;
     const carried = isSigned ? this.#carry(signature, ownId) : "";
-    const { block, events } = this.#blocks.begin({ type: "tool_use", id: ownId, name, input: {} });
+    const { block, events } = this.#blocks.begin({
+      type: "tool_use",
+      id: ownId,
+      name: this.#options.names.ownOf(name),
+      input: {},
+    });
     this.#calls[call] = { block, id: ownId, isSigned };
     return ended + carried + events;
   }
@@ -179,6 +199,11 @@ export class MessagesWriter implements AnswerWriter {
   #delta(usage: Usage): string {
     return eventOf("message_delta", { delta: this.#stop, usage: usageOf(usage) });
   }
+}
+
+/** The signature of a thought together with the text that the client does not see. */
+function withText(signature: Signature, text: string): Signature {
+  return text === "" ? signature : { ...signature, fields: { ...signature.fields, [UNSEEN_TEXT]: text } };
 }
 
 /** The `usage` of the Messages API. Its `input_tokens` are neither read from the cache nor written to it. */

@@ -10,16 +10,22 @@ import {
   type ToolResultPart,
 } from "../../conversation/conversation.ts";
 import { mediaSourceOf } from "../../conversation/media.ts";
-import type { CarriedSignature, SignatureSealer } from "../../conversation/sealed-signature.ts";
+import {
+  type CarriedSignature,
+  type SignatureSealer,
+  UNSEEN_TEXT,
+} from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { cacheOf } from "../cache-control.ts";
 import { objectOf, textOf } from "../members.ts";
+import type { ToolNames } from "./tool-names.ts";
 
 type MediaPart = TextPart | ImagePart | FilePart;
 
 /** What is read of the blocks of a request. */
 export interface BlockReading {
   readonly signatures: SignatureSealer;
+  readonly names: ToolNames;
   /** The places of blocks that are left out. */
   readonly ignored: string[];
   /** The ids of the calls that were read. */
@@ -36,8 +42,8 @@ export function textPart(block: JsonObject, at: string): TextPart {
 }
 
 /** The blocks of a message or a result, all of which are texts, images and documents. */
-function mediaPartsOf(content: Json | undefined, at: string): MediaPart[] {
-  return blocksOf(content, at).flatMap(({ block, at: blockAt }) => mediaParts(block, blockAt));
+function mediaPartsOf(content: Json | undefined, at: string, reading: BlockReading): MediaPart[] {
+  return blocksOf(content, at).flatMap(({ block, at: blockAt }) => mediaParts(block, blockAt, reading));
 }
 
 /** The blocks of a message; a text is one block. */
@@ -54,7 +60,7 @@ export function blocksOf(
 }
 
 /** A block of text, an image, a document or a search result. */
-export function mediaParts(block: JsonObject, at: string): MediaPart[] {
+export function mediaParts(block: JsonObject, at: string, reading: BlockReading): MediaPart[] {
   const cache = cacheOf(block);
   switch (block.type) {
     case "text":
@@ -62,13 +68,13 @@ export function mediaParts(block: JsonObject, at: string): MediaPart[] {
     case "image":
       return [{ kind: "image", source: sourceOf(block.source, `${at}.source`), detail: null, cache, at }];
     case "document":
-      return documentParts(block, at);
+      return documentParts(block, at, reading);
     case "search_result":
       return [{ kind: "text", text: searchResultText(block, at), cache, at }];
     case "tool_reference": {
       // A search for tools has found one of those that the request has.
       if (typeof block.tool_name !== "string") throw cannot(`${at}.tool_name`, "must be the name of a tool");
-      return [{ kind: "text", text: `Found tool: ${block.tool_name}`, cache, at }];
+      return [{ kind: "text", text: `Found tool: ${reading.names.shortened(block.tool_name)}`, cache, at }];
     }
     default:
       throw cannot(at, "is of a type that this model's provider does not support; remove it");
@@ -76,7 +82,7 @@ export function mediaParts(block: JsonObject, at: string): MediaPart[] {
 }
 
 /** A model of Anthropic's reads a document's title and context as well. The title of a file is its name. */
-function documentParts(block: JsonObject, at: string): MediaPart[] {
+function documentParts(block: JsonObject, at: string, reading: BlockReading): MediaPart[] {
   const { source, title, context } = block;
   const cache = cacheOf(block);
   const { type, data, content } = objectOf(source);
@@ -84,7 +90,7 @@ function documentParts(block: JsonObject, at: string): MediaPart[] {
     return [{ kind: "text", text: linesOf(title, context, data), cache, at }];
   }
   if (type === "content") {
-    const parts = mediaPartsOf(content, `${at}.source.content`);
+    const parts = mediaPartsOf(content, `${at}.source.content`, reading);
     const own = parts.map((part, index) => (index === parts.length - 1 ? { ...part, cache } : part));
     return [...aboutParts(linesOf(title, context), at), ...own];
   }
@@ -127,13 +133,14 @@ function linesOf(...texts: readonly (Json | undefined)[]): string {
 }
 
 /** The result of a tool call. */
-export function resultPart(block: JsonObject, at: string, { called }: BlockReading): ToolResultPart {
+export function resultPart(block: JsonObject, at: string, reading: BlockReading): ToolResultPart {
   const { tool_use_id: callId, content, is_error: isError } = block;
   const idAt = `${at}.tool_use_id`;
-  if (typeof callId !== "string" || !called.has(callId)) {
+  if (typeof callId !== "string" || !reading.called.has(callId)) {
     throw cannot(idAt, "must be the id of a tool_use block of an earlier message");
   }
-  const parts = content === undefined || content === null ? [] : mediaPartsOf(content, `${at}.content`);
+  const parts =
+    content === undefined || content === null ? [] : mediaPartsOf(content, `${at}.content`, reading);
   const cache = cacheOf(block) ?? parts.findLast((part) => part.cache !== null)?.cache ?? null;
   return { kind: "result", callId, parts, isError: isError === true, cache, at: idAt };
 }
@@ -175,7 +182,7 @@ function saidPart(
       const { thinking, signature, data } = block;
       const carried = carriedBy(block.type === "thinking" ? signature : data, reading);
       if (carried === null || carried.callId !== null) return [];
-      const text = textOf(thinking) ?? "";
+      const text = textOf(thinking) || (carried.signature.fields[UNSEEN_TEXT] ?? "");
       return [{ kind: "reasoning", text, signature: carried.signature, cache, at }];
     }
     case "tool_use": {
@@ -186,7 +193,8 @@ function saidPart(
       reading.called.add(id);
       const signed = signatures.get(id) ?? null;
       const text = JSON.stringify(input);
-      return [{ kind: "call", id, name, input: text, signature: signed, cache, at: `${at}.input` }];
+      const called = reading.names.shortened(name);
+      return [{ kind: "call", id, name: called, input: text, signature: signed, cache, at: `${at}.input` }];
     }
     default:
       reading.ignored.push(at);

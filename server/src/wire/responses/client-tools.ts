@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { cannot, type Tool, type ToolChoice } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { arrayOf, objectOf, textOf } from "../members.ts";
 import { functionOf } from "../openai-fields.ts";
+import { hashedName, MAX_TOOL_NAME_LENGTH } from "../tool-name.ts";
 
 /** A tool as its client knows it. */
 export interface ClientTool {
@@ -16,9 +16,6 @@ export interface ClientTool {
 export const SEARCH: ClientTool = { kind: "search", namespace: null, name: "tool_search" };
 /** Tools of this namespace are called by their own name. */
 const IMPLICIT_NAMESPACE = "functions";
-/** The longest name that all providers accept. */
-const MAX_NAME_LENGTH = 64;
-const HASH_LENGTH = 8;
 
 /** The input of a custom tool, as a function has it. */
 const CUSTOM_PARAMETERS: JsonObject = {
@@ -81,13 +78,7 @@ function plainName({ namespace, name }: ClientTool): string {
   const isBare = namespace === null || namespace === IMPLICIT_NAMESPACE;
   const full = isBare ? name : `${namespace}__${name}`;
   const plain = full.replace(/[^a-zA-Z0-9_-]/g, "_");
-  return plain.length > MAX_NAME_LENGTH || plain === "" ? hashedName(plain, full) : plain;
-}
-
-/** The same in each request, so that providers can cache the prompt. */
-function hashedName(plain: string, source: string): string {
-  const hash = createHash("sha256").update(source).digest("hex").slice(0, HASH_LENGTH);
-  return `${plain.slice(0, MAX_NAME_LENGTH - HASH_LENGTH - 1)}_${hash}`;
+  return plain.length > MAX_TOOL_NAME_LENGTH || plain === "" ? hashedName(plain, full) : plain;
 }
 
 /**

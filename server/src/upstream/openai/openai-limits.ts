@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import type { Upstream } from "../../catalog/catalog.ts";
+import type { JsonObject } from "../../json/json.ts";
+
+/** Hosts of OpenAI itself, which have fields that other servers refuse. */
+const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
+/** The minimum that OpenAI's models accept as the maximum of an answer. */
+const MIN_TOKENS = 16;
+const HASH_LENGTH = 32;
+
+/** Parsing a URL takes longer than reading a short request. */
+const openAiHosts = new WeakMap<Upstream, boolean>();
+
+export function isOpenAiHost(upstream: Upstream): boolean {
+  let isOpenAi = openAiHosts.get(upstream);
+  if (isOpenAi === undefined) {
+    const { baseUrl } = upstream;
+    isOpenAi = URL.canParse(baseUrl) && OPENAI_HOST.test(new URL(baseUrl).hostname);
+    openAiHosts.set(upstream, isOpenAi);
+  }
+  return isOpenAi;
+}
+
+/**
+ * The maximum tokens of an answer that an upstream is asked for. OpenAI's models with reasoning refuse a shorter answer than
+ * {@link MIN_TOKENS}. Clients ask for one to see whether a model answers.
+ */
+export function answerTokens(upstream: Upstream, asked: number | null): number | null {
+  return asked !== null && isOpenAiHost(upstream) ? Math.max(asked, MIN_TOKENS) : asked;
+}
+
+/** The limit of an answer, by the name that the upstream knows: OpenAI's models with reasoning refuse the older one, which others need. */
+export function limitOf(upstream: Upstream, tokens: number): JsonObject {
+  const limit = answerTokens(upstream, tokens);
+  return isOpenAiHost(upstream) ? { max_completion_tokens: limit } : { max_tokens: limit };
+}
+
+/**
+ * How an upstream gets the ids of calls. OpenAI refuses those of some other servers, which are longer than its own. Servers that are
+ * compatible with it may have more in their ids than a name.
+ */
+export function callIdsFor(upstream: Upstream, maxLength: number): (id: string) => string {
+  if (!isOpenAiHost(upstream)) return (id) => id;
+  return (id) => (id.length <= maxLength ? id : `call_${hashOf(id)}`);
+}
+
+/** An identifier that says nothing to the upstream, within its maximum. One that is longer is replaced by its hash. */
+export function identifierWithin(identifier: string, maxLength: number): string {
+  return identifier.length <= maxLength ? identifier : hashOf(identifier);
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, HASH_LENGTH);
+}
