@@ -114,6 +114,15 @@ class Pair {
     this.model.release(spender.model);
   }
 
+  async releaseUnseen(random: (below: number) => number): Promise<void> {
+    const spender = this.spenders[random(this.spenders.length)];
+    if (spender === undefined) return;
+    // All have been seen within a minute, and none of them a minute from now.
+    const unseenMs = random(2) === 0 ? 60_000 : -60_000;
+    const real = await this.#credit[0]?.releaseUnseen(spender.real, unseenMs, "test");
+    expect(real).toBe(this.model.releaseUnseen(spender.model, unseenMs));
+  }
+
   async heartbeat(node: number): Promise<void> {
     const own = this.spenders.filter((spender) => spender.node === node);
     const real = await this.#credit[node]?.heartbeat(own.map((spender) => spender.real));
@@ -223,7 +232,7 @@ describe("credit in the database", () => {
         else if (kind < 15) await pair.insert(random);
         else if (kind === 15) await pair.open(random(2));
         else if (kind === 16) await pair.close(random(2), random);
-        else if (kind === 17) await pair.release(random);
+        else if (kind === 17) await (random(2) === 0 ? pair.release(random) : pair.releaseUnseen(random));
         else await pair.heartbeat(random(2));
         await pair.compare();
       }

@@ -54,6 +54,10 @@ export interface CreditStore {
   closeBelow(id: SpenderId): Promise<void>;
   /** Lists other nodes' spenders that have not been seen for this long, by the database's clock. */
   listUnseen(unseenMs: number): Promise<readonly UnseenSpender[]>;
-  /** Closes a spender of another node, which may still owe charges, and records the reason. */
-  release(spender: SpenderId, reason: string): Promise<unknown>;
+  /**
+   * Closes a spender of another node, which may still owe charges, and records the reason.
+   *
+   * @returns `false` if it was seen meanwhile, or is closed already.
+   */
+  releaseUnseen(spender: SpenderId, unseenMs: number, reason: string): Promise<boolean>;
 }

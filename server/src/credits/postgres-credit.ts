@@ -23,6 +23,8 @@ const SPENDER_REFERENCE = "credit_reserves_spender_fkey";
 interface ReleaseNote {
   readonly reason: string;
   readonly by: Actor | null;
+  /** For how long the spender must not have been seen. Absent: it may be in use. */
+  readonly unseenMs?: number;
 }
 
 /**
@@ -144,6 +146,10 @@ export class PostgresCredit implements CreditStore {
     return this.#close(spender, { reason, by });
   }
 
+  async releaseUnseen(spender: SpenderId, unseenMs: number, reason: string): Promise<boolean> {
+    return (await this.#close(spender, { reason, by: null, unseenMs })) !== null;
+  }
+
   /** Closes all spenders of other nodes, which are known to be gone. */
   async releaseOthers(reason: string): Promise<void> {
     const others = await this.#database<{ id: SpenderId }[]>`
@@ -186,6 +192,13 @@ async function closeSpender(
   await sql`
     select from accounts where id in (select account_id from credit_reserves where spender = ${spender})
     order by id for no key update`;
+  if (release?.unseenMs !== undefined) {
+    // The node may have returned since it was listed, and then it spends from what it has reserved.
+    const unseen = await sql`
+      select from credit_spenders
+      where id = ${spender} and seen_at < now() - ${release.unseenMs} * interval '1 millisecond' for update`;
+    if (unseen.length === 0) return null;
+  }
   const [released = { accounts: 0, amountNanoUsd: 0n }] = await sql<ReleasedSpender[]>`
     with gone as (
       delete from credit_reserves where spender = ${spender}

@@ -31,7 +31,7 @@ export interface ReleasedSpender {
 const WATCHED_MS = 2 * 60_000;
 
 interface ReleaseParts {
-  readonly store: Pick<CreditStore, "listUnseen" | "release">;
+  readonly store: Pick<CreditStore, "listUnseen" | "releaseUnseen">;
   /** How long a spender must not have been seen, by the database's clock. */
   readonly unseenMs: number;
   readonly monotonicMs: () => number;
@@ -57,9 +57,10 @@ export function releaseOfUnseen(parts: ReleaseParts): () => Promise<void> {
       if (known?.seenAtMs !== seenAt.getTime()) {
         watched.set(id, { seenAtMs: seenAt.getTime(), sinceMs: monotonicMs() });
       } else if (monotonicMs() - known.sinceMs >= WATCHED_MS) {
-        await store.release(id, "the node was absent for the configured time");
+        const reason = "the node was absent for the configured time";
+        const isReleased = await store.releaseUnseen(id, parts.unseenMs, reason);
         watched.delete(id);
-        parts.onReleased(id);
+        if (isReleased) parts.onReleased(id);
       }
     }
   };

@@ -96,7 +96,7 @@ export class CreditDatabase {
       heartbeat: async (spenders) => this.heartbeat(spenders),
       closeBelow: async (id) => this.closeBelow(nodeId, id),
       listUnseen: async (unseenMs) => this.listUnseen(nodeId, unseenMs),
-      release: async (spender) => this.release(spender),
+      releaseUnseen: async (spender, unseenMs) => this.releaseUnseen(spender, unseenMs),
     };
   }
 
@@ -160,6 +160,13 @@ export class CreditDatabase {
     const row = this.spenders.get(spender);
     if (row === undefined) return;
     this.#close(spender, row);
+  }
+
+  releaseUnseen(spender: SpenderId, unseenMs: number): boolean {
+    const row = this.spenders.get(spender);
+    if (row === undefined || this.#nowMs() - row.seenMs <= unseenMs) return false;
+    this.#close(spender, row);
+    return true;
   }
 
   /** @returns what was not paid. */

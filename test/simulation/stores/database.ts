@@ -44,7 +44,8 @@ export class SimulatedDatabase {
       heartbeat: (spenders) => link.call("heartbeat", () => credit.heartbeat(spenders)),
       closeBelow: (id) => link.call("closeBelow", () => credit.closeBelow(nodeId, id)),
       listUnseen: (unseenMs) => link.call("listUnseen", () => credit.listUnseen(nodeId, unseenMs)),
-      release: (spender) => link.call("release", () => credit.release(spender)),
+      releaseUnseen: (spender, unseenMs) =>
+        link.call("releaseUnseen", () => credit.releaseUnseen(spender, unseenMs)),
     };
   }
 
