@@ -50,7 +50,7 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
         account.id,
         account.state,
         account.plan,
-        `${account.activeKeys} keys`,
+        `${account.activeKeys} ${account.activeKeys === 1 ? "key" : "keys"}`,
         account.name,
         account.users.map(({ email }) => email).join(", "),
       ]);

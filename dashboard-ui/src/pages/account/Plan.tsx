@@ -27,7 +27,11 @@ export function Plan({ account }: { readonly account: AccountView }) {
         </Fact>
         <Fact name="Credit">
           <Link to="/settings/credits">
-            {balance.data === undefined ? "…" : formatUsdRoughly(balance.data.balanceNanoUsd)}
+            {balance.data !== undefined
+              ? formatUsdRoughly(balance.data.balanceNanoUsd)
+              : balance.isError
+                ? "Could not be loaded"
+                : "…"}
           </Link>
         </Fact>
         <Fact name="Log retention">
