@@ -2,42 +2,59 @@ import { expect, it } from "vitest";
 import { Publisher } from "../../server/src/admission/publisher.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 
-const ACCOUNTS = ["a", "b", "c", "d"] as AccountId[];
+const accountOf = (number: number) => String(number).padStart(5, "0") as AccountId;
 
-it("an account whose versions can't be published keeps nobody else's waiting", async () => {
-  const unpublished = new Set(ACCOUNTS);
-  const broken = new Set(ACCOUNTS);
-  let tried = 0;
+/** Versions of so many accounts wait, and the store refuses those of accounts that are broken. */
+function world(accounts: number) {
+  const unpublished = new Set(Array.from({ length: accounts }, (_, number) => accountOf(number)));
+  const broken = new Set<AccountId>();
+  const tried: AccountId[] = [];
   const publisher = new Publisher(
     {
       publish: async (accountId) => {
-        tried++;
+        tried.push(accountId);
         // As when another program has written to the account's key in Redis.
         if (broken.has(accountId)) throw new Error("WRONGTYPE");
       },
     },
     {
-      list: async (limit) =>
-        [...unpublished].slice(0, limit).map((accountId) => ({ accountId, version: 2n })),
+      list: async (after, limit) => {
+        const sorted = [...unpublished].toSorted();
+        const later = sorted.filter((id) => after !== null && id > after);
+        return [...new Set([...later, ...sorted])]
+          .slice(0, limit)
+          .map((accountId) => ({ accountId, version: 2n }));
+      },
       isPending: async (accountId) => unpublished.has(accountId),
       clear: async (accountId) => void unpublished.delete(accountId),
     },
   );
-  const sweep = () => publisher.sweep().catch(() => {});
-  // Redis is away for a while, and two accounts stay broken.
-  for (let number = 0; number < 10; number++) await sweep();
-  expect(tried).toBe(10);
-  for (const account of ACCOUNTS.slice(2)) broken.delete(account);
-  for (let number = 0; number < 3; number++) await sweep();
-  expect([...unpublished]).toEqual(ACCOUNTS.slice(0, 2));
+  return { unpublished, broken, tried, publisher, sweep: () => publisher.sweep().catch(String) };
+}
+
+it("an account whose version can't be published keeps nobody else's waiting", async () => {
+  const { unpublished, broken, publisher, sweep } = world(4);
+  for (const number of [0, 2]) broken.add(accountOf(number));
+  expect(await sweep()).toMatch("WRONGTYPE");
+  expect([...unpublished]).toEqual([accountOf(0), accountOf(2)]);
   expect(publisher.waiting).toBe(2);
-
-  unpublished.add("e" as AccountId);
-  await sweep();
-  expect(unpublished.has("e" as AccountId)).toBe(false);
-
   broken.clear();
-  await sweep();
+  expect(await sweep()).toBe(2);
   expect(unpublished.size).toBe(0);
   expect(publisher.waiting).toBe(0);
+});
+
+it("nor do more of them than a sweep lists", async () => {
+  const { unpublished, broken, sweep } = world(1_200);
+  for (const id of unpublished) broken.add(id);
+  broken.delete(accountOf(1_199));
+  for (let number = 0; number < 120; number++) await sweep();
+  expect(unpublished.has(accountOf(1_199))).toBe(false);
+});
+
+it("a sweep ends soon when the store is away", async () => {
+  const { unpublished, broken, tried, sweep } = world(1_000);
+  for (const id of unpublished) broken.add(id);
+  await sweep();
+  expect(tried).toHaveLength(10);
 });

@@ -25,21 +25,21 @@ function world() {
   return { limits, call, answeredMs };
 }
 
-it("refusals of a caller are answered one after another, and none of them late", async () => {
+it("refusals of a caller are answered one after another, and each within five seconds", async () => {
   const { limits, call, answeredMs } = world();
   await limits.count(ANYBODY, "192.0.2.1", CALLS_OF_MINUTE);
   const startMs = performance.now();
-  const refused = Array.from({ length: 100 }, () => call("192.0.2.1"));
+  const refused = Array.from({ length: 300 }, () => call("192.0.2.1"));
   await vi.advanceTimersByTimeAsync(0);
   expect(answeredMs).toHaveLength(0);
   // Another address does not wait.
   expect(await call("192.0.2.2")).toBeUndefined();
-  await vi.advanceTimersByTimeAsync(1_000);
+  await vi.advanceTimersByTimeAsync(5_000);
   await Promise.all(refused);
   const afterMs = answeredMs.map((ms) => ms - startMs);
-  expect(afterMs).toHaveLength(100);
+  expect(afterMs).toHaveLength(300);
   expect(afterMs.slice(0, 3)).toEqual([20, 40, 60]);
-  expect(afterMs.at(-1)).toBe(1_000);
+  expect(afterMs.at(-1)).toBe(5_000);
 });
 
 it("a refusal does not wait for one that was answered long ago", async () => {

@@ -11,10 +11,10 @@ const CALLS_OF_CALLER = 600;
 const AUTH_CALLS_OF_ADDRESS = 300;
 /**
  * How far apart refusals of the same name are answered, and how late at most. Who calls again at once would otherwise take the node's
- * time with calls that are refused.
+ * time with calls that are refused. If more than 250 wait at once, the others are answered when the longest wait is over.
  */
 const REFUSAL_GAP_MS = 20;
-const MAX_REFUSAL_WAIT_MS = 1_000;
+const MAX_REFUSAL_WAIT_MS = 5_000;
 /** The maximum number of names whose refusals wait. */
 const MAX_REFUSED_NAMES = 100_000;
 

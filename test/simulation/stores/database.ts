@@ -99,7 +99,7 @@ export class SimulatedDatabase {
   unpublishedVersions(link: Link): UnpublishedVersions {
     const { keys } = this;
     return {
-      list: (limit) => link.call("listUnpublished", () => keys.listUnpublished(limit)),
+      list: (after, limit) => link.call("listUnpublished", () => keys.listUnpublished(after, limit)),
       isPending: (account, version) => link.call("isPending", () => keys.isPending(account, version)),
       clear: (account, version) =>
         link.call("clearUnpublished", () => keys.clearUnpublished(account, version)),

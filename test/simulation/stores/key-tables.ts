@@ -72,8 +72,14 @@ export class KeyTables {
     return { key: keyOf(key, now), version: account.version };
   }
 
-  listUnpublished(limit: number): readonly { readonly accountId: AccountId; readonly version: bigint }[] {
-    return [...this.#unpublished].slice(0, limit).map(([accountId, version]) => ({ accountId, version }));
+  listUnpublished(
+    after: AccountId | null,
+    limit: number,
+  ): readonly { readonly accountId: AccountId; readonly version: bigint }[] {
+    const sorted = [...this.#unpublished].toSorted(([one], [other]) => (one < other ? -1 : 1));
+    const next = sorted.findIndex(([accountId]) => after !== null && accountId > after);
+    const turned = next === -1 ? sorted : [...sorted.slice(next), ...sorted.slice(0, next)];
+    return turned.slice(0, limit).map(([accountId, version]) => ({ accountId, version }));
   }
 
   isPending(accountId: AccountId, version: bigint): boolean {
