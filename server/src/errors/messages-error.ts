@@ -46,8 +46,11 @@ const TOO_LONG = "prompt is too long";
 /** How vLLM, and OpenAI's servers before, tell that a prompt leaves too little of the context for the answer that is asked for. */
 const ANSWER_TOO_LONG = [
   /too large: (?<answer>\d+)\b.*maximum context length is (?<context>\d+) tokens.*\bhas (?<prompt>\d+) input tokens/is,
+  /maximum context length is (?<context>\d+) tokens.*requested (?<answer>\d+) output tokens and your prompt contains (?<bound>at least |\d+ characters .*)?(?<prompt>\d+) input tokens/is,
   /maximum context length is (?<context>\d+) tokens.*\((?<prompt>\d+) in (?:the messages|your prompt)[,;] (?<answer>\d+) (?:in|for) the completion/is,
 ];
+/** How much of a message is read: its beginning, because the expressions take the square of its length. */
+const READ_LENGTH = 1_000;
 /** With fewer tokens left for an answer clients have to shorten the conversation. */
 const MIN_ANSWER_TOKENS = 4_000;
 
@@ -82,17 +85,22 @@ export function messagesErrorOf({ code, message, param }: Failure): MessagesErro
 
 /** Claude Code asks for a shorter answer, or shortens the conversation, when it reads Anthropic's words. */
 function messageFor(code: ErrorCode, message: string): string {
-  const groups = ANSWER_TOO_LONG.map((words) => words.exec(message)?.groups).find(
+  const beginning = message.slice(0, READ_LENGTH);
+  const groups = ANSWER_TOO_LONG.map((words) => words.exec(beginning)?.groups).find(
     (found) => found !== undefined,
   );
   if (groups !== undefined) {
-    const { prompt, answer, context } = groups;
-    if (Number(context) - Number(prompt) >= MIN_ANSWER_TOKENS) {
+    const { answer, context, bound } = groups;
+    // vLLM counts no more of a prompt than does not fit, by which the next answer would be too long again, and so on. With one that
+    // is half as long the client finds out soon.
+    const least = bound === undefined ? 0 : Number(context) - Math.floor(Number(answer) / 2);
+    const prompt = Math.max(Number(groups.prompt), least);
+    if (Number(context) - prompt >= MIN_ANSWER_TOKENS) {
       return `input length and \`max_tokens\` exceed context limit: ${prompt} + ${answer} > ${context}, decrease input length or \`max_tokens\` and try again`;
     }
   }
   const isTooLong = code === "context_length_exceeded" || groups !== undefined;
-  return isTooLong && !message.toLowerCase().includes(TOO_LONG) ? `${TOO_LONG}: ${message}` : message;
+  return isTooLong && !beginning.toLowerCase().includes(TOO_LONG) ? `${TOO_LONG}: ${message}` : message;
 }
 
 /** The status of a failure in the Messages API: that of the table of error codes, except for an overloaded server. */

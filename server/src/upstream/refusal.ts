@@ -6,13 +6,14 @@ import { UpstreamRefused } from "./dialect.ts";
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 const MAX_RETRY_AFTER_MS = 60_000;
 const MESSAGE_LENGTH = 1_000;
-/** The codes of a prompt that is too long: OpenAI's, Zhipu's (1261) and GitHub's. Clients shorten the conversation then. */
+/** The codes of a prompt that is too long: OpenAI's and GitHub's. Clients shorten the conversation then. */
 const TOO_LONG_CODES = new Set([
   "context_length_exceeded",
   "model_context_window_exceeded",
   "model_max_prompt_tokens_exceeded",
-  "1261",
 ]);
+/** Zhipu's. A number may mean something else to another server, so that only that of a 400 counts. */
+const TOO_LONG_NUMBER = "1261";
 /** Words by which servers without such a code tell the same. */
 const TOO_LONG = new RegExp(
   [
@@ -29,13 +30,18 @@ const TOO_LONG = new RegExp(
     "maximum number of tokens allowed",
     "model token limit",
     "token limit exceeded",
-    "too many tokens",
+    "(?:prompt|input|messages) \\w+ too many tokens",
+    "too many tokens(?:\\W{0,3}\\d|.*\\b(?:prompt|input|messages)\\b)",
     "token count of \\d+ exceeds",
   ].join("|"),
   "i",
 );
 /** The answer that is asked for may be too long as well, which a shorter conversation does not help. */
 const ABOUT_ANSWER = /max_\w*tokens/i;
+/** The field that a message says is wrong: in quotation marks, or with a place in a list. */
+const NAMED_FIELD = /\b(?:invalid|value for|field|parameter) ['"`](?<quoted>\w+)|\b(?<list>\w+)\[\d+\]/i;
+/** The fields that make the prompt, and vLLM's for its tokens. Any other one may be too long as well. */
+const PROMPT_FIELD = /^(?:messages|inputs?|prompt|contents?|(?:input|prompt)_(?:tokens|text|ids))\b/;
 export const PROVIDER_FAILED = "The model's provider failed. Try again, or choose another model.";
 
 /**
@@ -55,7 +61,7 @@ export function refusalOf(
 
 function failureOf(status: number, body: string, headers: Readonly<Record<string, string>>): Failure {
   const error = readError(body);
-  if (TOO_LONG_CODES.has(error.code ?? "") || isTooLong(status, error.message ?? "")) {
+  if (isTooLong(status, error)) {
     const message = error.message ?? "The messages exceed the model's context.";
     return new Failure("context_length_exceeded", message);
   }
@@ -86,9 +92,13 @@ function failureOf(status: number, body: string, headers: Readonly<Record<string
   }
 }
 
-function isTooLong(status: number, message: string): boolean {
-  if (status !== 400 && status !== 413 && status !== 422) return false;
-  return TOO_LONG.test(message) && !ABOUT_ANSWER.test(message);
+/** Whether an error says that the prompt is too long. */
+function isTooLong(status: number, { code, message, param }: ReadError): boolean {
+  if (TOO_LONG_CODES.has(code ?? "") || (code === TOO_LONG_NUMBER && status === 400)) return true;
+  if (message === null || (status !== 400 && status !== 413 && status !== 422)) return false;
+  const { quoted, list } = NAMED_FIELD.exec(message)?.groups ?? {};
+  const isPrompt = PROMPT_FIELD.test(param ?? quoted ?? list ?? "prompt");
+  return isPrompt && TOO_LONG.test(message) && !ABOUT_ANSWER.test(message);
 }
 
 /** The effective status of an error: Google answers an unknown key with 400, and Anthropic an operator's empty balance. */
