@@ -74,6 +74,35 @@ describe("an export that is resumed in a file", () => {
   });
 
   it.each([
+    ["10.0.0.0/8", "192.168.0.0/16"],
+    ["10.0.0.0/8", "10.0.0.0/9"],
+    ["10.0.0.0/32", "10.0.0.1"],
+    ["2001:db8::/32", "2001:db9::/32"],
+    ["::/0", "0.0.0.0/0"],
+    ["10.0.0.0/8", "10.0.0.0/8/8"],
+    ["10.0.0.0/8", "ten"],
+  ])("with another network than it began with is refused: %s, %s", async (begunWith, source) => {
+    const before = begun(null, null, { source: begunWith });
+    const { error, after } = await resume(before, "ndjson", "more\n", { source });
+    expect(String(error)).toContain("another period or filter");
+    expect(after).toBe(before);
+  });
+
+  it("with another key than it began with is refused", async () => {
+    const { error } = await resume(begun(null, null, { key: "abcd" }), "ndjson", "", { key: "ABCD" });
+    expect(String(error)).toContain("another period or filter");
+  });
+
+  const key = "0192d3c4-5b6a-7c8d-9e0f-a1b2c3d4e5f6";
+  const sources = (written: string, given: string) =>
+    [begun(null, null, { source: written }), { source: given }] as const;
+
+  it.each([
+    [begun(null, null, { key }), { key: key.toUpperCase() }],
+    sources("10.1.2.3/8", " 10.0.0.0/8 "),
+    sources("10.0.0.0/8", "::ffff:10.0.0.0/104"),
+    sources("2001:db8::/32", "2001:DB8:0:1::/32"),
+    sources("2001:db8::1/128", "2001:db8:0::1"),
     [october, { from: "2026-10-01", to: "2026-10-31", status: "4xx" }],
     [october, { from: "2026-10-01T02:00:00+02:00", to: "2026-11-01T00:00:00Z", status: "4xx" }],
     [begun(null, null, { source: "192.0.2.1/32", key: "abcd" }), { source: "192.0.2.1", key: "abcd" }],

@@ -1,4 +1,5 @@
 import { open } from "node:fs/promises";
+import { BlockList, isIP } from "node:net";
 import process from "node:process";
 import { cursorOf, type ExportProgress } from "../audit/export.ts";
 import { readExportLine } from "../audit/export-lines.ts";
@@ -87,16 +88,44 @@ async function keptPart(path: string, params: AuditExportParams): Promise<KeptPa
 function isExportOf(params: AuditExportParams, { from, to, filter }: ExportHeader["export"]): boolean {
   const isSame = FILTERS.every((name) => {
     const given = params[name];
-    // The service writes a network in a form of its own.
-    if (name === "source") return (given === undefined) === (filter[name] === undefined);
-    return given === undefined ? filter[name] === undefined : String(given) === filter[name];
+    const written = filter[name];
+    if (given === undefined || written === undefined) return given === written;
+    // The service writes a network, and the id of a key, in a form of its own.
+    if (name === "source") return isSameNetwork(String(given), written);
+    return UUID.test(written) ? String(given).toLowerCase() === written : String(given) === written;
   });
   return isSame && isTime(params.from, from, 0) && isTime(params.to, to, DAY_MS);
 }
 
 const FILTERS = ["key", "model", "upstream", "status", "error_code", "source"] as const;
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+const CIDR = /^([^/]+)(?:\/(\d{1,3}))?$/;
+/** The length of the prefix of IPv6 under which IPv4 has its addresses. */
+const MAPPED_PREFIX = 96;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 24 * 60 * 60_000;
+
+/** Whether two addresses or CIDR blocks are the same network. Host bits do not count, and an IPv4-mapped address is one of IPv4. */
+function isSameNetwork(one: string, other: string): boolean {
+  const [first, second] = [networkOf(one), networkOf(other)];
+  if (first === null || second === null || first.mappedLength !== second.mappedLength) return false;
+  const block = new BlockList();
+  block.addSubnet(first.address, first.length, first.family);
+  return block.check(second.address, second.family);
+}
+
+/** `null` for a text that is no network. `mappedLength`: the length of its prefix in IPv6. */
+function networkOf(text: string) {
+  const [, address = "", digits] = CIDR.exec(text.trim()) ?? [];
+  const version = isIP(address);
+  if (version === 0) return null;
+  const isIpv4 = version === 4;
+  const bits = isIpv4 ? 32 : 128;
+  const length = digits === undefined ? bits : Number(digits);
+  if (length > bits) return null;
+  const family = isIpv4 ? ("ipv4" as const) : ("ipv6" as const);
+  return { address, family, length, mappedLength: isIpv4 ? length + MAPPED_PREFIX : length };
+}
 
 /** Whether a bound is that of a header. A date stands for a time so many milliseconds after its beginning. */
 function isTime(given: AuditExportParams["from"], written: string | null, dayMs: number): boolean {
