@@ -8,12 +8,12 @@ import type { Signature } from "./conversation.ts";
 export type AnswerEvent =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "refusal"; readonly text: string }
-  /** A piece of a thought. */
-  | { readonly kind: "reasoning"; readonly text: string }
   /**
-   * Ends a thought. A thought that the provider does not show has a signature and no text. `isNeededByCalls`: the provider may refuse
-   * the calls that follow unless the thought comes back with them.
+   * A piece of a thought. `isNeededByCalls`: the provider may refuse the calls that follow unless the thought comes back with them. It
+   * stands with every piece and with the end, so that the text of no other thought is kept.
    */
+  | { readonly kind: "reasoning"; readonly text: string; readonly isNeededByCalls?: true }
+  /** Ends a thought. A thought that the provider does not show has a signature and no text. */
   | {
       readonly kind: "reasoning-end";
       readonly signature: Signature | null;

@@ -63,6 +63,12 @@ export abstract class AnswerReader {
     this.found({ kind: "reasoning", text });
   }
 
+  /** A piece of a thought that the provider may want back with the calls that follow. */
+  protected foundNeededThought(text: string): void {
+    this.#isThinking = true;
+    this.found({ kind: "reasoning", text, isNeededByCalls: true });
+  }
+
   /** Ends the thought that was begun, if any. One that the provider does not show has only a signature. */
   protected endThought(signature: Signature | null = null): void {
     if (!this.#isThinking && signature === null) return;
@@ -70,7 +76,7 @@ export abstract class AnswerReader {
     this.found({ kind: "reasoning-end", signature });
   }
 
-  /** Ends the thought that was begun, if any, which the provider may want back with the calls that follow. */
+  /** Ends the thought that was begun by {@link foundNeededThought}, if any. */
   protected endNeededThought(signature: Signature): void {
     if (!this.#isThinking) return;
     this.#isThinking = false;

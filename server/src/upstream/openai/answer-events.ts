@@ -94,7 +94,7 @@ export class CompletionReader extends AnswerReader {
     const thought = delta.reasoning_content ?? delta.reasoning;
     if (typeof thought === "string" && thought !== "") {
       this.#member = delta.reasoning_content === thought ? "reasoning_content" : "reasoning";
-      this.foundThought(thought);
+      this.foundNeededThought(thought);
     }
     this.#details.add(delta.reasoning_details);
     const text = textOf(delta.content);

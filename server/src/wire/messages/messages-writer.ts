@@ -45,7 +45,7 @@ export class MessagesWriter implements AnswerWriter {
   readonly #calls: Call[] = [];
   /** The block of text or thoughts that is being written. */
   #current: Block | null = null;
-  /** The text of the thought that is being received, if the client does not see it. */
+  /** The text of the thought that is being received, if the client does not see it and the provider may want it back. */
   #unseen = "";
   /** The signatures of hidden thoughts, which are carried if a call follows. */
   #neededByCalls: Signature[] = [];
@@ -76,7 +76,7 @@ export class MessagesWriter implements AnswerWriter {
         this.#hasRefused = true;
         return this.#said("text", event.text);
       case "reasoning":
-        if (this.#options.thoughts !== "shown") this.#unseen += event.text;
+        if (event.isNeededByCalls === true && this.#options.thoughts !== "shown") this.#unseen += event.text;
         return this.#options.thoughts === "hidden" ? "" : this.#said("thinking", event.text);
       case "reasoning-end":
         return this.#endThought(event);
@@ -129,10 +129,7 @@ export class MessagesWriter implements AnswerWriter {
 
   #endThought(event: Extract<AnswerEvent, { kind: "reasoning-end" }>): string {
     const current = this.#current;
-    const signature =
-      event.signature === null || event.isNeededByCalls !== true
-        ? event.signature
-        : withText(event.signature, this.#unseen);
+    const signature = event.signature === null ? null : withText(event.signature, this.#unseen);
     this.#unseen = "";
     if (this.#options.thoughts === "hidden") {
       if (signature !== null && event.isNeededByCalls === true) this.#neededByCalls.push(signature);
