@@ -1,8 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { chat, chunks, messageOf, replayVendor, upstreamOf, WEATHER_TOOL, whole } from "./dialect.ts";
+import {
+  chat,
+  chunks,
+  messageOf,
+  messages,
+  replayVendor,
+  upstreamOf,
+  WEATHER_TOOL,
+  whole,
+} from "./dialect.ts";
 
 // What the AI SDK's package can't be compared with, because it loses or refuses it.
-const vendor = replayVendor("https://api.anthropic.com/v1/messages");
+const vendor = replayVendor(/\/messages$/);
 const upstream = upstreamOf("anthropic");
 const HI = { messages: [{ role: "user", content: "hi" }] };
 const SCHEMA = { type: "object", properties: { a: { type: "object" } } };
@@ -15,6 +24,31 @@ const answer = (...content: object[]) => ({
   stop_reason: "end_turn",
   stop_sequence: null,
   usage: { input_tokens: 1, output_tokens: 1 },
+});
+
+describe("a thought without a signature, which Anthropic refuses", () => {
+  const unsigned = { type: "thinking", thinking: "hm", signature: "" };
+  const said = { type: "text", text: "Well." };
+  const asked = {
+    max_tokens: 9,
+    messages: [...HI.messages, { role: "assistant", content: [unsigned, said] }, ...HI.messages],
+  };
+  const arn = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc";
+
+  it.each([
+    ["", "sonnet", [said]],
+    ["https://api.anthropic.com/v1", "sonnet", [said]],
+    ["https://bedrock-runtime.eu-west-1.amazonaws.com/anthropic/v1", arn, [said]],
+    ["https://aiplatform.googleapis.com/v1", "sonnet", [said]],
+    ["https://some.services.ai.azure.com/anthropic/v1", "sonnet", [said]],
+    ["https://proxy.example/v1", "Claude-Sonnet-4-5", [said]],
+    ["https://proxy.example/v1", "mimo", [unsigned, said]],
+    ["https://amazonaws.com.example/v1", "mimo", [unsigned, said]],
+  ])("does not go to its models, whatever their name: %s, %s", async (baseUrl, model, content) => {
+    vendor.answers(200, answer(said));
+    await messages(upstreamOf("anthropic", { baseUrl }), model, asked);
+    expect(vendor.sent[0]?.body.messages[1].content).toEqual(content);
+  });
 });
 
 describe("a request to Anthropic", () => {

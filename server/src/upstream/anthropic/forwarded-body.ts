@@ -8,9 +8,9 @@ import { isAnthropicModel } from "./models.ts";
  * which a client has from this service, are left out: Anthropic refuses a thought without its own signature. Other vendors' servers may not
  * sign theirs, and refuse the calls that follow without them.
  */
-export function forwardedBody({ request: { body }, upstreamModel }: ForwardCall): string {
+export function forwardedBody({ request: { body }, upstream, upstreamModel }: ForwardCall): string {
   const { messages } = body.value;
-  const isForeign = isAnthropicModel(upstreamModel) ? isUnsignedOrSealed : isSealedThought;
+  const isForeign = isAnthropicModel(upstreamModel, upstream) ? isUnsignedOrSealed : isSealedThought;
   const hasForeign = Array.isArray(messages) && messages.some((message) => hasThought(message, isForeign));
   return body.textWith({
     model: upstreamModel,

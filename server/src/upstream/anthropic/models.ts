@@ -1,3 +1,6 @@
+import type { Upstream } from "../../catalog/catalog.ts";
+import { hostOf } from "../host.ts";
+
 /** What Anthropic's models differ in. The API refuses what a model does not have. */
 export interface ModelTraits {
   /** The maximum tokens of an answer. Asked for where nobody limits the answer, because the API requires a maximum. */
@@ -58,11 +61,15 @@ const MODELS: readonly (readonly [pattern: RegExp, traits: ModelTraits])[] = [
 /** Of other vendors' models that are served by this API. */
 const FOREIGN: ModelTraits = { ...EARLY, isKnown: false };
 
+/** Hosts that serve only Anthropic's models by this API, under whatever name: Anthropic's own, Amazon's, Google's and Microsoft's. */
+const ANTHROPIC_HOST = /^$|^api\.anthropic\.com$|\.(?:amazonaws|googleapis|services\.ai\.azure)\.com$/;
+
 /** Whether a model is one of Anthropic's, and not of another vendor that serves its models by this API. */
-export function isAnthropicModel(model: string): boolean {
-  return traitsOf(model) !== FOREIGN;
+export function isAnthropicModel(model: string, upstream: Upstream): boolean {
+  return traitsOf(model) !== FOREIGN || ANTHROPIC_HOST.test(hostOf(upstream));
 }
 
 export function traitsOf(model: string): ModelTraits {
-  return MODELS.find(([pattern]) => pattern.test(model))?.[1] ?? FOREIGN;
+  const name = model.toLowerCase();
+  return MODELS.find(([pattern]) => pattern.test(name))?.[1] ?? FOREIGN;
 }
