@@ -12,6 +12,10 @@ import { FetchTransport } from "../fixtures/fetch-transport.ts";
 import { replayVendor } from "./dialect.ts";
 
 const OPENAI = "https://api.openai.com/v1";
+const AZURE = "https://some.openai.azure.com/openai/v1";
+const COGNITIVE = "https://some.cognitiveservices.azure.com/openai/v1";
+const OTHERS_ON_AZURE = "https://some.models.ai.azure.com/v1";
+const FOUNDRY = "https://some.services.ai.azure.com/models";
 const OTHER = "https://models.example/v1";
 const COMPLETION = {
   id: "c",
@@ -74,6 +78,10 @@ async function sentFor(baseUrl: string, fields: object, affordableTokens: number
 describe("a chat request that credit covers only in part", () => {
   it.each([
     ["OpenAI's models, which refuse the older name where they reason", OPENAI, "max_completion_tokens"],
+    ["OpenAI's models on Azure", AZURE, "max_completion_tokens"],
+    ["OpenAI's models in Azure's other service", COGNITIVE, "max_completion_tokens"],
+    ["other vendors' models on Azure", OTHERS_ON_AZURE, "max_tokens"],
+    ["all vendors' models on Azure", FOUNDRY, "max_tokens"],
     ["other servers, which know only the older name", OTHER, "max_tokens"],
   ])("is limited by the name that the upstream knows: %s", async (_, baseUrl, name) => {
     expect(await sentFor(baseUrl, {}, 50)).toEqual({ [name]: 50 });

@@ -72,7 +72,7 @@ export function chatBodyOf(
     messages: turns.flatMap((turn) => messagesOf(turn, told)),
     stream: stream || undefined,
     stream_options: stream ? { include_usage: true } : undefined,
-    // As in `limitOf`.
+    // As in `limitOf`, except that all of Azure's hosts get the newer name.
     max_completion_tokens: isOpenAi ? given(limit) : undefined,
     max_tokens: isOpenAi ? undefined : given(limit),
     temperature: given(conversation.temperature),

@@ -1,24 +1,18 @@
 import { createHash } from "node:crypto";
 import type { Upstream } from "../../catalog/catalog.ts";
 import type { JsonObject } from "../../json/json.ts";
+import { hostOf } from "../host.ts";
 
 /** Hosts of OpenAI itself, which have fields that other servers refuse. */
 const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
+/** Those that serve OpenAI's models. Azure serves other vendors' at further hosts, which may know only the older name of the limit. */
+const NEW_LIMIT_HOST = /(?:^|\.)(?:openai\.com|(?:openai|cognitiveservices)\.azure\.com)$/;
 /** The minimum that OpenAI's models accept as the maximum of an answer. */
 const MIN_TOKENS = 16;
 const HASH_LENGTH = 32;
 
-/** Parsing a URL takes longer than reading a short request. */
-const openAiHosts = new WeakMap<Upstream, boolean>();
-
 export function isOpenAiHost(upstream: Upstream): boolean {
-  let isOpenAi = openAiHosts.get(upstream);
-  if (isOpenAi === undefined) {
-    const { baseUrl } = upstream;
-    isOpenAi = URL.canParse(baseUrl) && OPENAI_HOST.test(new URL(baseUrl).hostname);
-    openAiHosts.set(upstream, isOpenAi);
-  }
-  return isOpenAi;
+  return OPENAI_HOST.test(hostOf(upstream));
 }
 
 /**
@@ -32,7 +26,7 @@ export function answerTokens(upstream: Upstream, asked: number | null): number |
 /** The limit of an answer, by the name that the upstream knows: OpenAI's models with reasoning refuse the older one, which others need. */
 export function limitOf(upstream: Upstream, tokens: number): JsonObject {
   const limit = answerTokens(upstream, tokens);
-  return isOpenAiHost(upstream) ? { max_completion_tokens: limit } : { max_tokens: limit };
+  return NEW_LIMIT_HOST.test(hostOf(upstream)) ? { max_completion_tokens: limit } : { max_tokens: limit };
 }
 
 /**
