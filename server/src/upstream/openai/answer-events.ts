@@ -51,7 +51,9 @@ export class CompletionReader extends AnswerReader {
     if (!isJsonObject(choice))
       throw hasError(completion) ? refusedCompletion(completion, text) : malformedResponse();
     this.#usage = readUsage(completion.usage);
-    this.#readChoice({ ...choice, delta: choice.message });
+    const { message } = choice;
+    if (isJsonObject(message)) this.#details.addWhole(message.reasoning_details);
+    this.#readChoice({ ...choice, delta: message });
     this.#reason ??= UNKNOWN_REASON;
   }
 
@@ -66,7 +68,9 @@ export class CompletionReader extends AnswerReader {
     this.#usage = readUsage(chunk.usage) ?? this.#usage;
     if (hasError(chunk)) throw refusedCompletion(chunk, data);
     const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
-    if (isJsonObject(choice)) this.#readChoice(choice);
+    if (!isJsonObject(choice)) return;
+    if (isJsonObject(choice.delta)) this.#details.addPiece(choice.delta.reasoning_details);
+    this.#readChoice(choice);
   }
 
   /** Without `[DONE]` a stream is complete only if the choice has told why it has finished. */
@@ -96,7 +100,6 @@ export class CompletionReader extends AnswerReader {
       this.#member = delta.reasoning_content === thought ? "reasoning_content" : "reasoning";
       this.foundNeededThought(thought);
     }
-    this.#details.add(delta.reasoning_details);
     const text = textOf(delta.content);
     if (text !== "") {
       this.#endThought();
