@@ -40,7 +40,7 @@ describe("a dialect that is a folder and a place in the list", () => {
     const now = () => new Date(7_000);
     const gateway = new Gateway({
       catalog,
-      dialects: openDialects(DIALECTS, { transport: new FetchTransport(), now }),
+      dialects: openDialects(DIALECTS, { transport: new FetchTransport(), now, monotonicMs: () => 0 }),
       random: Math.random,
       now,
       monotonicMs: () => performance.now(),

@@ -225,7 +225,11 @@ describe("a stream that fails after its upstream has quoted the credential", () 
     const owner = { ...upstream, name: "acme" };
     const gateway = new Gateway({
       catalog: catalogOf([model], [owner]),
-      dialects: openDialects(DIALECTS, { transport: new FetchTransport(), now: () => new Date(0) }),
+      dialects: openDialects(DIALECTS, {
+        transport: new FetchTransport(),
+        now: () => new Date(0),
+        monotonicMs: () => 0,
+      }),
       random: Math.random,
       now: () => new Date(0),
       monotonicMs: () => 0,

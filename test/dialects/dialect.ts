@@ -29,6 +29,9 @@ export interface Vendor {
   answers(status: number, body: object, options?: { readonly once: boolean }): void;
   /** Answers the next request, and only that. */
   answersOnce(status: number, body: object): void;
+  /** Answers each request by its body. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  answersBy(respond: (body: any) => Response): void;
   /** Answers with server-sent events, as they stand and piece by piece. */
   streams(...pieces: readonly string[]): void;
   /** Answers the next request with server-sent events, and only that. */
@@ -45,13 +48,14 @@ export function replayVendor(address: string | RegExp): Vendor {
     sent.length = 0;
   });
   afterAll(() => server.close());
-  const answerWith = (respond: () => Response, once = false) => {
+  const answerWith = (respond: (body: Sent["body"]) => Response, once = false) => {
     server.use(
       http.post(
         address,
         async ({ request }) => {
-          sent.push({ headers: request.headers, body: await request.json() });
-          return respond();
+          const body = await request.json();
+          sent.push({ headers: request.headers, body });
+          return respond(body);
         },
         { once },
       ),
@@ -62,6 +66,7 @@ export function replayVendor(address: string | RegExp): Vendor {
     answers: (status, body, { once } = { once: false }) =>
       answerWith(() => HttpResponse.json(body, { status }), once),
     answersOnce: (status, body) => answerWith(() => HttpResponse.json(body, { status }), true),
+    answersBy: (respond) => answerWith(respond),
     streams: (...pieces) => answerWith(() => eventStream(pieces)),
     streamsOnce: (events) => answerWith(() => eventStream([events]), true),
   };
@@ -96,9 +101,13 @@ export function upstreamOf(dialect: string, settings: Partial<Upstream> = {}): U
   };
 }
 
+/** The time that the dialects see pass. */
+export const clock = { ms: 0 };
+
 const dialects = openDialects(DIALECTS, {
   transport: new FetchTransport(),
   now: () => new Date(1_000_000),
+  monotonicMs: () => clock.ms,
 });
 
 /** Sends an OpenAI request to an upstream, and has OpenAI's answer. */

@@ -154,9 +154,11 @@ describe("a request to Google", () => {
 });
 
 describe("embeddings of Google", () => {
-  const dialect = openDialects(DIALECTS, { transport: new FetchTransport(), now: () => new Date(0) }).get(
-    "google",
-  );
+  const dialect = openDialects(DIALECTS, {
+    transport: new FetchTransport(),
+    now: () => new Date(0),
+    monotonicMs: () => 0,
+  }).get("google");
   async function embed(fields: object) {
     const body = JsonBody.parse(JSON.stringify({ model: "acme/embed", ...fields }));
     if (body === null || dialect === undefined) throw new Error("no object, or no dialect");

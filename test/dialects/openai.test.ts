@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Upstream } from "../../server/src/catalog/catalog.ts";
 import { messageIn } from "../wires/messages-events.ts";
-import { messages, replayVendor, streamText, upstreamOf, whole } from "./dialect.ts";
+import { chat, clock, messages, replayVendor, streamText, upstreamOf, whole } from "./dialect.ts";
 
 const BASE = "https://models.example/v1";
 const MODEL = "some/model";
@@ -81,5 +81,101 @@ describe("what OpenRouter tells of thoughts", () => {
     const upstream = upstreamAt();
     const { content } = messageIn(await streamText(messages(upstream, MODEL, { ...HI, stream: true })));
     expect((await sentBack(upstream, content)).reasoning_details).toEqual(details);
+  });
+});
+
+describe("an upstream that refuses a form of requests", () => {
+  const fine = () => Response.json(completion({ content: "Fine." }));
+  const refused = (message: string) =>
+    Response.json({ error: { message, type: "invalid_request_error" } }, { status: 400 });
+  const streamed = () =>
+    new Response(`${chunk({ content: "Fine." }, "stop")}data: [DONE]\n\n`, {
+      headers: { "content-type": "text/event-stream" },
+    });
+  const words = (text: string) => [{ role: "user", content: text }];
+  /** How many requests the upstream gets. */
+  async function requestsOf(asked: () => Promise<unknown>): Promise<number> {
+    const before = vendor.sent.length;
+    await asked();
+    return vendor.sent.length - before;
+  }
+
+  it.each([
+    "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning' is unsupported, did you mean 'role'?)]",
+    "messages[1].reasoning: reasoning is not supported with this model",
+    "Unrecognized field reasoning_details",
+  ])("gets no thoughts, if it refuses them so: %s", async (message) => {
+    const upstream = upstreamAt();
+    const details = [{ type: "reasoning.text", text: "Rome?" }];
+    const thought = { reasoning: "Rome?", reasoning_details: details };
+    vendor.answersOnce(200, completion({ ...thought, tool_calls: [CALL] }, "tool_calls"));
+    const { content } = await whole(messages(upstream, MODEL, HI));
+    vendor.answersBy(({ messages: sent }) =>
+      sent.some((one: object) => "reasoning" in one || "reasoning_details" in one)
+        ? refused(message)
+        : fine(),
+    );
+    const answer = await whole(messages(upstream, MODEL, { ...HI, messages: afterCall(content) }));
+    expect(answer.content).toEqual([{ type: "text", text: "Fine." }]);
+  });
+
+  it("gets no request twice, though its refusal repeats words of the client", async () => {
+    const said = "stream_options, reasoning_content is missing, unexpected role 'system', reasoning";
+    vendor.answersBy(() => refused(`Invalid text: ${said}`));
+    const upstream = upstreamAt();
+    expect(await requestsOf(() => messages(upstream, MODEL, HI).catch(() => {}))).toBe(1);
+    const history = [...words("hi"), { role: "assistant", content: "Yes?" }, ...words(said)];
+    const asked = { ...HI, stream: true, system: "Be brief.", messages: history };
+    expect(await requestsOf(() => messages(upstream, MODEL, asked).catch(() => {}))).toBeLessThanOrEqual(4);
+    const bodies = vendor.sent.map(({ body }) => JSON.stringify(body));
+    expect(new Set(bodies).size).toBe(bodies.length);
+  });
+
+  it("gets others' instructions as they are, if it refuses where those of one stand", async () => {
+    const later = { ...HI, messages: [...words("hi"), { role: "assistant", content: "Yes?" }] };
+    vendor.answersBy(({ messages: sent }) =>
+      sent.some(
+        ({ role }: { role: string }, at: number) => role === "system" && sent[at - 1]?.role === "assistant",
+      )
+        ? refused("Unexpected role 'system' after role 'assistant'")
+        : fine(),
+    );
+    const upstream = upstreamAt();
+    const system = { role: "system", content: "Be brief." };
+    const one = [...later.messages, system, ...words("go")];
+    expect(await requestsOf(() => messages(upstream, MODEL, { ...HI, messages: one }))).toBe(2);
+    await messages(upstream, MODEL, { ...HI, messages: [...words("hi"), system, ...words("go")] });
+    expect(vendor.sent.at(-1)?.body.messages[1]).toEqual(system);
+  });
+
+  it("is asked for the usage of a stream again after some minutes, in which one account may have caused the refusal", async () => {
+    vendor.answersBy((body) =>
+      body.made_up === undefined || body.stream_options === undefined
+        ? streamed()
+        : refused("made_up and stream_options"),
+    );
+    const upstream = upstreamAt();
+    const asked = { stream: true, messages: words("hi") };
+    expect(await requestsOf(() => chat(upstream, MODEL, { ...asked, made_up: 1 }))).toBe(2);
+    await chat(upstream, MODEL, asked);
+    expect(vendor.sent.at(-1)?.body).not.toHaveProperty("stream_options");
+    clock.ms += 5 * 60_000;
+    await chat(upstream, MODEL, asked);
+    expect(vendor.sent.at(-1)?.body.stream_options).toEqual({ include_usage: true });
+  });
+
+  it("gets a client's other options of a stream though it can't tell the usage", async () => {
+    vendor.answersBy((body) =>
+      body.stream_options?.include_usage === undefined ? streamed() : refused("unknown field include_usage"),
+    );
+    const upstream = upstreamAt();
+    const asked = { stream: true, messages: words("hi") };
+    const others = { ...asked, stream_options: { include_usage: true, include_obfuscation: false } };
+    // What is refused together with options of the client says nothing about others' requests.
+    expect(await requestsOf(() => chat(upstream, MODEL, others))).toBe(2);
+    expect(vendor.sent.at(-1)?.body.stream_options).toEqual({ include_obfuscation: false });
+    expect(await requestsOf(() => chat(upstream, MODEL, asked))).toBe(2);
+    expect(await requestsOf(() => chat(upstream, MODEL, others))).toBe(1);
+    expect(vendor.sent.at(-1)?.body.stream_options).toEqual({ include_obfuscation: false });
   });
 });

@@ -43,7 +43,11 @@ async function sentFor(baseUrl: string, fields: object, affordableTokens: number
   const { first: catalog } = await readCatalogFile(file.file, {});
   const gateway = new Gateway({
     catalog,
-    dialects: openDialects(DIALECTS, { transport: new FetchTransport(), now: () => new Date() }),
+    dialects: openDialects(DIALECTS, {
+      transport: new FetchTransport(),
+      now: () => new Date(),
+      monotonicMs: () => 0,
+    }),
     random: Math.random,
     now: () => new Date(),
     monotonicMs: () => performance.now(),

@@ -90,7 +90,7 @@ export function openGateway(
 ): Gateway {
   return new Gateway({
     catalog,
-    dialects: openDialects(DIALECTS, { transport, now }),
+    dialects: openDialects(DIALECTS, { transport, now, monotonicMs }),
     random: Math.random,
     now,
     monotonicMs,

@@ -20,6 +20,8 @@ export interface DialectDefinition extends DialectSettings {
 export interface DialectParts {
   readonly transport: Transport;
   readonly now: () => Date;
+  /** A clock that only goes forward. */
+  readonly monotonicMs: () => number;
 }
 
 /** How the service speaks to a kind of upstream. */

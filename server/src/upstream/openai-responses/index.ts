@@ -22,7 +22,7 @@ import { streamedResponse } from "./streamed-response.ts";
 export const openaiResponses: DialectDefinition = {
   name: "openai-responses",
   settings: UPSTREAM_SETTINGS,
-  open: ({ transport }) => responsesDialect(transport),
+  open: ({ transport, monotonicMs }) => responsesDialect(transport, monotonicMs),
 };
 
 const PATH = "/responses";
@@ -32,25 +32,25 @@ const ABOUT_ENCRYPTED = /encrypted.content|\binclude\b/i;
 /**
  * Of a request only what the service decides changes: the model's name, where responses are stored, and encrypted reasoning.
  */
-function responsesDialect(transport: Transport): Dialect {
-  const reasoning = new RefusedForms(ABOUT_ENCRYPTED);
+function responsesDialect(transport: Transport, monotonicMs: () => number): Dialect {
+  const reasoning = new RefusedForms(ABOUT_ENCRYPTED, monotonicMs);
   return {
     own: {
       wire: "responses",
       forward: (call) =>
-        reasoning.ask(call, async (isRefused) => {
-          const response = await postWithBearer(transport, call, PATH, forwardedBody(call, !isRefused));
+        reasoning.ask(call, async (isUsual) => {
+          const response = await postWithBearer(transport, call, PATH, forwardedBody(call, isUsual));
           if (call.request.stream) return streamedResponse(call, response.body);
           return wholeResponse(call, await answerText(response));
         }),
     },
     converse: (call) =>
-      reasoning.ask(call, async (isRefused) => {
-        const { body, ignored } = responsesBodyOf(call, !isRefused);
+      reasoning.ask(call, async (isUsual) => {
+        const { body, ignored } = responsesBodyOf(call, isUsual);
         const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
         return readAnswer(response, { stream: call.stream, reader: new ResponseReader(), ignored });
       }),
-    embed: embedderOf(transport),
+    embed: embedderOf(transport, monotonicMs),
   };
 }
 

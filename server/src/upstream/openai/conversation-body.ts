@@ -36,11 +36,13 @@ export const OPENAI_SIGNATURE = "openai";
 export type ThoughtMember = "reasoning_content" | "reasoning";
 /** The model's messages that are sent with a thought: those whose thought the client has, all, or none. */
 export type SentThoughts = "known" | "all" | "none";
-/** The form of a request, of which servers refuse some. */
+/** The form of a request, of which servers refuse some. Usually all of it is true, and `known`. */
 export interface ChatForm {
+  /** Whether a stream's usage is asked for. */
+  readonly asksUsage: boolean;
   readonly thoughts: SentThoughts;
-  /** Whether there is one message of instructions at most, at the beginning. */
-  readonly hasOneSystem: boolean;
+  /** Whether instructions stay as they are. Otherwise there is one message of them at most, at the beginning. */
+  readonly keepsSystems: boolean;
 }
 /** Stands for a thought that nobody has, for servers that refuse a message without one. Moonshot's takes an empty one for none. */
 const NO_THOUGHT = " ";
@@ -54,7 +56,7 @@ const MAX_CALL_ID_LENGTH = 40;
  */
 export function chatBodyOf(
   { conversation, upstream, upstreamModel, stream, maxTokens }: ConversationCall,
-  { thoughts, hasOneSystem }: ChatForm,
+  { asksUsage, thoughts, keepsSystems }: ChatForm,
 ): WrittenConversation {
   requireSupported(conversation, []);
   const isOpenAi = isOpenAiHost(upstream);
@@ -63,7 +65,7 @@ export function chatBodyOf(
     thoughts,
     callId: callIdsFor(upstream, MAX_CALL_ID_LENGTH),
   };
-  const turns = hasOneSystem ? withOneSystem(conversation.turns) : conversation.turns;
+  const turns = keepsSystems ? conversation.turns : withOneSystem(conversation.turns);
   const hasTools = conversation.tools.length > 0;
   const limit = answerTokens(upstream, conversation.maxTokens ?? maxTokens);
   // One literal: spreading others into it took as long as the rest of the translation. JSON leaves out what is undefined.
@@ -71,8 +73,8 @@ export function chatBodyOf(
     model: upstreamModel,
     messages: turns.flatMap((turn) => messagesOf(turn, told)),
     stream: stream || undefined,
-    stream_options: stream ? { include_usage: true } : undefined,
-    // As in `limitOf`, except that all of Azure's hosts get the newer name.
+    stream_options: stream && asksUsage ? { include_usage: true } : undefined,
+    // As in `limitOf`.
     max_completion_tokens: isOpenAi ? given(limit) : undefined,
     max_tokens: isOpenAi ? undefined : given(limit),
     temperature: given(conversation.temperature),

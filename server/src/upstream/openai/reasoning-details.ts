@@ -27,7 +27,8 @@ export class ReasoningDetails {
   addPiece(details: Json | undefined): void {
     for (const detail of objectsIn(details)) {
       const last = this.#all.at(-1);
-      if (last !== undefined && isContinued(last, detail)) this.#all[this.#all.length - 1] = joined(last, detail);
+      if (last !== undefined && isContinued(last, detail))
+        this.#all[this.#all.length - 1] = joined(last, detail);
       else this.#all.push(detail);
     }
   }

@@ -2,9 +2,9 @@ import type { ErrorCode } from "../../../../sdk/src/contract/error-codes.ts";
 import { SANDBOX_MAX_CONCURRENCY } from "../../catalog/catalog.ts";
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { Failure } from "../../errors/failure.ts";
-import { type Dialect, type DialectDefinition, UpstreamRefused } from "../dialect.ts";
+import { type Dialect, type DialectDefinition, type DialectParts, UpstreamRefused } from "../dialect.ts";
 import { openAiDialect } from "../openai/index.ts";
-import { createSandboxTransport, type SandboxOptions } from "./sandbox-transport.ts";
+import { createSandboxTransport } from "./sandbox-transport.ts";
 
 /** Models that need no provider: they answer in process. */
 export const sandbox: DialectDefinition = {
@@ -36,8 +36,8 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** The dialect of the sandbox models. */
-function sandboxDialect(options: SandboxOptions): Dialect {
-  const { own, converse, embed } = openAiDialect(createSandboxTransport(options));
+function sandboxDialect({ now, monotonicMs }: DialectParts): Dialect {
+  const { own, converse, embed } = openAiDialect(createSandboxTransport({ now }), monotonicMs);
   return {
     own: own && { wire: own.wire, forward: (call) => own.forward(call).catch(throwAsService) },
     converse: (call) => converse(call).catch(throwAsService),

@@ -1,0 +1,82 @@
+import type { ConversationAnswer, ConversationCall } from "../dialect.ts";
+import { postWithBearer } from "../post-json.ts";
+import { readAnswer } from "../read-answer.ts";
+import { isRefusalAbout } from "../refusal.ts";
+import { RefusedForms } from "../refused-forms.ts";
+import type { Transport } from "../transport.ts";
+import { CompletionReader } from "./answer-events.ts";
+import { type ChatForm, chatBodyOf } from "./conversation-body.ts";
+
+export const PATH = "/chat/completions";
+/** Words by which servers refuse a model's message without its thought, such as DeepSeek's and Moonshot's. */
+const WITHOUT_THOUGHT =
+  /(?:missing|must|require).*reasoning_content|reasoning_content.*(?:missing|must|require)/is;
+/** Words by which servers refuse one with it, such as Groq's. */
+const WITH_THOUGHT = /\breasoning(?:_content|_details)?\b/i;
+/**
+ * Words by which the templates of models such as Qwen's refuse instructions that are not the first message. Codex sends some in two messages, and
+ * later ones.
+ */
+const NOT_FIRST = /system message must be (?:at the beginning|(?:the )?first)/i;
+/** Others, such as Mistral's, refuse them after some messages only. Which they follow is the client's. */
+const ABOUT_SYSTEM = /system message must be|unexpected role\W+system/i;
+
+/** A change of a request's form, made once when an upstream refuses the request with the words. */
+interface FormChange {
+  readonly words: RegExp;
+  readonly change: Partial<ChatForm>;
+  /** Where it is remembered. `null`: the client has caused the refusal, which says nothing about others' requests. */
+  readonly memory: RefusedForms | null;
+}
+
+/**
+ * Sends conversations in the form that an upstream takes. `usage`: the models whose upstream refuses to be asked for the usage of a stream.
+ */
+export function converserOf(
+  transport: Transport,
+  usage: RefusedForms,
+  monotonicMs: () => number,
+): (call: ConversationCall) => Promise<ConversationAnswer> {
+  const thoughts = new RefusedForms(WITHOUT_THOUGHT, monotonicMs);
+  const systems = new RefusedForms(NOT_FIRST, monotonicMs);
+  const changes: readonly FormChange[] = [
+    { words: usage.words, change: { asksUsage: false }, memory: usage },
+    { words: WITHOUT_THOUGHT, change: { thoughts: "all" }, memory: thoughts },
+    { words: WITH_THOUGHT, change: { thoughts: "none" }, memory: null },
+    { words: NOT_FIRST, change: { keepsSystems: false }, memory: systems },
+    { words: ABOUT_SYSTEM, change: { keepsSystems: false }, memory: null },
+  ];
+  return async (call) => {
+    let form: ChatForm = {
+      asksUsage: usage.isUsual(call),
+      thoughts: thoughts.isUsual(call) ? "known" : "all",
+      keepsSystems: systems.isUsual(call),
+    };
+    let left = changes;
+    const sent: string[] = [];
+    let last: FormChange | null = null;
+    for (;;) {
+      const { body, ignored } = chatBodyOf(call, form);
+      const text = JSON.stringify(body);
+      sent.push(text);
+      try {
+        const response = await postWithBearer(transport, call, PATH, text);
+        const reader = new CompletionReader(call.upstream.name);
+        const answer = await readAnswer(response, { stream: call.stream, reader, ignored });
+        // Of several changes only the last is known to have been needed.
+        last?.memory?.remember(call);
+        return answer;
+      } catch (thrown) {
+        const next = left.find(
+          ({ words, change }) =>
+            isRefusalAbout(words, thrown) &&
+            !sent.includes(JSON.stringify(chatBodyOf(call, { ...form, ...change }).body)),
+        );
+        if (next === undefined) throw thrown;
+        form = { ...form, ...next.change };
+        left = left.filter((one) => one !== next);
+        last = next;
+      }
+    }
+  };
+}
