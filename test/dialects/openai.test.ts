@@ -67,6 +67,25 @@ describe("what OpenRouter tells of thoughts", () => {
     expect((await sentBack(upstream, content)).reasoning_details).toEqual(details);
   });
 
+  it("is for the model that has thought, and for no other of the same upstream", async () => {
+    const details = [{ ...detail, text: "Rome?", signature: "c2ln" }];
+    const thought = { reasoning: "Rome?", reasoning_details: details };
+    vendor.answers(200, completion({ ...thought, tool_calls: [CALL] }, "tool_calls"));
+    const upstream = upstreamAt();
+    const { content } = await whole(messages(upstream, MODEL, HI));
+    const other = await sentBack(upstream, content, "other/model");
+    expect(other.tool_calls).toHaveLength(1);
+    expect(other).not.toHaveProperty("reasoning");
+    expect(other).not.toHaveProperty("reasoning_details");
+    expect(await sentBack(upstream, content)).toMatchObject(thought);
+    // A model that takes no message without a thought gets the text.
+    vendor.answers(200, completion({ content: "Fine." }));
+    vendor.answersOnce(400, { error: { message: "reasoning_content is missing at index 1" } });
+    await messages(upstream, "other/model", { ...HI, messages: afterCall(content) });
+    expect(vendor.sent.at(-1)?.body.messages[1]).toMatchObject({ reasoning_content: "Rome?" });
+    expect(vendor.sent.at(-1)?.body.messages[1]).not.toHaveProperty("reasoning_details");
+  });
+
   it("keeps the thoughts of a stream apart by their ids, and after a signature", async () => {
     const details = [
       { type: "reasoning.text", id: "a", text: "One", signature: "MQ==" },

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../..
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
-import { OPENAI_SIGNATURE, type ThoughtMember, thoughtSignature } from "./conversation-body.ts";
+import { OPENAI_SIGNATURE, type Thinker, type ThoughtMember, thoughtSignature } from "./conversation-body.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 import { ReasoningDetails } from "./reasoning-details.ts";
@@ -32,12 +32,12 @@ export class CompletionReader extends AnswerReader {
   /** What the upstream calls thoughts. */
   #member: ThoughtMember = "reasoning_content";
   readonly #details = new ReasoningDetails();
-  readonly #upstream: string;
+  readonly #thinker: Thinker;
 
-  /** `upstream`: its name. It alone gets its thoughts back. */
-  constructor(upstream: string) {
+  /** `thinker`: who alone gets the thoughts back. */
+  constructor(thinker: Thinker) {
     super();
-    this.#upstream = upstream;
+    this.#thinker = thinker;
   }
 
   override get usageSoFar(): Usage | null {
@@ -114,14 +114,14 @@ export class CompletionReader extends AnswerReader {
   }
 
   #endThought(): void {
-    this.endNeededThought(thoughtSignature(this.#upstream, this.#member));
+    this.endNeededThought(thoughtSignature(this.#thinker, this.#member));
   }
 
   /** What comes back with a call: its own, and with the first call what OpenRouter tells of thoughts. */
   #signatureOf({ number, extra }: Call): Signature | null {
     const own = signatureOf(extra);
     if (number > 0 || this.#details.isEmpty) return own;
-    const fields = { upstream: this.#upstream, reasoning_details: this.#details.toText() };
+    const fields = { ...this.#thinker, reasoning_details: this.#details.toText() };
     return { provider: OPENAI_SIGNATURE, fields: { ...own?.fields, ...fields } };
   }
 

@@ -15,7 +15,7 @@ import {
 } from "../../conversation/conversation.ts";
 import { urlOf } from "../../conversation/media.ts";
 import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
-import type { ConversationCall } from "../dialect.ts";
+import type { ConversationCall, UpstreamCall } from "../dialect.ts";
 import {
   effortIn,
   given,
@@ -29,9 +29,11 @@ import { detailsIn } from "./reasoning-details.ts";
 
 /**
  * The provider of signatures that came as a call's `extra_content`, as Google's compatible endpoint has them, and of those that say which
- * upstream has thought.
+ * model has thought.
  */
 export const OPENAI_SIGNATURE = "openai";
+/** Whose thoughts are meant. An upstream such as OpenRouter has models of several providers, which refuse each other's signatures. */
+export type Thinker = Readonly<Record<"upstream" | "model", string>>;
 /** What servers call the thoughts of a message. OpenAI has none. */
 export type ThoughtMember = "reasoning_content" | "reasoning";
 /** The model's messages that are sent with a thought: those whose thought the client has, all, or none. */
@@ -55,13 +57,14 @@ const MAX_CALL_ID_LENGTH = 40;
  * @throws {Failure} `invalid_request` naming what can't be expressed.
  */
 export function chatBodyOf(
-  { conversation, upstream, upstreamModel, stream, maxTokens }: ConversationCall,
+  call: ConversationCall,
   { asksUsage, thoughts, keepsSystems }: ChatForm,
 ): WrittenConversation {
+  const { conversation, upstream, upstreamModel, stream, maxTokens } = call;
   requireSupported(conversation, []);
   const isOpenAi = isOpenAiHost(upstream);
   const told: TurnTelling = {
-    upstream: upstream.name,
+    thinker: thinkerOf(call),
     thoughts,
     callId: callIdsFor(upstream, MAX_CALL_ID_LENGTH),
   };
@@ -126,13 +129,12 @@ function withOneSystem(turns: readonly Turn[]): readonly Turn[] {
 
 /** How an upstream is told of the turns. */
 interface TurnTelling {
-  /** Its name. */
-  readonly upstream: string;
+  readonly thinker: Thinker;
   readonly thoughts: SentThoughts;
   readonly callId: (id: string) => string;
 }
 
-function messagesOf(turn: Turn, { upstream, thoughts, callId }: TurnTelling): readonly JsonObject[] {
+function messagesOf(turn: Turn, { thinker, thoughts, callId }: TurnTelling): readonly JsonObject[] {
   switch (turn.role) {
     case "system":
       return [{ role: "system", content: turn.parts.map(({ text }) => text).join("\n") }];
@@ -141,10 +143,10 @@ function messagesOf(turn: Turn, { upstream, thoughts, callId }: TurnTelling): re
     case "assistant": {
       // A message with neither text nor calls is refused. A model may have had nothing but thoughts.
       if (turn.parts.every(({ kind }) => kind === "reasoning")) return [];
-      const own = thoughts === "none" ? null : thoughtIn(turn.parts, upstream);
+      const own = thoughts === "none" ? null : thoughtIn(turn.parts, thinker);
       const others =
-        thoughts === "all" ? { reasoning_content: unsignedThought(turn.parts) || NO_THOUGHT } : {};
-      const details = thoughts === "none" ? undefined : givenList(detailsOf(turn.parts, upstream));
+        thoughts === "all" ? { reasoning_content: otherThought(turn.parts, thinker) || NO_THOUGHT } : {};
+      const details = thoughts === "none" ? undefined : givenList(detailsOf(turn.parts, thinker));
       return [{ ...assistantMessage(turn.parts, callId), ...(own ?? others), reasoning_details: details }];
     }
     case "tool":
@@ -162,41 +164,55 @@ function assistantMessage(parts: readonly AssistantPart[], callId: TurnTelling["
   };
 }
 
-/** The signature of an upstream's thought, by which the upstream gets it back. */
-export function thoughtSignature(upstream: string, member: ThoughtMember): Signature {
-  return { provider: OPENAI_SIGNATURE, fields: { upstream, member } };
+export function thinkerOf({ upstream, upstreamModel }: UpstreamCall): Thinker {
+  return { upstream: upstream.name, model: upstreamModel };
+}
+
+/** The signature of a model's thought, by which the model gets it back. */
+export function thoughtSignature(thinker: Thinker, member: ThoughtMember): Signature {
+  return { provider: OPENAI_SIGNATURE, fields: { ...thinker, member } };
+}
+
+/** What a signature tells of the model's own thoughts. `null`: they are not the model's. */
+function ownFields(signature: Signature | null, { upstream, model }: Thinker): Signature["fields"] | null {
+  if (signature?.provider !== OPENAI_SIGNATURE || signature.fields.upstream !== upstream) return null;
+  // Earlier signatures tell the upstream alone.
+  return (signature.fields.model ?? model) === model ? signature.fields : null;
 }
 
 /**
- * The thoughts that an upstream has had with what it said, in the member that it has them in. Others refuse this member, and DeepSeek and
+ * The thoughts that a model has had with what it said, in the member that it has them in. Others refuse this member, and DeepSeek and
  * Moonshot a call without it. `null`: there are none.
  */
-function thoughtIn(parts: readonly AssistantPart[], upstream: string): JsonObject | null {
+function thoughtIn(parts: readonly AssistantPart[], thinker: Thinker): JsonObject | null {
   let member: string | undefined;
   let thoughts = "";
   for (const part of parts) {
-    if (part.kind !== "reasoning" || part.signature?.provider !== OPENAI_SIGNATURE) continue;
-    if (part.signature.fields.upstream !== upstream) continue;
-    member = part.signature.fields.member;
+    const fields = part.kind === "reasoning" ? ownFields(part.signature, thinker) : null;
+    if (part.kind !== "reasoning" || fields === null) continue;
+    member = fields.member;
     thoughts += part.text;
   }
   return member === undefined || thoughts === "" ? null : { [member]: thoughts };
 }
 
-/** What the upstream, OpenRouter, has told of the thoughts before a call. */
-function detailsOf(parts: readonly AssistantPart[], upstream: string): readonly Json[] {
+/** What OpenRouter has told of the model's thoughts before a call. */
+function detailsOf(parts: readonly AssistantPart[], thinker: Thinker): readonly Json[] {
   for (const part of parts) {
-    if (part.kind !== "call" || part.signature?.provider !== OPENAI_SIGNATURE) continue;
-    const { upstream: told, reasoning_details: details } = part.signature.fields;
-    if (told === upstream && details !== undefined) return detailsIn(details);
+    const details = part.kind === "call" ? ownFields(part.signature, thinker)?.reasoning_details : undefined;
+    if (details !== undefined) return detailsIn(details);
   }
   return [];
 }
 
-/** The thoughts of which the client does not say who has had them. */
-function unsignedThought(parts: readonly AssistantPart[]): string {
+/** The thoughts of which the client does not say who has had them, and those of other models of the upstream. */
+function otherThought(parts: readonly AssistantPart[], { upstream }: Thinker): string {
   return parts
-    .flatMap((part) => (part.kind === "reasoning" && part.signature === null ? [part.text] : []))
+    .flatMap((part) =>
+      part.kind === "reasoning" && (part.signature === null || part.signature.fields.upstream === upstream)
+        ? [part.text]
+        : [],
+    )
     .join("\n\n");
 }
 

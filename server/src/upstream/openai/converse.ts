@@ -5,7 +5,7 @@ import { isRefusalAbout } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
 import { CompletionReader } from "./answer-events.ts";
-import { type ChatForm, chatBodyOf } from "./conversation-body.ts";
+import { type ChatForm, chatBodyOf, thinkerOf } from "./conversation-body.ts";
 
 export const PATH = "/chat/completions";
 /** Words by which servers refuse a model's message without its thought, such as DeepSeek's and Moonshot's. */
@@ -61,7 +61,7 @@ export function converserOf(
       sent.push(text);
       try {
         const response = await postWithBearer(transport, call, PATH, text);
-        const reader = new CompletionReader(call.upstream.name);
+        const reader = new CompletionReader(thinkerOf(call));
         const answer = await readAnswer(response, { stream: call.stream, reader, ignored });
         // Of several changes only the last is known to have been needed.
         last?.memory?.remember(call);
