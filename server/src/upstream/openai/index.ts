@@ -53,16 +53,14 @@ export function openAiDialect(transport: Transport, monotonicMs: () => number): 
 export function embedderOf(transport: Transport, monotonicMs: () => number): Dialect["embed"] {
   const encodings = new RefusedForms(ABOUT_ENCODING, monotonicMs);
   return (call) => {
+    const isBase64 = asksForBase64(call.body.value);
     const ask = async (changes: Changes) => {
       const asked = call.body.textWith({ model: call.upstreamModel, ...changes });
       const response = await postWithBearer(transport, call, "/embeddings", asked);
-      return wholeAnswer(call, await answerText(response), "data");
+      return wholeAnswer(call, await answerText(response), "data", isBase64 ? inBase64 : undefined);
     };
-    if (!asksForBase64(call.body.value)) return ask({});
-    return encodings.ask(call, async (isUsual) => {
-      const answer = await ask(isUsual ? {} : { encoding_format: "float" });
-      return { ...answer, body: inBase64(answer.body) };
-    });
+    if (!isBase64) return ask({});
+    return encodings.ask(call, (isUsual) => ask(isUsual ? {} : { encoding_format: "float" }));
   };
 }
 
@@ -70,30 +68,30 @@ export function embedderOf(transport: Transport, monotonicMs: () => number): Dia
  * Embeddings in base64. Servers such as LM Studio's and Mistral's write numbers all the same, which libraries of OpenAI's decode to
  * vectors of zeros.
  */
-function inBase64(answer: string): string {
-  const body = JsonBody.parse(answer);
-  const data = body?.value.data;
-  if (body === null || !Array.isArray(data) || !data.some(hasVector)) return answer;
-  const encoded = data.map((item: Json) =>
-    hasVector(item) ? { ...item, embedding: base64Of(item.embedding) } : item,
-  );
-  return body.textWith({ data: encoded });
+function inBase64(data: readonly Json[]): readonly Json[] {
+  if (!data.some(hasVector)) return data;
+  return data.map((item) => (hasVector(item) ? { ...item, embedding: base64Of(item.embedding) } : item));
 }
 
 function hasVector(item: Json): item is { readonly embedding: readonly number[] } {
   return isJsonObject(item) && isVector(item.embedding);
 }
 
-/** `results`: the member that an answer must have. */
-function wholeAnswer(call: UpstreamCall, text: string, results: "choices" | "data"): WholeAnswer {
+/** `member`: the list that an answer must have, of which `edit` makes the client's. */
+function wholeAnswer(
+  call: UpstreamCall,
+  text: string,
+  member: "choices" | "data",
+  edit: (results: readonly Json[]) => readonly Json[] = (results) => results,
+): WholeAnswer {
   const body = JsonBody.parse(text);
   if (body === null) throw malformedResponse();
   const { value } = body;
-  if (!Array.isArray(value[results]))
-    throw hasError(value) ? refusedCompletion(value, text) : malformedResponse();
+  const results = value[member];
+  if (!Array.isArray(results)) throw hasError(value) ? refusedCompletion(value, text) : malformedResponse();
   return {
     kind: "whole",
-    body: body.textWith({ model: call.publicModel }),
+    body: body.textWith({ model: call.publicModel, [member]: edit(results) }),
     usage: readUsage(value.usage),
     produced: () => producedBy(value.choices),
     ignored: [],
