@@ -16,8 +16,8 @@ export interface WireRequest {
   /** Members of the whole answer that the service decides, whatever an upstream of the same wire has there. */
   readonly owned?: JsonObject;
   /**
-   * The maximum tokens of an answer that the service sets, as the client has set none: upstreams of the same wire have different fields for
-   * it. Absent or `null`: the body has what there is.
+   * The maximum tokens of an answer that the service sets where credit covers the request only in part and the client has set none: upstreams
+   * of the same wire have different fields for it. Absent or `null`: the body has what there is.
    */
   readonly ownLimit?: number | null;
   /** Headers for an upstream of the same wire, in lower case. */

@@ -88,7 +88,10 @@ export interface EmbedCall extends UpstreamCall {
 }
 
 interface AnswerCall extends UpstreamCall {
-  /** The tokens of each answer that are paid for. The upstream is never asked for more. `null`: as many as the model gives. */
+  /**
+   * The tokens of each answer that are paid for. The upstream is never asked for more. `null`: the model is free, or an answer as long as its
+   * context is paid for.
+   */
   readonly maxTokens: number | null;
 }
 

@@ -24,7 +24,7 @@ import {
   requireSupported,
   type WrittenConversation,
 } from "../write-conversation.ts";
-import { answerTokens, callIdsFor, isOpenAiHost } from "./openai-limits.ts";
+import { callIdsFor, isOpenAiHost, limitOf } from "./openai-limits.ts";
 import { detailsIn } from "./reasoning-details.ts";
 
 /**
@@ -70,16 +70,15 @@ export function chatBodyOf(
   };
   const turns = keepsSystems ? conversation.turns : withOneSystem(conversation.turns);
   const hasTools = conversation.tools.length > 0;
-  const limit = answerTokens(upstream, conversation.maxTokens ?? maxTokens);
+  const limit = limitOf(upstream, conversation.maxTokens ?? maxTokens);
   // One literal: spreading others into it took as long as the rest of the translation. JSON leaves out what is undefined.
   const body: JsonObject = {
     model: upstreamModel,
     messages: turns.flatMap((turn) => messagesOf(turn, told)),
     stream: stream || undefined,
     stream_options: stream && asksUsage ? { include_usage: true } : undefined,
-    // As in `limitOf`.
-    max_completion_tokens: isOpenAi ? given(limit) : undefined,
-    max_tokens: isOpenAi ? undefined : given(limit),
+    max_completion_tokens: limit.max_completion_tokens,
+    max_tokens: limit.max_tokens,
     temperature: given(conversation.temperature),
     top_p: given(conversation.topP),
     presence_penalty: given(conversation.presencePenalty),

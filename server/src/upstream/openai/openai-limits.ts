@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Upstream } from "../../catalog/catalog.ts";
-import type { JsonObject } from "../../json/json.ts";
 import { hostOf } from "../host.ts";
+import { given } from "../write-conversation.ts";
 
 /** Hosts of OpenAI itself, which have fields that other servers refuse. */
 const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
-/** Those that serve OpenAI's models. Azure serves other vendors' at further hosts, which may know only the older name of the limit. */
-const NEW_LIMIT_HOST = /(?:^|\.)(?:openai\.com|(?:openai|cognitiveservices)\.azure\.com)$/;
+/** Those that may serve OpenAI's models. At one of Azure's there are other vendors' only, which may know only the older name of the limit. */
+const NEW_LIMIT_HOST = /(?:^|\.)openai\.com$|(?<!\.models\.ai)\.azure\.com$/;
 /** The minimum that OpenAI's models accept as the maximum of an answer. */
 const MIN_TOKENS = 16;
 const HASH_LENGTH = 32;
@@ -24,9 +24,14 @@ export function answerTokens(upstream: Upstream, asked: number | null): number |
 }
 
 /** The limit of an answer, by the name that the upstream knows: OpenAI's models with reasoning refuse the older one, which others need. */
-export function limitOf(upstream: Upstream, tokens: number): JsonObject {
-  const limit = answerTokens(upstream, tokens);
+export function limitOf(upstream: Upstream, asked: number | null): LimitFields {
+  const limit = given(answerTokens(upstream, asked));
   return NEW_LIMIT_HOST.test(hostOf(upstream)) ? { max_completion_tokens: limit } : { max_tokens: limit };
+}
+
+interface LimitFields {
+  readonly max_completion_tokens?: number | undefined;
+  readonly max_tokens?: number | undefined;
 }
 
 /**
@@ -38,7 +43,7 @@ export function callIdsFor(upstream: Upstream, maxLength: number): (id: string) 
   return (id) => (id.length <= maxLength ? id : `call_${hashOf(id)}`);
 }
 
-/** An identifier that says nothing to the upstream, within its maximum. One that is longer is replaced by its hash. */
+/** An identifier that the upstream need not understand, within its maximum. One that is longer is replaced by its hash. */
 export function identifierWithin(identifier: string, maxLength: number): string {
   return identifier.length <= maxLength ? identifier : hashOf(identifier);
 }
