@@ -40,6 +40,7 @@ export function openAiDialect(transport: Transport, monotonicMs: () => number): 
         const send = (asksUsage: boolean) =>
           postWithBearer(transport, call, PATH, forwardedBody(call, asksUsage));
         if (!stream) return wholeAnswer(call, await answerText(await send(false)), "choices");
+        // What an upstream refuses together with the client's own options may be those.
         const hasOthers = Object.keys(otherOptions(body)).length > 0;
         return streamedAnswer(call, (await usage.ask(call, send, !hasOthers)).body);
       },
