@@ -85,7 +85,7 @@ describe("a chat request that credit covers only in part", () => {
     ["OpenAI's models on Azure", AZURE, "max_completion_tokens"],
     ["OpenAI's models in Azure's other service", COGNITIVE, "max_completion_tokens"],
     ["other vendors' models on Azure", OTHERS_ON_AZURE, "max_tokens"],
-    ["all vendors' models on Azure", FOUNDRY, "max_tokens"],
+    ["all vendors' models on Azure", FOUNDRY, "max_completion_tokens"],
     ["other servers, which know only the older name", OTHER, "max_tokens"],
   ])("is limited by the name that the upstream knows: %s", async (_, baseUrl, name) => {
     expect(await sentFor(baseUrl, {}, 50)).toEqual({ [name]: 50 });
