@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import process from "node:process";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
@@ -58,6 +59,12 @@ const REPLACING = readdirSync("test", { withFileTypes: true })
   .filter((file) => file.endsWith(".test.ts"))
   .filter((file) => /\bvi\.(?:mock|stubGlobal)\(/.test(readFileSync(file, "utf8")));
 
+/** Vitest does not tell projects what its command line excludes. */
+const EXCLUDED = process.argv
+  .filter((option) => option.startsWith("--exclude="))
+  .map((option) => option.slice("--exclude=".length));
+const exclude = [...configDefaults.exclude, ...EXCLUDED];
+
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { encoding: "utf8", recursive: true }).map((file) => `${folder}/${file}`);
 }
@@ -66,13 +73,13 @@ export default defineConfig({
   test: {
     // Files share a worker and the modules that it has loaded: a file takes half a second less of a processor.
     projects: [
-      { extends: true, test: { name: "alone", include: REPLACING } },
+      { extends: true, test: { name: "alone", include: REPLACING, exclude } },
       {
         extends: true,
         test: {
           name: "together",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...REPLACING],
+          exclude: [...exclude, ...REPLACING],
           isolate: false,
         },
       },
