@@ -208,3 +208,12 @@ export const NATIVE_END = [
 export function nativeStream(text: string): Answer {
   return ({ response }) => void response.setHeader("content-type", "text/event-stream").end(text);
 }
+
+/** A piece of a call in a chunk of a chat completion. */
+export const callPiece = (index: number, piece: object) => ({ tool_calls: [{ index, ...piece }] });
+
+/** The model's message with a call `a`, and the result of the call. */
+export const afterCall = (content: readonly object[]) => [
+  { role: "assistant", content },
+  { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "sunny" }] },
+];

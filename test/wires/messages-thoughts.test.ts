@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { messageIn } from "./messages-events.ts";
 import {
+  afterCall,
+  callPiece,
   chatStream,
   chatWhole,
   HI,
@@ -20,12 +22,6 @@ afterAll(async () => {
 const sent = () => service.sent();
 const streamed = async (body: object) =>
   messageIn(await (await service.post({ ...body, stream: true })).text());
-const callPiece = (index: number, piece: object) => ({ tool_calls: [{ index, ...piece }] });
-/** The model's message with a call `a`, and the result of the call. */
-const afterCall = (content: readonly object[]) => [
-  { role: "assistant", content },
-  { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "sunny" }] },
-];
 
 describe("thoughts of a model with Chat Completions", () => {
   it("shows thoughts to a client that asked for them, and to no other", async () => {

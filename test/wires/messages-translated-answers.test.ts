@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventsIn, messageIn } from "./messages-events.ts";
 import {
   type Answer,
+  afterCall,
+  callPiece,
   chatStream,
   chatWhole,
   HI,
@@ -22,12 +24,6 @@ afterAll(async () => {
 const sent = () => service.sent();
 const streamed = async (body: object) =>
   messageIn(await (await service.post({ ...body, stream: true })).text());
-const callPiece = (index: number, piece: object) => ({ tool_calls: [{ index, ...piece }] });
-/** The model's message with a call `a`, and the result of the call. */
-const afterCall = (content: readonly object[]) => [
-  { role: "assistant", content },
-  { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "sunny" }] },
-];
 
 /** Streams three words, and reports no usage. */
 const streamWithoutUsage: Answer = ({ response }) => {
