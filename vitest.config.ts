@@ -52,12 +52,12 @@ function rankOf({ moduleId, project }: TestSpecification): number {
   return index === -1 ? LONG.length : index;
 }
 
-/** Files that replace modules or globals. Others would get these, too. */
-const REPLACING = readdirSync("test", { withFileTypes: true })
+/** Files that replace modules or globals, or change how the engine works. Others would get these, too. */
+const CHANGING = readdirSync("test", { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
   .flatMap(({ name }) => filesIn(`test/${name}`))
   .filter((file) => file.endsWith(".test.ts"))
-  .filter((file) => /\bvi\.(?:mock|stubGlobal)\(/.test(readFileSync(file, "utf8")));
+  .filter((file) => /\bvi\.(?:mock|stubGlobal)\(|\bsetFlagsFromString\(/.test(readFileSync(file, "utf8")));
 
 /** Vitest does not tell projects what its command line excludes. */
 const EXCLUDED = process.argv
@@ -73,13 +73,13 @@ export default defineConfig({
   test: {
     // Files share a worker and the modules that it has loaded: a file takes half a second less of a processor.
     projects: [
-      { extends: true, test: { name: "alone", include: REPLACING, exclude } },
+      { extends: true, test: { name: "alone", include: CHANGING, exclude } },
       {
         extends: true,
         test: {
           name: "together",
           include: ["test/**/*.test.ts"],
-          exclude: [...exclude, ...REPLACING],
+          exclude: [...exclude, ...CHANGING],
           isolate: false,
         },
       },

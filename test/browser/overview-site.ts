@@ -1,6 +1,6 @@
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
-import { hasBrowser, openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -81,7 +81,7 @@ export function openOverviewSite(): OverviewSite {
     options: BrowserContextOptions = {},
     prepare: (page: Page) => Promise<void> = async () => {},
   ): Promise<WatchedPage> {
-    const watched = await openPage(site.browser, visitor.baseUrl, options);
+    const watched = await site.page(options, visitor.baseUrl);
     const { page } = watched;
     await prepare(page);
     await signInBy(page, visitor);

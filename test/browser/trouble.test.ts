@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { hasBrowser, openPage } from "../fixtures/browser.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
 import { chooseInRow, signOut, toastOf } from "../fixtures/menu.ts";
 import { startService } from "../fixtures/service.ts";
 import { goToKeys, openSite, signInBy } from "../fixtures/site.ts";
@@ -247,7 +247,7 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
 
   it("is told at the address that is not the public one", async () => {
     await using elsewhere = await startService({ env: { OSTIARY_PUBLIC_URL: "https://models.example" } });
-    const { page } = await openPage(site.browser, elsewhere.baseUrl);
+    const { page } = await site.page({}, elsewhere.baseUrl);
     await page.goto("/sign-in");
     await fillSignIn(page, { email: "somebody@example.com" });
     await page.getByRole("alert").getByText("Open the dashboard at its own address").waitFor();
