@@ -1,9 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 
 vi.mock("lru-cache", async (real) => (await import("./world/small-caches.ts")).smallCaches(await real()));
-vi.mock("../../server/src/operations/openapi-parts.ts", async (real) =>
-  (await import("./world/described-once.ts")).describedOnce(await real()),
-);
 
 import { NO_VIOLATION, type Scenario, violationIn } from "./scenario/check.ts";
 import * as scenarios from "./scenario/scenarios.ts";

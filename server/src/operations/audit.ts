@@ -49,7 +49,7 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
     method: "GET",
     path: "/v1/audit",
     auth: "key-or-management-token",
-    openapi: {
+    openapi: () => ({
       operationId: "listAuditEntries",
       summary: "A page of the account's audit entries, newest first",
       security: KEY_OR_TOKEN,
@@ -62,7 +62,7 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
         200: { description: "The page", content: json(page(ref("AuditEntry"))) },
         ...errors(AUDIT_ERRORS),
       },
-    },
+    }),
     read: ({ query: sent }) => {
       requireKnown(sent, ["limit", "cursor"]);
       return { filter: readFilter(sent), cursor: sent.get("cursor"), limit: readLimit(sent, LIMITS) };
@@ -97,7 +97,7 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
     method: "GET",
     path: "/v1/audit/export",
     auth: "key-or-management-token",
-    openapi: {
+    openapi: () => ({
       operationId: "exportAuditEntries",
       summary: "All matching audit entries, oldest first; resumes after the cursor of the last line received",
       security: KEY_OR_TOKEN,
@@ -122,7 +122,7 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
         },
         ...errors(AUDIT_ERRORS),
       },
-    },
+    }),
     read: ({ query: sent, header }) => {
       requireKnown(sent, ["format", "cursor", "proof"]);
       const format = readChoice(sent, "format", ["ndjson", "csv"]);

@@ -85,7 +85,7 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
     method: "POST",
     path: "/v1/chat/completions",
     auth: "key",
-    openapi: {
+    openapi: () => ({
       operationId: "createChatCompletion",
       summary: "A chat completion; with `stream` as server-sent events that end with `data: [DONE]`",
       parameters: [IDEMPOTENCY_KEY],
@@ -94,7 +94,7 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
         200: modelAnswer("As OpenAI's chat completions; `model` is the catalog's id"),
         ...errors(MODEL_ERRORS),
       },
-    },
+    }),
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_TOKENS_FIELDS,
     answersField: "n",

@@ -50,7 +50,7 @@ export function embeddings(parts: ModelOperationParts): ModelOperation<Embedding
     method: "POST",
     path: "/v1/embeddings",
     auth: "key",
-    openapi: {
+    openapi: () => ({
       operationId: "createEmbeddings",
       summary: "Embeds texts",
       parameters: [IDEMPOTENCY_KEY],
@@ -63,7 +63,7 @@ export function embeddings(parts: ModelOperationParts): ModelOperation<Embedding
         },
         ...errors(MODEL_ERRORS),
       },
-    },
+    }),
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: [],
     controlEvents: null,

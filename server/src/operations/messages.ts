@@ -50,7 +50,7 @@ export function messages(parts: MessagesParts): ModelOperation<MessagesInput> {
     method: "POST",
     path: "/v1/messages",
     auth: "key",
-    openapi: {
+    openapi: () => ({
       operationId: "createMessage",
       summary: "A message of Anthropic's Messages API; with `stream` as server-sent events",
       security: MESSAGES_CREDENTIALS,
@@ -60,7 +60,7 @@ export function messages(parts: MessagesParts): ModelOperation<MessagesInput> {
         200: modelAnswer("As Anthropic's messages; `model` is the catalog's id"),
         ...messagesErrors(MODEL_ERRORS),
       },
-    },
+    }),
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: [MAX_TOKENS_FIELD],
     controlEvents: EARLY_MESSAGES_CONTROL_EVENTS,
@@ -112,7 +112,7 @@ export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): M
     method: "POST",
     path: "/v1/messages/count_tokens",
     auth: "key",
-    openapi: {
+    openapi: () => ({
       operationId: "countMessageTokens",
       summary: "Estimates the tokens of a message's prompt, free of charge",
       security: MESSAGES_CREDENTIALS,
@@ -125,7 +125,7 @@ export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): M
         },
         ...messagesErrors(MODEL_ERRORS),
       },
-    },
+    }),
     maxBodyBytes,
     outputTokenFields: [],
     controlEvents: null,

@@ -68,7 +68,7 @@ export function listModels(catalog: Catalog): QueryOperation<ListForm> {
     method: "GET",
     path: "/v1/models",
     auth: "key",
-    openapi: {
+    openapi: () => ({
       operationId: "listModels",
       summary: "The catalog; also a check of key and connectivity",
       security: MESSAGES_CREDENTIALS,
@@ -87,7 +87,7 @@ export function listModels(catalog: Catalog): QueryOperation<ListForm> {
         ...messagesErrors(["invalid_request"]),
       },
       schemas: SCHEMAS,
-    },
+    }),
     read: (source) => {
       if (isForMessages(source)) return { kind: "messages", page: readMessagesModelsPage(source) };
       return { kind: (source.query.get("client_version") ?? "") === "" ? "openai" : "codex" };
@@ -118,7 +118,7 @@ export function getModel(catalog: Catalog): QueryOperation<ModelQuery> {
     path: "/v1/models/{id}",
     parameterSpansSlashes: true,
     auth: "key",
-    openapi: {
+    openapi: () => ({
       operationId: "retrieveModel",
       summary: "One model, by id or alias; ids may contain slashes",
       security: MESSAGES_CREDENTIALS,
@@ -131,7 +131,7 @@ export function getModel(catalog: Catalog): QueryOperation<ModelQuery> {
         ...errorsOfBoth([...KEY_ERRORS, "model_not_found"]),
       },
       schemas: SCHEMAS,
-    },
+    }),
     read: (source) => ({ id: source.parameters.id ?? "", isForMessages: isForMessages(source) }),
     run: async ({ input: asked }) => {
       const model = catalog.find(asked.id);

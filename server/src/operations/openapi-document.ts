@@ -105,7 +105,7 @@ export function openApiDocument(
   const schemas = { Error: ERROR, MessagesError: MESSAGES_ERROR, Model: MODEL, AuditEntry: AUDIT_ENTRY };
   for (const { method, path, openapi } of operations) {
     if (openapi === null) continue;
-    const { schemas: own, ...description } = openapi;
+    const { schemas: own, ...description } = openapi();
     Object.assign(schemas, own);
     const tags = [TAGS[path.split("/")[2] ?? ""]?.name ?? "Other"];
     paths[path] = { ...paths[path], [method.toLowerCase()]: { tags, ...description } };

@@ -26,8 +26,11 @@ interface Route {
   readonly path: string;
   /** Whether the path's parameter, which stands last, may contain slashes. */
   readonly parameterSpansSlashes?: true;
-  /** Its part of the OpenAPI document; `null` for operations that are not a part of the public API. */
-  readonly openapi: OperationDescription | null;
+  /**
+   * Makes its part of the OpenAPI document; `null` for operations that are not a part of the public API. A start of the service describes
+   * nothing: to write the schemas of all inputs takes a thirtieth of it.
+   */
+  readonly openapi: (() => OperationDescription) | null;
 }
 
 /** An operation for anyone. A key that is sent along decides in whose log the request stands, and nothing else. */

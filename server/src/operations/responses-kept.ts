@@ -56,12 +56,12 @@ export function getResponse(parts: StoredResponses): QueryOperation<string> {
     method: "GET",
     path: "/v1/responses/{id}",
     auth: "key",
-    openapi: {
+    openapi: () => ({
       operationId: "retrieveResponse",
       summary: "A stored response",
       parameters: [ID_PARAMETER, query("stream", { type: "boolean", const: false })],
       responses: { 200: { description: "The response", content: json(RESPONSE) }, ...errors(READ_ERRORS) },
-    },
+    }),
     read: (source) => {
       requireKnown(source, ["stream", ...OF_STREAMS]);
       requireWhole(source.query);
@@ -81,7 +81,7 @@ export function listInputItems(parts: StoredResponses): QueryOperation<ItemPageI
     method: "GET",
     path: "/v1/responses/{id}/input_items",
     auth: "key",
-    openapi: {
+    openapi: () => ({
       operationId: "listInputItems",
       summary: "A page of the input items of a stored response",
       parameters: [
@@ -91,7 +91,7 @@ export function listInputItems(parts: StoredResponses): QueryOperation<ItemPageI
         query("after", { type: "string", description: "The `last_id` of the page before" }),
       ],
       responses: { 200: { description: "The page", content: json(ITEM_PAGE) }, ...errors(READ_ERRORS) },
-    },
+    }),
     read: (source) => {
       requireKnown(source, ["limit", "order", "after"]);
       const { query: sent } = source;
@@ -113,12 +113,12 @@ export function deleteResponse({ responseStore, reads }: StoredResponses): Query
     method: "DELETE",
     path: "/v1/responses/{id}",
     auth: "key",
-    openapi: {
+    openapi: () => ({
       operationId: "deleteResponse",
       summary: "Deletes a stored response and its items",
       parameters: [ID_PARAMETER],
       responses: { 200: { description: "Deleted", content: json(DELETED) }, ...errors(READ_ERRORS) },
-    },
+    }),
     read: (source) => {
       requireKnown(source, []);
       return idOf(source);

@@ -48,7 +48,7 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
     method: "POST",
     path: "/v1/responses",
     auth: "key",
-    openapi: {
+    openapi: () => ({
       operationId: "createResponse",
       summary: "A response; with `stream` as server-sent events that end with `response.completed`",
       parameters: [IDEMPOTENCY_KEY],
@@ -57,7 +57,7 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
         200: modelAnswer("As OpenAI's responses; `model` is the catalog's id"),
         ...errors([...MODEL_ERRORS, "not_found"]),
       },
-    },
+    }),
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_OUTPUT_TOKENS_FIELDS,
     controlEvents: EARLY_RESPONSE_CONTROL_EVENTS,

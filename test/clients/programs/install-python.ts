@@ -21,7 +21,7 @@ export async function installPython(): Promise<string> {
   const aside = await mkdtemp(join(FOLDER, "node_modules", ".python-"));
   try {
     await run("python3", ["-m", "venv", aside]);
-    const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"];
     await run(join(aside, "bin/python"), [...pip, "--requirement", requirements]);
     await rename(aside, environment);
   } finally {

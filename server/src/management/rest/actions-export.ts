@@ -27,11 +27,11 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
     path: PATH,
     auth: "key-or-management-token",
     maxBodyBytes: 0,
-    openapi: {
+    openapi: () => ({
       operationId: "exportActions",
       summary: "The account's audit trail, oldest first, with the chain that verifies it",
       security: MANAGEMENT_TOKEN,
-      parameters: restParameters(fields),
+      parameters: restParameters(fields()),
       responses: {
         200: {
           description: "A line for each action",
@@ -39,12 +39,12 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
         },
         ...restErrors("GET", []),
       },
-    },
+    }),
     run: async (request) => {
       const caller = await admitCaller(request, parts, false);
       const { id } = callingOwner(caller).account;
-      const { data, error } = input.safeParse(readRestInput(fields, request));
-      if (error !== undefined) throw inRestTerms(failureOfInput(error), fields);
+      const { data, error } = input.safeParse(readRestInput(fields(), request));
+      if (error !== undefined) throw inRestTerms(failureOfInput(error), fields());
       const stream = parts.reads.stream(readerOf(caller, id));
       return {
         kind: "stream",

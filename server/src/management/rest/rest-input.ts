@@ -20,13 +20,23 @@ export interface RestField {
   readonly schema: Schema;
 }
 
-/** The fields of a procedure's input in a request with this method and path. `input` is its schema; `undefined`: it takes none. */
+/**
+ * Returns a function that tells the fields of a procedure's input in a request with this method and path. They are made of its schema when
+ * they are first asked for. `input`: the schema; `undefined`: it takes none.
+ */
 export function restFieldsOf(
   method: string,
   path: string,
   input: z.ZodType | undefined,
-): readonly RestField[] {
-  if (input === undefined) return [];
+): () => readonly RestField[] {
+  let fields: readonly RestField[] | null = null;
+  return () => {
+    fields ??= input === undefined ? [] : fieldsOf(method, path, input);
+    return fields;
+  };
+}
+
+function fieldsOf(method: string, path: string, input: z.ZodType): readonly RestField[] {
   const { properties, required } = schemaOf(input) as {
     readonly properties: Readonly<Record<string, Schema>>;
     readonly required?: readonly string[];
@@ -120,10 +130,10 @@ export function restParameters(fields: readonly RestField[]): readonly Schema[] 
   );
 }
 
-/** The request body of the OpenAPI document; `null` for an operation whose body has no fields. */
-export function restBody(fields: readonly RestField[]): Schema | null {
+/** The request body of the OpenAPI document; nothing for an operation whose body has no fields. */
+export function restBody(fields: readonly RestField[]): { readonly requestBody?: Schema } {
   const inBody = fields.filter(({ place }) => place === "body");
-  if (inBody.length === 0) return null;
+  if (inBody.length === 0) return {};
   const required = inBody.flatMap(({ restName, isRequired }) => (isRequired ? [restName] : []));
   const schema = {
     type: "object",
@@ -131,5 +141,5 @@ export function restBody(fields: readonly RestField[]): Schema | null {
     ...(required.length === 0 ? {} : { required }),
     additionalProperties: false,
   };
-  return { required: required.length > 0, content: { "application/json": { schema } } };
+  return { requestBody: { required: required.length > 0, content: { "application/json": { schema } } } };
 }

@@ -160,27 +160,16 @@ export interface RestParts extends ActionsExportParts {
 
 /** The procedures' REST operations under `/v1`. */
 export function restOperations(parts: RestParts): readonly ManagementOperation[] {
-  const shared = Object.entries(SHARED_SCHEMAS).map(([name, schema]) => [name, restSchemaOf(schema)]);
-  const schemas = Object.fromEntries(shared);
-  return [
-    ...DEFINITIONS.map((definition) => restOperation(definition, schemas, parts)),
-    exportActions(parts),
-  ];
+  return [...DEFINITIONS.map((definition) => restOperation(definition, parts)), exportActions(parts)];
 }
 
-/** @param schemas those that the schemas of answers refer to. */
-function restOperation(
-  definition: RestDefinition,
-  schemas: Readonly<Record<string, Schema>>,
-  parts: RestParts,
-): ManagementOperation {
+function restOperation(definition: RestDefinition, parts: RestParts): ManagementOperation {
   const { router } = parts;
   const { method, path, procedure, operationId, summary } = definition;
   // It exists: its answer schema was generated from the router.
   const { type, inputs, meta } = procedureOf(router, procedure) as ProcedureDefinition;
   // Inputs are checked by zod: every schema of a procedure is one of its.
   const fields = restFieldsOf(method, path, inputs[0] as z.ZodType | undefined);
-  const body = restBody(fields);
   const takesKeys = meta?.takesKeys === true;
   return {
     kind: "management",
@@ -188,21 +177,21 @@ function restOperation(
     path,
     auth: "key-or-management-token",
     maxBodyBytes: maxBodyBytes(router, [procedure]),
-    openapi: {
+    openapi: () => ({
       operationId,
       summary,
       security: takesKeys ? KEY_OR_TOKEN : MANAGEMENT_TOKEN,
-      parameters: restParameters(fields),
-      ...(body === null ? {} : { requestBody: body }),
+      parameters: restParameters(fields()),
+      ...restBody(fields()),
       responses: {
         200: { description: "The answer", content: json(restSchemaOf(ANSWER_SCHEMAS[procedure])) },
         ...restErrors(method, definition.errors ?? []),
       },
-      schemas,
-    },
+      schemas: sharedSchemas(),
+    }),
     run: async (request) => {
       const ctx = contextOf(request, await admitCaller(request, parts, takesKeys));
-      const input = readRestInput(fields, request);
+      const input = readRestInput(fields(), request);
       const call = { router, path: procedure, type, ctx, signal: undefined, batchIndex: 0 };
       try {
         const answer = await callTRPCProcedure({ ...call, getRawInput: async () => input });
@@ -213,8 +202,14 @@ function restOperation(
           facts: NO_FACTS,
         };
       } catch (thrown) {
-        throw thrown instanceof TRPCError ? inRestTerms(failureOf(thrown), fields) : thrown;
+        throw thrown instanceof TRPCError ? inRestTerms(failureOf(thrown), fields()) : thrown;
       }
     },
   };
+}
+
+/** Those that the schemas of answers refer to. */
+function sharedSchemas(): Readonly<Record<string, Schema>> {
+  const shared = Object.entries(SHARED_SCHEMAS).map(([name, schema]) => [name, restSchemaOf(schema)]);
+  return Object.fromEntries(shared);
 }
