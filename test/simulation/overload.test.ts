@@ -236,7 +236,7 @@ describe("a process under more load than it can serve", () => {
     process.served = 0;
     process.longestTurnMs = 0;
     process.load(perSecond, 30, 4_000);
-    expect(process.longestTurnMs).toBeLessThan(150);
+    expect(process.longestTurnMs).toBeLessThan(75);
     expect(process.served / (30 * servable)).toBeGreaterThan(0.8);
   });
 
