@@ -13,11 +13,9 @@ const CODINGS = Object.keys(SUFFIXES) as readonly Coding[];
 /** The content of a file in one coding. */
 interface Representation {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Made for the first answer: a start of the service takes no digest of hundreds of files. */
-  headers(): ResponseHeaders;
+  /** The validator is made for the first answer: a start of the service takes no digest of hundreds of files. */
+  headers(): Readonly<Record<string, string>> & { readonly etag: string };
 }
-
-type ResponseHeaders = Readonly<Record<string, string>> & { readonly etag: string };
 
 interface File {
   readonly asItIs: Representation;
@@ -139,12 +137,12 @@ function isPagePath(pathname: string): boolean {
 
 function respond(request: Request, { asItIs, coded }: File, status = 200): Response {
   const coding = chooseCoding(request.headers.get("accept-encoding") ?? "", [...coded.keys()]);
-  const { bytes, headers: headersOf } = (coding === null ? undefined : coded.get(coding)) ?? asItIs;
-  const headers = headersOf();
+  const representation = (coding === null ? undefined : coded.get(coding)) ?? asItIs;
+  const headers = representation.headers();
   if (status === 200 && isHeld(request.headers.get("if-none-match"), headers.etag)) {
     return new Response(null, { status: 304, headers });
   }
-  return new Response(request.method === "HEAD" ? null : bytes, { status, headers });
+  return new Response(request.method === "HEAD" ? null : representation.bytes, { status, headers });
 }
 
 /** Returns whether the client holds this content (RFC 9110, section 13.1.2). Proxies may have weakened its validator. */
@@ -184,14 +182,11 @@ function isCoded(name: string, names: ReadonlySet<string>): boolean {
 function load(folder: URL, name: string, names: ReadonlySet<string>): File {
   const read = (path: string) => new Uint8Array(readFileSync(new URL(path, folder)));
   const codings = CODINGS.filter((coding) => names.has(name + SUFFIXES[coding]));
-  const headers = () => headersFor(name, codings.length > 0);
+  const headers = headersFor(name, codings.length > 0);
   const coded = new Map<Coding, Representation>();
   for (const coding of codings) {
     const bytes = read(name + SUFFIXES[coding]);
-    coded.set(
-      coding,
-      representation(bytes, () => ({ ...headers(), "content-encoding": coding })),
-    );
+    coded.set(coding, representation(bytes, { ...headers, "content-encoding": coding }));
   }
   return { asItIs: representation(read(name), headers), coded };
 }
@@ -199,18 +194,14 @@ function load(folder: URL, name: string, names: ReadonlySet<string>): File {
 /** Each coding has its own validator, because the bytes differ (RFC 9110, section 8.8.3.3). */
 function representation(
   bytes: Uint8Array<ArrayBuffer>,
-  headers: () => Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>>,
 ): Representation {
-  let made: ResponseHeaders | null = null;
-  const make = () => {
-    const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
-    return { ...headers(), etag };
-  };
+  let etag: string | null = null;
   return {
     bytes,
     headers: () => {
-      made ??= make();
-      return made;
+      etag ??= `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
+      return { ...headers, etag };
     },
   };
 }

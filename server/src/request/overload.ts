@@ -34,15 +34,16 @@ const CAPACITY = {
 
 /** The rate at which an overloaded process admits requests. */
 const RATE = {
-  /** What it is multiplied by in each {@link TICK_MS} where turns are short. */
+  /** A turn that takes no more than this too long is short. */
+  shortMs: 20,
+  /** What the rate is multiplied by in each {@link TICK_MS} where turns are short. */
   whereShort: 1.01,
   /**
-   * Where they are longer than this, but not long: who is refused waits for about one turn. Without it the slowest hundredth of Deno's
-   * refusals took 200 ms. It is near 1, as many small accounts that send at once make a single turn longer.
+   * Where they are neither short nor long: who is refused waits for about one turn. It is near 1, as many small accounts that send at once
+   * make a single turn longer.
    */
-  longerThanMs: 20,
-  whereLonger: 0.98,
-  /** Where turns are long, and refusals take a high share of the time. */
+  whereBetween: 0.98,
+  /** Where turns are not short, and refusals take a high share of the time. */
   whereRefusing: 1.05,
   /** Where turns are long because of what is served. */
   whereServing: 0.95,
@@ -302,15 +303,17 @@ export class Overload {
   #adapt(lateMs: number, passedMs: number): void {
     if (this.#overloadedUntilMs === null) return;
     const times = Math.min(passedMs / TICK_MS, RATE.maxTimes);
-    const isRefusing = this.#refusingMs > passedMs * RATE.highRefusingShare;
-    const whereLonger = lateMs > LONG_MS ? RATE.whereServing : RATE.whereLonger;
-    const whereNotShort = isRefusing ? RATE.whereRefusing : whereLonger;
-    const change = lateMs > RATE.longerThanMs ? whereNotShort : RATE.whereShort;
-    const wantedPerMs = this.#admittedPerMs * change ** times;
+    const wantedPerMs = this.#admittedPerMs * this.#changeOfRate(lateMs, passedMs) ** times;
     this.#admittedPerMs = Math.min(
       Math.max(wantedPerMs, RATE.minOfBest * this.#bestPerMs),
       RATE.maxOfBest * this.#bestPerMs,
     );
+  }
+
+  #changeOfRate(lateMs: number, passedMs: number): number {
+    if (lateMs <= RATE.shortMs) return RATE.whereShort;
+    if (this.#refusingMs > passedMs * RATE.highRefusingShare) return RATE.whereRefusing;
+    return lateMs <= LONG_MS ? RATE.whereBetween : RATE.whereServing;
   }
 
   #begin(nowMs: number): void {
