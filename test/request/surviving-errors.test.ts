@@ -1,14 +1,17 @@
+import { once } from "node:events";
 import fs from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import type { Server } from "node:net";
-import { createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
+import { promisify } from "node:util";
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-/** The servers that were made, and whether the system can start processes. */
-const { made, system } = vi.hoisted(() => ({ made: [] as Server[], system: { lacksMemory: false } }));
+/** The servers that were made, whether the system can start processes, and how many it has not started. */
+const { made, system } = vi.hoisted(() => ({
+  made: [] as Server[],
+  system: { lacksMemory: false, refusals: 0 },
+}));
 
 vi.mock("node:net", async (original) => {
   const net = await original<typeof import("node:net")>();
@@ -23,7 +26,10 @@ vi.mock("node:net", async (original) => {
 vi.mock("node:child_process", async (original) => {
   const processes = await original<typeof import("node:child_process")>();
   const spawn = (...parameters: Parameters<typeof processes.spawn>) => {
-    if (system.lacksMemory) throw new Error("spawn ENOMEM");
+    if (system.lacksMemory) {
+      system.refusals++;
+      throw new Error("spawn ENOMEM");
+    }
     return processes.spawn(...parameters);
   };
   return { ...processes, spawn };
@@ -36,6 +42,7 @@ import { openLog } from "../../server/src/start/open-log.ts";
 afterEach(() => {
   made.length = 0;
   system.lacksMemory = false;
+  system.refusals = 0;
 });
 
 describe("the service goes on", () => {
@@ -43,9 +50,14 @@ describe("the service goes on", () => {
     system.lacksMemory = true;
     const server = createServer().listen(0, "127.0.0.1");
     const acceptors = new Acceptors(server, 100);
-    acceptors.open();
-    // A rejection that nobody handles would be reported by now.
-    await setImmediate();
+    acceptors.allow();
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const sockets = Array.from({ length: 40 }, () => connect(port, "127.0.0.1"));
+    await expect.poll(() => system.refusals).toBe(1);
+    // All are accepted nevertheless, and a rejection that nobody handles would be reported by now.
+    await expect.poll(() => promisify(server.getConnections.bind(server))()).toBe(40);
+    for (const socket of sockets) socket.destroy();
     await acceptors.close();
     server.close();
   });

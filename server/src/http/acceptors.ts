@@ -7,8 +7,8 @@ import { maxOpenFiles, OTHER_FILES } from "./open-files.ts";
 const ALWAYS = 31;
 /** More of them while many connections come at once, which share those costs. */
 const IN_A_CROWD = 256;
-/** Those for a crowd are made when so many connections are open: a service that fewer clients use does not need them. */
-const READY_FROM = 32;
+/** They are made when so many connections are open: a service that fewer clients use does not need them. */
+const NEEDED_FROM = 16;
 /** Connections come in a crowd when for this time each turn of the event loop has brought one by each handle. A burst after a stall is none. */
 const CROWD_AFTER_MS = 20;
 /** A crowd is over when for this time there was none. */
@@ -56,8 +56,10 @@ export class Acceptors {
   #ready: Handle[] = [];
   /** Whether descriptors remain for those for a crowd when there are as many connections as there may be. */
   readonly #canHaveMore: boolean;
-  /** Whether those for a crowd were made, or are being made. */
-  #isReady = false;
+  /** Whether the server's handle may be copied. */
+  #isAllowed = false;
+  /** Whether the handles were made, or are being made. */
+  #isMade = false;
   #crowdEnds: NodeJS.Timeout | null = null;
   readonly #closing = new AbortController();
   /** Resolves when no handle arrives any more. */
@@ -74,16 +76,16 @@ export class Acceptors {
     server.on("connection", (socket: Socket) => {
       this.#open++;
       socket.once("close", () => this.#open--);
-      if (this.#open >= READY_FROM) this.#makeReady();
+      if (this.#open >= NEEDED_FROM) this.#makeHandles();
       // During a series of full turns the end of each is awaited anyway.
       if (this.#inTurn === 0 && this.#fullSinceMs === null) setImmediate(() => this.#endTurn());
       this.#inTurn++;
     });
   }
 
-  /** Opens the handles of a server that listens, soon after. Where that is not possible, the server accepts connections alone. */
-  open(): void {
-    this.#copy(ALWAYS, (handle) => this.#always.push(this.#listen(handle)));
+  /** Allows to make the handles of a server that listens. Where that is not possible, the server accepts connections alone. */
+  allow(): void {
+    this.#isAllowed = true;
   }
 
   /** Accepts no connections any more. Those that were accepted stay open; resolves when those of the further handles are closed. */
@@ -111,13 +113,16 @@ export class Acceptors {
     setImmediate(() => this.#endTurn());
   }
 
-  #makeReady(): void {
-    if (this.#isReady || !this.#canHaveMore || this.#always.length === 0) return;
-    this.#isReady = true;
-    this.#copy(IN_A_CROWD, (handle) => {
-      if (this.#crowdEnds === null) this.#ready.push(handle);
+  #makeHandles(): void {
+    if (this.#isMade || !this.#isAllowed) return;
+    this.#isMade = true;
+    const count = ALWAYS - this.#always.length + (this.#canHaveMore ? IN_A_CROWD : 0);
+    const copying = copyHandle(this.#server, count, this.#closing.signal, (handle) => {
+      if (this.#always.length < ALWAYS) this.#always.push(this.#listen(handle));
+      else if (this.#crowdEnds === null) this.#ready.push(handle);
       else this.#inCrowd.push(this.#listen(handle));
     });
+    this.#copying = Promise.all([this.#copying, copying]);
   }
 
   /** Accepts with the handles that are ready, or goes on with them. */
@@ -135,13 +140,8 @@ export class Acceptors {
   #endCrowd(): void {
     this.#crowdEnds = null;
     for (const acceptor of this.#inCrowd.splice(0)) acceptor.close();
-    this.#isReady = false;
-    if (this.#open >= READY_FROM) this.#makeReady();
-  }
-
-  #copy(count: number, copied: (handle: Handle) => void): void {
-    const copying = copyHandle(this.#server, count, this.#closing.signal, copied);
-    this.#copying = Promise.all([this.#copying, copying]);
+    this.#isMade = false;
+    if (this.#open >= NEEDED_FROM) this.#makeHandles();
   }
 
   #listen(handle: Handle): Server {

@@ -76,7 +76,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   // A connection that can't be accepted, because the system lacks descriptors or memory, does not affect the others.
   server.on("error", () => {});
   // Connections of a worker are accepted by the process that has started it.
-  if (!cluster.isWorker) acceptors.open();
+  if (!cluster.isWorker) acceptors.allow();
   const address = server.address();
   if (address === null || typeof address === "string")
     throw new Error("the server does not listen on a port");
