@@ -5,6 +5,9 @@ import { type Service, startService } from "../fixtures/service.ts";
 import { expectNothingLost, isDistributed, Load, signUpFunded, startPricedModel } from "./load.ts";
 
 const CLIENTS_OF_NODE = 8;
+/** Of these, how many go on while the other node starts, with a pause between requests: it needs the processors. */
+const CLIENTS_DURING_START = 2;
+const PAUSE_MS = 10;
 /** The number of answers before a kill is random, and this at most. */
 const MAX_ANSWERS = 80;
 
@@ -34,7 +37,12 @@ for (const [durability, { rounds, losesFolder }] of Object.entries(DURABILITIES)
     const folders = new Set(nodes.flatMap((node) => node?.dataDir ?? []));
     const owner = await signUpFunded(first);
     const load = new Load(owner.key);
-    for (const index of nodes.keys()) load.start(CLIENTS_OF_NODE, () => nodes[index]?.baseUrl ?? null);
+    for (const index of nodes.keys()) {
+      load.start(CLIENTS_DURING_START, () => nodes[index]?.baseUrl ?? null, PAUSE_MS);
+      load.start(CLIENTS_OF_NODE - CLIENTS_DURING_START, () =>
+        nodes.includes(null) ? null : (nodes[index]?.baseUrl ?? null),
+      );
+    }
     for (let round = 0; round < rounds; round++) {
       const target = load.seen.size + Math.ceil(Math.random() * MAX_ANSWERS);
       await expect

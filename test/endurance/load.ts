@@ -89,10 +89,10 @@ export class Load {
     this.#key = key;
   }
 
-  /** Adds clients that ask whatever address is told then; `null`: they wait a moment. */
-  start(clients: number, address: () => string | null): void {
+  /** Adds clients that ask whatever address is told then; `null`: they wait a moment. After each answer they pause. */
+  start(clients: number, address: () => string | null, pauseMs = 0): void {
     for (let number = 0; number < clients; number++)
-      this.#clients.push(this.#client(address, number % 2 === 1));
+      this.#clients.push(this.#client(address, pauseMs, number % 2 === 1));
   }
 
   async stop(): Promise<void> {
@@ -100,12 +100,12 @@ export class Load {
     await Promise.all(this.#clients);
   }
 
-  async #client(address: () => string | null, stream: boolean): Promise<void> {
+  async #client(address: () => string | null, pauseMs: number, stream: boolean): Promise<void> {
     while (!this.#stopped) {
       const baseUrl = address();
-      if (baseUrl === null || !(await this.#ask(baseUrl, stream))) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
+      const isAnswered = baseUrl !== null && (await this.#ask(baseUrl, stream));
+      const waitMs = isAnswered ? pauseMs : 10;
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   }
 
