@@ -54,12 +54,12 @@ class UnanswerableExchange implements Exchange {
 
 const OVERLOADED = new Failure("server_is_overloaded", "too many");
 
-/** A handler with the parts that a request for an unserved path uses. `arrived` is what {@link Overload} says of a request. */
-function openHandler(arrived: () => Failure | null = () => null) {
+/** A handler with the parts that a request for an unserved path uses. `refusalOnArrival` is what {@link Overload} says of a request. */
+function openHandler(refusalOnArrival: () => Failure | null = () => null) {
   const lines: string[] = [];
   const services = {
     operations: new OperationTable([]),
-    overload: { arrived, served: () => {}, refused: () => {}, isTurnLong: false },
+    overload: { refusalOnArrival, served: () => {}, refused: () => {}, isTurnLong: false },
     crossOrigin: new CrossOrigin(["*"]),
     recorder: { requireCapacity: () => {} },
     security: { note: () => {} },
@@ -91,8 +91,8 @@ describe("a request that can't be answered is logged, its connection closed, and
     ["one that is refused", () => OVERLOADED, new UnanswerableExchange("POST")],
     ["a preflight", () => null, new UnanswerableExchange("OPTIONS", preflight)],
     ["one that can't be counted", fails, new UnanswerableExchange("POST")],
-  ])("%s", async (_, arrived, exchange) => {
-    const { requests, lines } = openHandler(arrived);
+  ])("%s", async (_, refusalOnArrival, exchange) => {
+    const { requests, lines } = openHandler(refusalOnArrival);
     await requests.handle(exchange);
     expect(exchange.isAbandoned).toBe(true);
     expect(lines.join()).toContain("a request could not be answered");

@@ -35,7 +35,7 @@ class Process {
   turn(accounts: readonly (AccountId | null)[]): void {
     const beganMs = this.nowMs;
     for (const account of accounts) {
-      const isServed = this.#overload.arrived(() => account, false) === null;
+      const isServed = this.#overload.refusalOnArrival(() => account, false) === null;
       this.nowMs += isServed ? this.cost.servedMs : this.cost.refusedMs;
       if (isServed) {
         this.#overload.served();
@@ -176,13 +176,13 @@ class Crowded {
     for (const end of this.#endsOfTurn.splice(0)) end();
     await Promise.resolve();
     if (this.nowMs < this.#dueMs) return;
-    if (this.#overload.arrived(() => OTHER, false) !== null) this.refusedOfOther++;
+    if (this.#overload.refusalOnArrival(() => OTHER, false) !== null) this.refusedOfOther++;
     this.#overload.tick();
     this.#dueMs = this.nowMs + TICK_MS;
   }
 
   async #arrive(sinceMs: number): Promise<void> {
-    if (this.#overload.arrived(() => ACCOUNT, true) !== null) {
+    if (this.#overload.refusalOnArrival(() => ACCOUNT, true) !== null) {
       this.nowMs += this.cost.refusedMs;
       this.#overload.refused(this.cost.refusedMs);
       this.refused++;
@@ -422,7 +422,7 @@ describe("a process under more load than it can serve", () => {
         nowMs += TICK_MS;
         turnShares.waiting += changes;
         for (let request = 0; request < 20; request++) {
-          if (overload.arrived(() => ACCOUNT, true) === null) overload.served();
+          if (overload.refusalOnArrival(() => ACCOUNT, true) === null) overload.served();
           else refused++;
         }
         overload.tick();
@@ -436,12 +436,12 @@ describe("a process under more load than it can serve", () => {
     const turnShares = { waiting: 2_000, waitedMs: 300, waitingOf: () => 0, mayTurnsBeLong: false };
     const overload = new Overload({ monotonicMs: () => nowMs, log: LOG, turnShares });
     for (; !overload.isOverloaded; nowMs += TICK_MS) {
-      for (let request = 0; request < 200; request++) overload.arrived(() => ACCOUNT, true);
+      for (let request = 0; request < 200; request++) overload.refusalOnArrival(() => ACCOUNT, true);
       overload.tick();
     }
     for (let answer = 0; answer < 10; answer++) {
-      for (let request = 0; request < 200; request++) overload.arrived(() => ACCOUNT, true);
-      expect(overload.arrived(() => OTHER, false)).toBe(null);
+      for (let request = 0; request < 200; request++) overload.refusalOnArrival(() => ACCOUNT, true);
+      expect(overload.refusalOnArrival(() => OTHER, false)).toBe(null);
       nowMs += TICK_MS;
       overload.tick();
     }

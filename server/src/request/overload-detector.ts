@@ -1,17 +1,19 @@
-/** A turn of the event loop is long if it takes longer, and so is a wait for a later turn. */
+/** How often the process looks for signs of an overload. */
+export const TICK_MS = 20;
+/** A turn of the event loop is long if it takes longer than this, and so is a wait for a later turn. */
 export const LONG_MS = 50;
-/** Fewer requests in a turn, or fewer that wait for a later one, are no sign of an overload, however long they take. */
+/** Fewer requests than this in a turn, or fewer that wait for a later one, are no sign of an overload, however long they take. */
 export const MANY_REQUESTS = 200;
 
 /** The process is overloaded when after a long turn each further one was long for this time. */
 const LONG_TURNS_MS = 150;
-/** It is so, too, when for this time many requests have waited long for a later turn: longer than a burst takes. */
+/** It is overloaded, too, when many requests have waited long for a later turn for this time. A burst takes less. */
 const LONG_BACKLOG_MS = 500;
-/** This time is enough while the number of them grows by a factor in so many ticks. */
+/** This time is enough while the number of waiting requests grows by the factor in this many ticks. */
 const GROWING_BACKLOG_MS = 200;
 const GROWTH = 1.1;
 const GROWTH_TICKS = 5;
-/** While it falls this time is needed: what came while the system stopped the process is worked off. */
+/** This time is needed while the number falls, because the process is working off what came while the system had stopped it. */
 const FALLING_BACKLOG_MS = 1_500;
 
 /** What has happened since the last tick. */

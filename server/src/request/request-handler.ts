@@ -59,10 +59,10 @@ export class RequestHandler {
    */
   refuseIfOverloaded(exchange: RefusableExchange): boolean {
     try {
-      const overloaded = this.#arrived(exchange);
-      if (overloaded === null) return false;
+      const refusal = this.#refusalOnArrival(exchange);
+      if (refusal === null) return false;
       void exchange.letOthersGoFirst();
-      this.#refuse(exchange, overloaded);
+      this.#refuse(exchange, refusal);
     } catch (fault) {
       this.#abandon(exchange, fault);
     }
@@ -72,8 +72,8 @@ export class RequestHandler {
   /** Answers one request, or refuses it if there are too many. Never rejects. */
   async handle(exchange: Exchange): Promise<void> {
     try {
-      const overloaded = this.#arrived(exchange);
-      await (overloaded === null ? this.#serve(exchange) : this.#refuseInTurn(exchange, overloaded));
+      const refusal = this.#refusalOnArrival(exchange);
+      await (refusal === null ? this.#serve(exchange) : this.#refuseInTurn(exchange, refusal));
     } catch (fault) {
       this.#abandon(exchange, fault);
     }
@@ -117,12 +117,15 @@ export class RequestHandler {
   }
 
   /** Counts a request. Returns the failure to refuse it with if there are too many; `null` to serve it. */
-  #arrived(exchange: RefusableExchange): Failure | null {
+  #refusalOnArrival(exchange: RefusableExchange): Failure | null {
     const { overload, operations, crossOrigin } = this.#services;
-    const overloaded = overload.arrived(() => this.#accountIfKnown(exchange), exchange.method === "POST");
-    if (overloaded === null) return null;
+    const refusal = overload.refusalOnArrival(
+      () => this.#accountIfKnown(exchange),
+      exchange.method === "POST",
+    );
+    if (refusal === null) return null;
     // A key can be revoked whatever the load. To tell a page that it may send a request costs no more than a refusal.
-    return operations.isManagement(exchange) || crossOrigin.isPreflight(exchange) ? null : overloaded;
+    return operations.isManagement(exchange) || crossOrigin.isPreflight(exchange) ? null : refusal;
   }
 
   /** The account of the request's key, if it was read lately. Whether the key may be used is not decided. */

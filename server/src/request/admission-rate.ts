@@ -1,0 +1,90 @@
+import { LONG_MS, TICK_MS } from "./overload-detector.ts";
+
+/** What was admissible in this time and not used is lost. */
+const BURST_MS = 50;
+/** Turns are short while ticks are no later than this. */
+const SHORT_MS = 20;
+/** If refusals take a higher share of the time, they are why turns are long, however few requests are served. */
+const HIGH_REFUSING_SHARE = 0.25;
+/** A late tick counts as this many at most. */
+const MAX_TICKS = 5;
+
+/** The factors by which the rate changes in each tick. */
+const FACTOR = {
+  /** Turns are short. */
+  short: 1.01,
+  /**
+   * Turns are neither short nor long. A refused client waits for about one turn. The factor is near 1, because many small accounts
+   * that send at once make a single turn longer.
+   */
+  between: 0.98,
+  /** Turns are not short, because of refusals. With fewer requests admitted there would be more refusals. */
+  refusing: 1.05,
+  /** Turns are long because of the requests that are served. */
+  serving: 0.95,
+};
+
+/**
+ * The limits of the rate, as shares of the highest rate at which requests were served. Turns are also long where other processes take
+ * the processor, and a process that has just started does not know its highest rate yet.
+ */
+const OF_BEST = { min: 0.3, max: 1.5 };
+
+/** What has happened since the last tick. */
+interface Tick {
+  /** How late the tick was, in milliseconds. */
+  readonly lateMs: number;
+  /** How long refusals took. */
+  readonly refusingMs: number;
+}
+
+/** The rate at which an overloaded process admits requests. */
+export class AdmissionRate {
+  #perMs = 0;
+  /** How many requests may be admitted, counted at this time. Below 0 if requests were admitted in advance. */
+  #admissible = 0;
+  #countedMs = 0;
+
+  /** Requests per millisecond. */
+  get perMs(): number {
+    return this.#perMs;
+  }
+
+  /** Begins at the highest rate at which requests were served. Call it when an overload begins. */
+  begin(nowMs: number, bestPerMs: number): void {
+    this.#perMs = bestPerMs;
+    this.#admissible = 0;
+    this.#countedMs = nowMs;
+  }
+
+  /** Raises the rate where turns are short, or where refusals take a high share of the time, and lowers it otherwise. Call it in each tick. */
+  adapt(tick: Tick, bestPerMs: number): void {
+    const ticks = Math.min(passedMs(tick) / TICK_MS, MAX_TICKS);
+    const wantedPerMs = this.#perMs * factorOf(tick) ** ticks;
+    this.#perMs = Math.min(Math.max(wantedPerMs, OF_BEST.min * bestPerMs), OF_BEST.max * bestPerMs);
+  }
+
+  /** How many requests may be admitted now. */
+  admissibleAt(nowMs: number): number {
+    const more = (nowMs - this.#countedMs) * this.#perMs;
+    this.#admissible = Math.min(this.#admissible + more, 1 + BURST_MS * this.#perMs);
+    this.#countedMs = nowMs;
+    return this.#admissible;
+  }
+
+  /** Counts an admitted request. */
+  count(): void {
+    this.#admissible--;
+  }
+}
+
+function factorOf(tick: Tick): number {
+  const { lateMs, refusingMs } = tick;
+  if (lateMs <= SHORT_MS) return FACTOR.short;
+  if (refusingMs > passedMs(tick) * HIGH_REFUSING_SHARE) return FACTOR.refusing;
+  return lateMs <= LONG_MS ? FACTOR.between : FACTOR.serving;
+}
+
+function passedMs({ lateMs }: Tick): number {
+  return TICK_MS + lateMs;
+}
