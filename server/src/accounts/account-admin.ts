@@ -8,6 +8,8 @@ import {
   type Plan,
 } from "../contract/account.ts";
 import type { Action, ActionId, Actor } from "../contract/action.ts";
+import { isUuid } from "../contract/ids.ts";
+import { isKeyId } from "../contract/key.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { Failure } from "../errors/failure.ts";
@@ -63,11 +65,6 @@ export interface AccountAdminParts {
 }
 
 type ListedRow = AccountRow & Omit<ListedAccount, keyof Account>;
-
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-
-/** The last four characters of a key. */
-const KEY_ID = /^[0-9A-Za-z]{4}$/;
 
 /** Administers accounts for operators. Every change is recorded in the audit trail. */
 export class AccountAdmin {
@@ -254,9 +251,9 @@ export class AccountAdmin {
     const sql = this.#parts.database;
     const text = search.trim();
     const prefix = `${escapedForLike(text.toLowerCase())}%`;
-    const byKey = KEY_ID.test(text) ? sql`union select account_id from keys where key_id = ${text}` : sql``;
+    const byKey = isKeyId(text) ? sql`union select account_id from keys where key_id = ${text}` : sql``;
     // Uses accounts_by_name, users_by_email_prefix and keys_by_key_id.
-    const matching = UUID.test(text)
+    const matching = isUuid(text)
       ? sql`accounts.id = ${text}`
       : sql`accounts.id in (
               select id from accounts where lower(name) like ${prefix}

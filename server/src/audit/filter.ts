@@ -1,5 +1,7 @@
 import * as z from "zod";
-import type { KeyUuid } from "../contract/key.ts";
+import { isUuid } from "../contract/ids.ts";
+import { isKeyId, type KeyUuid } from "../contract/key.ts";
+import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import { databaseNetwork, parseNetworks } from "../networks/networks.ts";
 import { periodEnd, periodStart } from "./time-bounds.ts";
 
@@ -23,15 +25,7 @@ export interface EntryFilter {
   readonly source: string | null;
 }
 
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-const KEY_ID = /^[0-9A-Za-z]{4}$/;
-
-const text = z
-  .string()
-  .min(1)
-  .max(256)
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
-  .optional();
+const text = z.string().min(1).max(256).regex(RECORDABLE, RECORDABLE_ERROR).optional();
 
 /** The filter's parameters, as in a query string. */
 export const filterInput = {
@@ -40,10 +34,7 @@ export const filterInput = {
   /** The id of a key, or its key ID: the last 4 characters of the key string. */
   key: z
     .string()
-    .refine(
-      (value) => UUID.test(value) || KEY_ID.test(value),
-      "must be a key's id, or a key ID of 4 characters",
-    )
+    .refine((value) => isUuid(value) || isKeyId(value), "must be a key's id, or a key ID of 4 characters")
     .optional(),
   /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
   model: text,
@@ -84,7 +75,7 @@ export function filterOf(input: z.output<z.ZodObject<typeof filterInput>>): Entr
 }
 
 function keyOf(value: string): NonNullable<EntryFilter["key"]> {
-  return UUID.test(value) ? { id: value.toLowerCase() as KeyUuid } : { keyId: value };
+  return isUuid(value) ? { id: value.toLowerCase() as KeyUuid } : { keyId: value };
 }
 
 function statusOf(value: string): NonNullable<EntryFilter["status"]> {

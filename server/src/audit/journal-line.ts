@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { AuditEntry } from "../contract/entry.ts";
+import { isCanonicalUuid } from "../contract/ids.ts";
 import { decodeEntry, encodeEntry } from "./entry-values.ts";
 
 /** A line of the journal: the entry of a request that has ended, or the entry that a begun request leaves if its process dies. */
@@ -24,7 +25,6 @@ const TAB = 0x09;
 /** The length of the checksum with its tab. */
 const CHECKSUM_BYTES = 9;
 const NEWLINE = 0x0a;
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** Encodes a line, with its newline. */
 export function encodeLine({ kind, entry }: JournalLine): string {
@@ -56,7 +56,8 @@ export function decodeLine(bytes: Uint8Array, isCorrected = false): JournalLine 
     return unreadable(error instanceof SyntaxError ? "it is not JSON" : "it is not an audit entry");
   }
   // Without these the database would skip the entry instead of refusing it.
-  const isKnown = UUID.test(entry.id) && UUID.test(entry.accountId) && !Number.isNaN(entry.at.getTime());
+  const isKnown =
+    isCanonicalUuid(entry.id) && isCanonicalUuid(entry.accountId) && !Number.isNaN(entry.at.getTime());
   return isKnown ? { kind, entry } : unreadable("it names no request and account");
 }
 

@@ -1,13 +1,13 @@
 import { isIPv4 } from "node:net";
 import type { AuditFieldKind } from "../../../sdk/src/contract/audit-entry.ts";
 import type { AuditEntry } from "../contract/entry.ts";
+import { isCanonicalUuid } from "../contract/ids.ts";
 import { parseAddress } from "../networks/networks.ts";
 import { ENTRY_COLUMNS } from "./entry-columns.ts";
 
 /** The values of an entry as the database writes them in the log: one for each of {@link ENTRY_COLUMNS}. */
 export type StoredTexts = readonly (string | null)[];
 
-const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 /** The database multiplies a time's milliseconds by a thousand in floating point, which is exact for some 2,000 years more. */
 const END_OF_EXACT_TIMES_MS = Date.UTC(4_000, 0);
 
@@ -15,7 +15,7 @@ type Writer = (value: unknown) => string | null;
 
 /** How the values of each kind are written; `null`: the database might store this one in another form. */
 const WRITERS: { readonly [Kind in AuditFieldKind]: Writer } = {
-  id: (value) => (typeof value === "string" && UUID.test(value) ? value : null),
+  id: (value) => (typeof value === "string" && isCanonicalUuid(value) ? value : null),
   text: textOf,
   error_code: textOf,
   end_reason: textOf,

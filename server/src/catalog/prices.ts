@@ -31,7 +31,8 @@ export type GivenPrices = Pick<ModelPrices, "inputNanoUsdPerMTok" | "outputNanoU
   readonly [Name in keyof ModelPrices]?: ModelPrices[Name] | undefined;
 };
 
-const MTOK = 1_000_000n;
+/** Prices are for this many tokens. */
+export const MTOK = 1_000_000n;
 const MAX_ROUNDED_UP = MTOK - 1n;
 const NANO_DIGITS = 9;
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,9}))?$/;

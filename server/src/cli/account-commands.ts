@@ -9,11 +9,11 @@ import type {
   OstiaryOperator,
 } from "../../../sdk/src/operator.ts";
 import { ACCOUNT_STATES, PLANS } from "../contract/account.ts";
+import { isUuid } from "../contract/ids.ts";
 import { columns, nanoUsdOf, nextPage, orNone, usdOf, wholeNumber } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
 const ACCOUNT = "account id, or the e-mail address of one of its users";
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /** `accounts …` and `reset-password`. */
 export function addAccountCommands(program: Command, { client, print }: CommandParts): void {
@@ -202,7 +202,7 @@ interface Reason {
 export class NoSuchAccount extends OstiaryError {}
 
 async function idOf(operator: OstiaryOperator, which: string): Promise<string> {
-  if (UUID.test(which)) return which;
+  if (isUuid(which)) return which;
   const email = which.toLowerCase();
   const { accounts } = await operator.accounts.list({ search: email, limit: 200 });
   const found = accounts.find(({ users }) => users.some((user) => user.email === email));

@@ -4,6 +4,11 @@ import type { AccountId, AccountState, IpRules, LimitOverrides, Plan } from "./a
 export type KeyUuid = string & { readonly __id: "key" };
 export type KeyState = "active" | "revoked";
 
+/** True for a text that may be a key ID: the last 4 characters of a key string. */
+export function isKeyId(text: string): boolean {
+  return /^[0-9A-Za-z]{4}$/.test(text);
+}
+
 /** A key as its owner sees it. */
 export interface Key {
   /** The id of the key, a UUID. */

@@ -1,5 +1,5 @@
 import type { CatalogModel } from "../catalog/catalog.ts";
-import { costOf, maxCostOf, maxOutputPrice } from "../catalog/prices.ts";
+import { costOf, MTOK, maxCostOf, maxOutputPrice } from "../catalog/prices.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import type { Hold, HoldRange } from "./allowance.ts";
 
@@ -18,7 +18,6 @@ const MAX_IMPLAUSIBLE_NANO_USD = 1_000_000_000n;
 const MIN_ANSWER_TOKENS = 16;
 const MAX_IMAGE_TOKENS = 8_192;
 const MAX_FILE_TOKENS = 65_536;
-const MTOK = 1_000_000n;
 
 export interface PricedRequest {
   readonly model: CatalogModel;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
+import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import type { Reader } from "../database/reads.ts";
 import type { Keys } from "../keys/keys.ts";
 import { CURSOR, idempotencyKey, idOf, LIMIT, label, wholeNumber } from "./inputs.ts";
@@ -39,7 +40,7 @@ export const keysPage = {
     .trim()
     .min(1, "must not be empty")
     .max(MAX_SEARCH_LENGTH, `must have at most ${MAX_SEARCH_LENGTH} characters`)
-    .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
+    .regex(RECORDABLE, RECORDABLE_ERROR)
     .optional(),
 };
 

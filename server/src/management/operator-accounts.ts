@@ -3,6 +3,7 @@ import { ACCOUNT_ORDERS, requireNetworks } from "../accounts/account-admin.ts";
 import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts";
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
+import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { entryPage, readEntriesPage } from "./audit.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
@@ -17,11 +18,7 @@ export const accountId = idOf<AccountId>();
 /** The reason, for the audit trail: 1 to 500 characters. */
 export const reason = words(500);
 /** The beginning of a name or of a user's e-mail address, an id, or the last four characters of a key: up to 254 characters. Default: all accounts. */
-const searchText = z
-  .string()
-  .max(254)
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u, "must not contain control characters")
-  .default("");
+const searchText = z.string().max(254).regex(RECORDABLE, RECORDABLE_ERROR).default("");
 const MAX_NETWORKS = 1_000;
 /** Of that many networks, each with up to 64 characters. */
 const MAX_RULES_BYTES = 128 * 1024;

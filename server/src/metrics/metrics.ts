@@ -3,7 +3,8 @@ import type { AuditEntry } from "../contract/entry.ts";
 import type { Uncollected } from "../credits/ledger.ts";
 import { aggregatorOf } from "./aggregators.ts";
 
-const NANO_USD_IN_USD = 1e9;
+/** How many nano-USD are a US dollar. */
+export const NANO_USD_IN_USD = 1e9;
 /** From a cached refusal to a long answer. */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const FIRST_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

@@ -1,11 +1,12 @@
+import { recordable } from "../contract/recorded-text.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Operation, PathParameters } from "../operations/operation.ts";
-import { holdsSecret, withoutSecrets } from "../secrets/redact.ts";
+import { holdsSecret } from "../secrets/redact.ts";
 import type { Exchange } from "./exchange.ts";
 import { hintFor, isUnserved, notFoundHint, withVersion } from "./not-found-hints.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Of the path of a request that is not served, as it is logged. */
+/** The maximum length of the name under which a request is recorded that is not served. */
 const MAX_NAME_LENGTH = 256;
 const GET_AND_HEAD = ["GET", "HEAD"];
 const NO_PARAMETERS: PathParameters = {};
@@ -85,7 +86,7 @@ export function findOperation(request: RequestContext, operations: OperationTabl
   const servedAt = (other: string) => operations.at(other).next().value?.operation.path ?? null;
   const isUnknown = allowed.length === 0 || isUnserved(method, served);
   const failure = isUnknown ? notFoundHint(served, servedAt) : methodNotAllowed(allowed);
-  request.operation = loggedName(method, path);
+  request.operation = recordedName(method, path);
   return { operation: { kind: "unserved", failure }, parameters: NO_PARAMETERS };
 }
 
@@ -125,11 +126,10 @@ function methodNotAllowed(methods: readonly string[]): Failure {
   });
 }
 
-/** The method and path, as sent, as they may be logged: short, without secrets, and without characters that text in the database can't hold. */
-function loggedName(method: string, path: string): string {
+/** The method and path, as sent, as they may be recorded and logged: short, without secrets. */
+function recordedName(method: string, path: string): string {
   if (holdsSecret(decoded(path))) return `${method} /…`;
-  const name = withoutSecrets(`${method} ${path}`).replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}");
-  return name.slice(0, MAX_NAME_LENGTH);
+  return recordable(`${method} ${path}`).slice(0, MAX_NAME_LENGTH);
 }
 
 /** Percent-decodes ASCII characters. */

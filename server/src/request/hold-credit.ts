@@ -1,9 +1,9 @@
 import type { CatalogModel } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
+import { recordable } from "../contract/recorded-text.ts";
 import { affordableTokens, type PaidCall, type PricedRequest, rangeOf } from "../credits/price-request.ts";
 import { unknownModel } from "../operations/models.ts";
 import type { ModelUse } from "../operations/operation.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
@@ -11,9 +11,9 @@ import type { Services } from "./services.ts";
 export function findModel(request: RequestContext, name: string, { catalog }: Services): CatalogModel {
   const model = catalog.find(name);
   if (model === null) {
-    // The entry contains the requested name; usage sums up all unknown names (`usage_model` in the database). A client may send
-    // characters that text in the database can't hold, or a key in the wrong field.
-    request.model = withoutSecrets(name.replace(/[\p{Cc}\p{Cs}]/gu, "\u{fffd}"));
+    // The entry contains the requested name, which may be a key in the wrong field. Usage sums up all unknown names (`usage_model` in the
+    // database).
+    request.model = recordable(name);
     throw unknownModel("model");
   }
   request.model = model.id;

@@ -11,11 +11,11 @@ import type { NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
+import { isCanonicalUuid } from "../contract/ids.ts";
 import { withTimeout } from "../errors/deadline.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 const ID_FILE = "node-id";
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 /** How long a single node that crashed keeps others from its database. It counts from its last renewal, by the database's clock. */
 const LEASE_MS = 10 * 60_000;
 /** A single node that can't reach the database for this long stops admitting requests, well before its lease ends. */
@@ -293,7 +293,7 @@ export function nodeLabel(dataDir: string): string {
 export async function nodeId(dataDir: string): Promise<string> {
   const file = join(dataDir, ID_FILE);
   const known = await readFile(file, "utf8").catch(() => "");
-  if (UUID.test(known.trim())) return known.trim();
+  if (isCanonicalUuid(known.trim())) return known.trim();
   const id = randomUUID();
   await writeFile(file, `${id}\n`, { mode: 0o600 });
   return id;

@@ -2,13 +2,11 @@ import type { Publisher } from "../admission/publisher.ts";
 import type { PoolUse } from "../database/connection-pool.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { UpstreamHealth } from "../gateway/upstream-health.ts";
-import type { Metrics } from "../metrics/metrics.ts";
+import { type Metrics, NANO_USD_IN_USD } from "../metrics/metrics.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenRecords } from "./open-records.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import type { StoreProbe } from "./store-probe.ts";
-
-const NANO_USD_IN_USD = 1e9;
 
 export interface MeasuredParts {
   readonly node: OpenNode;
