@@ -20,7 +20,7 @@ function serviceErrorOf(error: unknown): ServiceError | null {
  * The error in an answer with the envelope of `/v1`; `null` for any other body. Requests that are refused before a procedure runs
  * (wrong origin, stores unavailable) are answered in this envelope too.
  */
-export function envelopeIn(body: unknown): ServiceError | null {
+function envelopeIn(body: unknown): ServiceError | null {
   if (typeof body !== "object" || body === null || !("error" in body)) return null;
   const { error } = body;
   if (typeof error !== "object" || error === null || !("code" in error) || !("message" in error)) return null;

@@ -7,7 +7,7 @@ export interface CsvColumn<Row> {
 }
 
 /** The rows as CSV (RFC 4180). Text that a spreadsheet would run as a formula is quoted with an apostrophe. */
-export function csvOf<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
+function csvOf<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
   const lines = [
     columns.map(({ name }) => name),
     ...rows.map((row) => columns.map(({ read }) => cell(read(row)))),

@@ -61,9 +61,6 @@ export const formatTimeOfDay = (value: Date): string => timeOfDay.format(value);
 export const formatUtcDate = (value: Date): string => utcDate.format(value);
 /** A time in UTC, which the text around it names: "3 Mar 2026, 15:05". */
 export const formatUtcDateTime = (value: Date): string => utcDateTime.format(value);
-/** The name of the reader's time zone at a time: "CET". */
-export const zoneNameAt = (value: Date): string =>
-  dateTime.formatToParts(value).find(({ type }) => type === "timeZoneName")?.value ?? "UTC";
 export const formatCount = (value: number): string => count.format(value);
 /** A count in few characters: "1.2K", "3.4M". */
 export const formatCountBriefly = (value: number): string => briefCount.format(value);

@@ -24,7 +24,7 @@ interface HistorySchema extends DBSchema {
 
 const VERSION = 1;
 /** The oldest conversations beyond either maximum are deleted. */
-export const MAX_CHATS = 100;
+const MAX_CHATS = 100;
 const MAX_BYTES = 100 * 1_024 * 1_024;
 
 let opened: Promise<IDBPDatabase<HistorySchema>> | null = null;

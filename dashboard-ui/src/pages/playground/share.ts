@@ -17,7 +17,7 @@ import { type OutputFormat, TEXT_FORMAT, type ToolChoice, type ToolDefinition } 
 const NAME = "chat=";
 const VERSION = 1;
 /** Longer addresses are cut or refused by some browsers and messengers. */
-export const MAX_LINK_LENGTH = 60_000;
+const MAX_LINK_LENGTH = 60_000;
 /** The maximum of what a link unpacks to, so that a small link cannot fill the memory. */
 const MAX_UNPACKED_BYTES = 4 * 1_024 * 1_024;
 const MAX_MESSAGES = 1_000;

@@ -140,16 +140,6 @@ export function daysIn({ span: { from, to, timeZone } }: Period): {
   return { from: day.format(from), to: day.format(new Date(to.getTime() - 1)) };
 }
 
-/** The last whole days of UTC. */
-export function wholeDays(count: number, now: Date): Span {
-  return {
-    from: startOf(now, "day", -count),
-    to: startOf(now, "day", 0),
-    interval: "day",
-    timeZone: "UTC",
-  };
-}
-
 /** The start of an interval of UTC, counted from the interval that contains a given time. */
 export function startOf(moment: Date, interval: UsageInterval, after: number): Date {
   return intervalStart(moment, interval, "UTC", after);

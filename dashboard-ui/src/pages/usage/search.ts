@@ -1,4 +1,4 @@
-export const PRESETS = ["24h", "7d", "30d", "12mo"] as const;
+const PRESETS = ["24h", "7d", "30d", "12mo"] as const;
 /** A period that ends now. */
 export type Preset = (typeof PRESETS)[number];
 
@@ -31,7 +31,7 @@ export function readServiceUsageSearch(search: Record<string, unknown>): Service
 }
 
 /** Every name is present: the router keeps names that a validator omits as they are in the address. */
-export function readPeriod({ range, from, to, zone }: Record<string, unknown>): PeriodChoice {
+function readPeriod({ range, from, to, zone }: Record<string, unknown>): PeriodChoice {
   const isCustom = range === "custom";
   return {
     range: isCustom ? range : (PRESETS.find((known) => known === range) ?? "7d"),

@@ -1,7 +1,7 @@
 import type { AuditFilters } from "../filters.ts";
 import type { ExportFormat } from "./export-run.ts";
 
-export const SCHEDULE_KINDS = ["cron", "github"] as const;
+const SCHEDULE_KINDS = ["cron", "github"] as const;
 /** What runs the export: cron on a machine of the user, or a workflow of GitHub Actions. */
 export type ScheduleKind = (typeof SCHEDULE_KINDS)[number];
 
