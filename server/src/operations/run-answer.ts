@@ -2,14 +2,19 @@ import { HEARTBEAT } from "../conversation/control-events.ts";
 import type { ControlEvents, WireRequest } from "../conversation/wire.ts";
 import { chargeFor, type PricedRequest, paidTokens } from "../credits/price-request.ts";
 import { resultWithin } from "../errors/deadline.ts";
-import { type Gateway, RoutesFailed } from "../gateway/gateway.ts";
+import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonObject } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import { NO_USAGE, type TokenEstimator, type Usage } from "../tokens/token-estimate.ts";
-import { type StreamedAnswer, UpstreamRefused, type WholeAnswer } from "../upstream/dialect.ts";
+import {
+  type StreamedAnswer,
+  UpstreamRefused,
+  type WholeAnswer,
+  type WireAnswer,
+} from "../upstream/dialect.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
@@ -45,6 +50,14 @@ export type Complete = (answer: JsonObject) => Promise<JsonObject>;
 /** The facts of an answer. `reported`: the usage of its upstream; `null`: it is estimated. */
 type FactsOf = (reported: Usage | null) => Promise<EntryFacts & { readonly usage: Usage }>;
 
+/** What the facts of an answer are found from, besides the answer. */
+interface AnswerParts {
+  readonly priced: PricedRequest;
+  /** Counts the tokens of the request and of what was produced. */
+  readonly estimate: (produced: TextTally) => Promise<Usage>;
+  readonly timeToFirstTokenMs: number;
+}
+
 /**
  * Has a request of any wire answered by its model.
  *
@@ -68,36 +81,45 @@ export async function runAnswer(
       : estimator.usageOfPrompt(promptText(), produced);
   const replying = gateway
     .answer({ model, request, maxTokens: paidTokens(paid), signal, estimate })
-    .then(({ answer, upstream }): Reply | Promise<Reply> => {
+    .then((routed): Reply | Promise<Reply> => {
       const timeToFirstTokenMs = Math.round(monotonicMs() - startedMs);
-      const estimated = async (): Promise<Usage> => {
-        const counted = await estimate(answer.produced());
-        const soFar = answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null;
-        // Some servers tell 0 until they know the prompt's tokens.
-        if (soFar === null || soFar.promptTokens === 0) return counted;
-        // What the upstream has reported of the prompt is believed. Of the answer it may have counted only a beginning, or nothing.
-        return { ...soFar, completionTokens: Math.max(soFar.completionTokens, counted.completionTokens) };
-      };
-      const factsOf: FactsOf = async (reported) => {
-        const usage = reported ?? (await estimated());
-        return {
-          model: model.id,
-          upstream,
-          usage,
-          usageSource: reported === null ? "estimated" : "upstream",
-          ...chargeFor(priced, usage),
-          timeToFirstTokenMs,
-        };
-      };
-      return answer.kind === "stream"
-        ? streamReply(answer, factsOf, complete)
-        : wholeReply(answer, factsOf, complete);
+      const factsOf = factsOfAnswer(routed, { priced, estimate, timeToFirstTokenMs });
+      return routed.answer.kind === "stream"
+        ? streamReply(routed.answer, factsOf, complete)
+        : wholeReply(routed.answer, factsOf, complete);
     });
   if (!request.stream) return await replying;
   // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
   return (
     (await resultWithin(HEARTBEAT_MS, replying)) ?? lateReply(priced, request.earlyControlEvents, replying)
   );
+}
+
+/** Returns the function that finds the facts of an answer once it has ended. */
+function factsOfAnswer(
+  { answer, upstream }: Routed<WireAnswer>,
+  { priced, estimate, timeToFirstTokenMs }: AnswerParts,
+): FactsOf {
+  return async (reported) => {
+    const usage = reported ?? estimatedUsage(answer, await estimate(answer.produced()));
+    return {
+      model: priced.model.id,
+      upstream,
+      usage,
+      usageSource: reported === null ? "estimated" : "upstream",
+      ...chargeFor(priced, usage),
+      timeToFirstTokenMs,
+    };
+  };
+}
+
+/** The usage of an answer whose upstream reports none at its end. `counted`: by the service. */
+function estimatedUsage(answer: WireAnswer, counted: Usage): Usage {
+  const soFar = answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null;
+  // Some servers report 0 until they know the prompt's tokens.
+  if (soFar === null || soFar.promptTokens === 0) return counted;
+  // What the upstream has reported of the prompt is believed. Of the answer it may have counted only a beginning, or nothing.
+  return { ...soFar, completionTokens: Math.max(soFar.completionTokens, counted.completionTokens) };
 }
 
 /** What is known of an answer that has failed. Its upstream may have reported a usage with the failure. */

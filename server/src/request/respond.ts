@@ -55,6 +55,7 @@ async function compressed(
   return { headers: { ...varied, "content-encoding": coded.coding }, body: coded.bytes };
 }
 
+/** Sends a stream: its chunks, and, once the request is recorded, what tells the client that it is complete. */
 async function respondStream(request: RequestContext, reply: StreamReply, services: Services): Promise<void> {
   const { exchange } = request;
   const chunks = await openStream(request, reply);
@@ -62,31 +63,13 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   request.status = 200;
   const stream = streamWriter(sink, reply.controlEvents, services.monotonicMs);
   request.stream = stream;
-  let failure: Failure | null = null;
-  let ending = ANSWERED;
+  const sent = await sendChunks(request, reply, () =>
+    stream.send(chunks, () => exchange.isClientGone && request.claim === null),
+  );
+  const { outcome, facts, last } = await completionOf(request, reply, sent, services);
+  let { failure } = outcome;
   try {
-    await stream.send(chunks, () => exchange.isClientGone && request.claim === null);
-  } catch (thrown) {
-    failure = request.isAbortedByShutdown ? stopping() : reply.failureOf(thrown);
-    ending = brokenOff(failure, request.isAbortedByShutdown ? "shutdown" : upstreamEndReason(failure));
-  }
-  let facts: EntryFacts = { ...NO_FACTS, model: request.model };
-  let last = "";
-  try {
-    facts = await reply.facts();
-    if (failure === null) last = reply.last();
-  } catch (thrown) {
-    // The request is recorded with what is known of it.
-    if (failure === null) {
-      failure = reply.failureOf(thrown);
-      ending = brokenOff(failure, upstreamEndReason(failure));
-    } else {
-      logFault(request, toFailure(thrown), services);
-    }
-  }
-  if (exchange.isClientGone) ending = CLIENT_GONE;
-  try {
-    await record(request, ending, facts, services);
+    await record(request, exchange.isClientGone ? CLIENT_GONE : outcome.ending, facts, services);
   } catch (thrown) {
     // The client must not take an answer for complete that could not be recorded.
     failure ??= toFailure(thrown);
@@ -95,6 +78,47 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   if (end === null) return sink.abort();
   if (end !== "") await sink.write(end);
   await sink.end();
+}
+
+/** How a stream has ended: what the client is told if it has failed, and what its entry says. */
+interface StreamOutcome {
+  readonly failure: Failure | null;
+  readonly ending: Ending;
+}
+
+async function sendChunks(
+  request: RequestContext,
+  reply: StreamReply,
+  send: () => Promise<void>,
+): Promise<StreamOutcome> {
+  try {
+    await send();
+    return { failure: null, ending: ANSWERED };
+  } catch (thrown) {
+    if (request.isAbortedByShutdown) return brokenOff(stopping(), "shutdown");
+    return brokenOffBy(reply.failureOf(thrown));
+  }
+}
+
+/**
+ * What a stream is recorded and completed with after its chunks. If the facts or the completion can't be found, the stream has failed, and is
+ * recorded with what is known of it.
+ */
+async function completionOf(
+  request: RequestContext,
+  reply: StreamReply,
+  sent: StreamOutcome,
+  services: Services,
+): Promise<{ readonly outcome: StreamOutcome; readonly facts: EntryFacts; readonly last: string }> {
+  let facts: EntryFacts = { ...NO_FACTS, model: request.model };
+  try {
+    facts = await reply.facts();
+    return { outcome: sent, facts, last: sent.failure === null ? reply.last() : "" };
+  } catch (thrown) {
+    if (sent.failure === null) return { outcome: brokenOffBy(reply.failureOf(thrown)), facts, last: "" };
+    logFault(request, toFailure(thrown), services);
+    return { outcome: sent, facts, last: "" };
+  }
 }
 
 /** What a stream that has failed ends with; `null`: it has to be aborted, or its client would take it for complete. */
@@ -148,7 +172,7 @@ export async function respondFailure(
     // A request that can't be recorded is answered with the reason for that.
     const unrecorded = toFailure(error);
     logFault(request, unrecorded, services);
-    // As in `record`: a client may retry at once.
+    // The claim is released before the answer, because a client may retry a failed request at once.
     await request.claim?.release();
     sendFailure(request, unrecorded);
   }
@@ -174,8 +198,12 @@ function outcomeOf(
   return { failure, endReason: "refused", facts };
 }
 
-function brokenOff({ code }: Failure, endReason: EndReason): Ending {
-  return { status: 200, errorCode: code, endReason };
+function brokenOffBy(failure: Failure): StreamOutcome {
+  return brokenOff(failure, upstreamEndReason(failure));
+}
+
+function brokenOff(failure: Failure, endReason: EndReason): StreamOutcome {
+  return { failure, ending: { status: 200, errorCode: failure.code, endReason } };
 }
 
 function upstreamEndReason(failure: Failure): EndReason {
@@ -204,7 +232,7 @@ function send(
   try {
     request.exchange.respond(status, withRequestHeaders(request, headers), body);
   } catch (fault) {
-    // Its client would wait for ever.
+    // Without this the client would wait for ever.
     request.exchange.abandon();
     throw fault;
   }
