@@ -34,7 +34,7 @@ async function start(startup: Startup): Promise<void> {
   const responses = await openResponses(startup, node);
   const records = await openRecords(startup, node, { catalog, sealer: responses.sealer });
   if (worker?.drains) {
-    // The journal is replayed.
+    // The journal was replayed when the records were opened. Nothing else is to be done.
     worker.ready(null);
     return startup.shutdown.begin("drained");
   }
@@ -42,7 +42,13 @@ async function start(startup: Startup): Promise<void> {
   const gateway = openGateway(startup, opened, records.securityLog);
   let serving: Serving | null = null;
   const parts = {
-    ...{ node, records, responses, access, catalog, gateway, transport },
+    node,
+    records,
+    responses,
+    access,
+    catalog,
+    gateway,
+    transport,
     // With PORT=0 the address is known only once the service listens.
     publicUrl: () => config.publicUrl ?? serving?.listensOn ?? null,
     certificateExpiresAt: () => serving?.certificateExpiresAt() ?? null,
@@ -73,7 +79,7 @@ async function start(startup: Startup): Promise<void> {
   else worker.ready(facts);
 }
 
-/** In the sources and in the build alike. */
+/** The folders of files that the service reads. Sources and build lie at the same depth, so the paths hold for both. */
 const FOLDERS = {
   migrations: new URL("./database/migrations/", import.meta.url),
   dashboard: new URL("../../dashboard-ui/dist/", import.meta.url),
@@ -90,7 +96,7 @@ async function main(): Promise<void> {
     const { config } = settings;
     const worker = workerProcess(process.env);
     const hasBanner = config.demo && process.stdout.isTTY === true;
-    // Who sees the banner need not read the same in JSON.
+    // The banner says what the lines of level info would say.
     log = openLog(config.logLevel ?? (hasBanner ? "warn" : "info"));
     const version = await readVersion(new URL("../package.json", import.meta.url));
     if (worker === null) {
@@ -103,9 +109,20 @@ async function main(): Promise<void> {
     worker?.stopWithSupervisor(shutdown);
     const monotonicMs = () => performance.now();
     const passedMs = passedTime({ monotonicMs, wallMs: Date.now });
-    const clocks = { now: () => new Date(), monotonicMs, passedMs };
-    const own = { log, hasBanner, jobs: backgroundJobs(log), teardown, shutdown, worker };
-    await start({ settings, version, folders: FOLDERS, ...own, ...clocks });
+    await start({
+      settings,
+      version,
+      folders: FOLDERS,
+      log,
+      hasBanner,
+      jobs: backgroundJobs(log),
+      teardown,
+      shutdown,
+      worker,
+      now: () => new Date(),
+      monotonicMs,
+      passedMs,
+    });
   } catch (error) {
     // A signal during the start has closed what the start was about to use. The shutdown ends the process.
     if (shutdown?.hasBegun) return;

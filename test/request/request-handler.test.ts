@@ -79,7 +79,7 @@ describe("a request that can't be answered is logged, its connection closed, and
     await requests.handle(exchange);
     expect(exchange.isAbandoned).toBe(true);
     expect(requests.inFlight).toBe(0);
-    await requests.idle();
+    await requests.untilIdle();
     expect(lines.join()).toContain("a request could not be answered");
   });
 

@@ -33,21 +33,21 @@ export class CrossOrigin {
     return this.#headersFor(exchange)?.["access-control-allow-origin"] !== undefined;
   }
 
-  /** Answers that it may. */
+  /** Answers a preflight: the page may send its request. */
   answerPreflight(exchange: Exchange, requestId: string): void {
-    this.open(exchange).respond(200, [PREFLIGHT_HEADERS, { "x-request-id": requestId }], "");
+    this.withCors(exchange).respond(200, [PREFLIGHT_HEADERS, { "x-request-id": requestId }], "");
   }
 
-  /** The request as it is, or with headers added to its answer: those that let the page read it, and what a cache has to know. */
-  open(exchange: Exchange): Exchange {
+  /** Adds the headers to the request's answer that let the page read it, and those that a cache needs. Returns the request as it is if there are none. */
+  withCors(exchange: Exchange): Exchange {
     const added = this.#headersFor(exchange);
-    return added === null ? exchange : new ReadableExchange(exchange, added);
+    return added === null ? exchange : new ExchangeWithCors(exchange, added);
   }
 
-  /** The same for a request that is refused. */
-  openRefusable(exchange: RefusableExchange): RefusableExchange {
+  /** As {@link withCors}, for a request that is refused. */
+  refusableWithCors(exchange: RefusableExchange): RefusableExchange {
     const added = this.#headersFor(exchange);
-    return added === null ? exchange : new ReadableRefusal(exchange, added);
+    return added === null ? exchange : new RefusableWithCors(exchange, added);
   }
 
   #headersFor(exchange: RefusableExchange): ResponseHeaders | null {
@@ -57,7 +57,7 @@ export class CrossOrigin {
     const exposed = { "access-control-expose-headers": "*" };
     if (this.#origins.has(EVERY_ORIGIN))
       return origin === undefined ? null : { "access-control-allow-origin": EVERY_ORIGIN, ...exposed };
-    // Also with what no page may read: a cache would give it to a page that may, without the headers that it needs.
+    // Answers that no page may read have this header, too: a cache would give them to a page that may, without the headers that it needs.
     const varied = { vary: "origin" };
     return origin !== undefined && this.#origins.has(origin)
       ? { "access-control-allow-origin": origin, ...varied, ...exposed }
@@ -65,8 +65,8 @@ export class CrossOrigin {
   }
 }
 
-/** A request whose answer has further headers. */
-class ReadableRefusal<Inner extends RefusableExchange> implements RefusableExchange {
+/** A request to whose answer the headers of the CORS protocol are added. */
+class RefusableWithCors<Inner extends RefusableExchange> implements RefusableExchange {
   protected readonly inner: Inner;
   readonly #added: ResponseHeaders;
 
@@ -115,7 +115,7 @@ class ReadableRefusal<Inner extends RefusableExchange> implements RefusableExcha
   }
 }
 
-class ReadableExchange extends ReadableRefusal<Exchange> implements Exchange {
+class ExchangeWithCors extends RefusableWithCors<Exchange> implements Exchange {
   get query(): URLSearchParams {
     return this.inner.query;
   }

@@ -46,7 +46,7 @@ export async function record(
     // The entry is in the journal and will be charged.
     request.hold?.settle(facts.costNanoUsd);
     if (entry.keyed !== undefined) request.claim = null;
-    services.traced(entry, request.exchange.header("traceparent")[0] ?? null);
+    services.trace(entry, request.exchange.header("traceparent")[0] ?? null);
     if (stored !== null) await stored;
   }
   // The claim is released before the answer, because a client may retry a failed request at once.

@@ -14,18 +14,18 @@ import type { Services } from "./services.ts";
 export class RequestHandler {
   readonly #services: Services;
   readonly #requests = new InFlight<RequestContext>();
-  #withoutKnownKey = 0;
+  #refusedWithoutKnownKey = 0;
   readonly #onIdle: (() => void)[] = [];
   /** The last refusal of {@link Overload}, and its answer. */
-  #refusal: { readonly failure: Failure; readonly answer: ErrorAnswer } | null = null;
+  #lastRefusal: { readonly failure: Failure; readonly answer: ErrorAnswer } | null = null;
 
   constructor(services: Services) {
     this.#services = services;
   }
 
-  /** The number of refused requests without a key that exists or existed. */
-  get withoutKnownKey(): number {
-    return this.#withoutKnownKey;
+  /** The number of requests that were refused without a key that exists or existed. */
+  get refusedWithoutKnownKey(): number {
+    return this.#refusedWithoutKnownKey;
   }
 
   /** The names of the served operations in audit entries. */
@@ -43,7 +43,7 @@ export class RequestHandler {
     return this.#services.overload.readableInTurn();
   }
 
-  /** Requests that are being answered. */
+  /** The number of requests that are being answered. */
   get inFlight(): number {
     return this.#requests.size;
   }
@@ -101,7 +101,12 @@ export class RequestHandler {
       if (turn !== null) await turn;
     }
     if (crossOrigin.isPreflight(exchange)) return this.#answerPreflight(exchange);
-    const request = new RequestContext(crossOrigin.open(exchange), newId(), monotonicMs(), trustedProxies);
+    const request = new RequestContext(
+      crossOrigin.withCors(exchange),
+      newId(),
+      monotonicMs(),
+      trustedProxies,
+    );
     this.#requests.add(request);
     try {
       await handleRequest(request, this.#services);
@@ -111,7 +116,7 @@ export class RequestHandler {
     }
     if (request.begun === null) overload.served();
     this.#logAccess(request);
-    if (request.isWithoutKnownKey) this.#withoutKnownKey++;
+    if (request.isWithoutKnownKey) this.#refusedWithoutKnownKey++;
     this.#requests.delete(request);
     if (this.#requests.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
@@ -145,7 +150,7 @@ export class RequestHandler {
     const beganMs = monotonicMs();
     const requestId = requestIdOf(newId());
     const { status, headers, body } = this.#refusalOf(exchange, failure, requestId);
-    crossOrigin.openRefusable(exchange).respond(status, [headers, { "x-request-id": requestId }], body);
+    crossOrigin.refusableWithCors(exchange).respond(status, [headers, { "x-request-id": requestId }], body);
     overload.refused((monotonicMs() - beganMs) * exchange.costOfAnswering);
     this.#logAtOnce(exchange, requestId, status);
   }
@@ -172,9 +177,9 @@ export class RequestHandler {
   /** The answer to a refused request. That of most clients is made once, as nothing in it is the request's. */
   #refusalOf(exchange: RefusableExchange, failure: Failure, requestId: string): ErrorAnswer {
     if (isMessagesClient(exchange)) return errorAnswerOf(exchange, failure, requestId);
-    if (this.#refusal?.failure !== failure)
-      this.#refusal = { failure, answer: errorAnswerOf(exchange, failure, requestId) };
-    return this.#refusal.answer;
+    if (this.#lastRefusal?.failure !== failure)
+      this.#lastRefusal = { failure, answer: errorAnswerOf(exchange, failure, requestId) };
+    return this.#lastRefusal.answer;
   }
 
   #logAccess(request: RequestContext): void {
@@ -204,7 +209,7 @@ export class RequestHandler {
   }
 
   /** Resolves when no request is being answered, including those of disconnected clients. */
-  async idle(): Promise<void> {
+  async untilIdle(): Promise<void> {
     if (this.#requests.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#onIdle.push(resolve);

@@ -33,8 +33,8 @@ export interface Services {
   readonly idempotency: Idempotency;
   readonly recorder: Recorder;
   readonly security: SecurityEvents;
-  /** Traces a request with a known key that has ended; `traceparent` is the client's header. */
-  readonly traced: (entry: AuditEntry, traceparent: string | null) => void;
+  /** Exports the trace of a request with a known key that has ended; `traceparent` is the client's header. */
+  readonly trace: (entry: AuditEntry, traceparent: string | null) => void;
   /** Logs a request that has ended; `null` without an access log. */
   readonly accessLog: AccessLog | null;
   /** Compresses the answers to GET. */

@@ -49,7 +49,7 @@ function measureRequests(
   metrics.counters(null, {
     unknown_key_requests: [
       "Refused requests under /v1 without a known key. They are in no account's audit log.",
-      () => requests.withoutKnownKey,
+      () => requests.refusedWithoutKnownKey,
     ],
     shed_requests: ["Requests refused because more came than the process could serve.", () => overload.shed],
   });

@@ -76,8 +76,8 @@ export async function openNode(startup: Startup) {
     },
   );
   const probes = {
-    database: probeOf(() => stores.ping(), monotonicMs, logOf(log, "PostgreSQL")),
-    redis: redis === null ? null : probeOf(() => redis.ping(), monotonicMs, logOf(log, "Redis")),
+    database: probeOf(() => stores.ping(), monotonicMs, logChanges(log, "PostgreSQL")),
+    redis: redis === null ? null : probeOf(() => redis.ping(), monotonicMs, logChanges(log, "Redis")),
   };
   const measure = () => Promise.all([probes.database.measure(), probes.redis?.measure()]);
   jobs.add({ name: "measure the stores", everyMs: PROBE_MS, run: measure });
@@ -85,8 +85,8 @@ export async function openNode(startup: Startup) {
   return { id, macSecret, ...stores, schema, clocks, admissions, redis, redisMemory, logRedisError, probes };
 }
 
-/** Returns the function that logs that a store is away, and that it is back. */
-function logOf(log: Logger, store: string): (isUp: boolean) => void {
+/** Returns a function that logs that a store does not answer, or answers again. */
+function logChanges(log: Logger, store: string): (isUp: boolean) => void {
   return (isUp) => {
     if (isUp) log.info(`${store} answers again`);
     else log.error(`${store} does not answer`);

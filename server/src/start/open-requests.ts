@@ -74,7 +74,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     idempotency: records.idempotency,
     recorder: records.recorder,
     security: records.securityLog,
-    traced: (entry, traceparent) => tracing.ended(entry, traceparent),
+    trace: (entry, traceparent) => tracing.ended(entry, traceparent),
     accessLog: openAccessLog(startup),
     compress: createCompressor(),
     trustedProxies,
@@ -83,7 +83,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     newId,
     monotonicMs,
   });
-  // A node that has just started has other things to do. Until then the first estimate loads it.
+  // The start does not wait for the tokenizer. A request that needs it before the job has run loads it.
   jobs.add({ name: "load the tokenizer", everyMs: 5 * SECOND_MS, run: () => estimator.prepare() });
   jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => requests.maintain() });
   return { requests, bodies, overload, trustedProxies, newId };

@@ -9,9 +9,9 @@ import { listen } from "./runtime.ts";
 import { SECOND_MS, type Startup, watchFile } from "./startup.ts";
 import type { PortSetting } from "./startup-failure.ts";
 
-/** Requests that are aborted at the end of the drain time have this long to be answered and recorded. */
+/** How long requests have to be answered and recorded that are aborted at the end of the drain time. */
 const ABORTED_MS = 2_000;
-/** And those that were cut off after that have this long to be recorded. */
+/** How long requests have to be recorded that are cut off after {@link ABORTED_MS}. */
 const CUT_MS = 500;
 /** How long background jobs have to end. The next start repeats their work. */
 const JOBS_TIMEOUT_MS = 500;
@@ -57,9 +57,9 @@ export async function serve(startup: Startup, opened: OpenRequests, auditTail: A
     });
     const closed = listener.close(aborted);
     // Requests whose clients have disconnected have no connection that the listener could wait for.
-    const ended = Promise.all([closed, requests.idle()]);
+    const ended = Promise.all([closed, requests.untilIdle()]);
     await Promise.race([ended, aborted]);
-    // Those that were cut off are recorded as such.
+    // Requests that were cut off are recorded as such.
     await resultWithin(CUT_MS, ended);
   };
   teardown.add("requests", drain, () => shutdown.prestopMs + drainMs + ABORTED_MS + SECOND_MS);

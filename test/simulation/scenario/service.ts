@@ -141,7 +141,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     overload: new Overload({ monotonicMs, log, turnShares }),
     turnShares,
     security: { note: () => {} },
-    traced: () => {},
+    trace: () => {},
     accountOfToken: () => notAsked(),
     accessLog: null,
     sessions: { accountOf: () => notAsked(), requireSameOrigin: () => {} },
@@ -168,7 +168,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => idempotency.retryReleases() });
   const stop = async () => {
     const cut = setTimeout(() => requests.abortAll(), DRAIN_MS);
-    await requests.idle();
+    await requests.untilIdle();
     clearTimeout(cut);
     // One that fails does not keep the others from being done.
     for (const end of [() => pace.stop(life), () => recorder.stop(), () => credits.stop()]) {
