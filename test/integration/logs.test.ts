@@ -128,9 +128,12 @@ describe("the access log", () => {
     await answered.text();
     await (await chat(service, "sk-unknown")).text();
     await (await fetch(`${service.baseUrl}/v1/models/${key}`)).text();
+    // A browser or a client may percent-encode any character of a key.
+    await (await fetch(`${service.baseUrl}/v1/models/${key.replace("s", "%73")}`)).text();
+    await (await fetch(`${service.baseUrl}/keys/${key.replace("s", "%73")}`)).text();
     await (await fetch(`${service.baseUrl}/readyz?password=in-the-query`)).text();
-    await expect.poll(() => requestLines(service).length).toBe(before + 4);
-    const [chatted, refused, , readyz] = requestLines(service).slice(before);
+    await expect.poll(() => requestLines(service).length).toBe(before + 6);
+    const [chatted, refused, , , , readyz] = requestLines(service).slice(before);
     expect(chatted).toMatchObject({
       level: "info",
       requestId: answered.headers.get("x-request-id"),
@@ -147,7 +150,7 @@ describe("the access log", () => {
     expect(refused).toMatchObject({ path: "/v1/chat/completions", status: 401 });
     expect(refused).not.toHaveProperty("keyId");
     expect(readyz).toMatchObject({ method: "GET", path: "/readyz", status: 200 });
-    for (const secret of [key, "in-the-query", "a secret prompt"])
+    for (const secret of [key.slice("sk-".length), "in-the-query", "a secret prompt"])
       expect(service.stderr()).not.toContain(secret);
   });
 

@@ -1,13 +1,32 @@
-import { withoutSecrets } from "../secrets/redact.ts";
+import { holdsSecret, withoutSecrets } from "../secrets/redact.ts";
 
 /** Text without control characters and without halves of surrogate pairs: text in the database can't hold all of these. */
 export const RECORDABLE = /^[^\p{Cc}\p{Cs}]*$/u;
 /** What an input says that is not {@link RECORDABLE}. */
 export const RECORDABLE_ERROR = "must not contain control characters";
 
+/** The maximum length of the name of an endpoint in an entry. */
+const MAX_ENDPOINT_LENGTH = 256;
 const UNRECORDABLE = /[\p{Cc}\p{Cs}]/gu;
 
 /** A client's text as it may be recorded and logged: without secrets, and with U+FFFD in the place of each character that is not {@link RECORDABLE}. */
 export function recordable(text: string): string {
   return withoutSecrets(text.replace(UNRECORDABLE, "\u{fffd}"));
+}
+
+/** A path as it may be recorded and logged. `path`: as it was sent. If it contains a secret, none of it is left: any character may be percent-encoded. */
+export function recordablePath(path: string): string {
+  return holdsSecret(decoded(path)) ? "/…" : recordable(path);
+}
+
+/** The method and path of a request, as its entry names them if it is for no operation with a name. `path`: as it was sent. */
+export function recordedEndpoint(method: string, path: string): string {
+  return `${method} ${recordablePath(path)}`.slice(0, MAX_ENDPOINT_LENGTH);
+}
+
+/** Percent-decodes ASCII characters. */
+function decoded(path: string): string {
+  return path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
 }

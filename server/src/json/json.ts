@@ -18,3 +18,8 @@ export function parseJsonObject(text: string): JsonObject | null {
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** True for the `Content-Type` of JSON, with or without parameters. */
+export function isJsonType(contentType: string): boolean {
+  return /^application\/json\s*(;|$)/i.test(contentType);
+}

@@ -7,10 +7,11 @@ import type { BodyBudget } from "../admission/body-budget.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { type AuditEntry, type EntryId, NO_TOKENS, requestIdOf, timeOfEntry } from "../contract/entry.ts";
 import type { KeySnapshot } from "../contract/key.ts";
+import { recordedEndpoint } from "../contract/recorded-text.ts";
 import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import { loggedOf } from "../errors/problems.ts";
+import { isJsonType } from "../json/json.ts";
 import { type Compress, createCompressor } from "../operations/compressed-body.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { type CallerParts, callerOf, clientInfoOf, type RpcCaller, requireSameCaller } from "./caller.ts";
 import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes, procedureOf } from "./calls.ts";
@@ -25,7 +26,6 @@ import { failureOf, type RpcContext, shapeOf } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
 
 const MAX_BATCH = 20;
-const MAX_ENDPOINT_LENGTH = 256;
 
 export interface RpcParts extends CallerParts {
   readonly router: AppRouter;
@@ -225,7 +225,7 @@ async function recordKeyUse(
     accountId: account.id,
     key: key.id,
     keyId: key.keyId,
-    endpoint: withoutSecrets(`${request.method} ${pathname}`).slice(0, MAX_ENDPOINT_LENGTH),
+    endpoint: recordedEndpoint(request.method, pathname),
     model: null,
     upstream: null,
     ...outcome,
@@ -261,7 +261,7 @@ function requireRpcForm(request: Request, address: BrowserAddress): void {
   }
   requireSameOrigin(request.headers, address);
   const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/json\s*(;|$)/i.test(type)) {
+  if (!isJsonType(type)) {
     throw new Failure("unsupported_media_type", "Send `content-type: application/json`.");
   }
 }

@@ -1,13 +1,10 @@
-import { recordable } from "../contract/recorded-text.ts";
+import { recordedEndpoint } from "../contract/recorded-text.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Operation, PathParameters } from "../operations/operation.ts";
-import { holdsSecret } from "../secrets/redact.ts";
 import type { Exchange } from "./exchange.ts";
 import { hintFor, isUnserved, notFoundHint, withVersion } from "./not-found-hints.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** The maximum length of the name under which a request is recorded that is not served. */
-const MAX_NAME_LENGTH = 256;
 const GET_AND_HEAD = ["GET", "HEAD"];
 const NO_PARAMETERS: PathParameters = {};
 
@@ -86,7 +83,7 @@ export function findOperation(request: RequestContext, operations: OperationTabl
   const servedAt = (other: string) => operations.at(other).next().value?.operation.path ?? null;
   const isUnknown = allowed.length === 0 || isUnserved(method, served);
   const failure = isUnknown ? notFoundHint(served, servedAt) : methodNotAllowed(allowed);
-  request.operation = recordedName(method, path);
+  request.operation = recordedEndpoint(method, path);
   return { operation: { kind: "unserved", failure }, parameters: NO_PARAMETERS };
 }
 
@@ -124,17 +121,4 @@ function methodNotAllowed(methods: readonly string[]): Failure {
   return new Failure("method_not_allowed", `Use ${methods.join(" or ")} here.`, {
     headers: { allow: methods.join(", ") },
   });
-}
-
-/** The method and path, as sent, as they may be recorded and logged: short, without secrets. */
-function recordedName(method: string, path: string): string {
-  if (holdsSecret(decoded(path))) return `${method} /…`;
-  return recordable(`${method} ${path}`).slice(0, MAX_NAME_LENGTH);
-}
-
-/** Percent-decodes ASCII characters. */
-function decoded(path: string): string {
-  return path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
 }

@@ -2,6 +2,7 @@ import { type Caller, RefusedCaller } from "../access/access.ts";
 import { IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
 import { BODY_LIMITS } from "../json/bounded-parser.ts";
+import { isJsonType } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
 import { type ScannedObject, scanObject } from "../json/json-text.ts";
 import type { ModelOperation, ModelUse } from "../operations/operation.ts";
@@ -9,11 +10,10 @@ import type { Exchange } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
-/** Of a longer value no more is read: it is not a number of tokens. */
+/** No more of a value is read: a longer one is not a number of tokens. */
 const MAX_NUMBER_LENGTH = 32;
-const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const NO_BYTES = new Uint8Array(0);
-/** How a refusal calls what there is too much of in a body. */
+/** The words of a refusal for what a body has too many of. */
 const COUNTED_AS = {
   values: "values",
   containers: "objects and arrays",
@@ -133,7 +133,7 @@ function tokensOfBytes(bytes: number): number {
 function requireJsonType(exchange: Exchange): void {
   const [type] = exchange.header("content-type");
   const [encoding] = exchange.header("content-encoding");
-  if (type === undefined || !JSON_TYPE.test(type)) {
+  if (type === undefined || !isJsonType(type)) {
     throw new Failure(
       "unsupported_media_type",
       "Send the body as JSON, with `Content-Type: application/json`.",

@@ -1,4 +1,5 @@
 import { destination, type Logger, pino, stdTimeFunctions } from "pino";
+import { recordablePath } from "../contract/recorded-text.ts";
 import type { AccessLog } from "../request/services.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { Startup } from "./startup.ts";
@@ -33,5 +34,5 @@ export function openLog(level: LogLevel, fd = STDERR): Logger {
 export function openAccessLog({ settings, log }: Pick<Startup, "settings" | "log">): AccessLog | null {
   if (!settings.config.accessLog) return null;
   const lines = log.child({}, { level: "info" });
-  return (line) => lines.info(line, "request");
+  return (line) => lines.info({ ...line, path: recordablePath(line.path) }, "request");
 }
