@@ -65,7 +65,7 @@ export class Access {
   readonly #known = new SnapshotCache();
   /** The accounts of keys by the digests of their strings. A key never changes its account, so they stay when snapshots are dropped. */
   readonly #accounts = new LRUCache<string, AccountId>(atMost(MAX_ACCOUNTS_CACHED));
-  /** The same by {@link macOf}, for {@link accountIfKnown}: computing a digest would cost a tenth of a refusal. */
+  /** The accounts by {@link macOf} of the strings, for {@link accountIfKnown}: computing a digest would cost a tenth of a refusal. */
   readonly #accountsByMac = new LRUCache<string, AccountId>(atMost(MAX_ACCOUNTS_CACHED));
   /** Digests of key strings that do not exist. A key string that does not exist never will. */
   readonly #unknown = new LRUCache<string, true>(atMost(MAX_UNKNOWN_CACHED));

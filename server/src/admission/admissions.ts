@@ -46,10 +46,10 @@ interface Unreleased {
   readonly lapsesMs: number;
 }
 
-/** Beyond this number the first are dropped. Their slots expire with their leases, as those of a crashed node do. */
+/** The maximum of unconfirmed releases. Beyond it the first are dropped. Their slots expire with their leases, as those of a crashed node do. */
 const MAX_UNRELEASED = 20_000;
 const RELEASED_AT_ONCE = 100;
-/** More at once would delay the commands of all clients. */
+/** The accounts that are counted again at once. More would delay the commands of all clients. */
 const RECOUNTED_AT_ONCE = 500;
 
 interface Admitted extends AdmittedRequest, InFlightItem, HeldSlot {
@@ -67,12 +67,12 @@ export class Admissions {
   readonly #store: AdmissionStore;
   readonly #monotonicMs: () => number;
   readonly #admitted = new InFlight<Admitted>();
-  /** In the order in which they are tried. */
+  /** The releases that the store has not confirmed, in the order in which they are tried. */
   readonly #unreleased = new Set<Unreleased>();
   readonly #ownUse = new OwnUse();
   /** Accounts whose use the store may have lost, until it is counted again. */
   #uncounted: ReadonlySet<AccountId> = new Set();
-  /** Those that are being counted again. */
+  /** The accounts that are being counted again; `null` if none are. */
   #counting: ReadonlySet<AccountId> | null = null;
   readonly #invalidated: (() => void)[] = [];
   #fencedFor: string | null = null;

@@ -13,7 +13,7 @@ interface Minute {
   readonly epoch: Epoch;
   /** {@link NUMBERS} for each second in which something was admitted. */
   readonly numbers: number[];
-  /** The same of the epoch before. */
+  /** The counts of the epoch before. */
   former: Minute | null;
 }
 

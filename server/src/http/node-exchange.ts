@@ -7,7 +7,7 @@ import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exch
 import { beginStream, sendWhole } from "./answer-head.ts";
 import type { RestingConnections } from "./resting-connections.ts";
 
-/** With a refused body up to this size the client keeps its connection. What is left of any body is read and dropped. */
+/** A client keeps its connection if its refused body is no longer than this. The rest of any refused body is read and dropped. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const NO_VALUES: readonly string[] = [];
 
@@ -99,7 +99,7 @@ export class NodeExchange implements Exchange {
     if (!response.chunkedEncoding && this.method !== "HEAD") resetUnlessFinished(response);
     /** Whether the head, or the end, has been handed to Node. */
     let isBegun = false;
-    // By then a first chunk that was ready has been written in one piece with the head.
+    // A first chunk that is ready is written before the next tick, in one piece with the head.
     process.nextTick(() => {
       if (!isBegun) response.flushHeaders();
       isBegun = true;
@@ -198,7 +198,7 @@ function writeChunk(
   const bytes = Buffer.byteLength(chunk);
   const text = `${bytes.toString(16)}\r\n${chunk}\r\n`;
   const { socket } = response;
-  // It has none while an earlier answer is sent on the same connection.
+  // A response has no socket while an earlier answer is sent on the same connection.
   if (isBegun && socket !== null)
     return socket.write(text, bytes === chunk.length ? "latin1" : "utf8") ? null : socket;
   response.chunkedEncoding = false;

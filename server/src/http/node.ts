@@ -127,7 +127,7 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
     {
       overrideGlobalObjects: false,
       hostname: "localhost",
-      // It is called for a request that can't be read: `served.web` never rejects.
+      // Called for a request that can't be read. `served.web` never rejects.
       errorHandler: () => withoutAddress(served.newRequestId()),
     },
   );

@@ -22,7 +22,7 @@ export type AuthMode =
 
 interface Route {
   readonly method: "GET" | "POST" | "DELETE";
-  /** As audit entries name it, after the method. It has at most one parameter, in braces. */
+  /** The path, as audit entries name it after the method. It has at most one parameter, in braces. */
   readonly path: string;
   /** Whether the path's parameter, which stands last, may contain slashes. */
   readonly parameterSpansSlashes?: true;
@@ -68,7 +68,7 @@ export interface ModelOperation<Input extends ModelUse> extends Route {
   readonly outputTokenFields: readonly string[];
   /** The member of the body that says how many answers are asked for. Absent: each request has one. */
   readonly answersField?: string;
-  /** Of a replayed stream; `null` for operations without streams. */
+  /** The control events of a replayed stream; `null` for operations without streams. */
   readonly controlEvents: ControlEvents | null;
   /** Checks the body alone. @throws {Failure} `invalid_request` naming the field. */
   read(body: JsonBody): Input;
@@ -123,7 +123,7 @@ export interface ManagementCall extends QuerySource {
   readonly clientInfo: ClientInfo;
   /** `null` for a request without a body. */
   readonly body: JsonBody | null;
-  /** As that of a {@link Call}. */
+  /** See {@link Call.signal}. */
   readonly signal: RequestSignal;
 }
 
@@ -166,7 +166,7 @@ export interface EntryFacts {
   /** What the upstream reported beyond what the model can do: not part of the cost. */
   readonly implausibleNanoUsd?: bigint;
   readonly timeToFirstTokenMs: number | null;
-  /** Of a request with an idempotency key: the answer to be kept; `null` where it is too long. */
+  /** The answer to be kept for a request with an idempotency key; `null` where it is too long. */
   readonly kept?: KeptAnswer | null;
 }
 

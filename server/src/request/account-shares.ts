@@ -1,12 +1,12 @@
 import type { AccountId } from "../contract/account.ts";
 
-/** Over which time the accounts' requests are counted, and how much of what is admissible then their shares may take in advance. */
+/** The accounts' requests are counted over this time, and their shares may take in advance what is admissible in it. */
 export const SHARE_PERIOD_MS = 100;
 /** After a long turn the requests of its whole time arrive together. A period counts as no longer than this. */
 const MAX_PERIOD_MS = 1_000;
-/** The share of the first period of an overload, when it is not known yet who sends most. */
+/** The share of each account in the first period of an overload, when it is not known yet which accounts send most. */
 const OF_FIRST_PERIOD = 0.05;
-/** A share of a period is at least so many requests: what can be served may not be known, or be known too low. */
+/** A share of a period is at least this many requests, because the rate that can be served may be unknown, or measured too low. */
 const MIN_REQUESTS = 10;
 
 /** The accounts' shares of what an overloaded process admits: requests of accounts that send less than theirs come first. */

@@ -2,19 +2,19 @@ import type { AccountId } from "../contract/account.ts";
 
 /** About how much of a turn of the event loop the requests may take that an account begins in it. One may take longer. */
 const SHARE_MS = 2;
-/** The same where a long backlog waits: a turn itself takes time, however little is done in it. */
+/** The share of each account while a long backlog waits. It is larger because a turn itself takes time, however little is done in it. */
 const LONG_SHARE_MS = 8;
-/** To read and send on so many bytes takes about as long as all else that is done for a request, so they count as one more. */
+/** A request counts as one more for each of this many bytes: to read and forward them takes about as long as all else that is done for it. */
 const BYTES_OF_SMALL_REQUEST = 8_192;
 /** The weight of earlier turns in the average of what a small request takes. */
 const AVERAGE_WEIGHT = 0.8;
-/** What it takes before anything was measured, and between which limits a measurement is believed: a turn may bring other things. */
+/** What a small request takes before one was measured, and the limits within which a measurement is believed: a turn may do other work, too. */
 const FIRST_REQUEST_MS = 0.2;
 const MIN_REQUEST_MS = 0.03;
 const MAX_REQUEST_MS = 1;
 
 interface WaitingRequest {
-  /** As how many small requests it counts. */
+  /** The number of small requests that the request counts as. */
   readonly size: number;
   readonly sinceMs: number;
   readonly begin: () => void;
@@ -23,7 +23,7 @@ interface WaitingRequest {
 /** The requests of an account that wait, in the order of their arrival. */
 interface Queue {
   readonly requests: WaitingRequest[];
-  /** The sizes of what was resumed of it so far. The queue with the least goes on first. */
+  /** The sum of the sizes of its requests that were resumed. The queue with the least is resumed first. */
   used: number;
 }
 
@@ -53,9 +53,9 @@ export class TurnShares {
   #waiting = 0;
   /** What the queue that was resumed last had used: new queues begin there, so that nobody saves up. */
   #used = 0;
-  /** Whether so much waits, or the process is overloaded, that turns may take longer. {@link Overload} tells. */
+  /** Whether turns may take longer, because a long backlog waits or the process is overloaded. {@link Overload} sets it. */
   mayTurnsBeLong = false;
-  /** What a small request takes, on average. */
+  /** The time that a small request takes, on average. */
   #requestMs = FIRST_REQUEST_MS;
 
   /** `atEndOfTurn` runs something when what is ready in the present turn has been done. */
@@ -69,7 +69,7 @@ export class TurnShares {
     return this.#waiting;
   }
 
-  /** The number of those of an account. */
+  /** The number of an account's requests that wait. */
   waitingOf(account: AccountId): number {
     return this.#queues.get(account)?.requests.length ?? 0;
   }

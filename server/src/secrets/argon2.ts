@@ -14,7 +14,7 @@ export interface Argon2Task {
   readonly hash: string | null;
 }
 
-/** In the sources and in the build alike. */
+/** The path holds for the sources and for the build. */
 const WORKER = new URL(
   import.meta.url.endsWith(".ts") ? "argon2-worker.ts" : "argon2-worker.js",
   import.meta.url,

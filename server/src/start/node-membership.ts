@@ -22,8 +22,11 @@ const LEASE_MS = 10 * 60_000;
 const FENCED_AFTER_MS = 9 * 60_000;
 /** How long a starting node waits for a node that is stopping, and for others to restore the owner id in an emptied Redis. */
 const JOIN_TIMEOUT_MS = 10_000;
+/** The interval at which a starting node looks again. */
 const PAUSE_MS = 500;
+/** Nodes that were seen within this time count as running. */
 const COMPANY_MS = 5_000;
+/** A renewal that takes longer has failed. */
 const RENEWAL_TIMEOUT_MS = 5_000;
 /** Nodes that share Redis continue without one that was not seen for 10 seconds. One that stood still for this long checks first. */
 const MAX_PAUSE_MS = 5_000;
@@ -55,7 +58,7 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     return { renew: async () => {}, fenceIfPresumedGone: () => {}, leave: async () => {} };
   if (config.takeOver) await registry.removeOthers(id);
   const life = randomUUID();
-  await enter(parts, { id, life, label: nodeLabel(config.dataDir) });
+  await enterRegistry(parts, { id, life, label: nodeLabel(config.dataDir) });
   let isReplaced = false;
   const replaced = (reason: string) => {
     if (isReplaced) return;
@@ -191,7 +194,12 @@ function pauseWatch(passedMs: () => number, onPaused: () => void): () => void {
   };
 }
 
-async function enter(
+/**
+ * Enters the node in the registry, as soon as no other node excludes it.
+ *
+ * @throws {StartupFailure} if one still does after {@link JOIN_TIMEOUT_MS}.
+ */
+async function enterRegistry(
   { registry, redis }: MembershipParts,
   node: { readonly id: string; readonly life: string; readonly label: string },
 ): Promise<void> {
@@ -239,17 +247,18 @@ async function requireSharedRedis(
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
     const isLastTry = waitedMs >= JOIN_TIMEOUT_MS;
     const joining = await agreement.mayJoin(isLastTry);
-    // `undefined` while Redis reconnects.
-    const there = await redis.owner(owner).catch(() => undefined);
-    if (there !== undefined && there !== null && there !== owner) {
+    // `undefined` while Redis reconnects, `null` if it has none.
+    const ownerInRedis = await redis.owner(owner).catch(() => undefined);
+    if (ownerInRedis !== undefined && ownerInRedis !== null && ownerInRedis !== owner) {
       throw new StartupFailure(
         "The Redis of REDIS_URL is used by the nodes of another database. Set OSTIARY_REDIS_PREFIX to another value for each.",
       );
     }
     // Other nodes restore a lost owner id within a second.
-    const isTheirs = there === owner || (there === null && !(await registry.hasCompany(id, COMPANY_MS)));
+    const isTheirs =
+      ownerInRedis === owner || (ownerInRedis === null && !(await registry.hasCompany(id, COMPANY_MS)));
     if (joining === "may join" && isTheirs) return;
-    if (isLastTry) throw new StartupFailure(notShared(joining, there === undefined));
+    if (isLastTry) throw new StartupFailure(notShared(joining, ownerInRedis === undefined));
     await setTimeout(PAUSE_MS);
   }
 }

@@ -18,6 +18,11 @@ import type { OpenResponses } from "./open-responses.ts";
 import { RUNTIME } from "./runtime.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
 
+/**
+ * A node that is cut off from the database stops holding credit after this share of the time after which other nodes release its reserve: its
+ * clock may run slower than that of the database.
+ */
+const DISCONNECTED_SHARE = 0.9;
 /** Past hours of usage that the background job reconciles; an operator may ask for more. */
 const RECONCILED_HOURS = 2;
 
@@ -46,7 +51,7 @@ export async function openRecords(
     store: creditStore,
     monotonicMs,
     passedMs,
-    maxDisconnectedMs: releaseAfterMs === 0 ? null : 0.9 * releaseAfterMs,
+    maxDisconnectedMs: releaseAfterMs === 0 ? null : DISCONNECTED_SHARE * releaseAfterMs,
     owesEntries: () => owesEntries(),
   });
   // This life's spender comes first: it is newer than any that the journal of earlier lives names.

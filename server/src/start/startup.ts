@@ -18,7 +18,7 @@ export const DAY_MS = 24 * HOUR_MS;
  */
 export interface Startup {
   readonly settings: Settings;
-  /** Of the service's package. */
+  /** The version of the service's package. */
   readonly version: string;
   readonly folders: {
     /** The SQL files of the database's migrations. */

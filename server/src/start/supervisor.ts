@@ -16,7 +16,7 @@ const MIN_RESTART_DELAY_MS = 500;
 const MAX_RESTART_DELAY_MS = 30_000;
 /** A worker that has run for this long is started again after the shortest delay. */
 const STABLE_MS = 60_000;
-/** Beyond the time in which each worker ends by itself. */
+/** A worker is killed this long after the time in which it should have ended by itself. */
 const KILL_AFTER_MS = 2_000;
 /** `OSTIARY_MAX_CONNECTIONS` is at least this. */
 const MIN_CONNECTIONS = 10;
@@ -79,7 +79,7 @@ class WorkerChild {
     try {
       process.kill(pid, signal);
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }
 
@@ -133,7 +133,7 @@ export class Supervisor {
     const others = numbers.map((number) => this.#startWorker(number, false));
     const areReady = await Promise.all(others.map(({ ready }) => ready));
     if (areReady.includes(null) || this.#isStopping) return null;
-    // Also those that have been ready and have ended since.
+    // A worker may have ended since it was ready. It is started again, too.
     for (const child of [first, ...others]) void this.#keepRunning(child);
     return isReady.facts;
   }
@@ -177,7 +177,7 @@ export class Supervisor {
       PORT: String(port),
       OSTIARY_DATA_DIR: workerFolder(config.dataDir, number),
       OSTIARY_MAX_CONNECTIONS: String(connections),
-      // It would remove the other workers, too.
+      // Each further worker, and each restarted one, would remove the other workers from the registry.
       OSTIARY_TAKE_OVER: takesOver && config.takeOver ? "1" : "0",
     });
   }
@@ -220,7 +220,7 @@ export class Supervisor {
       if (this.#isStopping) return;
       // A worker that ends by itself has been replaced: another node has taken the database over.
       if (code === 0) return this.signal("SIGTERM");
-      // The service goes on, so this is no failure of it.
+      // The service goes on, so the end of one worker is no failure of the service.
       this.#exitCode = 0;
       if (performance.now() - child.startedMs > STABLE_MS) delayMs = MIN_RESTART_DELAY_MS;
       this.#parts.log.error(

@@ -18,7 +18,7 @@ export interface MeasuredWorker {
  */
 export class WorkerMetrics {
   readonly #last = new Map<MeasuredWorker, MetricsJson>();
-  /** Who was asked, by the id of the question, and what ends the wait for its answer. */
+  /** The workers that were asked, by the id of the question, each with the function that ends the wait for its answer. */
   readonly #asked = new Map<number, { readonly worker: MeasuredWorker; readonly answered: () => void }>();
   /** The counts of workers that have ended. */
   #ended: readonly MetricsJson[] = [];

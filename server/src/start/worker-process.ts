@@ -10,16 +10,16 @@ export const WORKER_VARIABLE = "_OSTIARY_WORKER";
 /** The worker serves no requests, but records what an earlier one left in its folder. */
 export const DRAINS = "drain";
 
-/** Longer than the supervisor waits for each worker. */
+/** How long a worker waits for the metrics of all workers. The supervisor waits less for each of them. */
 const METRICS_TIMEOUT_MS = 3_000;
 
 /** What a worker sends to the supervisor. */
 export type FromWorker =
-  /** It serves requests. A worker that drains a folder sends this when it is done. */
+  /** The worker serves requests, or has drained its folder. */
   | { readonly kind: "ready"; readonly facts: BannerFacts | null }
-  /** It was asked for the metrics of the service. */
+  /** The worker was asked for the metrics of the service. */
   | { readonly kind: "read metrics"; readonly id: number }
-  /** Its own metrics. */
+  /** The metrics of the worker itself. */
   | { readonly kind: "metrics"; readonly id: number; readonly metrics: MetricsJson };
 
 /** What the supervisor sends to a worker. */
