@@ -83,12 +83,12 @@ export class Access {
   /**
    * Finds the caller of a request, synchronously if the key is cached. It does not decide whether the request is allowed.
    *
-   * @param isTokenTaken Whether the caller may send a management token instead.
+   * @param acceptsToken Whether the caller may send a management token instead.
    * @throws {Failure} `invalid_api_key` when the header is malformed or the key does not exist;
    *   `server_is_overloaded` when the key cannot be checked.
    */
-  authenticate(authorization: readonly string[], isTokenTaken = false): Caller | Promise<Caller> {
-    const keyString = readBearer(authorization, isTokenTaken);
+  authenticate(authorization: readonly string[], acceptsToken = false): Caller | Promise<Caller> {
+    const keyString = readBearer(authorization, acceptsToken);
     const digest = digestTextOf(keyString);
     const known = this.#knownCaller(digest);
     // A string with the digest of a known key is that key, so its form need not be checked.

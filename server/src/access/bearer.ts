@@ -11,10 +11,10 @@ const SENT_MANAGEMENT_TOKEN = "This is a management token. Send an API key.";
  * Reads the key string of an `Authorization` header: exactly `Bearer sk-…`, one header, one space (specification,
  * sections 5 and 7). {@link requireKeyForm} checks the form of the key.
  *
- * @param isTokenTaken Whether the caller may send a management token instead, which was read before.
+ * @param acceptsToken Whether the caller may send a management token instead, which was read before.
  * @throws {Failure} `invalid_api_key` for everything else. The message never repeats what was sent.
  */
-export function readBearer(authorization: readonly string[], isTokenTaken: boolean): string {
+export function readBearer(authorization: readonly string[], acceptsToken: boolean): string {
   const [value, ...others] = authorization;
   if (value === undefined) {
     throw invalidApiKey("No API key was sent. Send the header `Authorization: Bearer <API_KEY>`.");
@@ -25,7 +25,7 @@ export function readBearer(authorization: readonly string[], isTokenTaken: boole
   if (readManagementToken(authorization) !== null) throw invalidApiKey(SENT_MANAGEMENT_TOKEN);
   const keyString = BEARER.exec(value)?.[1];
   if (keyString === undefined) {
-    const form = isTokenTaken ? KEY_OR_TOKEN_FORM : KEY_FORM;
+    const form = acceptsToken ? KEY_OR_TOKEN_FORM : KEY_FORM;
     throw invalidApiKey(`The Authorization header is malformed. It must be exactly ${form}`);
   }
   return keyString;

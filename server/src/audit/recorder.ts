@@ -194,13 +194,13 @@ export class Recorder {
     this.#pendingOf.set(entry.accountId, (this.#pendingOf.get(entry.accountId) ?? 0) + 1);
     const number = ++this.#recorded;
     this.#draining ??= this.#sendBatches();
-    if (this.#parts.durability === "database") return { stored: this.#requireCommitted(number, pending) };
-    return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#attempted(number) };
+    if (this.#parts.durability === "database") return { stored: this.#untilConfirmed(number, pending) };
+    return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#untilAnswerAttempted(number) };
   }
 
-  /** @throws {Failure} `server_is_overloaded` when the database does not confirm the entry in time, or refuses it. */
-  async #requireCommitted(number: number, pending: Pending): Promise<void> {
-    const isTried = await resultWithin(STORED_TIMEOUT_MS, this.#committedUpTo(number));
+  /** Waits until the database has the entry. @throws {Failure} `server_is_overloaded` if it does not confirm it in time, or refuses it. */
+  async #untilConfirmed(number: number, pending: Pending): Promise<void> {
+    const isTried = await resultWithin(STORED_TIMEOUT_MS, this.#untilCommitted(number));
     if (isTried === null || pending.isRefused) throw notConfirmed();
   }
 
@@ -208,24 +208,25 @@ export class Recorder {
    * Waits until the answer to an idempotency key is in the database, where other nodes find it. This mostly takes
    * milliseconds. If it takes longer, the answer waits in the journal.
    */
-  async #attempted(number: number): Promise<void> {
-    this.#startBatch(number);
-    await resultWithin(STORED_TIMEOUT_MS, this.#attemptedUpTo(number));
+  async #untilAnswerAttempted(number: number): Promise<void> {
+    this.#hastenBatch(number);
+    await resultWithin(STORED_TIMEOUT_MS, this.#untilAttempted(number));
   }
 
-  async #committedUpTo(number: number): Promise<true> {
-    this.#startBatch(number);
+  /** Resolves when the entries up to this number are committed, or refused for their content. */
+  async #untilCommitted(number: number): Promise<true> {
+    this.#hastenBatch(number);
     while (this.#committed < number) await this.#nextOutcome();
     return true;
   }
 
-  /** Resolves when the entries are committed, or while the database is failing. */
-  async #attemptedUpTo(number: number): Promise<void> {
+  /** Resolves when the entries up to this number are committed, or while the database is failing. */
+  async #untilAttempted(number: number): Promise<void> {
     while (this.#committed < number && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
   }
 
-  /** Starts a batch at once, for the answer that waits for this entry. */
-  #startBatch(number: number): void {
+  /** Lets the next batch start at once, because an answer waits for this entry. */
+  #hastenBatch(number: number): void {
     this.#awaited = Math.max(this.#awaited, number);
     this.#endPause();
   }
@@ -246,7 +247,7 @@ export class Recorder {
     if (accountId !== null && !this.#pendingOf.has(accountId)) return;
     this.#awaitedByReads = this.#recorded;
     this.#endPause();
-    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#attemptedUpTo(this.#recorded));
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#untilAttempted(this.#recorded));
   }
 
   /** Inserts the remaining entries if the database accepts them. The journal keeps the rest for the next start. */
@@ -292,7 +293,7 @@ export class Recorder {
 
   #countFailure(error: unknown): void {
     const logged = { ...reasonOf(error), waiting: this.#pending.length };
-    // Once in an outage, however often it is tried.
+    // An outage is logged once, however often the batch is tried.
     if (!this.#isFailing) this.#parts.log.error(logged, "inserting audit entries into the database failed");
     this.#failures++;
     this.#isFailing = true;

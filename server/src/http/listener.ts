@@ -3,14 +3,14 @@ import type { TlsPair } from "./tls-pair.ts";
 
 /** The handlers that a listener serves. */
 export interface Served {
-  /** Everything under `/v1/` and `/dashboard/`; `null`: nothing is special there. */
+  /** Answers everything under `/v1/` and `/dashboard/`; `null` on a port without these, such as that for metrics. */
   readonly requests: Pick<
     RequestHandler,
     "handle" | "handleAdmitted" | "isOverloaded" | "refuseIfOverloaded" | "readableInTurn" | "lacksVersion"
   > | null;
-  /** Everything else, as a web-standard handler. */
+  /** Answers everything else, as a web-standard handler. Never rejects. */
   readonly web: (request: Request, peer: string) => Promise<Response>;
-  /** For requests that the listener itself refuses. */
+  /** Makes the ids of requests that the listener itself refuses. */
   readonly newRequestId: () => string;
 }
 
@@ -43,8 +43,8 @@ export interface Listener {
 const BELOW_VERSION = /^\/+v1(?:\/|$)/i;
 
 /**
- * True for paths that {@link RequestHandler} answers: the API, the dashboard's requests by session, and API paths without `/v1`, which
- * get a hint. Some of these are also pages, which the `accept` header selects.
+ * Whether {@link RequestHandler} answers a path. It answers those of the API, those of the dashboard's requests by session, and those of the API
+ * without `/v1`, which get a hint. Some of the last are also pages, which the `accept` header selects.
  */
 export function isApiPath(
   requests: Pick<RequestHandler, "lacksVersion">,

@@ -38,12 +38,12 @@ export async function authenticate(
     request.caller = await callerOfNamedKey(request, services);
     return { kind: "session-as-key", caller: request.caller };
   }
-  const isTokenTaken = auth === "key-or-management-token";
-  if (isTokenTaken) {
+  const acceptsToken = auth === "key-or-management-token";
+  if (acceptsToken) {
     const token = readManagementToken(exchange.header("authorization"));
     if (token !== null) return { kind: "management-token", token };
   }
-  request.caller = await services.access.authenticate(authorizationOf(exchange), isTokenTaken);
+  request.caller = await services.access.authenticate(authorizationOf(exchange), acceptsToken);
   return { kind: "key", caller: request.caller };
 }
 

@@ -35,24 +35,24 @@ class WorkerChild {
   readonly startedMs = performance.now();
   /** Resolves with the facts of the banner when it is ready; with `null` when it ends before. */
   readonly ready: Promise<{ readonly facts: BannerFacts | null } | null>;
-  /** Resolves when it has ended. `signal`: what killed it, in which case `code` is `null`, or why it could not be started. */
-  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  /** Resolves when it has ended. `reason`: the signal that killed it, in which case `code` is `null`, or why it could not be started. */
+  readonly exited: Promise<{ readonly code: number | null; readonly reason: string | null }>;
   readonly #process: ChildProcess | null;
 
   constructor(number: number, child: ChildProcess | Error, received: (message: FromWorker) => void) {
     this.number = number;
     if (child instanceof Error) {
       this.#process = null;
-      this.exited = Promise.resolve({ code: 1, signal: child.message });
+      this.exited = Promise.resolve({ code: 1, reason: child.message });
       this.ready = Promise.resolve(null);
       return;
     }
     this.#process = child;
     this.exited = new Promise((resolve) => {
-      child.once("exit", (code, signal) => resolve({ code, signal }));
+      child.once("exit", (code, signal) => resolve({ code, reason: signal }));
       child.on("error", (error) => {
         // A process that was started reports errors of its channel, too, and runs on or ends.
-        if (child.pid === undefined) resolve({ code: 1, signal: error.message });
+        if (child.pid === undefined) resolve({ code: 1, reason: error.message });
       });
     });
     const ready = new Promise<{ readonly facts: BannerFacts | null }>((resolve) => {
@@ -186,9 +186,9 @@ export class Supervisor {
     const spawned = this.#spawn({ ...environment, OSTIARY_WORKERS: "1" });
     const child = new WorkerChild(number, spawned, (message) => void this.#received(child, message));
     this.#children.add(child);
-    void child.exited.then(({ code, signal }) => {
+    void child.exited.then(({ code, reason }) => {
       if (!child.isStarted)
-        this.#parts.log.error({ worker: number, reason: signal }, "a worker could not be started");
+        this.#parts.log.error({ worker: number, reason }, "a worker could not be started");
       this.#children.delete(child);
       this.#metrics.ended(child);
       if (code !== 0) this.#exitCode = 1;
@@ -216,7 +216,7 @@ export class Supervisor {
     const { number } = first;
     let delayMs = MIN_RESTART_DELAY_MS;
     for (let child = first; ; child = this.#startWorker(number, false)) {
-      const { code, signal } = await child.exited;
+      const { code, reason } = await child.exited;
       if (this.#isStopping) return;
       // A worker that ends by itself has been replaced: another node has taken the database over.
       if (code === 0) return this.signal("SIGTERM");
@@ -224,7 +224,7 @@ export class Supervisor {
       this.#exitCode = 0;
       if (performance.now() - child.startedMs > STABLE_MS) delayMs = MIN_RESTART_DELAY_MS;
       this.#parts.log.error(
-        { worker: number, code, signal, delayMs },
+        { worker: number, code, signal: reason, delayMs },
         "a worker has ended: starting it again",
       );
       await setTimeout(delayMs, null, { signal: this.#stopped.signal }).catch(() => {});
