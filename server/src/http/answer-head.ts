@@ -3,9 +3,9 @@ import type { ResponseHeaders } from "../operations/operation.ts";
 
 /** A longer body is not copied behind its head. */
 const MAX_BODY_LENGTH = 64 * 1024;
-/** What no value of a header may contain, and what would not be one byte a character. */
+/** Characters that no value of a header may contain, or that take more than one byte. */
 const NOT_PLAIN = /[^\x20-\x7e]/;
-/** As Node says it, in seconds: after this time a client should not use the connection any more. */
+/** After this time a client should not use a connection any more. Node's own heads have it in seconds, too. */
 const KEEP_ALIVE_SECONDS = 65;
 export const KEEP_ALIVE_MS = KEEP_ALIVE_SECONDS * 1_000;
 const KEEP_ALIVE = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_SECONDS}\r\n`;

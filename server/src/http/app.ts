@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { Logger } from "pino";
 import { type EntryId, requestIdOf } from "../contract/entry.ts";
+import { recordablePath } from "../contract/recorded-text.ts";
 import { envelopeOf, headersOf, toFailure } from "../errors/failure.ts";
 import { loggedOf } from "../errors/problems.ts";
 import type { AccessLog } from "../request/services.ts";
@@ -35,7 +36,7 @@ export function createApp(parts: AppParts): Answer {
     const fields = {
       requestId,
       method: request.method,
-      path: pathOf(request),
+      path: recordablePath(pathOf(request)),
       ...loggedOf(failure),
     };
     parts.log.error(fields, "a request failed");

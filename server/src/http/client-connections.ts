@@ -12,9 +12,9 @@ const NEXT_LOOK_MS = 100;
 const STATE = Symbol("state of a connection");
 
 interface State {
-  /** When it was opened, or when the last request was answered, by `performance.now()`. */
+  /** When the connection was opened, or when the last request was answered, by `performance.now()`. */
   idleSinceMs: number;
-  /** Whether it had a request. */
+  /** Whether the connection has had a request. */
   isUsed: boolean;
   /** Answers that wait for the end of an earlier one, because the client sends requests without awaiting their answers. */
   readonly waiting: Set<ServerResponse>;
@@ -108,7 +108,7 @@ export class ClientConnections {
     return this.#open.size > this.#maximum - this.#keptFree;
   }
 
-  /** Again and again, until there is room. */
+  /** Closes idle connections again and again, until there is room. */
   #makeRoom(): void {
     if (this.#nextLook !== null) return;
     this.#closeIdle();
@@ -139,7 +139,7 @@ export class ClientConnections {
         .sort((one, other) => idleSince(one) - idleSince(other)),
     );
     for (const socket of longestFirst.slice(0, count)) {
-      // It would count until it is closed.
+      // Otherwise the connection would count until it is closed.
       this.#open.delete(socket);
       socket.destroy();
     }

@@ -64,7 +64,7 @@ export async function serveOnDeno(served: Served, options: ListenerOptions): Pro
   };
 }
 
-/** @param exchanges Those that are being answered. */
+/** @param exchanges The exchanges that are being answered. The handler adds and removes them. */
 function handlerOf(served: Served, exchanges: Set<FetchExchange>): Handler {
   return (request, { remoteAddr }) => {
     const peer = remoteAddr.hostname ?? "";

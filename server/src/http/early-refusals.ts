@@ -5,7 +5,7 @@ import type { ResponseHeaders } from "../operations/operation.ts";
 import type { RefusableExchange } from "../request/exchange.ts";
 import type { RequestHandler } from "../request/request-handler.ts";
 import { KEEP_ALIVE_MS, wholeAnswer } from "./answer-head.ts";
-import { valuesOf } from "./node-exchange.ts";
+import { pathOf, valuesOf } from "./node-exchange.ts";
 import type { RestingConnections } from "./resting-connections.ts";
 
 /** What Node's HTTP server keeps of a connection, and of the parser that reads it. None of it is public. */
@@ -38,9 +38,9 @@ type OnHead = (
 ) => number;
 
 const REFUSALS = Symbol("early refusals");
-/** Where the parser has its callback for a head. */
+/** The index of the parser's callback for a head. */
 const ON_HEAD = 2;
-/** How the parser names the method. */
+/** The parser's number of the method. */
 const POST = 3;
 /** What the callback returns for the body to be read. */
 const READ_BODY = 0;
@@ -81,7 +81,7 @@ export class EarlyRefusals {
     this.#isStopped = true;
   }
 
-  /** Whether the request that Node hands over at this moment was counted and admitted. To be asked once for each request. */
+  /** Whether the request that Node hands over at this moment was counted and admitted. Call it once for each request. */
   takeAdmitted(): boolean {
     const isAdmitted = this.#isAdmitted;
     this.#isAdmitted = false;
@@ -154,8 +154,7 @@ class EarlyExchange implements RefusableExchange {
   readonly #resting: RestingConnections;
 
   constructor(socket: ServerSocket, target: string, headers: readonly string[], resting: RestingConnections) {
-    const question = target.indexOf("?");
-    this.path = question === -1 ? target : target.slice(0, question);
+    this.path = pathOf(target);
     this.#socket = socket;
     this.#headers = headers;
     this.#resting = resting;
@@ -177,7 +176,7 @@ class EarlyExchange implements RefusableExchange {
   respond(status: number, headers: readonly ResponseHeaders[], body: string): void {
     const socket = this.#socket;
     socket.write(wholeAnswer(status, headers, body), "latin1");
-    // As long as the answer says. Node does this after the answers that it sends.
+    // The connection stays open as long as the answer says. Node does this after the answers that it sends.
     if ((socket.timeout ?? 0) < KEEP_ALIVE_MS) socket.setTimeout(KEEP_ALIVE_MS);
   }
 

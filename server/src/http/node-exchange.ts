@@ -19,7 +19,7 @@ export class NodeExchange implements Exchange {
   isClientGone = false;
   /** Measured: 34 of 95 µs. Most of it is what Node does for each request before it is handed over. */
   readonly costOfAnswering = 2.8;
-  readonly #question: string;
+  readonly #query: string;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #awaitsContinue: boolean;
@@ -33,10 +33,9 @@ export class NodeExchange implements Exchange {
     resting: RestingConnections,
   ) {
     const target = request.url ?? "/";
-    const question = target.indexOf("?");
     this.method = request.method ?? "GET";
-    this.path = question === -1 ? target : target.slice(0, question);
-    this.#question = question === -1 ? "" : target.slice(question + 1);
+    this.path = pathOf(target);
+    this.#query = target.slice(this.path.length + 1);
     this.peer = request.socket.remoteAddress ?? "";
     this.#request = request;
     this.#response = response;
@@ -54,7 +53,7 @@ export class NodeExchange implements Exchange {
   }
 
   get query(): URLSearchParams {
-    return new URLSearchParams(this.#question);
+    return new URLSearchParams(this.#query);
   }
 
   header(name: string): readonly string[] {
@@ -167,6 +166,12 @@ function resetUnlessFinished(response: ServerResponse): void {
       ? destroy(error)
       : socket.resetAndDestroy();
   };
+}
+
+/** The path of a request's target, without the query. */
+export function pathOf(target: string): string {
+  const queryStart = target.indexOf("?");
+  return queryStart === -1 ? target : target.slice(0, queryStart);
 }
 
 /** Every value of a header, in order. `name` in lower case; `headers`: names and values in turns, as they were sent. */

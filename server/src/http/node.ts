@@ -15,7 +15,7 @@ import { KEEP_ALIVE_MS } from "./answer-head.ts";
 import { answerOn, ClientConnections, type ClientSocket } from "./client-connections.ts";
 import { EarlyRefusals } from "./early-refusals.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
-import { NodeExchange } from "./node-exchange.ts";
+import { NodeExchange, pathOf } from "./node-exchange.ts";
 import { answerRefusals, refuse, withoutAddress } from "./node-refusals.ts";
 import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
@@ -146,9 +146,8 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
     }
     const target = originForm(request.url ?? "/");
     request.url = target;
-    const question = target.indexOf("?");
-    const path = question === -1 ? target : target.slice(0, question);
-    if (served.requests !== null && isApiPath(served.requests, path, () => request.headers.accept)) {
+    const accept = () => request.headers.accept;
+    if (served.requests !== null && isApiPath(served.requests, pathOf(target), accept)) {
       const exchange = new NodeExchange(request, response, awaitsContinue, resting);
       void (isAdmitted ? served.requests.handleAdmitted(exchange) : served.requests.handle(exchange));
       return;
