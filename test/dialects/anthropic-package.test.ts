@@ -8,6 +8,7 @@ import {
   type Turn,
 } from "../../server/src/conversation/conversation.ts";
 import { messagesBodyOf } from "../../server/src/upstream/anthropic/conversation-body.ts";
+import { traitsOf } from "../../server/src/upstream/anthropic/models.ts";
 import { writtenByPackage } from "./anthropic-package.ts";
 import { upstreamOf } from "./dialect.ts";
 import {
@@ -110,7 +111,7 @@ const conversation: fc.Arbitrary<Conversation> = fc
       fc.constant(null),
       fc.record({
         effort: fc.constantFrom(null, ...EFFORTS),
-        budgetTokens: fc.constantFrom(null, 1_024, 60_000),
+        budgetTokens: fc.constantFrom(null, 1_024, 3_000),
         summary: fc.constant(null),
       }),
     ),
@@ -121,8 +122,10 @@ const conversation: fc.Arbitrary<Conversation> = fc
     const { toolChoice } = rest;
     // The package asks models to think, too, about results of calls whose thoughts are lost: they refuse that.
     const reasoning = after.at(-1)?.role === "tool" ? null : rest.reasoning;
+    // The package does not count a budget within the maximum.
+    const hasBudget = reasoning?.effort === null && reasoning.budgetTokens !== null;
     // What is refused is not written.
-    const isThinking = (reasoning?.effort ?? "none") !== "none";
+    const isThinking = reasoning !== null && reasoning.effort !== "none";
     // The package counts the breakpoints of tools that it leaves out, because the model can't be made to call another one.
     const offered =
       toolChoice?.kind === "tool" ? rest.tools.map((tool) => ({ ...tool, cache: null })) : rest.tools;
@@ -130,12 +133,21 @@ const conversation: fc.Arbitrary<Conversation> = fc
       ...EMPTY_CONVERSATION,
       ...rest,
       reasoning,
+      maxTokens: hasBudget ? null : rest.maxTokens,
       tools: offered,
       ...(isThinking ? {} : sampling),
       toolChoice: isThinking && toolChoice?.kind !== "none" ? null : toolChoice,
       turns: [...withOtherIds(early, "early"), ...CALLS, ...withOtherIds(after, "late")],
     };
   });
+
+/** The package asks every model that is told no effort to decide itself, which not all can, and does not ask for the summary of thoughts then. */
+function asTheyWrite(asked: Conversation, model: string): Conversation {
+  const { reasoning } = asked;
+  const isTheirs =
+    reasoning?.effort !== null || (reasoning.budgetTokens !== null && traitsOf(model).hasBudgets);
+  return isTheirs ? asked : { ...asked, reasoning: null };
+}
 
 /** The package does not tell calls of one id apart, which Anthropic refuses. */
 function withOtherIds(turns: readonly Turn[], prefix: string): readonly Turn[] {
@@ -167,7 +179,8 @@ describe("a request to Anthropic", () => {
         conversation,
         fc.constantFrom(...MODELS),
         fc.boolean(),
-        async (asked, model, stream) => {
+        async (random, model, stream) => {
+          const asked = asTheyWrite(random, model);
           const ours = messagesBodyOf({
             upstream: upstreamOf("anthropic"),
             upstreamModel: model,

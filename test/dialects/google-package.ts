@@ -127,8 +127,12 @@ export function optionsOf(conversation: Conversation): LanguageModelV4CallOption
 function thinkingOf({ reasoning }: Conversation) {
   if (reasoning === null) return null;
   const { effort, budgetTokens, summary } = reasoning;
-  if (effort === null) return { includeThoughts: true, ...given("thinkingBudget", budgetTokens) };
-  return summary === null || effort === "none" ? null : { includeThoughts: true };
+  const shown = summary === null || effort === "none" ? null : true;
+  const config = {
+    ...given("includeThoughts", shown),
+    ...given("thinkingBudget", effort === null ? budgetTokens : null),
+  };
+  return Object.keys(config).length === 0 ? null : config;
 }
 
 function formatOf(format: Conversation["format"]): Pick<LanguageModelV4CallOptions, "responseFormat"> {

@@ -1,4 +1,10 @@
-import { type Conversation, cannot, nameOf, type Tool } from "../../conversation/conversation.ts";
+import {
+  type Conversation,
+  cannot,
+  nameOf,
+  type Reasoning,
+  type Tool,
+} from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
 import {
@@ -14,7 +20,7 @@ import { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type ModelTraits, traitsOf } from "./models.ts";
 import { isOutputSchema, outputSchema } from "./output-schema.ts";
 import { isWritten, promptOf } from "./prompt.ts";
-import { isThinking, type Thinking, thinkingOf, thinkingWithin } from "./thinking.ts";
+import { isThinking, ownBudgetOf, type Thinking, thinkingOf, thinkingWithin } from "./thinking.ts";
 import { answerToolFields, type ToolOptions, toolFields } from "./tools.ts";
 
 const LIMITS: ConversationLimits = {
@@ -77,8 +83,7 @@ function requireCompatible(conversation: Conversation, { hasSampling }: ModelTra
   const { temperature, toolChoice, reasoning } = conversation;
   const topP = topPOf(conversation);
   const name = (field: keyof Conversation) => nameOf(conversation, field);
-  const effort = reasoning?.effort ?? null;
-  if (effort === null || effort === "none") return;
+  if (!asksForThoughts(reasoning)) return;
   const together = `cannot be combined with ${name("reasoning")} for this model`;
   // With thinking, 1 is the only possible temperature.
   if (hasSampling && temperature !== null && temperature !== 1) throw cannot(name("temperature"), together);
@@ -86,6 +91,10 @@ function requireCompatible(conversation: Conversation, { hasSampling }: ModelTra
   if (toolChoice?.kind === "required" || toolChoice?.kind === "tool") {
     throw cannot(name("toolChoice"), `must be auto or none with ${name("reasoning")} for this model`);
   }
+}
+
+function asksForThoughts(reasoning: Reasoning | null): boolean {
+  return reasoning !== null && reasoning.effort !== "none";
 }
 
 /** All of the probability is what the model uses anyway. */
@@ -105,18 +114,33 @@ function losesThoughts({ turns, reasoning }: Conversation, traits: ModelTraits):
     .some(({ parts }) => parts.some((part) => part.kind === "reasoning" && isWritten(part)));
 }
 
-/** The thinking and the maximum of the request, which contains both thinking and answer. It is never more than is paid for. */
+/**
+ * The thinking and the maximum of the request, which contains both thinking and answer. It is never more than is paid for. A client's own
+ * maximum is that of the answer beside an effort, and contains the thinking beside a budget, as it does for Anthropic.
+ *
+ * @throws {Failure} `invalid_request` when nothing is left for the answer.
+ */
 function tokensOf(
   { conversation, maxTokens: paid }: ConversationCall,
   traits: ModelTraits,
 ): { readonly thinking: Thinking; readonly maxTokens: number } {
   const { reasoning } = conversation;
   const thinking = thinkingOf(reasoning, traits);
-  const answer = conversation.maxTokens ?? paid ?? traits.maxTokens;
-  const wanted = answer + (thinking.budgetTokens ?? 0);
+  const budget = thinking.budgetTokens ?? 0;
+  const { maxTokens: asked } = conversation;
+  const isWithin = asked !== null && reasoning !== null && ownBudgetOf(reasoning) !== null;
+  if (isWithin && budget >= asked) {
+    const reason = `needs ${nameOf(conversation, "maxTokens")} of more than ${budget} tokens, which the thoughts may take`;
+    throw cannot(nameOf(conversation, "reasoning"), reason);
+  }
+  const wanted = (asked ?? paid ?? traits.maxTokens) + (isWithin ? 0 : budget);
   const maxTokens = traits.isKnown ? Math.min(wanted, traits.maxTokens) : wanted;
-  if (reasoning === null || paid === null || maxTokens <= paid) return { thinking, maxTokens };
-  return { thinking: thinkingWithin(thinking, paid, conversation), maxTokens: paid };
+  if (reasoning === null) return { thinking, maxTokens };
+  if (paid !== null && maxTokens > paid) {
+    return { thinking: thinkingWithin(thinking, paid, conversation), maxTokens: paid };
+  }
+  const isTooLarge = budget >= maxTokens;
+  return { thinking: isTooLarge ? thinkingWithin(thinking, maxTokens, conversation) : thinking, maxTokens };
 }
 
 interface Sampling {
@@ -130,11 +154,10 @@ interface Sampling {
  */
 function samplingOf(conversation: Conversation, thinking: Thinking, traits: ModelTraits): Sampling {
   const { reasoning, temperature, topK } = conversation;
-  const effort = reasoning?.effort ?? null;
   const topP = topPOf(conversation);
   const isEither = topP !== null && !traits.hasTopPWithTemperature;
   // A temperature of 1 is Anthropic's default: it says nothing with thinking, or where `top_p` takes its place.
-  const isUsual = temperature === 1 && (isEither || (effort !== null && effort !== "none"));
+  const isUsual = temperature === 1 && (isEither || asksForThoughts(reasoning));
   const asked = [
     ["temperature", "temperature", isUsual ? null : temperature],
     ["topK", "top_k", topK],

@@ -11,8 +11,10 @@ import type { ModelTraits } from "./models.ts";
 
 /** Anthropic's minimum for a thinking budget. */
 const MIN_BUDGET_TOKENS = 1_024;
-/** The share of what is paid for that thinking may take. */
-const PAID_SHARE = 0.8;
+/** The share of a request's maximum that thinking may take where the maximum is less than both would need. */
+const MAX_SHARE = 0.8;
+/** The effort of a model with budgets that may think as much as it sees fit. */
+const USUAL_EFFORT = "medium";
 
 /** How a model is asked to think. */
 export interface Thinking {
@@ -30,18 +32,21 @@ const AS_BY_DEFAULT: Thinking = { field: null, effort: null, budgetTokens: null,
 
 export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): Thinking {
   if (reasoning === null) return AS_BY_DEFAULT;
-  const { effort, budgetTokens } = reasoning;
-  if (effort === null) {
-    if (budgetTokens !== null && traits.hasBudgets) return withBudget(budgetTokens);
-    return { ...AS_BY_DEFAULT, field: { type: "adaptive" }, isBudgetIgnored: budgetTokens !== null };
-  }
+  const { effort } = reasoning;
+  const budgetTokens = ownBudgetOf(reasoning);
   if (effort === "none") return withoutThinking(traits);
+  if (budgetTokens !== null && traits.hasBudgets) return withBudget(budgetTokens);
   if (traits.hasAdaptiveThinking) {
     const field = { type: "adaptive", display: "summarized" };
-    return { ...AS_BY_DEFAULT, field, effort: effortOf(effort, traits) };
+    const isBudgetIgnored = budgetTokens !== null;
+    return { ...AS_BY_DEFAULT, field, effort: effort && effortOf(effort, traits), isBudgetIgnored };
   }
-  const share = Math.round(traits.maxTokens * BUDGET_SHARES[effort]);
-  return withBudget(Math.max(MIN_BUDGET_TOKENS, share));
+  return withBudget(Math.round(traits.maxTokens * BUDGET_SHARES[effort ?? USUAL_EFFORT]));
+}
+
+/** The budget that the client gives, which an effort beside it replaces. */
+export function ownBudgetOf({ effort, budgetTokens }: Reasoning): number | null {
+  return effort === null ? budgetTokens : null;
 }
 
 /** Whether the model thinks, and so takes no sampling parameters. */
@@ -50,7 +55,7 @@ export function isThinking({ field }: Thinking): boolean {
 }
 
 /**
- * Thinking within the tokens that are paid for, of which the answer needs some, too.
+ * Thinking within a maximum, of which the answer needs some, too: the tokens that are paid for, or those of the model.
  *
  * @throws {Failure} `invalid_request` when they are too few for any thinking.
  */
@@ -60,11 +65,11 @@ export function thinkingWithin(thinking: Thinking, maxTokens: number, conversati
     const needs = `needs ${nameOf(conversation, "maxTokens")}, and credit, of more than ${MIN_BUDGET_TOKENS} tokens`;
     throw cannot(nameOf(conversation, "reasoning"), needs);
   }
-  const paid = Math.max(MIN_BUDGET_TOKENS, Math.floor(maxTokens * PAID_SHARE));
-  return withBudget(Math.min(thinking.budgetTokens, paid));
+  return withBudget(Math.min(thinking.budgetTokens, Math.floor(maxTokens * MAX_SHARE)));
 }
 
-function withBudget(budgetTokens: number): Thinking {
+function withBudget(asked: number): Thinking {
+  const budgetTokens = Math.max(MIN_BUDGET_TOKENS, asked);
   return { ...AS_BY_DEFAULT, field: { type: "enabled", budget_tokens: budgetTokens }, budgetTokens };
 }
 

@@ -10,13 +10,16 @@ const MAX_TOKENS = 65_536;
 export function thinkingOf(reasoning: Reasoning | null, traits: ModelTraits): JsonObject | undefined {
   if (reasoning === null) return undefined;
   const { effort, budgetTokens, summary, showsThoughts = false } = reasoning;
+  // Google refuses to show thoughts where there are none.
+  const includeThoughts = ((showsThoughts || summary !== null) && effort !== "none") || undefined;
   if (effort === null) {
-    return { includeThoughts: true, thinkingBudget: given(budgetWithin(budgetTokens, traits)) };
+    const thinkingBudget = given(budgetWithin(budgetTokens, traits));
+    const saysNothing = includeThoughts === undefined && thinkingBudget === undefined;
+    return saysNothing ? undefined : { includeThoughts, thinkingBudget };
   }
   const { thinkingLevels: levels } = traits;
   return {
-    // Google refuses to show thoughts where there are none.
-    includeThoughts: ((showsThoughts || summary !== null) && effort !== "none") || undefined,
+    includeThoughts,
     thinkingBudget: levels === null ? budgetOf(effort, traits) : undefined,
     thinkingLevel: levels === null ? undefined : levelOf(effort, levels),
   };

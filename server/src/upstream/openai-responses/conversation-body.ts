@@ -165,5 +165,7 @@ function formatOf(format: OutputFormat | null): JsonObject | undefined {
 
 function reasoningOf({ reasoning }: Conversation): JsonObject | undefined {
   if (reasoning === null) return undefined;
-  return { effort: given(effortIn(reasoning)), summary: given(reasoning.summary) };
+  const effort = effortIn(reasoning);
+  const { summary } = reasoning;
+  return effort === null && summary === null ? undefined : { effort: given(effort), summary: given(summary) };
 }

@@ -24,7 +24,6 @@ import {
   audioPart,
   COMMON_NAMES,
   commonFieldsOf,
-  effortOf,
   formatOf,
   functionOf,
   imagePart,
@@ -32,6 +31,7 @@ import {
   partsOf,
   textPart,
 } from "../openai-fields.ts";
+import { askedReasoning, hidesThoughts, REASONING_FIELDS } from "./chat-reasoning.ts";
 import { ChatWriter } from "./chat-writer.ts";
 
 /** What chat completions call the fields of a conversation, where the names differ. */
@@ -43,11 +43,10 @@ const NAMES: Conversation["names"] = {
   presencePenalty: "presence_penalty",
   frequencyPenalty: "frequency_penalty",
   format: "response_format",
-  reasoning: "reasoning_effort",
 };
 
 /** Fields that a conversation has, or that say nothing about the answer. */
-const READ = new Set([
+const READ = new Set<string>([
   "model",
   "messages",
   "stream",
@@ -65,7 +64,7 @@ const READ = new Set([
   "tool_choice",
   "parallel_tool_calls",
   "response_format",
-  "reasoning_effort",
+  ...REASONING_FIELDS,
   "verbosity",
   "service_tier",
   "user",
@@ -104,7 +103,10 @@ export function chatRequest(
     includeUsage: options.includeUsage,
     earlyControlEvents: CHAT_CONTROL_EVENTS,
     conversation: () => readChatConversation(body.value),
-    writer: (head) => new ChatWriter(head, options.includeUsage),
+    writer: (head) => {
+      const { includeUsage } = options;
+      return new ChatWriter(head, { includeUsage, hidesThoughts: hidesThoughts(body.value) });
+    },
   };
 }
 
@@ -115,8 +117,8 @@ export function chatRequest(
  */
 function readChatConversation(body: JsonObject): Conversation {
   const { tools, toolChoice } = allowedOf(toolsOf(body.tools), body.tool_choice);
-  const { reasoning_effort: asked, response_format: format } = body;
-  const effort = effortOf(asked, "reasoning_effort");
+  const { response_format: format } = body;
+  const { reasoning, field } = askedReasoning(body);
   const ignored: string[] = [];
   return {
     ...EMPTY_CONVERSATION,
@@ -131,9 +133,9 @@ function readChatConversation(body: JsonObject): Conversation {
     seed: numberOf(body.seed),
     stop: typeof body.stop === "string" ? [body.stop] : textsOf(body.stop),
     format: formatOf(format, objectOf(format).json_schema, "response_format"),
-    reasoning: effort === null ? null : { effort, budgetTokens: null, summary: null, showsThoughts: true },
+    reasoning,
     verbosity: textOf(body.verbosity),
-    names: NAMES,
+    names: { ...NAMES, reasoning: field },
     others: new Map(otherFieldsOf(body, READ, NEUTRAL)),
     optional: OPTIONAL,
     ignored,

@@ -19,6 +19,13 @@ interface Call {
   readonly signature: Signature | null;
 }
 
+export interface ChatWriterOptions {
+  /** Whether the chunks end with one for the usage. */
+  readonly includeUsage: boolean;
+  /** Whether the client does not want to see thoughts. */
+  readonly hidesThoughts: boolean;
+}
+
 /** Writes an answer as a chat completion, or as its chunks. */
 export class ChatWriter implements AnswerWriter {
   readonly needsUsage = false;
@@ -27,7 +34,7 @@ export class ChatWriter implements AnswerWriter {
   readonly #head: JsonObject;
   /** The beginning of each chunk, up to the value of `choices`. It is written once, because it is most of a chunk. */
   readonly #chunkHead: string;
-  readonly #includeUsage: boolean;
+  readonly #options: ChatWriterOptions;
   readonly #calls: Call[] = [];
   #text = "";
   #refusal: string | null = null;
@@ -35,11 +42,11 @@ export class ChatWriter implements AnswerWriter {
   #finish: string | null = null;
   #hasRole = false;
 
-  constructor({ id, created, model }: AnswerHead, includeUsage: boolean) {
+  constructor({ id, created, model }: AnswerHead, options: ChatWriterOptions) {
     this.#head = { id: `chatcmpl-${id}`, created, model };
     const head = JSON.stringify({ ...this.#head, object: "chat.completion.chunk" });
     this.#chunkHead = `data: ${head.slice(0, -1)},"choices":`;
-    this.#includeUsage = includeUsage;
+    this.#options = options;
   }
 
   begin(): string {
@@ -55,6 +62,7 @@ export class ChatWriter implements AnswerWriter {
         this.#refusal = (this.#refusal ?? "") + event.text;
         return this.#delta({ refusal: event.text });
       case "reasoning":
+        if (this.#options.hidesThoughts) return "";
         this.#reasoning += event.text;
         return this.#delta({ reasoning_content: event.text });
       // Chat completions have no place for the signature of a thought.
@@ -110,7 +118,7 @@ export class ChatWriter implements AnswerWriter {
     this.#finish = FINISH[reason];
     const first = this.#hasRole ? "" : this.#delta({ content: "" });
     const last = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: this.#finish }]);
-    return this.#includeUsage && usage !== null
+    return this.#options.includeUsage && usage !== null
       ? first + last + this.#chunk([], usageOf(usage))
       : first + last;
   }
