@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Upstream } from "../../server/src/catalog/catalog.ts";
 import { messageIn } from "../wires/messages-events.ts";
-import { chat, clock, messages, replayVendor, streamText, upstreamOf, whole } from "./dialect.ts";
+import { chat, clock, messages, replayVendor, respond, streamText, upstreamOf, whole } from "./dialect.ts";
 
 const BASE = "https://models.example/v1";
 const MODEL = "some/model";
@@ -196,5 +196,147 @@ describe("an upstream that refuses a form of requests", () => {
     expect(await requestsOf(() => chat(upstream, MODEL, asked))).toBe(2);
     expect(await requestsOf(() => chat(upstream, MODEL, others))).toBe(1);
     expect(vendor.sent.at(-1)?.body.stream_options).toEqual({ include_obfuscation: false });
+  });
+
+  /** A model that has thought before a call, and what its client sends back. */
+  async function thoughtBy(upstream: Upstream, thought: object = { reasoning_content: "Rome?" }) {
+    vendor.answersOnce(200, completion({ ...thought, tool_calls: [CALL] }, "tool_calls"));
+    const { content } = await whole(messages(upstream, MODEL, HI));
+    return { ...HI, messages: afterCall(content) };
+  }
+  const unsupported = "property 'messages.1.assistant.reasoning_content' is unsupported";
+  const refusesThoughts = ({ messages: sent }: { messages: object[] }) =>
+    sent.some((one) => "reasoning_content" in one) ? refused(unsupported) : fine();
+
+  it("gets no thoughts for some minutes after it has refused them as unknown", async () => {
+    const upstream = upstreamAt();
+    const asked = await thoughtBy(upstream);
+    vendor.answersBy(refusesThoughts);
+    expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(2);
+    expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(1);
+    // Another model of the upstream may take them.
+    expect(await requestsOf(() => messages(upstream, "other/model", HI))).toBe(1);
+    clock.ms += 5 * 60_000;
+    expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(2);
+  });
+
+  it("gets thoughts again as soon as it refuses messages without", async () => {
+    const upstream = upstreamAt();
+    const asked = await thoughtBy(upstream);
+    vendor.answersBy(refusesThoughts);
+    await messages(upstream, MODEL, asked);
+    vendor.answersBy(({ messages: sent }) =>
+      sent.every((one: { role: string }) => one.role !== "assistant" || "reasoning_content" in one)
+        ? fine()
+        : refused("reasoning_content is missing in message 1"),
+    );
+    expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(2);
+    expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(1);
+    vendor.answersBy(refusesThoughts);
+    expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(2);
+    expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(1);
+  });
+
+  it("gets others' thoughts, if it refuses those of one, or quotes the names of one's tools", async () => {
+    const reasons = {
+      type: "object",
+      properties: { reasoning: { type: "string" } },
+      required: ["reasoning"],
+    };
+    const tools = [{ name: "weather", description: "", input_schema: reasons }];
+    for (const message of [
+      "reasoning_content: the signature at index 0 is invalid",
+      "tool call validation failed: parameters for tool weather did not match schema: [additionalProperties 'reasoning' not allowed]",
+    ]) {
+      const upstream = upstreamAt();
+      const asked = await thoughtBy(upstream);
+      vendor.answers(200, completion({ content: "Fine." }));
+      vendor.answersOnce(400, { error: { message } });
+      expect(await requestsOf(() => messages(upstream, MODEL, { ...asked, tools }))).toBe(2);
+      expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(1);
+      expect(vendor.sent.at(-1)?.body.messages[1]).toHaveProperty("reasoning_content");
+    }
+  });
+
+  it.each([
+    "stream_options is no city",
+    'the tool "include_usage" was not called: stream_options',
+    'Unknown words: a "stream_options"\\n',
+  ])("is asked for others' usage, if what it refuses may be a quotation: %s", async (said) => {
+    const upstream = upstreamAt();
+    vendor.answersBy(streamed);
+    const asked = { stream: true, messages: words(`${said}, and not include_usage`) };
+    for (const ask of [chat, messages]) {
+      vendor.answersOnce(400, { error: { message: `Invalid text: ${said}` } });
+      expect(await requestsOf(() => ask(upstream, MODEL, { max_tokens: 9, ...asked }))).toBe(2);
+      expect(vendor.sent.at(-1)?.body).not.toHaveProperty("stream_options");
+      await ask(upstream, MODEL, { max_tokens: 9, ...asked, messages: words("hi") });
+      expect(vendor.sent.at(-1)?.body).toHaveProperty("stream_options");
+    }
+  });
+
+  it("is not asked for the usage, once it has refused the field though a client speaks of it", async () => {
+    const upstream = upstreamAt();
+    vendor.answersBy((body) => (body.stream_options === undefined ? streamed() : refusedField()));
+    const refusedField = () =>
+      Response.json({ detail: [{ loc: ["body", "stream_options"], msg: "Extra inputs" }] }, { status: 422 });
+    const asked = { stream: true, messages: words("What are stream_options?") };
+    expect(await requestsOf(() => chat(upstream, MODEL, asked))).toBe(2);
+    expect(await requestsOf(() => chat(upstream, MODEL, asked))).toBe(1);
+  });
+
+  const EFFORT = "Unrecognized request argument supplied: reasoning_effort";
+  const thinking = (budget: number) => ({ thinking: { type: "enabled", budget_tokens: budget } });
+
+  it("is not asked to think for some minutes after it has refused to, as a client asks every model", async () => {
+    const upstream = upstreamAt();
+    vendor.answersBy((body) => (body.reasoning_effort === undefined ? fine() : refused(EFFORT)));
+    const asked = { ...HI, ...thinking(2_000) };
+    const ask = async () => (await messages(upstream, MODEL, asked)).ignored;
+    expect(await requestsOf(ask)).toBe(2);
+    expect(await requestsOf(ask)).toBe(1);
+    expect(await ask()).toEqual(["thinking"]);
+    // It may take another effort, and this one without tools.
+    expect(await requestsOf(() => messages(upstream, MODEL, { ...asked, ...thinking(9_000) }))).toBe(2);
+    expect(await requestsOf(() => messages(upstream, MODEL, { ...asked, tools: [] }))).toBe(2);
+    expect(await requestsOf(() => messages(upstream, "other/model", asked))).toBe(2);
+    clock.ms += 5 * 60_000;
+    expect(await requestsOf(ask)).toBe(2);
+  });
+
+  it.each([
+    ["the history of one client", "Expected `thinking` as the first block of message 1", "hi"],
+    ["what one client has written", `Invalid text: ${EFFORT}`, EFFORT],
+  ])("is asked to think by others, if it refuses %s", async (_, message, said) => {
+    const upstream = upstreamAt();
+    vendor.answers(200, completion({ content: "Fine." }));
+    vendor.answersOnce(400, { error: { message } });
+    const asked = { ...HI, ...thinking(2_000), messages: words(said) };
+    expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(2);
+    expect(await requestsOf(() => messages(upstream, MODEL, { ...asked, messages: words("hi") }))).toBe(1);
+    expect(vendor.sent.at(-1)?.body.reasoning_effort).toBe("low");
+  });
+
+  it("gets no request twice that asks for encrypted reasoning itself", async () => {
+    vendor.answersBy(() => refused("Encrypted content is not supported with this model."));
+    const upstream = upstreamOf("openai-responses", { baseUrl: BASE });
+    const asked = { input: "hi", include: ["reasoning.encrypted_content"] };
+    expect(await requestsOf(() => respond(upstream, MODEL, asked).catch(() => {}))).toBe(1);
+  });
+
+  it("is asked for others' encrypted reasoning, if what it refuses may be a quotation", async () => {
+    const upstream = upstreamOf("openai-responses", { baseUrl: BASE });
+    const ask = (input: string) => respond(upstream, MODEL, { input });
+    const include = ["reasoning.encrypted_content"];
+    vendor.answers(200, { status: "completed", output: [] });
+    vendor.answersOnce(400, { error: { message: "Invalid text: include" } });
+    expect(await requestsOf(() => ask("include"))).toBe(2);
+    await ask("hi");
+    expect(vendor.sent.at(-1)?.body.include).toEqual(include);
+    const message = "Encrypted content is not supported with this model.";
+    vendor.answersOnce(400, { error: { message, param: "include" } });
+    expect(await requestsOf(() => ask("include"))).toBe(2);
+    await ask("hi");
+    expect(vendor.sent.at(-1)?.body).not.toHaveProperty("include");
   });
 });

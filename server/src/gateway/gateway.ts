@@ -11,7 +11,7 @@ import { TransportError } from "../upstream/transport.ts";
 import { withFirstItem } from "./primed-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
-import { translated, withOptionalReasoning } from "./translate.ts";
+import { translated } from "./translate.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 import { cutCredential, errorWithoutCredential } from "./without-credential.ts";
@@ -274,7 +274,7 @@ export async function answerThrough(
   const conversation = request.conversation();
   const { stream } = request;
   const conversationCall = { upstream, upstreamModel, publicModel, signal, conversation, stream, maxTokens };
-  const { events, ignored } = await withOptionalReasoning(dialect, conversationCall);
+  const { events, ignored } = await dialect.converse(conversationCall);
   const answer = { events, ignored: [...conversation.ignored, ...ignored] };
   return await translated(answer, { request, head: head(), estimate });
 }

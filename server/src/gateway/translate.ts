@@ -1,40 +1,9 @@
 import type { AnswerEvent } from "../conversation/answer.ts";
-import { nameOf } from "../conversation/conversation.ts";
 import type { AnswerHead, AnswerWriter, WireRequest } from "../conversation/wire.ts";
 import { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
-import type { ConversationAnswer, ConversationCall, Dialect, WireAnswer } from "../upstream/dialect.ts";
-import { isRefusalAbout } from "../upstream/refusal.ts";
+import type { ConversationAnswer, WireAnswer } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
-
-/** Words by which upstreams refuse reasoning that a model does not have. */
-const ABOUT_REASONING = /reasoning|thinking|effort/i;
-/** OpenAI's models that think only when asked take these only while they do not think. */
-const ABOUT_REASONING_OR_SAMPLING = /reasoning|thinking|effort|temperature|top_p/i;
-
-/**
- * Sends a conversation, and once more without its reasoning if that is optional and the upstream refuses it: some clients ask every
- * model to think, and only the upstream knows which can.
- *
- * @throws as {@link Dialect.converse}.
- */
-export async function withOptionalReasoning(
-  dialect: Dialect,
-  call: ConversationCall,
-): Promise<ConversationAnswer> {
-  const { conversation } = call;
-  try {
-    return await dialect.converse(call);
-  } catch (thrown) {
-    const { reasoning } = conversation;
-    // An effort that only follows from a budget must not cost the sampling that the client asks for.
-    const isFromBudget = reasoning !== null && reasoning.effort === null && reasoning.budgetTokens !== null;
-    const words = isFromBudget ? ABOUT_REASONING_OR_SAMPLING : ABOUT_REASONING;
-    if (reasoning?.isOptional !== true || !isRefusalAbout(words, thrown)) throw thrown;
-    const answer = await dialect.converse({ ...call, conversation: { ...conversation, reasoning: null } });
-    return { ...answer, ignored: [...answer.ignored, nameOf(conversation, "reasoning")] };
-  }
-}
 
 export interface Translation {
   readonly request: WireRequest;

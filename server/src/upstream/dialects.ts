@@ -3,6 +3,7 @@ import type { Dialect, DialectDefinition, DialectParts } from "./dialect.ts";
 import { google } from "./google/index.ts";
 import { openai } from "./openai/index.ts";
 import { openaiResponses } from "./openai-responses/index.ts";
+import { withOptionalReasoning } from "./optional-reasoning.ts";
 import { sandbox } from "./sandbox/index.ts";
 
 /** All dialects: the catalog's schema and loader, its JSON Schema and the gateway take them from here. */
@@ -13,5 +14,7 @@ export function openDialects(
   dialects: readonly DialectDefinition[],
   parts: DialectParts,
 ): ReadonlyMap<string, Dialect> {
-  return new Map(dialects.map(({ name, open }) => [name, open(parts)]));
+  return new Map(
+    dialects.map(({ name, open }) => [name, withOptionalReasoning(open(parts), parts.monotonicMs)]),
+  );
 }

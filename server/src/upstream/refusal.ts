@@ -166,6 +166,34 @@ export function isRefusalAbout(words: RegExp, thrown: unknown): boolean {
   return words.test(`${param ?? ""} ${message}`);
 }
 
+/**
+ * Whether all that a refusal says with matching words may be quoted from what the client has written. Some servers quote the request: Groq the names
+ * of a tool's parameters, in refusals that do not come again. Such a refusal tells nothing of how the service asks.
+ *
+ * @param words Their named groups, if there are any, are what may be quoted; otherwise all that matches.
+ */
+export function isQuotation(words: RegExp, thrown: unknown, clientText: string): boolean {
+  if (!(thrown instanceof UpstreamRefused)) return false;
+  const { message, param } = thrown.failure;
+  // A field of the request itself is not a client's name for something.
+  if (param !== null && /^\w+$/.test(param) && words.test(param)) return false;
+  const matches = [...`${param ?? ""} ${message}`.matchAll(new RegExp(words, `${words.flags}g`))];
+  return matches.flatMap(quotableIn).every((quoted) => hasWords(clientText, quoted));
+}
+
+function quotableIn(match: RegExpMatchArray): readonly string[] {
+  const named = Object.values(match.groups ?? {}).filter((text) => text !== undefined);
+  return named.length === 0 ? [match[0]] : named;
+}
+
+/** Whether a JSON text has words within one of its own texts, and not as parts of longer words. */
+function hasWords(json: string, words: string): boolean {
+  const escaped = JSON.stringify(words)
+    .slice(1, -1)
+    .replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+  return new RegExp(`(?<!\\w)${escaped}(?!\\w)`).test(json);
+}
+
 /** The failure of a malformed response. */
 export function malformedResponse(): UpstreamRefused {
   const message = "The model's provider returned a malformed response. Try again, or choose another model.";

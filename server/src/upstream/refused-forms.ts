@@ -1,9 +1,19 @@
 import type { Upstream } from "../catalog/catalog.ts";
 import type { UpstreamCall } from "./dialect.ts";
-import { isRefusalAbout } from "./refusal.ts";
+import { isQuotation, isRefusalAbout } from "./refusal.ts";
 
 /** An upstream may be mended, and a request of one account may have been refused for something else than its form. */
 const KEPT_MS = 5 * 60_000;
+/** The maximum number of forms that are remembered of an upstream. The oldest are forgotten. */
+const MAX_KEPT = 1_000;
+
+export interface FormAttempt<Answer> {
+  readonly send: (isUsual: boolean) => Promise<Answer>;
+  /** What the client has written. A refusal may quote it. */
+  readonly clientText: () => string;
+  /** Whether a refusal of this request tells something of others. Absent: it does. */
+  readonly isTelling?: boolean;
+}
 
 /**
  * Remembers for some minutes the models whose upstream refuses the usual form of requests, which only the upstream knows. What differs in the
@@ -13,7 +23,7 @@ export class RefusedForms {
   /** The words by which upstreams refuse the usual form. */
   readonly words: RegExp;
   readonly #monotonicMs: () => number;
-  /** By model, until when. */
+  /** By model and kind of request, until when. */
   readonly #refused = new WeakMap<Upstream, Map<string, number>>();
 
   constructor(words: RegExp, monotonicMs: () => number) {
@@ -21,36 +31,47 @@ export class RefusedForms {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Whether the usual form is to be sent to a model. */
-  isUsual({ upstream, upstreamModel }: UpstreamCall): boolean {
-    return this.#monotonicMs() >= (this.#refused.get(upstream)?.get(upstreamModel) ?? 0);
+  /** Whether the usual form is to be sent to a model. @param kind The requests that are refused alike, where not all of a model's are. */
+  isUsual({ upstream, upstreamModel }: UpstreamCall, kind = ""): boolean {
+    return this.#monotonicMs() >= (this.#refused.get(upstream)?.get(keyOf(upstreamModel, kind)) ?? 0);
   }
 
   /** Remembers that a model's upstream takes the other form of a request whose usual one it has refused. */
-  remember({ upstream, upstreamModel }: UpstreamCall): void {
-    const models = this.#refused.get(upstream) ?? new Map<string, number>();
-    this.#refused.set(upstream, models.set(upstreamModel, this.#monotonicMs() + KEPT_MS));
+  remember({ upstream, upstreamModel }: UpstreamCall, kind = ""): void {
+    const refused = this.#refused.get(upstream) ?? new Map<string, number>();
+    const key = keyOf(upstreamModel, kind);
+    // It is the latest then.
+    refused.delete(key);
+    refused.set(key, this.#monotonicMs() + KEPT_MS);
+    const [oldest] = refused.keys();
+    if (oldest !== undefined && refused.size > MAX_KEPT) refused.delete(oldest);
+    this.#refused.set(upstream, refused);
+  }
+
+  /** Forgets a refusal that a later one contradicts. */
+  forget({ upstream, upstreamModel }: UpstreamCall): void {
+    this.#refused.get(upstream)?.delete(keyOf(upstreamModel, ""));
   }
 
   /**
    * Sends a request in its usual form, and once more in the other if the upstream refuses that.
    *
-   * @param isTelling Whether a refusal of this request tells something of others.
    * @throws what `send` throws.
    */
-  async ask<Answer>(
-    call: UpstreamCall,
-    send: (isUsual: boolean) => Promise<Answer>,
-    isTelling = true,
-  ): Promise<Answer> {
+  async ask<Answer>(call: UpstreamCall, attempt: FormAttempt<Answer>): Promise<Answer> {
+    const { send, clientText, isTelling = true } = attempt;
     if (!this.isUsual(call)) return await send(false);
     try {
       return await send(true);
     } catch (thrown) {
       if (!isRefusalAbout(this.words, thrown)) throw thrown;
       const answer = await send(false);
-      if (isTelling) this.remember(call);
+      if (isTelling && !isQuotation(this.words, thrown, clientText())) this.remember(call);
       return answer;
     }
   }
+}
+
+function keyOf(model: string, kind: string): string {
+  return `${model}\n${kind}`;
 }

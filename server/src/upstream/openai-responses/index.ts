@@ -1,5 +1,5 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
-import { responseUsageOf } from "../../conversation/response-format.ts";
+import { asksForEncrypted, responseUsageOf } from "../../conversation/response-format.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Dialect, DialectDefinition, ForwardCall, WholeAnswer } from "../dialect.ts";
@@ -37,18 +37,26 @@ function responsesDialect(transport: Transport, monotonicMs: () => number): Dial
   return {
     own: {
       wire: "responses",
-      forward: (call) =>
-        reasoning.ask(call, async (isUsual) => {
-          const response = await postWithBearer(transport, call, PATH, forwardedBody(call, isUsual));
+      forward: (call) => {
+        const send = async (asksForReasoning: boolean) => {
+          const response = await postWithBearer(transport, call, PATH, forwardedBody(call, asksForReasoning));
           if (call.request.stream) return streamedResponse(call, response.body);
           return wholeResponse(call, await answerText(response));
-        }),
+        };
+        const { body } = call.request;
+        // What the client asks for itself is not left out.
+        if (asksForEncrypted(body.value.include)) return send(false);
+        return reasoning.ask(call, { send, clientText: () => body.textWith({ include: undefined }) });
+      },
     },
     converse: (call) =>
-      reasoning.ask(call, async (isUsual) => {
-        const { body, ignored } = responsesBodyOf(call, isUsual);
-        const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
-        return readAnswer(response, { stream: call.stream, reader: new ResponseReader(), ignored });
+      reasoning.ask(call, {
+        send: async (asksForReasoning) => {
+          const { body, ignored } = responsesBodyOf(call, asksForReasoning);
+          const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
+          return readAnswer(response, { stream: call.stream, reader: new ResponseReader(), ignored });
+        },
+        clientText: () => JSON.stringify(responsesBodyOf(call, false).body),
       }),
     embed: embedderOf(transport, monotonicMs),
   };

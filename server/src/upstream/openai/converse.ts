@@ -1,7 +1,7 @@
 import type { ConversationAnswer, ConversationCall } from "../dialect.ts";
 import { postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
-import { isRefusalAbout } from "../refusal.ts";
+import { isQuotation, isRefusalAbout } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
 import { CompletionReader } from "./answer-events.ts";
@@ -11,7 +11,10 @@ export const PATH = "/chat/completions";
 /** Words by which servers refuse a model's message without its thought, such as DeepSeek's and Moonshot's. */
 const WITHOUT_THOUGHT =
   /(?:missing|must|require).*reasoning_content|reasoning_content.*(?:missing|must|require)/is;
-/** Words by which servers refuse one with it, such as Groq's. */
+/** Words by which servers refuse the member of a message that has it, whatever the thought: Groq's, Cerebras' and Mistral's. */
+const THOUGHT_UNKNOWN =
+  /(?<before>\breasoning(?:_content|_details)?\b).{0,40}?(?:un(?:supported|known|recognized|expected)|not (?:supported|permitted|allowed))|(?:un(?:supported|known|recognized|expected)|extra|additional).{0,60}?(?<after>\breasoning(?:_content|_details)?\b)/is;
+/** Words by which others refuse one with it. Its thought may be at fault. */
 const WITH_THOUGHT = /\breasoning(?:_content|_details)?\b/i;
 /**
  * Words by which the templates of models such as Qwen's refuse instructions that are not the first message. Codex sends some in two messages, and
@@ -27,6 +30,8 @@ interface FormChange {
   readonly change: Partial<ChatForm>;
   /** Where it is remembered. `null`: the client has caused the refusal, which says nothing about others' requests. */
   readonly memory: RefusedForms | null;
+  /** What it takes the place of. */
+  readonly replaces?: RefusedForms;
 }
 
 /**
@@ -37,11 +42,13 @@ export function converserOf(
   usage: RefusedForms,
   monotonicMs: () => number,
 ): (call: ConversationCall) => Promise<ConversationAnswer> {
-  const thoughts = new RefusedForms(WITHOUT_THOUGHT, monotonicMs);
+  const missing = new RefusedForms(WITHOUT_THOUGHT, monotonicMs);
+  const unknown = new RefusedForms(THOUGHT_UNKNOWN, monotonicMs);
   const systems = new RefusedForms(NOT_FIRST, monotonicMs);
   const changes: readonly FormChange[] = [
     { words: usage.words, change: { asksUsage: false }, memory: usage },
-    { words: WITHOUT_THOUGHT, change: { thoughts: "all" }, memory: thoughts },
+    { words: WITHOUT_THOUGHT, change: { thoughts: "all" }, memory: missing, replaces: unknown },
+    { words: THOUGHT_UNKNOWN, change: { thoughts: "none" }, memory: unknown, replaces: missing },
     { words: WITH_THOUGHT, change: { thoughts: "none" }, memory: null },
     { words: NOT_FIRST, change: { keepsSystems: false }, memory: systems },
     { words: ABOUT_SYSTEM, change: { keepsSystems: false }, memory: null },
@@ -49,12 +56,12 @@ export function converserOf(
   return async (call) => {
     let form: ChatForm = {
       asksUsage: usage.isUsual(call),
-      thoughts: thoughts.isUsual(call) ? "known" : "all",
+      thoughts: !unknown.isUsual(call) ? "none" : missing.isUsual(call) ? "known" : "all",
       keepsSystems: systems.isUsual(call),
     };
     let left = changes;
     const sent: string[] = [];
-    let last: FormChange | null = null;
+    let last: { readonly change: FormChange; readonly refusal: unknown } | null = null;
     for (;;) {
       const { body, ignored } = chatBodyOf(call, form);
       const text = JSON.stringify(body);
@@ -64,7 +71,10 @@ export function converserOf(
         const reader = new CompletionReader(thinkerOf(call));
         const answer = await readAnswer(response, { stream: call.stream, reader, ignored });
         // Of several changes only the last is known to have been needed.
-        last?.memory?.remember(call);
+        if (last !== null && !isInBoth(last.change.words, last.refusal, sent)) {
+          last.change.memory?.remember(call);
+          last.change.replaces?.forget(call);
+        }
         return answer;
       } catch (thrown) {
         const next = left.find(
@@ -75,8 +85,13 @@ export function converserOf(
         if (next === undefined) throw thrown;
         form = { ...form, ...next.change };
         left = left.filter((one) => one !== next);
-        last = next;
+        last = { change: next, refusal: thrown };
       }
     }
   };
+}
+
+/** Whether the last refusal may quote the client: what it says is in the form that was refused, and in the one that was taken. */
+function isInBoth(words: RegExp, refusal: unknown, sent: readonly string[]): boolean {
+  return sent.slice(-2).every((text) => isQuotation(words, refusal, text));
 }

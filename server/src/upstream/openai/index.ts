@@ -42,7 +42,9 @@ export function openAiDialect(transport: Transport, monotonicMs: () => number): 
         if (!stream) return wholeAnswer(call, await answerText(await send(false)), "choices");
         // What an upstream refuses together with the client's own options may be those.
         const hasOthers = Object.keys(otherOptions(body)).length > 0;
-        return streamedAnswer(call, (await usage.ask(call, send, !hasOthers)).body);
+        const clientText = () => body.textWith({ stream_options: undefined });
+        const response = await usage.ask(call, { send, clientText, isTelling: !hasOthers });
+        return streamedAnswer(call, response.body);
       },
     },
     converse: converserOf(transport, usage, monotonicMs),
@@ -61,7 +63,10 @@ export function embedderOf(transport: Transport, monotonicMs: () => number): Dia
       return wholeAnswer(call, await answerText(response), "data", isBase64 ? inBase64 : undefined);
     };
     if (!isBase64) return ask({});
-    return encodings.ask(call, (isUsual) => ask(isUsual ? {} : { encoding_format: "float" }));
+    return encodings.ask(call, {
+      send: (isUsual) => ask(isUsual ? {} : { encoding_format: "float" }),
+      clientText: () => call.body.textWith({ encoding_format: undefined }),
+    });
   };
 }
 

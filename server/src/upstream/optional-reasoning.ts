@@ -1,0 +1,68 @@
+import { type Conversation, nameOf } from "../conversation/conversation.ts";
+import type { ConversationAnswer, ConversationCall, Dialect } from "./dialect.ts";
+import { isQuotation, isRefusalAbout } from "./refusal.ts";
+import { RefusedForms } from "./refused-forms.ts";
+import { effortIn } from "./write-conversation.ts";
+
+/** Words by which upstreams refuse reasoning that a model does not have, or not in such a request. */
+const ABOUT_REASONING = /reasoning|thinking|effort/i;
+/** OpenAI's models that think only when asked take these only while they do not think. */
+const ABOUT_REASONING_OR_SAMPLING = /reasoning|thinking|effort|temperature|top_p/i;
+/** Words by which they refuse what a model does not have, whatever the conversation. */
+const UNSUPPORTED =
+  /(?<before>\w*(?:reasoning|thinking|effort)\w*).{0,40}?(?:un(?:supported|known|recognized|expected)|not (?:supported|permitted|allowed|available))|(?:un(?:supported|known|recognized|expected)|extra|not support|n't support).{0,60}?(?<after>\w*(?:reasoning|thinking|effort)\w*)/is;
+
+/**
+ * A dialect that sends a conversation once more without its reasoning if that is optional and the upstream refuses it: some clients ask every
+ * model to think, and only the upstream knows which can. It remembers that for requests that ask for the same.
+ */
+export function withOptionalReasoning(dialect: Dialect, monotonicMs: () => number): Dialect {
+  const refused = new RefusedForms(UNSUPPORTED, monotonicMs);
+  return {
+    ...dialect,
+    converse: async (call) => {
+      const { conversation } = call;
+      const { reasoning } = conversation;
+      if (reasoning?.isOptional !== true) return await dialect.converse(call);
+      const kind = kindOf(call);
+      if (!refused.isUsual(call, kind)) return await withoutReasoning(dialect, call);
+      try {
+        return await dialect.converse(call);
+      } catch (thrown) {
+        // An effort that only follows from a budget must not cost the sampling that the client asks for.
+        const isFromBudget = reasoning.effort === null && reasoning.budgetTokens !== null;
+        const words = isFromBudget ? ABOUT_REASONING_OR_SAMPLING : ABOUT_REASONING;
+        if (!isRefusalAbout(words, thrown)) throw thrown;
+        const answer = await withoutReasoning(dialect, call);
+        const isUnsupported = isRefusalAbout(UNSUPPORTED, thrown);
+        if (isUnsupported && !isQuotation(UNSUPPORTED, thrown, clientTextOf(conversation))) {
+          refused.remember(call, kind);
+        }
+        return answer;
+      }
+    },
+  };
+}
+
+async function withoutReasoning(dialect: Dialect, call: ConversationCall): Promise<ConversationAnswer> {
+  const { conversation } = call;
+  const answer = await dialect.converse({ ...call, conversation: { ...conversation, reasoning: null } });
+  return { ...answer, ignored: [...answer.ignored, nameOf(conversation, "reasoning")] };
+}
+
+/**
+ * What a request asks for beside its turns: the effort, and which fields it has. A model may take another effort, or the same one without tools.
+ */
+function kindOf({ conversation, stream }: ConversationCall): string {
+  const { reasoning } = conversation;
+  const effort = reasoning === null ? null : (effortIn(reasoning) ?? "usual");
+  const fields = Object.entries(conversation).flatMap(([name, value]) =>
+    value === null || (Array.isArray(value) && value.length === 0) ? [] : [name],
+  );
+  return [effort, (reasoning?.summary ?? null) !== null, stream, ...fields].join(" ");
+}
+
+/** The texts of a conversation, in JSON. */
+function clientTextOf({ turns, tools, format }: Conversation): string {
+  return JSON.stringify({ turns, tools, format }, (name, value) => (name === "kind" ? undefined : value));
+}
