@@ -146,6 +146,22 @@ describe("a request that is not valid", () => {
     expect(running.native.received).toHaveLength(0);
   });
 
+  it.each([
+    ["/v1/chat/completions", { input: [{ role: "user", content: "hi" }] }, "messages", "/v1/responses"],
+    ["/v1/chat/completions", { input: "hi", messages: null }, "messages", "/v1/responses"],
+    ["/v1/responses", { messages: [{ role: "user", content: "hi" }] }, "input", "/v1/chat/completions"],
+  ])("is refused with the path of the API that its body is of: %s %j", async (path, body, param, other) => {
+    const answer = await fetch(`${running.service.baseUrl}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${running.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "acme/chat", ...body }),
+    });
+    expect(answer.status).toBe(400);
+    const { error } = await answer.json();
+    expect(error).toMatchObject({ code: "invalid_request", param });
+    expect(error.message).toContain(`POST ${other}`);
+  });
+
   it("names an unknown model", async () => {
     const answer = await running.post({ model: "acme/none", input: "hello" });
     expect(answer.status).toBe(404);

@@ -7,6 +7,7 @@ import { chatRequest } from "../wire/chat/chat-request.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
 import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, modelAnswer, schemaOf } from "./openapi-parts.ts";
 import type { ModelOperation, ModelUse } from "./operation.ts";
+import { invalid } from "./query-parameters.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
 
 /** What the gateway needs to know of a chat request. */
@@ -109,6 +110,14 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
 }
 
 function readChat(body: JsonBody): ChatInput {
+  const { messages = null, input = null } = body.value;
+  // Cursor's agent mode does so.
+  if (messages === null && input !== null) {
+    throw invalid(
+      "messages",
+      "is required. The body has input, as the Responses API takes it: send it to POST /v1/responses, or send messages.",
+    );
+  }
   const data = chatBody.read(body);
   return {
     model: data.model,

@@ -99,8 +99,14 @@ export function checkResponsesBody(body: JsonBody): ResponsesBody {
 }
 
 /** A request that continues a response may add nothing to it. */
-function requireInput({ input, previous_response_id: previous }: JsonObject): void {
+function requireInput({ input = null, messages = null, previous_response_id: previous }: JsonObject): void {
   if (typeof previous === "string" || typeof input === "string") return;
+  if (input === null && messages !== null) {
+    throw invalid(
+      "input",
+      "is required. The body has messages, as Chat Completions take them: send it to POST /v1/chat/completions, or send input.",
+    );
+  }
   if (!Array.isArray(input) || input.length === 0) {
     throw invalid("input", "must be a text, or an array of items that is not empty");
   }
