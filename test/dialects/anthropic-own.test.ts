@@ -51,6 +51,68 @@ describe("a thought without a signature, which Anthropic refuses", () => {
   });
 });
 
+describe("the id of a user, of which other vendors' servers take letters and digits only", () => {
+  const id = JSON.stringify({
+    device_id: "0".repeat(64),
+    session_id: "6e5cbd59-6a3e-4b4c-9a70-d4e40c9f12ba",
+  });
+  const asked = (user: string) => ({ ...HI, max_tokens: 9, metadata: { user_id: user, other: 1 } });
+  const refusal = {
+    message: "Invalid 'user_id': string does not match pattern. Expected '^[a-zA-Z0-9_-]+$'.",
+    type: "invalid_request_error",
+    param: null,
+  };
+  const fine = answer({ type: "text", text: "Fine." });
+  /** Answers as DeepSeek does. */
+  const answersPlain = () =>
+    vendor.answersBy(({ metadata }) =>
+      /^[a-zA-Z0-9_-]+$/.test(metadata?.user_id ?? "u")
+        ? Response.json(fine)
+        : Response.json({ error: refusal }, { status: 400 }),
+    );
+  const deepSeek = () => upstreamOf("anthropic", { baseUrl: "https://deepseek.example/anthropic/v1" });
+  const sentIds = () => vendor.sent.map(({ body }) => body.metadata.user_id);
+
+  it("is a hash where it has been refused, and stays for others", async () => {
+    answersPlain();
+    const upstream = deepSeek();
+    for (const user of [id, id, `${id} `, "u-1"]) await messages(upstream, "deepseek-chat", asked(user));
+    const [first, second, again, other, plain] = sentIds();
+    expect(first).toBe(id);
+    expect(second).toMatch(/^\w{32}$/);
+    expect(again).toBe(second);
+    expect(other).toMatch(/^\w{32}$/);
+    expect(other).not.toBe(second);
+    expect(plain).toBe("u-1");
+    expect(vendor.sent[1]?.body).toEqual({
+      ...asked(second),
+      model: "deepseek-chat",
+    });
+  });
+
+  it("is a hash for chat completions, too", async () => {
+    answersPlain();
+    const upstream = deepSeek();
+    for (const user of ["jane@example.com", "jane@example.com", "u-1"]) {
+      await chat(upstream, "deepseek-chat", { ...HI, user });
+    }
+    expect(sentIds()).toEqual(["jane@example.com", expect.stringMatching(/^\w{32}$/), sentIds()[1], "u-1"]);
+  });
+
+  it("is sent once to Anthropic, whose refusal the client gets, and once where a hash is not another", async () => {
+    vendor.answers(400, { error: refusal });
+    const refused = { code: "invalid_request", message: refusal.message };
+    await expect(messages(upstream, "claude-opus-5", asked(id))).rejects.toMatchObject({ failure: refused });
+    await expect(messages(deepSeek(), "deepseek-chat", asked("u-1"))).rejects.toMatchObject({
+      failure: refused,
+    });
+    await expect(messages(deepSeek(), "deepseek-chat", { ...HI, max_tokens: 9 })).rejects.toMatchObject({
+      failure: refused,
+    });
+    expect(vendor.sent).toHaveLength(3);
+  });
+});
+
 describe("a request to Anthropic", () => {
   it("names the client's user only with an id that Anthropic takes", async () => {
     vendor.answers(200, answer({ type: "text", text: "Fine." }));

@@ -13,6 +13,8 @@ export interface FormAttempt<Answer> {
   readonly clientText: () => string;
   /** Whether a refusal of this request tells something of others. Absent: it does. */
   readonly isTelling?: boolean;
+  /** Whether the other form of this request is another. Absent: it is. */
+  readonly isOther?: () => boolean;
 }
 
 /**
@@ -59,12 +61,12 @@ export class RefusedForms {
    * @throws what `send` throws.
    */
   async ask<Answer>(call: UpstreamCall, attempt: FormAttempt<Answer>): Promise<Answer> {
-    const { send, clientText, isTelling = true } = attempt;
+    const { send, clientText, isTelling = true, isOther = () => true } = attempt;
     if (!this.isUsual(call)) return await send(false);
     try {
       return await send(true);
     } catch (thrown) {
-      if (!isRefusalAbout(this.words, thrown)) throw thrown;
+      if (!isRefusalAbout(this.words, thrown) || !isOther()) throw thrown;
       const answer = await send(false);
       if (isTelling && !isQuotation(this.words, thrown, clientText())) this.remember(call);
       return answer;

@@ -1,23 +1,37 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { SEALED_TEXT_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
+import { plainIdentifier } from "../identifiers.ts";
 import { isAnthropicModel } from "./models.ts";
 
 /**
  * The body for the upstream: the client's, byte for byte, with the upstream's name of the model. Thoughts of other providers' models,
  * which a client has from this service, are left out: Anthropic refuses a thought without its own signature. Other vendors' servers may not
  * sign theirs, and refuse the calls that follow without them.
+ *
+ * @param keepsUser Whether the id of the user stays, whatever it consists of. Otherwise it is plain.
  */
-export function forwardedBody({ request: { body }, upstream, upstreamModel }: ForwardCall): string {
+export function forwardedBody(
+  { request: { body }, upstream, upstreamModel }: ForwardCall,
+  keepsUser: boolean,
+): string {
   const { messages } = body.value;
   const isForeign = isAnthropicModel(upstreamModel, upstream) ? isUnsignedOrSealed : isSealedThought;
   const hasForeign = Array.isArray(messages) && messages.some((message) => hasThought(message, isForeign));
   return body.textWith({
     model: upstreamModel,
+    ...(keepsUser ? {} : { metadata: withPlainUser(body.value.metadata) }),
     ...(hasForeign
       ? { messages: messages.flatMap((message: Json) => withoutThoughts(message, isForeign)) }
       : {}),
   });
+}
+
+/** The metadata of a request with an id of the user that every server takes. The same metadata if it has one, or none. */
+export function withPlainUser(metadata: Json | undefined): Json | undefined {
+  if (!isJsonObject(metadata) || typeof metadata.user_id !== "string") return metadata;
+  const plain = plainIdentifier(metadata.user_id);
+  return plain === metadata.user_id ? metadata : { ...metadata, user_id: plain };
 }
 
 function hasThought(message: Json, isOne: (block: Json) => boolean): boolean {

@@ -1,9 +1,10 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
-import { cannot } from "../../conversation/conversation.ts";
+import { type Conversation, cannot } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
 import { isJsonObject, type Json, parseJsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import {
+  type ConversationCall,
   type Dialect,
   type DialectDefinition,
   type ForwardCall,
@@ -12,22 +13,25 @@ import {
   type WholeAnswer,
 } from "../dialect.ts";
 import { parsedBody } from "../forward-events.ts";
+import { plainIdentifier } from "../identifiers.ts";
 import { answerText, type JsonPost, postJson } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
+import { RefusedForms } from "../refused-forms.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { written } from "../write-conversation.ts";
 import { MessageReader } from "./answer-events.ts";
 import { messagesBodyOf } from "./conversation-body.ts";
-import { forwardedBody } from "./forwarded-body.ts";
+import { forwardedBody, withPlainUser } from "./forwarded-body.ts";
 import { streamedMessage } from "./messages-stream.ts";
+import { isAnthropicModel } from "./models.ts";
 import { readMessagesUsage } from "./usage.ts";
 
 /** Anthropic's Messages API. */
 export const anthropic: DialectDefinition = {
   name: "anthropic",
   settings: { ...UPSTREAM_SETTINGS, baseUrl: UPSTREAM_SETTINGS.baseUrl.optional() },
-  open: ({ transport }) => anthropicDialect(transport),
+  open: ({ transport, monotonicMs }) => anthropicDialect(transport, monotonicMs),
 };
 
 const DEFAULT_BASE_URL = "https://api.anthropic.com/v1";
@@ -35,30 +39,65 @@ const DEFAULT_BASE_URL = "https://api.anthropic.com/v1";
 const VERSION = "2023-06-01";
 const BETA = "anthropic-beta";
 const MAX_MESSAGE_LENGTH = 1_000;
+/** Words by which other vendors' servers refuse an id of the user that is more than a name, as Claude Code's is: DeepSeek's. */
+const ABOUT_USER = /\buser_?id\b/i;
 
-/** Requests of the Messages API go through as they are, except for the model's name. All others are translated. */
-function anthropicDialect(transport: Transport): Dialect {
+/**
+ * Requests of the Messages API go through as they are, except for the model's name, and for an id of the user that another vendor's server
+ * refuses. All others are translated.
+ */
+function anthropicDialect(transport: Transport, monotonicMs: () => number): Dialect {
+  const users = new RefusedForms(ABOUT_USER, monotonicMs);
   return {
     own: {
       wire: "messages",
       forward: async (call) => {
-        const { query = "", headers, stream } = call.request;
+        const { query = "", headers, stream, body } = call.request;
         const refused = (status: number, text: string) => refusedForward(status, text, call);
-        const body = forwardedBody(call);
-        const response = await postMessage(transport, call, { query, headers, body, refused });
+        const send = (keepsUser: boolean) => {
+          const post = { query, headers, body: forwardedBody(call, keepsUser), refused };
+          return postMessage(transport, call, post);
+        };
+        const { metadata } = body.value;
+        const response = isAnthropicModel(call.upstreamModel, call.upstream)
+          ? await send(true)
+          : await users.ask(call, {
+              send,
+              clientText: () => body.textWith({ metadata: undefined }),
+              isOther: () => withPlainUser(metadata) !== metadata,
+            });
         return stream ? streamedMessage(call, response.body) : wholeMessage(call, await answerText(response));
       },
     },
     converse: async (call) => {
-      const { betas, answerTool, ignored, text } = written(() => messagesBodyOf(call));
-      const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
-      const response = await postMessage(transport, call, { query: "", headers, body: text });
-      return readAnswer(response, { stream: call.stream, reader: new MessageReader(answerTool), ignored });
+      const { user } = call.conversation;
+      const send = async (keepsUser: boolean) => {
+        const conversation = keepsUser ? call.conversation : withPlainId(call.conversation);
+        const { betas, answerTool, ignored, text } = written(() => messagesBodyOf({ ...call, conversation }));
+        const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
+        const response = await postMessage(transport, call, { query: "", headers, body: text });
+        return readAnswer(response, { stream: call.stream, reader: new MessageReader(answerTool), ignored });
+      };
+      if (user === null || isAnthropicModel(call.upstreamModel, call.upstream)) return await send(true);
+      return await users.ask(call, {
+        send,
+        clientText: () => written(() => messagesBodyOf(withoutUser(call))).text,
+        isOther: () => withPlainId(call.conversation).user !== user,
+      });
     },
     embed: async () => {
       throw cannot("model", "does not support embeddings");
     },
   };
+}
+
+function withPlainId(conversation: Conversation): Conversation {
+  const { user } = conversation;
+  return user === null ? conversation : { ...conversation, user: plainIdentifier(user) };
+}
+
+function withoutUser(call: ConversationCall): ConversationCall {
+  return { ...call, conversation: { ...call.conversation, user: null } };
 }
 
 /** Sends a request of the Messages API, with the operator's credential. @throws as {@link postJson}. */

@@ -13,7 +13,8 @@ import { urlOf } from "../../conversation/media.ts";
 import { ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
-import { answerTokens, callIdsFor, identifierWithin } from "../openai/openai-limits.ts";
+import { identifierWithin } from "../identifiers.ts";
+import { answerTokens, callIdsFor } from "../openai/openai-limits.ts";
 import {
   effortIn,
   given,

@@ -44,9 +44,12 @@ function responsesDialect(transport: Transport, monotonicMs: () => number): Dial
           return wholeResponse(call, await answerText(response));
         };
         const { body } = call.request;
-        // What the client asks for itself is not left out.
-        if (asksForEncrypted(body.value.include)) return send(false);
-        return reasoning.ask(call, { send, clientText: () => body.textWith({ include: undefined }) });
+        return reasoning.ask(call, {
+          send,
+          clientText: () => body.textWith({ include: undefined }),
+          // What the client asks for itself is not left out.
+          isOther: () => !asksForEncrypted(body.value.include),
+        });
       },
     },
     converse: (call) =>

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import type { Upstream } from "../../catalog/catalog.ts";
 import { hostOf } from "../host.ts";
+import { hashOf } from "../identifiers.ts";
 import { given } from "../write-conversation.ts";
 
 /** Hosts of OpenAI itself, which have fields that other servers refuse. */
@@ -9,7 +9,6 @@ const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
 const NEW_LIMIT_HOST = /(?:^|\.)openai\.com$|(?<!\.models\.ai)\.azure\.com$/;
 /** The minimum that OpenAI's models accept as the maximum of an answer. */
 const MIN_TOKENS = 16;
-const HASH_LENGTH = 32;
 
 export function isOpenAiHost(upstream: Upstream): boolean {
   return OPENAI_HOST.test(hostOf(upstream));
@@ -41,13 +40,4 @@ interface LimitFields {
 export function callIdsFor(upstream: Upstream, maxLength: number): (id: string) => string {
   if (!isOpenAiHost(upstream)) return (id) => id;
   return (id) => (id.length <= maxLength ? id : `call_${hashOf(id)}`);
-}
-
-/** An identifier that the upstream need not understand, within its maximum. One that is longer is replaced by its hash. */
-export function identifierWithin(identifier: string, maxLength: number): string {
-  return identifier.length <= maxLength ? identifier : hashOf(identifier);
-}
-
-function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, HASH_LENGTH);
 }
