@@ -339,4 +339,74 @@ describe("an upstream that refuses a form of requests", () => {
     await ask("hi");
     expect(vendor.sent.at(-1)?.body).not.toHaveProperty("include");
   });
+
+  const toolCalls = (...ids: string[]) => ids.map((id) => ({ ...CALL, id }));
+  const result = (id: string) => ({ role: "tool", tool_call_id: id, content: "sunny" });
+  /** A history of calls with ids of other models, and with one of Mistral's. */
+  const history = [
+    ...words("hi"),
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: toolCalls("call_0123456789abcdef", "toolu_1", "D681PevKs"),
+    },
+    ...["call_0123456789abcdef", "toolu_1", "D681PevKs"].map(result),
+  ];
+  // biome-ignore lint/suspicious/noExplicitAny: messages as they were sent
+  const idsIn = (sent: any[]) => ({
+    calls: sent.flatMap(({ tool_calls: made = [] }) => made.map(({ id }: { id: string }) => id)),
+    results: sent.flatMap(({ tool_call_id: id }) => (id === undefined ? [] : [id])),
+  });
+  it.each([
+    (id: string) => `Tool call id was ${id} but must be a-z, A-Z, 0-9, with a length of 9.`,
+    () => "Tool call IDs should be alphanumeric strings with length 9!",
+  ])("gets ids of calls of nine letters and digits, once it has refused others", async (message) => {
+    vendor.answersBy(({ messages: sent, stream }) => {
+      const { calls, results } = idsIn(sent);
+      const wrong = [...calls, ...results].find((id) => !/^[a-zA-Z0-9]{9}$/.test(id));
+      return wrong !== undefined ? refused(message(wrong)) : stream ? streamed() : fine();
+    });
+    const upstream = upstreamAt();
+    const model = "mistral-large";
+    const content = toolCalls("toolu_1").map(({ id }) => ({
+      type: "tool_use",
+      id,
+      name: "weather",
+      input: {},
+    }));
+    const translated = {
+      ...HI,
+      messages: [
+        ...words("hi"),
+        { role: "assistant", content },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "sunny" }] },
+      ],
+    };
+    for (const stream of [false, true]) {
+      for (const ask of [
+        (to: Upstream) => chat(to, model, { stream, messages: history }),
+        (to: Upstream) => messages(to, model, { ...translated, stream }),
+      ]) {
+        expect(await requestsOf(() => ask(upstreamAt()))).toBe(2);
+        await ask(upstream);
+        expect(await requestsOf(() => ask(upstream))).toBe(1);
+        const { calls, results } = idsIn(vendor.sent.at(-1)?.body.messages);
+        expect(results).toEqual(calls);
+        expect(new Set(calls).size).toBe(calls.length);
+      }
+    }
+    await chat(upstream, model, { messages: history });
+    const { calls } = idsIn(vendor.sent.at(-1)?.body.messages);
+    expect(calls[2]).toBe("D681PevKs");
+    // Another model has the ids as they are.
+    expect(await requestsOf(() => chat(upstream, "other/model", { messages: words("hi") }))).toBe(1);
+  });
+
+  it("gets no chat completion twice whose ids it could not refuse", async () => {
+    vendor.answersBy(() => refused("Tool call id was a but must be a-z, A-Z, 0-9, with a length of 9."));
+    const asked = { messages: [...words("hi"), { role: "assistant", tool_calls: toolCalls("D681PevKs") }] };
+    for (const stream of [false, true]) {
+      expect(await requestsOf(() => chat(upstreamAt(), MODEL, { ...asked, stream }).catch(() => {}))).toBe(1);
+    }
+  });
 });

@@ -24,6 +24,7 @@ import {
   requireSupported,
   type WrittenConversation,
 } from "../write-conversation.ts";
+import { shortCallId } from "./call-ids.ts";
 import { callIdsFor, isOpenAiHost, limitOf } from "./openai-limits.ts";
 import { detailsIn } from "./reasoning-details.ts";
 
@@ -42,6 +43,8 @@ export type SentThoughts = "known" | "all" | "none";
 export interface ChatForm {
   /** Whether a stream's usage is asked for. */
   readonly asksUsage: boolean;
+  /** Whether the ids of calls stay as they are. Otherwise they are short. */
+  readonly keepsCallIds: boolean;
   readonly thoughts: SentThoughts;
   /** Whether instructions stay as they are. Otherwise there is one message of them at most, at the beginning. */
   readonly keepsSystems: boolean;
@@ -58,7 +61,7 @@ const MAX_CALL_ID_LENGTH = 40;
  */
 export function chatBodyOf(
   call: ConversationCall,
-  { asksUsage, thoughts, keepsSystems }: ChatForm,
+  { asksUsage, keepsCallIds, thoughts, keepsSystems }: ChatForm,
 ): WrittenConversation {
   const { conversation, upstream, upstreamModel, stream, maxTokens } = call;
   requireSupported(conversation, []);
@@ -66,7 +69,7 @@ export function chatBodyOf(
   const told: TurnTelling = {
     thinker: thinkerOf(call),
     thoughts,
-    callId: callIdsFor(upstream, MAX_CALL_ID_LENGTH),
+    callId: keepsCallIds ? callIdsFor(upstream, MAX_CALL_ID_LENGTH) : shortCallId,
   };
   const turns = keepsSystems ? conversation.turns : withOneSystem(conversation.turns);
   const hasTools = conversation.tools.length > 0;

@@ -34,12 +34,18 @@ interface FormChange {
   readonly replaces?: RefusedForms;
 }
 
-/**
- * Sends conversations in the form that an upstream takes. `usage`: the models whose upstream refuses to be asked for the usage of a stream.
- */
+/** What is remembered of chat completions that are forwarded, too. */
+interface SharedForms {
+  /** The models whose upstream refuses to be asked for the usage of a stream. */
+  readonly usage: RefusedForms;
+  /** Those whose upstream refuses ids of calls that other models have made. */
+  readonly callIds: RefusedForms;
+}
+
+/** Sends conversations in the form that an upstream takes. */
 export function converserOf(
   transport: Transport,
-  usage: RefusedForms,
+  { usage, callIds }: SharedForms,
   monotonicMs: () => number,
 ): (call: ConversationCall) => Promise<ConversationAnswer> {
   const missing = new RefusedForms(WITHOUT_THOUGHT, monotonicMs);
@@ -47,6 +53,7 @@ export function converserOf(
   const systems = new RefusedForms(NOT_FIRST, monotonicMs);
   const changes: readonly FormChange[] = [
     { words: usage.words, change: { asksUsage: false }, memory: usage },
+    { words: callIds.words, change: { keepsCallIds: false }, memory: callIds },
     { words: WITHOUT_THOUGHT, change: { thoughts: "all" }, memory: missing, replaces: unknown },
     { words: THOUGHT_UNKNOWN, change: { thoughts: "none" }, memory: unknown, replaces: missing },
     { words: WITH_THOUGHT, change: { thoughts: "none" }, memory: null },
@@ -56,6 +63,7 @@ export function converserOf(
   return async (call) => {
     let form: ChatForm = {
       asksUsage: usage.isUsual(call),
+      keepsCallIds: callIds.isUsual(call),
       thoughts: !unknown.isUsual(call) ? "none" : missing.isUsual(call) ? "known" : "all",
       keepsSystems: systems.isUsual(call),
     };

@@ -8,6 +8,8 @@ import { answerText, postWithBearer } from "../post-json.ts";
 import { malformedResponse } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
+import { ABOUT_CALL_IDS, withShortCallIds } from "./call-ids.ts";
+import type { ChatForm } from "./conversation-body.ts";
 import { converserOf, PATH } from "./converse.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { limitOf } from "./openai-limits.ts";
@@ -28,17 +30,25 @@ const ABOUT_ENCODING = /encoding_format|base64/i;
 
 /**
  * Upstreams with OpenAI's Chat Completions. Of a chat request only these change: the model's name; usage in streams, which is always
- * requested and removed for clients that did not ask for it; and the limit of an answer that is paid for only in part.
+ * requested and removed for clients that did not ask for it; the limit of an answer that is paid for only in part; and ids of calls that
+ * the upstream refuses.
  */
 export function openAiDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const usage = new RefusedForms(ABOUT_USAGE, monotonicMs);
+  const callIds = new RefusedForms(ABOUT_CALL_IDS, monotonicMs);
   return {
     own: {
       wire: "chat",
       forward: async (call) => {
         const { body, stream } = call.request;
+        const { messages } = body.value;
         const send = (asksUsage: boolean) =>
-          postWithBearer(transport, call, PATH, forwardedBody(call, asksUsage));
+          callIds.ask(call, {
+            send: (keepsCallIds) =>
+              postWithBearer(transport, call, PATH, forwardedBody(call, { asksUsage, keepsCallIds })),
+            clientText: () => body.text,
+            isOther: () => withShortCallIds(messages) !== messages,
+          });
         if (!stream) return wholeAnswer(call, await answerText(await send(false)), "choices");
         // What an upstream refuses together with the client's own options may be those.
         const hasOthers = Object.keys(otherOptions(body)).length > 0;
@@ -47,7 +57,7 @@ export function openAiDialect(transport: Transport, monotonicMs: () => number): 
         return streamedAnswer(call, response.body);
       },
     },
-    converse: converserOf(transport, usage, monotonicMs),
+    converse: converserOf(transport, { usage, callIds }, monotonicMs),
     embed: embedderOf(transport, monotonicMs),
   };
 }
@@ -110,12 +120,15 @@ function otherOptions({ value }: JsonBody): JsonObject {
   return others;
 }
 
-/** `asksUsage`: whether a stream's usage is asked for. */
-function forwardedBody({ request, upstream, upstreamModel }: ForwardCall, asksUsage: boolean): string {
+function forwardedBody(
+  { request, upstream, upstreamModel }: ForwardCall,
+  { asksUsage, keepsCallIds }: Pick<ChatForm, "asksUsage" | "keepsCallIds">,
+): string {
   const { body, ownLimit = null, stream } = request;
   const changes = {
     model: upstreamModel,
     ...(ownLimit === null ? {} : limitOf(upstream, ownLimit)),
+    ...(keepsCallIds ? {} : { messages: withShortCallIds(body.value.messages) }),
   };
   if (!stream) return body.textWith(changes);
   const others = otherOptions(body);
