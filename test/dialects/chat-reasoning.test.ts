@@ -125,6 +125,28 @@ describe("a chat completion that asks a model to think in the words of OpenRoute
   });
 });
 
+describe("a chat completion that asks a model to think which does not", () => {
+  const message = "Unable to submit request because Thinking is not supported by this model.";
+
+  it("is answered without in the words of OpenRouter, which ignores them then", async () => {
+    vendor.answersOnce(400, { error: { code: 400, message, status: "INVALID_ARGUMENT" } });
+    const asked = { ...HI, reasoning: { effort: "low" } };
+    const answer = await chat(google, "gemini-2.0-flash", asked);
+    expect(answer.ignored).toEqual(["reasoning"]);
+    expect(vendor.sent[1]?.body.generationConfig.thinkingConfig).toBeUndefined();
+  });
+
+  it.each([{ reasoning_effort: "low" }, { thinking: { type: "enabled", budget_tokens: 2_000 } }])(
+    "is refused as the upstream refuses it with %j",
+    async (fields) => {
+      vendor.answersOnce(400, { error: { code: 400, message, status: "INVALID_ARGUMENT" } });
+      const asked = chat(google, "gemini-2.0-flash", { ...HI, ...fields });
+      await expect(asked).rejects.toMatchObject({ failure: { code: "invalid_request", message } });
+      expect(vendor.sent).toHaveLength(1);
+    },
+  );
+});
+
 describe("the thoughts of a chat completion", () => {
   const reasoning = { effort: "low" };
 

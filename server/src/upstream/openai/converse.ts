@@ -34,6 +34,12 @@ interface FormChange {
   readonly replaces?: RefusedForms;
 }
 
+interface MadeChange {
+  readonly change: FormChange;
+  /** The refusal that it followed. */
+  readonly refusal: unknown;
+}
+
 /** What is remembered of chat completions that are forwarded, too. */
 interface SharedForms {
   /** The models whose upstream refuses to be asked for the usage of a stream. */
@@ -69,7 +75,7 @@ export function converserOf(
     };
     let left = changes;
     const sent: string[] = [];
-    let last: { readonly change: FormChange; readonly refusal: unknown } | null = null;
+    let last: MadeChange | null = null;
     for (;;) {
       const { body, ignored } = chatBodyOf(call, form);
       const text = JSON.stringify(body);
@@ -79,10 +85,7 @@ export function converserOf(
         const reader = new CompletionReader(thinkerOf(call));
         const answer = await readAnswer(response, { stream: call.stream, reader, ignored });
         // Of several changes only the last is known to have been needed.
-        if (last !== null && !isInBoth(last.change.words, last.refusal, sent)) {
-          last.change.memory?.remember(call);
-          last.change.replaces?.forget(call);
-        }
+        if (last !== null) remember(call, last, sent);
         return answer;
       } catch (thrown) {
         const next = left.find(
@@ -99,7 +102,14 @@ export function converserOf(
   };
 }
 
-/** Whether the last refusal may quote the client: what it says is in the form that was refused, and in the one that was taken. */
-function isInBoth(words: RegExp, refusal: unknown, sent: readonly string[]): boolean {
-  return sent.slice(-2).every((text) => isQuotation(words, refusal, text));
+/**
+ * Remembers a change, unless the refusal may quote the client: what it says is in the form that was refused, and in the one that was taken.
+ *
+ * @param sent The forms of the request. The last was taken.
+ */
+function remember(call: ConversationCall, { change, refusal }: MadeChange, sent: readonly string[]): void {
+  const { words, memory, replaces } = change;
+  if (memory === null || sent.slice(-2).every((text) => isQuotation(words, refusal, text))) return;
+  memory.remember(call);
+  replaces?.forget(call);
 }

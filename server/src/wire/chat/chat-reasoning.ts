@@ -55,7 +55,9 @@ export function askedReasoning(body: JsonObject): AskedReasoning {
   if (!isAsked) return { reasoning: null, field };
   const usual = isEnabled === true && budgetTokens === null ? wish.usualEffort : null;
   const decided = isEnabled === false ? "none" : (asked ?? usual);
-  return { reasoning: { effort: decided, budgetTokens, summary, ...showsThoughts }, field };
+  // OpenRouter ignores its field for models that do not reason, so that its clients send it to every model.
+  const isOptional = field === "reasoning" ? ({ isOptional: true } as const) : {};
+  return { reasoning: { effort: decided, budgetTokens, summary, ...showsThoughts, ...isOptional }, field };
 }
 
 /** Whether the client does not want to see the thoughts of the model, which thinks all the same. */
