@@ -3,7 +3,7 @@ import { Gateway } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { chatCompletions } from "../../server/src/operations/chat-completions.ts";
 import type { ModelCall } from "../../server/src/operations/operation.ts";
-import { priceRequest } from "../../server/src/request/hold-credit.ts";
+import { costBasisOf } from "../../server/src/request/hold-credit.ts";
 import { readCatalogFile } from "../../server/src/start/open-models.ts";
 import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
@@ -69,10 +69,10 @@ async function sentFor(baseUrl: string, fields: object, affordableTokens: number
   if (model === null || body === null) throw new Error("no model");
   vendor.answers(200, COMPLETION);
   const input = operation.read(body);
-  const priced = priceRequest(model, input, Buffer.from(text));
+  const costBasis = costBasisOf(model, input, Buffer.from(text));
   await operation.run({
     ...{ input, body, accountId: "", exchange: { query: new URLSearchParams(), header: () => [] } },
-    paid: { priced, hold: { amountNanoUsd: 1n, spender: null, settle: () => {} }, affordableTokens },
+    paid: { costBasis, hold: { amountNanoUsd: 1n, spender: null, settle: () => {} }, affordableTokens },
     ...{ signal: new AbortController().signal, startedMs: 0 },
   } as unknown as ModelCall<typeof input>);
   const { model: _, messages: __, ...sent } = vendor.sent.at(-1)?.body ?? {};

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { CHAT_CONTROL_EVENTS } from "../conversation/control-events.ts";
-import type { PaidCall } from "../credits/price-request.ts";
+import type { PaidCall } from "../credits/request-cost.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { chatRequest } from "../wire/chat/chat-request.ts";

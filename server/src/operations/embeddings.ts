@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { chargeFor } from "../credits/price-request.ts";
+import { chargeFor } from "../credits/request-cost.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
 import {
@@ -81,9 +81,9 @@ function readEmbeddings(body: JsonBody): EmbeddingsInput {
 
 async function runEmbeddings(
   { gateway, estimator }: ModelOperationParts,
-  { body, paid: { priced }, signal }: ModelCall<EmbeddingsInput>,
+  { body, paid: { costBasis }, signal }: ModelCall<EmbeddingsInput>,
 ): Promise<Reply> {
-  const { model } = priced;
+  const { model } = costBasis;
   const { answer, upstream } = await gateway.embed({ model, body, signal });
   const usage = answer.usage ?? (await estimator.usageOf(body.value, answer.produced()));
   return {
@@ -95,7 +95,7 @@ async function runEmbeddings(
       upstream,
       usage,
       usageSource: answer.usage === null ? "estimated" : "upstream",
-      ...chargeFor(priced, usage),
+      ...chargeFor(costBasis, usage),
       timeToFirstTokenMs: null,
     },
   };

@@ -1,7 +1,7 @@
 import { EARLY_MESSAGES_CONTROL_EVENTS } from "../conversation/control-events.ts";
 import { cannot } from "../conversation/conversation.ts";
 import type { WireRequest } from "../conversation/wire.ts";
-import type { PaidCall } from "../credits/price-request.ts";
+import type { PaidCall } from "../credits/request-cost.ts";
 import { isJsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { Sealer } from "../secrets/sealer.ts";
@@ -78,7 +78,7 @@ function requestOf({ sealer, estimator }: MessagesParts, call: ModelCall<Message
   });
   return messagesRequest(withinCredit(call.body, paid), {
     stream: input.stream,
-    maxOutputTokens: paid.priced.model.maxOutputTokens,
+    maxOutputTokens: paid.costBasis.model.maxOutputTokens,
     headers: Object.fromEntries(headers),
     query: exchange.query.get("beta") === "true" ? "?beta=true" : "",
     sealer: { sealer, context: `thoughts of ${accountId}` },
@@ -135,7 +135,7 @@ export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): M
       // Nothing was asked of the model, so that nothing counts against the limit on tokens.
       return jsonReply(
         { input_tokens: promptTokens },
-        { ...NO_FACTS, model: paid.priced.model.id, usage: NO_USAGE },
+        { ...NO_FACTS, model: paid.costBasis.model.id, usage: NO_USAGE },
       );
     },
   };

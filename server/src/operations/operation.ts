@@ -4,7 +4,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { UsageSource } from "../contract/entry.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
 import type { ControlEvents } from "../conversation/wire.ts";
-import type { PaidCall } from "../credits/price-request.ts";
+import type { PaidCall } from "../credits/request-cost.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { Usage } from "../tokens/token-estimate.ts";

@@ -1,6 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import { EARLY_RESPONSE_CONTROL_EVENTS } from "../conversation/response-format.ts";
-import type { PaidCall } from "../credits/price-request.ts";
+import type { PaidCall } from "../credits/request-cost.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";

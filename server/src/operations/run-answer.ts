@@ -1,6 +1,6 @@
 import { HEARTBEAT } from "../conversation/control-events.ts";
 import type { ControlEvents, WireRequest } from "../conversation/wire.ts";
-import { chargeFor, type PricedRequest, paidTokens } from "../credits/price-request.ts";
+import { type CostBasis, chargeFor, paidTokens } from "../credits/request-cost.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
@@ -52,7 +52,7 @@ type FactsOf = (reported: Usage | null) => Promise<EntryFacts & { readonly usage
 
 /** What the facts of an answer are found from, besides the answer. */
 interface AnswerParts {
-  readonly priced: PricedRequest;
+  readonly costBasis: CostBasis;
   /** Counts the tokens of the request and of what was produced. */
   readonly estimate: (produced: TextTally) => Promise<Usage>;
   readonly timeToFirstTokenMs: number;
@@ -70,8 +70,8 @@ export async function runAnswer(
   request: WireRequest,
   complete: Complete | null = null,
 ): Promise<Reply> {
-  const { priced } = paid;
-  const { model } = priced;
+  const { costBasis } = paid;
+  const { model } = costBasis;
   // Not the request itself: only what is counted is kept while the answer is streamed, and not the text of the body.
   const { promptText } = request;
   const { value } = request.body;
@@ -83,7 +83,7 @@ export async function runAnswer(
     .answer({ model, request, maxTokens: paidTokens(paid), signal, estimate })
     .then((routed): Reply | Promise<Reply> => {
       const timeToFirstTokenMs = Math.round(monotonicMs() - startedMs);
-      const factsOf = factsOfAnswer(routed, { priced, estimate, timeToFirstTokenMs });
+      const factsOf = factsOfAnswer(routed, { costBasis, estimate, timeToFirstTokenMs });
       return routed.answer.kind === "stream"
         ? streamReply(routed.answer, factsOf, complete)
         : wholeReply(routed.answer, factsOf, complete);
@@ -91,23 +91,23 @@ export async function runAnswer(
   if (!request.stream) return await replying;
   // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
   return (
-    (await resultWithin(HEARTBEAT_MS, replying)) ?? lateReply(priced, request.earlyControlEvents, replying)
+    (await resultWithin(HEARTBEAT_MS, replying)) ?? lateReply(costBasis, request.earlyControlEvents, replying)
   );
 }
 
 /** Returns the function that finds the facts of an answer once it has ended. */
 function factsOfAnswer(
   { answer, upstream }: Routed<WireAnswer>,
-  { priced, estimate, timeToFirstTokenMs }: AnswerParts,
+  { costBasis, estimate, timeToFirstTokenMs }: AnswerParts,
 ): FactsOf {
   return async (reported) => {
     const usage = reported ?? estimatedUsage(answer, await estimate(answer.produced()));
     return {
-      model: priced.model.id,
+      model: costBasis.model.id,
       upstream,
       usage,
       usageSource: reported === null ? "estimated" : "upstream",
-      ...chargeFor(priced, usage),
+      ...chargeFor(costBasis, usage),
       timeToFirstTokenMs,
     };
   };
@@ -123,11 +123,11 @@ function estimatedUsage(answer: WireAnswer, counted: Usage): Usage {
 }
 
 /** What is known of an answer that has failed. Its upstream may have reported a usage with the failure. */
-export function factsOfFailure({ upstream, reason }: RoutesFailed, priced: PricedRequest): EntryFacts {
+export function factsOfFailure({ upstream, reason }: RoutesFailed, costBasis: CostBasis): EntryFacts {
   const usage = reason instanceof UpstreamRefused ? reason.usage : null;
-  const model = priced.model.id;
+  const model = costBasis.model.id;
   if (usage === null) return { ...NO_FACTS, model, upstream };
-  return { ...NO_FACTS, model, upstream, usage, usageSource: "upstream", ...chargeFor(priced, usage) };
+  return { ...NO_FACTS, model, upstream, usage, usageSource: "upstream", ...chargeFor(costBasis, usage) };
 }
 
 async function wholeReply(
@@ -175,18 +175,18 @@ function streamReply(answer: StreamedAnswer, factsOf: FactsOf, complete: Complet
 
 /** A stream that begins before the upstream has answered: a failure after that is an event in it. */
 function lateReply(
-  priced: PricedRequest,
+  costBasis: CostBasis,
   earlyControlEvents: ControlEvents,
   replying: Promise<Reply>,
 ): StreamReply {
   let reply: StreamReply | null = null;
-  let facts: EntryFacts = { ...NO_FACTS, model: priced.model.id };
+  let facts: EntryFacts = { ...NO_FACTS, model: costBasis.model.id };
   // The stream reports it, if the client is still connected.
   replying.catch(() => {});
   const chunks = async function* () {
     yield HEARTBEAT;
     const late = await replying.catch((thrown: unknown): never => {
-      if (thrown instanceof RoutesFailed) facts = factsOfFailure(thrown, priced);
+      if (thrown instanceof RoutesFailed) facts = factsOfFailure(thrown, costBasis);
       throw thrown;
     });
     if (late.kind !== "stream") throw new Error("a stream was asked for");

@@ -1,7 +1,7 @@
 import type { Reply } from "../operations/operation.ts";
 import { authenticate, authorize, identifyCaller } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
-import { findModel, holdCredit, priceRequest } from "./hold-credit.ts";
+import { costBasisOf, findModel, holdCredit } from "./hold-credit.ts";
 import { claimOrReplay, keepAnswer } from "./idempotent-reply.ts";
 import { receiveBody } from "./receive-body.ts";
 import { LOST, recordBeginning } from "./record.ts";
@@ -64,8 +64,8 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const replayed = await claimOrReplay(request, operation, accountId, received.bytes, services); // 409, 422
   if (replayed !== null) return replayed;
   const input = (await operation.loadStored?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
-  const priced = priceRequest(model, input, received.bytes);
-  const paid = await holdCredit(request, accountId, priced, services); // 402, 503
+  const costBasis = costBasisOf(model, input, received.bytes);
+  const paid = await holdCredit(request, accountId, costBasis, services); // 402, 503
   request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
   services.overload.served(); // from here on the request waits for a model
   const { startedMs, abort: signal } = request;

@@ -1,7 +1,7 @@
 import type { CatalogModel } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
 import { recordable } from "../contract/recorded-text.ts";
-import { affordableTokens, type PaidCall, type PricedRequest, rangeOf } from "../credits/price-request.ts";
+import { affordableTokens, type CostBasis, type PaidCall, rangeOf } from "../credits/request-cost.ts";
 import { unknownModel } from "../operations/models.ts";
 import type { ModelUse } from "../operations/operation.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -20,12 +20,12 @@ export function findModel(request: RequestContext, name: string, { catalog }: Se
   return model;
 }
 
-/** Gathers what bounds the request's cost. */
-export function priceRequest(
+/** Gathers what the cost of a request is computed from. */
+export function costBasisOf(
   model: CatalogModel,
   { maxTokens, choices, prompts, images, files, keptBytes = 0, isFree }: ModelUse,
   { length: bytes }: Uint8Array,
-): PricedRequest {
+): CostBasis {
   const pricedModel = isFree === true ? { ...model, prices: null } : model;
   return { model: pricedModel, bytes: bytes + keptBytes, maxTokens, choices, prompts, images, files };
 }
@@ -38,17 +38,17 @@ export function priceRequest(
 export async function holdCredit(
   request: RequestContext,
   accountId: AccountId,
-  priced: PricedRequest,
+  costBasis: CostBasis,
   { credits }: Services,
 ): Promise<PaidCall> {
-  const range = rangeOf(priced);
+  const range = rangeOf(costBasis);
   const hold = credits.holdAtOnce(accountId, range) ?? (await credits.hold(accountId, range));
-  request.priced = priced;
+  request.costBasis = costBasis;
   request.hold = hold;
   const isPaidInFull = hold.amountNanoUsd >= range.maxNanoUsd;
   return {
-    priced,
+    costBasis,
     hold,
-    affordableTokens: isPaidInFull ? null : affordableTokens(priced, hold.amountNanoUsd),
+    affordableTokens: isPaidInFull ? null : affordableTokens(costBasis, hold.amountNanoUsd),
   };
 }

@@ -4,7 +4,7 @@ import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { BegunRequest } from "../audit/recorder.ts";
 import type { EntryId } from "../contract/entry.ts";
 import type { Hold } from "../credits/allowance.ts";
-import type { PricedRequest } from "../credits/price-request.ts";
+import type { CostBasis } from "../credits/request-cost.ts";
 import type { Claim } from "../idempotency/idempotency.ts";
 import { clientAddress } from "../networks/client-address.ts";
 import type { Networks } from "../networks/networks.ts";
@@ -33,7 +33,7 @@ export class RequestContext implements InFlightItem {
   /** The model that was asked for, for the entry of a request that fails. */
   model: string | null = null;
   /** What a request of a model costs. */
-  priced: PricedRequest | null = null;
+  costBasis: CostBasis | null = null;
   hold: Hold | null = null;
   begun: BegunRequest | null = null;
   /** The idempotency key's claim. A request that has one runs to completion even if its client disconnects. */

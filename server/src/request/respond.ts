@@ -183,10 +183,12 @@ function outcomeOf(
   request: RequestContext,
   thrown: unknown,
 ): { readonly failure: Failure; readonly endReason: EndReason; readonly facts: EntryFacts } {
-  const { model, priced } = request;
+  const { model, costBasis } = request;
   const routesFailed = thrown instanceof RoutesFailed ? thrown : null;
   const facts =
-    routesFailed !== null && priced !== null ? factsOfFailure(routesFailed, priced) : { ...NO_FACTS, model };
+    routesFailed !== null && costBasis !== null
+      ? factsOfFailure(routesFailed, costBasis)
+      : { ...NO_FACTS, model };
   // Only a request that was being forwarded failed because the service stops. Any other has its own reason.
   if (request.isAbortedByShutdown && request.hold !== null)
     return { failure: stopping(), endReason: "shutdown", facts };

@@ -3,10 +3,10 @@ import { type CatalogModel, TEXT_ONLY } from "../../server/src/catalog/catalog.t
 import { withDefaultPrices } from "../../server/src/catalog/prices.ts";
 import {
   affordableTokens,
+  type CostBasis,
   chargeFor,
-  type PricedRequest,
   rangeOf,
-} from "../../server/src/credits/price-request.ts";
+} from "../../server/src/credits/request-cost.ts";
 import type { Usage } from "../../server/src/tokens/token-estimate.ts";
 import { Random } from "../simulation/world/random.ts";
 
@@ -24,7 +24,7 @@ const OPTIONAL_PRICES = [
   "imageNanoUsd",
 ];
 
-function randomRequest(random: Random): PricedRequest {
+function randomRequest(random: Random): CostBasis {
   const price = () => BigInt(random.below(random.chance(0.2) ? 3 : 1_000_000_000));
   const given = OPTIONAL_PRICES.filter(() => random.chance(0.5)).map((name) => [name, price()]);
   const model: CatalogModel = {
@@ -57,7 +57,7 @@ function randomRequest(random: Random): PricedRequest {
 }
 
 /** A usage of a request's longest prompt, or a shorter one, with parts that may overlap and exceed it. */
-function randomUsage(random: Random, { bytes, model }: PricedRequest, maxCompletion: number): Usage {
+function randomUsage(random: Random, { bytes, model }: CostBasis, maxCompletion: number): Usage {
   const maxPrompt = Math.min(bytes, model.contextTokens ?? bytes);
   const promptTokens = random.chance(0.5) ? maxPrompt : random.below(maxPrompt + 1);
   const completionTokens = random.chance(0.5) ? maxCompletion : random.below(maxCompletion + 1);

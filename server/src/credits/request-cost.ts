@@ -19,7 +19,8 @@ const MIN_ANSWER_TOKENS = 16;
 const MAX_IMAGE_TOKENS = 8_192;
 const MAX_FILE_TOKENS = 65_536;
 
-export interface PricedRequest {
+/** What the cost of a request is computed from, beside its usage. */
+export interface CostBasis {
   readonly model: CatalogModel;
   /** The length of the body. No token is shorter than a byte, so this bounds the prompt's tokens. */
   readonly bytes: number;
@@ -39,13 +40,13 @@ export interface PricedRequest {
  * The range of a request's cost, of which the maximum is held. What parts its tokens will have is not known before, so each counts at
  * the highest price that it may have.
  */
-export function rangeOf(request: PricedRequest): HoldRange {
-  const { choices, images } = request;
-  const { prices } = request.model;
+export function rangeOf(basis: CostBasis): HoldRange {
+  const { choices, images } = basis;
+  const { prices } = basis.model;
   if (prices === null) return { minNanoUsd: 0n, maxNanoUsd: 0n };
-  const longest = maxAnswerTokens(request);
+  const longest = maxAnswerTokens(basis);
   const cost = (completionTokens: number) =>
-    maxCostOf({ promptTokens: promptTokensOf(request), completionTokens, images }, prices);
+    maxCostOf({ promptTokens: promptTokensOf(basis), completionTokens, images }, prices);
   return {
     minNanoUsd: cost(Math.min(longest, MIN_ANSWER_TOKENS) * choices),
     maxNanoUsd: cost(longest * choices),
@@ -53,18 +54,18 @@ export function rangeOf(request: PricedRequest): HoldRange {
 }
 
 /** The maximum tokens of each answer that a hold below the maximum cost pays for; `null`: no limit. */
-export function affordableTokens(request: PricedRequest, heldNanoUsd: bigint): number | null {
-  const { model, choices, images } = request;
+export function affordableTokens(basis: CostBasis, heldNanoUsd: bigint): number | null {
+  const { model, choices, images } = basis;
   if (model.prices === null) return null;
   const price = maxOutputPrice(model.prices);
   if (price === 0n) return null;
-  const prompt = { promptTokens: promptTokensOf(request), completionTokens: 0, images };
+  const prompt = { promptTokens: promptTokensOf(basis), completionTokens: 0, images };
   const left = heldNanoUsd - maxCostOf(prompt, model.prices);
   return Math.max(1, Number((left * MTOK) / price / BigInt(choices)));
 }
 
 /** The maximum tokens of the prompt. An image or a file that is named by its URL or id may be much longer than its name. */
-function promptTokensOf({ model, bytes, images, files, prompts }: PricedRequest): number {
+function promptTokensOf({ model, bytes, images, files, prompts }: CostBasis): number {
   const most = bytes + images * MAX_IMAGE_TOKENS + files * MAX_FILE_TOKENS;
   return Math.min(most, model.contextTokens === null ? most : model.contextTokens * prompts);
 }
@@ -82,12 +83,12 @@ const FREE: Charge = { costNanoUsd: 0n, implausibleNanoUsd: 0n };
  * The cost of what an upstream reports, even if it exceeds the hold. The model's context and maximum output, by the catalog,
  * bound what is plausible.
  */
-export function chargeFor(request: PricedRequest, usage: Usage | null): Charge {
-  const { model, choices, prompts, images } = request;
+export function chargeFor(basis: CostBasis, usage: Usage | null): Charge {
+  const { model, choices, prompts, images } = basis;
   const { prices, contextTokens } = model;
   if (usage === null || prices === null) return FREE;
   const maxPrompt = (contextTokens ?? MAX_PROMPT_TOKENS) * prompts;
-  const maxAnswer = maxPlausibleAnswer(request);
+  const maxAnswer = maxPlausibleAnswer(basis);
   const reportedNanoUsd = atMost(costOf(usage, images, prices), MAX_COST_NANO_USD);
   if (usage.promptTokens <= maxPrompt && usage.completionTokens <= maxAnswer * choices) {
     return { costNanoUsd: reportedNanoUsd, implausibleNanoUsd: 0n };
@@ -103,7 +104,7 @@ export function chargeFor(request: PricedRequest, usage: Usage | null): Charge {
 }
 
 /** The maximum tokens of each answer that the model can give, whatever the request allows. */
-function maxPlausibleAnswer({ model, maxTokens }: PricedRequest): number {
+function maxPlausibleAnswer({ model, maxTokens }: CostBasis): number {
   if (maxTokens === 0) return 0;
   return model.maxOutputTokens ?? model.contextTokens ?? Math.max(MAX_ANSWER_TOKENS, maxTokens ?? 0);
 }
@@ -113,13 +114,13 @@ function atMost(amount: bigint, max: bigint): bigint {
 }
 
 /** The maximum tokens of each answer if it is paid for in full. */
-function maxAnswerTokens({ model, maxTokens }: PricedRequest): number {
+function maxAnswerTokens({ model, maxTokens }: CostBasis): number {
   return maxTokens ?? model.maxOutputTokens ?? model.contextTokens ?? MAX_ANSWER_TOKENS;
 }
 
 /** A request for a model, with the credit that is held for it. */
 export interface PaidCall {
-  readonly priced: PricedRequest;
+  readonly costBasis: CostBasis;
   readonly hold: Hold;
   /** The maximum tokens of each answer if credit covers only part of the request; `null`: it covers all of it. */
   readonly affordableTokens: number | null;
@@ -129,9 +130,9 @@ export interface PaidCall {
  * The tokens of each answer that are paid for; `null`: the model is free, or an answer as long as its context is paid for. An upstream would
  * refuse to be asked for that many.
  */
-export function paidTokens({ priced, affordableTokens }: PaidCall): number | null {
-  const { prices, maxOutputTokens, contextTokens } = priced.model;
+export function paidTokens({ costBasis, affordableTokens }: PaidCall): number | null {
+  const { prices, maxOutputTokens, contextTokens } = costBasis.model;
   if (prices === null) return null;
-  const known = affordableTokens ?? priced.maxTokens ?? maxOutputTokens;
+  const known = affordableTokens ?? costBasis.maxTokens ?? maxOutputTokens;
   return known ?? (contextTokens === null ? MAX_ANSWER_TOKENS : null);
 }
