@@ -38,6 +38,92 @@ describe("a question for the head of an export", () => {
   });
 });
 
+/** Parameters of an export, such as `{ format: "csv", status: "404" }`. */
+type Parameters = Readonly<Record<string, string>>;
+
+describe("the cursor of an export", () => {
+  const key = async () => {
+    const owner = await signUp(service.baseUrl);
+    const { key, id } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    for (const model of ["sandbox/echo", "no/such/model", "sandbox/echo"]) await chat(key, model);
+    return { id, headers: await reader(owner) };
+  };
+  const ask = (headers: Parameters, parameters: Parameters, method = "GET") =>
+    fetch(`${service.baseUrl}/v1/audit/export?${new URLSearchParams(parameters)}`, { method, headers });
+  /** The cursor of the first entry. */
+  const cursorOf = async (headers: Parameters, parameters: Parameters) => {
+    const lines = (await (await ask(headers, parameters)).text()).split("\n");
+    return /[\d]*~[^",}]+(?="?\}?$)/.exec(lines[parameters.format === "csv" ? 1 : 0] ?? "")?.[0] ?? "";
+  };
+  const FROM = "2020-01-01T00:00:00Z";
+
+  it.each<[string, Parameters, Parameters]>([
+    ["a filter, without it", { status: "404" }, {}],
+    ["no filter, with one", {}, { status: "404" }],
+    ["a filter, with another value", { model: "no/*" }, { model: "no/such/*" }],
+    ["no period, with one", {}, { from: FROM }],
+    ["a closed period, with another", { from: FROM, to: "2030-01-01" }, { from: FROM, to: "2029-12-31" }],
+    ["NDJSON, as CSV", {}, { format: "csv" }],
+    ["CSV, as NDJSON", { format: "csv" }, {}],
+    ["CSV with a filter, without it", { format: "csv", status: "404" }, { format: "csv" }],
+    ["a proof, with another filter", { proof: "true", status: "404" }, { proof: "true", status: "4xx" }],
+  ])("does not continue an export of %s", async (_, begun, continued) => {
+    const { headers } = await key();
+    const cursor = await cursorOf(headers, begun);
+    expect(cursor).not.toBe("");
+    const refused = await ask(headers, { ...continued, cursor });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      error: {
+        code: "invalid_request",
+        param: "cursor",
+        message: expect.stringMatching(/another .*Pass the parameters .* or begin again without a cursor/),
+      },
+    });
+    expect((await ask(headers, { ...continued, cursor }, "HEAD")).status).toBe(400);
+    expect((await ask(headers, { ...begun, cursor })).status).toBe(200);
+  });
+
+  it("does not continue an export of another account", async () => {
+    const { headers } = await key();
+    const other = await key();
+    const cursor = await cursorOf(headers, {});
+    expect((await ask(other.headers, { cursor })).status).toBe(400);
+  });
+
+  it("continues an export whose parameters are written in another way", async () => {
+    const { id, headers } = await key();
+    const same: readonly [Parameters, Parameters][] = [
+      [
+        { from: "2020-01-01", to: "2030-01-31" },
+        { from: "2020-01-01T02:00:00+02:00", to: "2030-02-01T00:00:00Z" },
+      ],
+      [{ source: "192.0.2.1" }, { source: "::ffff:192.0.2.1/128" }],
+      [{ source: "192.0.2.77/24" }, { source: "192.0.2.0/24" }],
+      [{ key: id }, { key: id.toUpperCase(), format: "ndjson", proof: "false" }],
+    ];
+    for (const [begun, continued] of same) {
+      const cursor = await cursorOf(headers, begun);
+      const answer = await ask(headers, { ...continued, cursor });
+      expect(answer.status, JSON.stringify(continued)).toBe(200);
+      expect(linesOf(await answer.text())).toHaveLength(2);
+    }
+  });
+
+  it("of an earlier version, which did not name the selection, still continues it", async () => {
+    const { headers } = await key();
+    for (const begun of [{}, { to: "2020-01-01" }, { proof: "true" }] as Parameters[]) {
+      const cursor = await cursorOf(headers, {});
+      const [, batch = "", id = ""] = /^(\d*)\d{20}~([^~]+)/.exec(cursor) ?? [];
+      const former = `${begun.to === undefined ? batch : ""}~${id}${begun.proof === "true" ? `~1-${batch}` : ""}`;
+      const answer = await ask(headers, { ...begun, cursor: former });
+      expect(answer.status, former).toBe(200);
+      const lines = (await answer.text()).split("\n").filter((line) => line.startsWith('{"id"'));
+      expect(lines).toHaveLength(begun.to === undefined ? 2 : 0);
+    }
+  });
+});
+
 describe("an export", () => {
   it("contains the entries of all pages, oldest first, as NDJSON", async () => {
     const owner = await signUp(service.baseUrl);

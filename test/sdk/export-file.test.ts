@@ -19,12 +19,12 @@ describe("an export that is resumed in a file", () => {
   async function resume(
     before: string,
     format: "ndjson" | "csv",
-    answer = "",
+    answer: string | Response = "",
     filters: AuditExportParams = {},
   ) {
     const file = join(folder, "export");
     await writeFile(file, before);
-    const fetch = answersInTurn(() => new Response(answer));
+    const fetch = answersInTurn(() => (answer instanceof Response ? answer : new Response(answer)));
     const { signal } = new AbortController();
     const error = await caught(
       exportTo({
@@ -110,6 +110,23 @@ describe("an export that is resumed in a file", () => {
     const { error, cursors } = await resume(before, "ndjson", '{"id":"b","cursor":"b~2"}\n', filters);
     expect(error).toBeUndefined();
     expect(cursors).toEqual(["9~0-0"]);
+  });
+
+  it.each([
+    ["csv", "id,model,cursor\na,m,a~1\n"],
+    ["ndjson", '{"id":"a","cursor":"a~1"}\n'],
+  ] as const)("whose cursor the service refuses stays as it is: %s", async (format, before) => {
+    const details = {
+      type: "invalid_request_error",
+      code: "invalid_request",
+      param: "cursor",
+      message: "Other.",
+    };
+    const refused = Response.json({ error: details }, { status: 400 });
+    const { error, after } = await resume(before, format, refused);
+    expect(error).toBeInstanceOf(OstiaryError);
+    expect(String(error)).toContain("The file cannot be resumed: its export has another period, filter");
+    expect(after).toBe(before);
   });
 
   it("has one header if the file has no more than that", async () => {

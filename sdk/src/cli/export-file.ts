@@ -5,7 +5,7 @@ import { cursorOf, type ExportProgress } from "../audit/export.ts";
 import { readExportLine } from "../audit/export-lines.ts";
 import type { Ostiary } from "../client.ts";
 import type { AuditExportParams, ExportHeader } from "../contract/audit.ts";
-import { OstiaryError } from "../core/errors.ts";
+import { BadRequestError, OstiaryError } from "../core/errors.ts";
 import { writeAll } from "./output.ts";
 
 const TAIL_BYTES = 64 * 1024;
@@ -31,8 +31,21 @@ export async function exportTo({ client, params, file, isResumed, signal }: Expo
     { ...params, cursor },
     { signal, onProgress: (progress) => bar.draw(progress) },
   );
-  await writeAll(lines.text(), file, bytes);
+  try {
+    await writeAll(lines.text(), file, bytes);
+  } catch (error) {
+    throw cursor === undefined ? error : resumptionError(error);
+  }
   bar.end(lines.progress);
+}
+
+/** The service tells of a file without a header, such as CSV, that it has another selection. */
+function resumptionError(error: unknown): unknown {
+  if (!(error instanceof BadRequestError) || error.param !== "cursor") return error;
+  return new OstiaryError(
+    "The file cannot be resumed: its export has another period, filter, proof or set of columns, or is of another account. Pass the options that it began with, or export without --resume, which replaces it.",
+    { cause: error },
+  );
 }
 
 /** The beginning of a file that a resumed export continues. */

@@ -132,7 +132,7 @@ export interface AuditExportParams extends AuditFilter {
    * `ndjson`. Default `false`.
    */
   readonly proof?: boolean | undefined;
-  /** The cursor of the last line of an earlier export, to resume after it. */
+  /** The cursor of the last line of an earlier export, to resume after it. The other parameters must be those of that export. */
   readonly cursor?: string | undefined;
 }
 

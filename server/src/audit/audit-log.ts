@@ -13,6 +13,7 @@ import {
   readCursor,
   readExportCursor,
 } from "./cursor.ts";
+import { selectionOf } from "./export-selection.ts";
 import type { EntryFilter } from "./filter.ts";
 import type { LogScope } from "./filter-sql.ts";
 import type { Recorder } from "./recorder.ts";
@@ -154,7 +155,8 @@ export class AuditLog {
    * The account has one export more until the text has ended or is left: call `return` of a text that is not read.
    *
    * @param isProved whether to add the lines that prove a part of the log: see `provedLines`. Only for NDJSON.
-   * @throws {Failure} `invalid_request` when the cursor is not one of ours; `rate_limit_exceeded` for too many exports at once.
+   * @throws {Failure} `invalid_request` when the cursor is not that of an export with these parameters; `rate_limit_exceeded` for too
+   *   many exports at once.
    */
   async export(
     accountId: AccountId,
@@ -163,7 +165,8 @@ export class AuditLog {
     cursor: string | null,
     isProved = false,
   ): Promise<AsyncIterableIterator<string>> {
-    const position = cursor === null ? null : readExportCursor(cursor, isProved);
+    const selection = selectionOf(accountId, format, filter);
+    const position = cursor === null ? null : readExportCursor(cursor, isProved, selection);
     const asOf = position?.asOf ?? (await this.#start(accountId, null)).asOf;
     const hasSnapshot = position === null ? !isClosed(filter, this.#pastMs()) : position.asOf !== null;
     const stretch = {
@@ -171,7 +174,7 @@ export class AuditLog {
       format,
       filter,
       asOf,
-      cursorStart: exportCursorStart(hasSnapshot ? asOf : null),
+      cursorStart: exportCursorStart(hasSnapshot ? asOf : null, selection),
     };
     const stream = this.#reads.stream(accountId);
     const pages = isProved

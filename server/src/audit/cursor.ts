@@ -1,6 +1,7 @@
 import type { EntryId } from "../contract/entry.ts";
 import { cursorTextOf, readCursorText } from "../database/page.ts";
 import { Failure } from "../errors/failure.ts";
+import { SELECTION_DIGITS, type Selection } from "./export-selection.ts";
 import type { EntryFilter } from "./filter.ts";
 
 /**
@@ -57,7 +58,7 @@ export interface WrittenProof {
 }
 
 const EXPORT_CURSOR = new RegExp(
-  `^(\\d{0,18})~(${ID})(?:~(${BATCH})-(${BATCH})(?:~(?:(batch|rest)(${BATCH})\\.(\\d{1,9})|(end)))?)?$`,
+  `^(\\d{0,18})(\\d{${SELECTION_DIGITS}})?~(${ID})(?:~(${BATCH})-(${BATCH})(?:~(?:(batch|rest)(${BATCH})\\.(\\d{1,9})|(end)))?)?$`,
 );
 
 /**
@@ -69,8 +70,8 @@ export function isClosed({ to }: EntryFilter, pastMs: number): boolean {
 }
 
 /** The beginning of a cursor, before the entry's id. */
-export function exportCursorStart(asOf: AsOf | null): string {
-  return `${asOf ?? ""}~`;
+export function exportCursorStart(asOf: AsOf | null, selection: Selection): string {
+  return `${asOf ?? ""}${selection}~`;
 }
 
 /** The end of a cursor, after the entry's id, in an export with a proof. */
@@ -81,8 +82,9 @@ export function proofCursorEnd({ first, last, written }: ProofPosition): string 
 }
 
 /** @throws {Failure} `invalid_request` if the text is not the cursor of such an export. */
-export function readExportCursor(text: string, isProved: boolean): ExportPosition {
-  const [, asOf, entry, first, last, section, batch, chunk, end] = EXPORT_CURSOR.exec(text) ?? [];
+export function readExportCursor(text: string, isProved: boolean, selection: Selection): ExportPosition {
+  const [, asOf, begunSelection, entry, first, last, section, batch, chunk, end] =
+    EXPORT_CURSOR.exec(text) ?? [];
   if (asOf === undefined || entry === undefined) {
     throw refused("The cursor is not valid. Pass the cursor of an earlier answer unchanged.");
   }
@@ -91,6 +93,12 @@ export function readExportCursor(text: string, isProved: boolean): ExportPositio
       isProved
         ? "The cursor is that of an export without a proof. Omit proof, or begin again without a cursor."
         : "The cursor is that of an export with a proof. Add proof=true, or begin again without a cursor.",
+    );
+  }
+  // Cursors of earlier versions do not name the selection.
+  if (begunSelection !== undefined && begunSelection !== selection) {
+    throw refused(
+      "The cursor is that of an export with another period, filter, format or set of columns, or of another account. Pass the parameters that the export began with, or begin again without a cursor.",
     );
   }
   const proofLine: WrittenProof | null =

@@ -15,7 +15,7 @@ import {
   readOthers,
   readSegments,
 } from "./export-proof-store.ts";
-import type { EntryFilter } from "./filter.ts";
+import { type EntryFilter, searchOf } from "./filter.ts";
 import { batchesOf } from "./insert-all.ts";
 
 /** Entries that one statement reads: of the period, or of batches that need a proof. */
@@ -149,25 +149,4 @@ export async function* provedLines(
 /** An id before all those of the period, in the form of an entry's id. */
 function beforeAll({ from }: EntryFilter): EntryId {
   return `${firstEntryIdAt(from ?? new Date(0)).slice(0, 14)}7000-0000-000000000000` as EntryId;
-}
-
-function statusText(status: NonNullable<EntryFilter["status"]>): string {
-  if (status === "error") return status;
-  return status.from === status.to ? `${status.from}` : `${status.from / 100}xx`;
-}
-
-/** The filter's parameters, without the period. */
-function searchOf(filter: EntryFilter): Readonly<Record<string, string>> {
-  const { key, model, upstream, status, errorCode, source } = filter;
-  const given = {
-    key: key === null ? null : "id" in key ? key.id : key.keyId,
-    model,
-    upstream,
-    status: status === null ? null : statusText(status),
-    error_code: errorCode,
-    source,
-  };
-  return Object.fromEntries(
-    Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== null),
-  );
 }

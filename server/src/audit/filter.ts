@@ -74,6 +74,27 @@ export function filterOf(input: z.output<z.ZodObject<typeof filterInput>>): Entr
   };
 }
 
+/** The filter as parameters again, without the period. */
+export function searchOf(filter: EntryFilter): Readonly<Record<string, string>> {
+  const { key, model, upstream, status, errorCode, source } = filter;
+  const given = {
+    key: key === null ? null : "id" in key ? key.id : key.keyId,
+    model,
+    upstream,
+    status: status === null ? null : statusText(status),
+    error_code: errorCode,
+    source,
+  };
+  return Object.fromEntries(
+    Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== null),
+  );
+}
+
+function statusText(status: NonNullable<EntryFilter["status"]>): string {
+  if (status === "error") return status;
+  return status.from === status.to ? `${status.from}` : `${status.from / 100}xx`;
+}
+
 function keyOf(value: string): NonNullable<EntryFilter["key"]> {
   return isUuid(value) ? { id: value.toLowerCase() as KeyUuid } : { keyId: value };
 }

@@ -71,10 +71,17 @@ function prefixOf(address: Address, length: number): bigint {
   return value >> BigInt(BITS[address.kind()] - length);
 }
 
-/** An address or a block as the database has addresses: an IPv4-mapped one as IPv4. @returns the text itself if it is neither. */
+/**
+ * An address or a block in one form for each network, as the database has addresses: an IPv4-mapped one as IPv4, without host bits.
+ *
+ * @returns the text itself if it is neither.
+ */
 export function databaseNetwork(text: string): string {
   const block = parseBlock(text);
-  return block === null ? text : `${block.base}/${block.prefixLength}`;
+  if (block === null) return text;
+  const { base, prefixLength } = block;
+  const family = base.kind() === "ipv4" ? ipaddr.IPv4 : ipaddr.IPv6;
+  return `${family.networkAddressFromCIDR(`${base}/${prefixLength}`)}/${prefixLength}`;
 }
 
 /** A block's host bits may be set: `10.1.2.3/8` is `10.0.0.0/8`. */
