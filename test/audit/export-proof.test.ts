@@ -137,6 +137,109 @@ describe("the proof of an export", () => {
     );
   });
 
+  const text = fc.constantFrom("acme/one", "acme/Two", "ΑΣ/i̇", "İ", "a\u2028b", "10%_\\");
+  const address = fc.constantFrom(
+    "10.1.2.3",
+    "10.2.0.1",
+    "192.0.2.1",
+    "2001:db8::1",
+    "::0.1.0.2",
+    "2001:db9::",
+  );
+  const varied = fc.record({
+    atMs: fc.integer({ min: 0, max: SPAN_MS }),
+    status: fc.constantFrom(200, 400, 404, 500),
+    keyId: fc.constantFrom("a=b9", "c0d1"),
+    model: fc.option(text),
+    upstream: fc.option(text),
+    errorCode: fc.option(fc.constantFrom("rate_limit_exceeded", "upstream_timeout"), { freq: 1 }),
+    sourceIp: fc.option(address),
+  });
+  const pattern = fc.oneof(
+    text,
+    fc.constantFrom("*", "ACME/*", "*/*O*", "ας*", "i*", "*\\", "**A**b", "*x", "acme*acme*"),
+  );
+  const parameters = fc.record(
+    {
+      from: fc.integer({ min: -10, max: SPAN_MS }).map((ms) => new Date(START_MS + ms)),
+      key: fc.constantFrom({ keyId: "a=b9" }, { keyId: "c0d1" }),
+      model: pattern,
+      upstream: pattern,
+      status: fc.constantFrom("error" as const, { from: 404, to: 404 }, { from: 400, to: 499 }),
+      errorCode: fc.constantFrom("rate_limit_exceeded", "UPSTREAM_*", "*"),
+      source: fc.constantFrom("10.0.0.0/8", "10.1.2.3/32", "0.0.0.0/0", "2001:db8::/32", "::/0", "::/96"),
+    },
+    { requiredKeys: [] },
+  );
+  const anyLog = fc.array(fc.array(varied, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 6 });
+
+  it("verifies every selection, and no other as this one", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLog, parameters, parameters, async (batches, asked, other) => {
+        const { accountId } = await recordLog(database, batches as LoggedRequest[][]);
+        const lines = await provedExport(database, accountId, asked);
+        expect(await verifyAuditExport(lines)).toMatchObject({ problems: [], ok: true });
+        const others = await provedExport(database, accountId, other);
+        const both = await provedExport(database, accountId, { ...other, ...asked });
+        const idsOf = (all: readonly string[]) => all.flatMap((line) => JSON.parse(line).id ?? []);
+        const foreign = idsOf(others).filter((id) => !idsOf(both).includes(id));
+        const isSelection = Object.keys(JSON.parse(lines[0] ?? "").proof.export.filter).length > 0;
+        if (!isSelection || foreign.length === 0 || others.some((line) => line.includes('"entry"'))) return;
+        // The entries are those of another selection, under the header of this one.
+        const forged = [lines[0] ?? "", ...others.slice(1)];
+        const { ok, problems } = await verifyAuditExport(forged);
+        expect(ok).toBe(false);
+        const found = problems.map(({ problem }) => problem);
+        expect(found.some((problem) => problem === "out_of_filter" || problem === "out_of_period")).toBe(
+          true,
+        );
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("of a key's entries verifies no entries of two keys as such", async () => {
+    const keyIds = ["a=b9", "c0d1"];
+    const { accountId } = await recordLog(database, [
+      keyIds.map((keyId, atMs) => ({ atMs, status: 200, keyId })),
+    ]);
+    const [header = "", ...rest] = await provedExport(database, accountId, {
+      status: { from: 200, to: 200 },
+    });
+    const ofKey = (key: string) => [header.replace('{"status":"200"}', JSON.stringify({ key })), ...rest];
+    for (const key of ["01936ef4-5c7b-7abc-8def-0123456789ab", "c0d1"]) {
+      expect(await verifyAuditExport(ofKey(key)), key).toMatchObject({
+        ok: false,
+        problems: [{ problem: "out_of_filter", batch: 1, line: key === "c0d1" ? 2 : 3 }],
+      });
+    }
+    await expect(verifyAuditExport([header.replace('"status"', '"region"'), ...rest])).rejects.toThrow(
+      UnverifiableExportError,
+    );
+    await expect(verifyAuditExport([header.replace('"200"', "200"), ...rest])).rejects.toThrow(
+      UnverifiableExportError,
+    );
+    for (const wrong of ["2", "200 ", "2XX", "*"])
+      expect((await verifyAuditExport([header.replace('"200"', `"${wrong}"`), ...rest])).ok, wrong).toBe(
+        false,
+      );
+    for (const source of ["10.0.0.0/33", "ten", "::1::2", "1.2.3", "/8", ""]) {
+      const lines = [header.replace('{"status":"200"}', JSON.stringify({ source })), ...rest];
+      expect((await verifyAuditExport(lines)).ok, source).toBe(false);
+    }
+  });
+
+  it("is matched with any pattern in a time that the length of a text bounds", async () => {
+    const model = "a".repeat(256);
+    const { accountId } = await recordLog(database, [[{ atMs: 0, status: 200, model }]]);
+    const [header = "", ...rest] = await provedExport(database, accountId, {
+      status: { from: 200, to: 200 },
+    });
+    const filter = JSON.stringify({ model: `${"*a".repeat(127)}*b` });
+    const report = await verifyAuditExport([header.replace('{"status":"200"}', filter), ...rest]);
+    expect(report.problems).toMatchObject([{ problem: "out_of_filter" }]);
+  });
+
   it("is written and verified in small parts, however large the batches are", async () => {
     const batches = Array.from({ length: 7 }, (_, batch) =>
       Array.from({ length: 1_900 }, (_, index) => ({

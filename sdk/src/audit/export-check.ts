@@ -11,6 +11,7 @@ import type { ChainPoint } from "../contract/management.ts";
 import { UnverifiableExportError } from "../core/errors.ts";
 import { BatchChain } from "./batch-chain.ts";
 import { bytesOfHex, sha256OfText } from "./digest.ts";
+import { type Matcher, matcherOf, unknownFilterOf } from "./export-filter.ts";
 import { positionOf, readExportLine } from "./export-lines.ts";
 import { MAX_UNREADABLE_START } from "./unreadable.ts";
 import type { ExportProblem, ExportScope, ExportVerification } from "./verify-export.ts";
@@ -27,6 +28,7 @@ export class ExportCheck {
   /** The expected points that the export contains. */
   readonly #seen = new Set<ChainPoint>();
   #header: ExportHeader["export"] | null = null;
+  #isMatch: Matcher = matcherOf({});
   #end: ExportEnd["end"] | null = null;
   /** The line that is being read; `null` at the end. */
   #line: number | null = 0;
@@ -53,8 +55,7 @@ export class ExportCheck {
       case "header":
         // An export that was begun twice in one file.
         if (this.#readable > 1) this.#note("out_of_order", null, line);
-        this.#header ??= read.header;
-        return;
+        return this.#addHeader(read.header);
       case "batch":
         return this.#addBatch(read.batch, line);
       case "end":
@@ -110,6 +111,18 @@ export class ExportCheck {
     this.#note("unreadable", null, line);
   }
 
+  #addHeader(header: ExportHeader["export"]): void {
+    if (this.#header !== null) return;
+    const unknown = unknownFilterOf(header.filter);
+    if (unknown !== null) {
+      throw new UnverifiableExportError(
+        `it has a filter that this version of the SDK does not know, “${unknown}”. Update the SDK.`,
+      );
+    }
+    this.#header = header;
+    this.#isMatch = matcherOf(header.filter);
+  }
+
   async #addEntry(entry: ExportedAuditEntry, line: number): Promise<void> {
     const { batch, part } = entry.chain;
     if (part === true && this.#header === null) {
@@ -122,6 +135,7 @@ export class ExportCheck {
     this.#entries++;
     if (!isConsistent(entry)) this.#note("changed", batch, line);
     if (!this.#isInPeriod(entry.id)) this.#note("out_of_period", batch, line);
+    if (!this.#isMatch(entry)) this.#note("out_of_filter", batch, line);
     this.#see(entry.chain);
     await this.#chain.addExported(entry.chain, digestOf(entry));
   }

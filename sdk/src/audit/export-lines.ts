@@ -46,7 +46,7 @@ export function readExportLine(text: string): ExportLine | null {
 function proofOf(proof: Fields, cursor: unknown): ExportLine | null {
   if (isObject(proof.export)) {
     const { from, to, filter } = proof.export;
-    const isWhole = isTime(from) && isTime(to) && isObject(filter);
+    const isWhole = isTime(from) && isTime(to) && isFilter(filter);
     return isWhole
       ? { kind: "header", cursor, header: proof.export as unknown as ExportHeader["export"] }
       : null;
@@ -62,6 +62,10 @@ function proofOf(proof: Fields, cursor: unknown): ExportLine | null {
   return isWhole && isRecorded(proof)
     ? { kind: "batch", cursor, batch: proof as unknown as ExportedBatch }
     : null;
+}
+
+function isFilter(value: unknown): boolean {
+  return isObject(value) && Object.values(value).every((text) => typeof text === "string");
 }
 
 type Fields = Readonly<Record<string, unknown>>;

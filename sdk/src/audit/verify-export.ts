@@ -12,6 +12,7 @@ export interface ExportProblem {
    * - `left_out`: an entry of the period is among those that the export left out. It was moved there, or it was recorded late while
    *   an interrupted export continued: export again.
    * - `out_of_period`: an entry is not in the period of the export.
+   * - `out_of_filter`: an entry does not match the filter of the export.
    * - `proof_missing`: the proof does not show that what was left out is not in the period.
    * - `truncated`: the end of the export is missing.
    * - `out_of_order`: a line is repeated or precedes an older one.
@@ -25,6 +26,7 @@ export interface ExportProblem {
     | "batches_missing"
     | "left_out"
     | "out_of_period"
+    | "out_of_filter"
     | "proof_missing"
     | "truncated"
     | "out_of_order"
@@ -41,7 +43,8 @@ export interface ExportProblem {
  * What a verified export contains all of:
  * - `log`: every entry that was recorded up to the `head`.
  * - `range`: every entry of the period in the batches from `first` to `head`.
- * - `selection`: as many entries of these batches as were not left out. That those left out don't match the filter is not proved.
+ * - `selection`: as many entries of these batches as were not left out, each of which matches the filter. That those left out don't match
+ *   is not proved. Entries do not have the id of their key: with a filter by it, all have the same key ID.
  */
 export type ExportScope = "log" | "range" | "selection";
 
@@ -94,7 +97,8 @@ export interface VerifyExportOptions {
  * is bounded by the incomplete batches.
  *
  * @param lines the export's lines, without line breaks. Empty lines are skipped.
- * @throws {UnverifiableExportError} the lines are CSV, no export, or an export of a part of the log without its proof.
+ * @throws {UnverifiableExportError} the lines are CSV, no export, an export of a part of the log without its proof, or one with a filter
+ *   of a later version.
  * @throws {OstiaryError} an option is not valid.
  */
 export async function verifyAuditExport(

@@ -1,8 +1,9 @@
 import { open } from "node:fs/promises";
-import { BlockList, isIP } from "node:net";
 import process from "node:process";
 import { cursorOf, type ExportProgress } from "../audit/export.ts";
+import { FILTER_NAMES } from "../audit/export-filter.ts";
 import { readExportLine } from "../audit/export-lines.ts";
+import { isWithin, networkOf } from "../audit/network.ts";
 import type { Ostiary } from "../client.ts";
 import type { AuditExportParams, ExportHeader } from "../contract/audit.ts";
 import { BadRequestError, OstiaryError } from "../core/errors.ts";
@@ -99,7 +100,7 @@ async function keptPart(path: string, params: AuditExportParams): Promise<KeptPa
 
 /** Whether an export with this header has these parameters. */
 function isExportOf(params: AuditExportParams, { from, to, filter }: ExportHeader["export"]): boolean {
-  const isSame = FILTERS.every((name) => {
+  const isSame = FILTER_NAMES.every((name) => {
     const given = params[name];
     const written = filter[name];
     if (given === undefined || written === undefined) return given === written;
@@ -110,34 +111,14 @@ function isExportOf(params: AuditExportParams, { from, to, filter }: ExportHeade
   return isSame && isTime(params.from, from, 0) && isTime(params.to, to, DAY_MS);
 }
 
-const FILTERS = ["key", "model", "upstream", "status", "error_code", "source"] as const;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
-const CIDR = /^([^/]+)(?:\/(\d{1,3}))?$/;
-/** The length of the prefix of IPv6 under which IPv4 has its addresses. */
-const MAPPED_PREFIX = 96;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Whether two addresses or CIDR blocks are the same network. Host bits do not count, and an IPv4-mapped address is one of IPv4. */
+/** Whether two texts are addresses or CIDR blocks of the same network. */
 function isSameNetwork(one: string, other: string): boolean {
   const [first, second] = [networkOf(one), networkOf(other)];
-  if (first === null || second === null || first.mappedLength !== second.mappedLength) return false;
-  const block = new BlockList();
-  block.addSubnet(first.address, first.length, first.family);
-  return block.check(second.address, second.family);
-}
-
-/** `null` for a text that is no network. `mappedLength`: the length of its prefix in IPv6. */
-function networkOf(text: string) {
-  const [, address = "", digits] = CIDR.exec(text.trim()) ?? [];
-  const version = isIP(address);
-  if (version === 0) return null;
-  const isIpv4 = version === 4;
-  const bits = isIpv4 ? 32 : 128;
-  const length = digits === undefined ? bits : Number(digits);
-  if (length > bits) return null;
-  const family = isIpv4 ? ("ipv4" as const) : ("ipv6" as const);
-  return { address, family, length, mappedLength: isIpv4 ? length + MAPPED_PREFIX : length };
+  return first !== null && second !== null && isWithin(first, second) && isWithin(second, first);
 }
 
 /** Whether a bound is that of a header. A date stands for a time so many milliseconds after its beginning. */

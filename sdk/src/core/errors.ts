@@ -165,7 +165,7 @@ export class StreamInterruptedError extends OstiaryError {
 
 /**
  * `verifyAuditExport` cannot verify these lines: they are not an export, are CSV, or are an export of a part of the log without its
- * proof. It does not mean that anything was changed.
+ * proof or with a filter of a later version. It does not mean that anything was changed.
  */
 export class UnverifiableExportError extends OstiaryError {
   override readonly name: string = "UnverifiableExportError";
