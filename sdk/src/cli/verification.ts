@@ -1,15 +1,33 @@
 import { createReadStream } from "node:fs";
 import process from "node:process";
-import { createInterface } from "node:readline";
 import { OstiaryError } from "../core/errors.ts";
 
 const UNVERIFIABLE = 2;
 const TAMPERED = 3;
 
-/** The lines of a file that is to be verified. @throws {OstiaryError} it cannot be read. */
+/**
+ * The lines of a file that is to be verified. Not those of `node:readline`, which by now also ends lines at U+2028 and U+2029: these
+ * may be in the name of a model.
+ *
+ * @throws {OstiaryError} it cannot be read.
+ */
 export async function* linesOf(file: string): AsyncGenerator<string, void, undefined> {
+  let rest = "";
+  for await (const piece of piecesOf(file)) {
+    let start = 0;
+    for (let end = piece.indexOf("\n"); end !== -1; end = piece.indexOf("\n", start)) {
+      yield (rest + piece.slice(start, end)).replace(/\r$/, "");
+      rest = "";
+      start = end + 1;
+    }
+    rest += piece.slice(start);
+  }
+  if (rest !== "") yield rest;
+}
+
+async function* piecesOf(file: string): AsyncGenerator<string, void, undefined> {
   try {
-    yield* createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
+    yield* createReadStream(file, "utf8") as AsyncIterable<string>;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new OstiaryError(`The file cannot be read: ${reason}`, { cause });
