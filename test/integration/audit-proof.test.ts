@@ -3,8 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import Ostiary, { UnverifiableExportError, verifyAuditExport } from "../../sdk/src/index.ts";
+import { AuditLog } from "../../server/src/audit/audit-log.ts";
+import { PostgresAuditReader } from "../../server/src/audit/audit-reader.ts";
 import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
+import { filterOf } from "../../server/src/audit/filter.ts";
+import type { Recorder } from "../../server/src/audit/recorder.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
+import { Reads } from "../../server/src/database/reads.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { runProcess } from "../fixtures/run-process.ts";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -167,6 +173,34 @@ describe("an export of a closed period", () => {
     expect(rows.length).toBeGreaterThan(report.entries);
   });
 
+  it.each(["with a proof", "without one"])(
+    "is verified if retention deletes its first batches before it ends, %s",
+    async (how) => {
+      const { owner, at, accountId } = await ownerWithPeriod();
+      const isProved = how === "with a proof";
+      const recorder = { flushed: async () => {} } as unknown as Recorder;
+      const log = new AuditLog(new PostgresAuditReader(sql), recorder, new Reads(() => 0), Date.now);
+      const filter = filterOf(isProved ? { from: at(5), to: at(31) } : {});
+      const lines: string[] = [];
+      for await (const text of await log.export(accountId as AccountId, "ndjson", filter, null, isProved)) {
+        lines.push(...linesOf(text));
+        if (text.startsWith('{"id"'))
+          await dropOldEntries(sql, BUILT_IN_PLANS, new Date(at(8).getTime() + 1 + 30 * DAY_MS));
+      }
+      const { removedBatches } = await owner.trpc.audit.verify.query();
+      expect(removedBatches).toBeGreaterThan(0);
+      for (const options of [{ removedBatches }, {}])
+        expect(await verifyAuditExport(lines, options)).toMatchObject({ problems: [], ok: true });
+      // A file that begins later than what was deleted lacks batches.
+      const { first } = await verifyAuditExport(linesOf(await exported(owner, {})), { removedBatches });
+      expect(first).toBe(removedBatches + 1);
+      const later = await verifyAuditExport(linesOf(await exported(owner, {})), {
+        removedBatches: removedBatches - 1,
+      });
+      expect(later.ok).toBe(false);
+    },
+  );
+
   it("shows what was changed in the database, also among the entries left out", async () => {
     const { owner, at } = await ownerWithPeriod();
     const query = { from: at(9).toISOString(), to: at(22).toISOString(), proof: "true" };
@@ -253,6 +287,23 @@ describe("verifying a file", () => {
     }
     const proved = client.audit.export({ from: at(9).toISOString(), proof: true });
     expect(await verifyAuditExport(proved)).toMatchObject({ ok: true, complete: "range" });
+  });
+
+  it("on the command line reads lines as JSON does, whatever a client named as its model", async () => {
+    const { owner } = await ownerWithPeriod();
+    const asked = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "a\u2028b\u2029c\u0085d", messages: [{ role: "user", content: "hi" }] }),
+    });
+    expect(asked.status).toBe(404);
+    const file = join(folder, "lines.ndjson");
+    expect(await run(owner, ["export", "-o", file])).toMatchObject({ code: 0 });
+    const text = await readFile(file, "utf8");
+    expect(text).toContain("a\u2028b\u2029c");
+    expect(await run(owner, ["verify", file])).toMatchObject({ code: 0 });
+    await writeFile(file, text.replaceAll("\n", "\r\n"));
+    expect(await run(owner, ["verify", file])).toMatchObject({ code: 0 });
   });
 
   it("on the command line exits with 0, 2 or 3", async () => {

@@ -6,7 +6,12 @@ import type {
   ExportHeader,
   LeftOutEntry,
 } from "../contract/audit.ts";
-import { COVERED_FIELDS, COVERED_WHERE_SET } from "../contract/audit-entry.ts";
+import {
+  type AuditFieldKind,
+  COVERED_FIELDS,
+  COVERED_WHERE_SET,
+  RECORDED_FIELDS,
+} from "../contract/audit-entry.ts";
 import type { ChainPoint } from "../contract/management.ts";
 import { UnverifiableExportError } from "../core/errors.ts";
 import { BatchChain } from "./batch-chain.ts";
@@ -17,6 +22,7 @@ import { MAX_UNREADABLE_START } from "./unreadable.ts";
 import type { ExportProblem, ExportScope, ExportVerification } from "./verify-export.ts";
 
 const MAX_PROBLEMS = 100;
+const NUMBERS: ReadonlySet<AuditFieldKind> = new Set(["integer", "count", "money"]);
 const CSV_HEADER = "id,request_id,";
 
 /** Verifies the lines of an export one after the other. */
@@ -133,7 +139,7 @@ export class ExportCheck {
     if (entry.id <= this.#lastId) this.#note("out_of_order", batch, line);
     this.#lastId = entry.id;
     this.#entries++;
-    if (!isConsistent(entry)) this.#note("changed", batch, line);
+    if (!isOfKinds(entry) || !isConsistent(entry)) this.#note("changed", batch, line);
     if (!this.#isInPeriod(entry.id)) this.#note("out_of_period", batch, line);
     if (!this.#isMatch(entry)) this.#note("out_of_filter", batch, line);
     this.#see(entry.chain);
@@ -150,7 +156,7 @@ export class ExportCheck {
       return this.#chain.addContent(recorded, content);
     }
     this.#leftOut += left_out.length;
-    for (const entry of left_out) this.#checkLeftOut(entry, batch, line);
+    for (const leftOut of left_out) this.#checkLeftOut(leftOut, batch, line);
     await this.#chain.addLeftOut(
       recorded,
       left_out.map(({ place, entry, digest = "" }) => ({
@@ -162,6 +168,7 @@ export class ExportCheck {
 
   /** Without a filter, the entries themselves show that they are not in the period. */
   #checkLeftOut({ entry }: LeftOutEntry, batch: number, line: number): void {
+    if (entry !== undefined && !isOfKinds(entry)) this.#note("changed", batch, line);
     if (this.#scope === "selection") return;
     if (entry === undefined) this.#note("proof_missing", batch, line);
     else if (this.#isInPeriod(entry.id)) this.#note("left_out", batch, line);
@@ -177,10 +184,15 @@ export class ExportCheck {
   #endLog(): void {
     const { head, first, batches, linked } = this.#chain;
     if (head === null) return;
-    const isWhole = first === this.#removedBatches + 1 && head.batch - this.#removedBatches === batches;
+    const isWhole = this.#isFromBeginning(first) && head.batch - Number(first) + 1 === batches;
     // The oldest batch that retention left is covered only by those after it.
-    const unlinked = this.#removedBatches === 0 ? 0 : 1;
+    const unlinked = first === 1 ? 0 : 1;
     if (!isWhole || linked < batches - unlinked) this.#note("batches_missing", null, null);
+  }
+
+  /** Whether no batch is missing before the first one. Retention may have deleted further batches since the export was written. */
+  #isFromBeginning(first: number | null): boolean {
+    return first !== null && first <= this.#removedBatches + 1;
   }
 
   async #endProof(): Promise<void> {
@@ -195,8 +207,8 @@ export class ExportCheck {
       if (first > 1) await this.#chain.addPrevious(end.previous);
     }
     const isWhole = head.batch - first + 1 === batches && this.#chain.linked === batches;
-    const isFromBeginning = this.#scope !== "log" || first === this.#removedBatches + 1;
-    if (!isWhole || !isFromBeginning) this.#note("batches_missing", null, null);
+    const isComplete = isWhole && (this.#scope !== "log" || this.#isFromBeginning(first));
+    if (!isComplete) this.#note("batches_missing", null, null);
   }
 
   #requireHeader(): void {
@@ -226,6 +238,19 @@ export class ExportCheck {
 
 function notAnExport(): UnverifiableExportError {
   return new UnverifiableExportError("it is not an export of the audit log in NDJSON.");
+}
+
+/** Whether the fields have values of their kinds. The digest does not distinguish those that are equal as text, such as `null` and "". */
+function isOfKinds(entry: CoveredEntry): boolean {
+  return RECORDED_FIELDS.every(([name, { kind, nullable = false }]) => {
+    const value: unknown = entry[name];
+    if (value === null) return nullable;
+    // Exports of a service that does not know a field lack it.
+    if (value === undefined) return COVERED_WHERE_SET.includes(name);
+    if (NUMBERS.has(kind)) return typeof value === "number";
+    // A client may have requested a model without a name.
+    return typeof value === "string" && (value !== "" || kind === "text");
+  });
 }
 
 /** Whether the fields outside the digest follow from those inside. */

@@ -16,7 +16,7 @@ export interface ExportProblem {
    * - `proof_missing`: the proof does not show that what was left out is not in the period.
    * - `truncated`: the end of the export is missing.
    * - `out_of_order`: a line is repeated or precedes an older one.
-   * - `unreadable`: a line is neither an entry with its position in the chain nor part of a proof.
+   * - `unreadable`: a line is neither an entry with its position in the chain nor part of a proof, or has a name twice.
    * - `digest_differs`: the chain differs from an expected point.
    * - `expected_not_included`: an expected point is before or after the batches of the export.
    */
@@ -85,8 +85,8 @@ export interface VerifyExportOptions {
    */
   readonly expected?: ChainPoint | readonly ChainPoint[] | undefined;
   /**
-   * The number of batches deleted at the end of their retention, as `audit.verify` returns it. Default 0: an export of the whole log
-   * must begin with the first batch. Otherwise, and without a proof, the oldest remaining batch is verified only by those after it.
+   * The number of batches deleted at the end of their retention, as `audit.verify` returns it then or later. Default 0: an export of the
+   * whole log must begin with the first batch. Otherwise, and without a proof, the oldest remaining batch is verified only by those after it.
    */
   readonly removedBatches?: number | undefined;
 }

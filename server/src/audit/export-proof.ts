@@ -36,6 +36,7 @@ export async function* provedLines(
   const { accountId, filter } = stretch;
   let entry = start?.entry ?? beforeAll(filter);
   let position: ProofPosition = start?.proof ?? { first: 0n, last: 0n, written: null };
+  let before: BatchBefore | null = null;
   const { written } = position;
   if (start === null) {
     const { from, to } = filter;
@@ -51,9 +52,11 @@ export async function* provedLines(
     if (written === null) yield* completed();
     else if (written !== "end") yield* continued(written);
     for (;;) {
-      const { segments, isEnd } = await run(() =>
-        readSegments(sql, stretch, entry, position, ENTRIES_AT_ONCE),
-      );
+      const { segments, isEnd } = await run(async () => {
+        const read = await readSegments(sql, stretch, entry, position, ENTRIES_AT_ONCE);
+        await readBefore(read.segments.at(-1)?.first ?? position.first);
+        return read;
+      });
       const groups = batchesOf(
         segments,
         ({ needsProof, entries }) => (needsProof ? entries : 0),
@@ -98,8 +101,14 @@ export async function* provedLines(
     const { first, last } = position;
     position = { first, last, written: "end" };
     if (last === 0n) return proofLine('{"end":{"first":null,"last":null,"previous":null}}');
-    const previous = await run(() => readDigest(sql, accountId, first - 1n));
+    const { digest: previous } = await run(() => readBefore(first));
     return proofLine(JSON.stringify({ end: { first: Number(first), last: Number(last), previous } }));
+  }
+
+  /** Reads the digest before the first batch as soon as that is known: until the end of a long export, retention may delete both. */
+  async function readBefore(first: bigint): Promise<BatchBefore> {
+    if (before?.first !== first) before = { first, digest: await readDigest(sql, accountId, first - 1n) };
+    return before;
   }
 
   /** The proof of the batch whose newest entry is the last that was written. */
@@ -144,6 +153,12 @@ export async function* provedLines(
   function proofLine(proof: string): string {
     return `{"proof":${proof},"cursor":"${stretch.cursorStart}${entry}${proofCursorEnd(position)}"}\n`;
   }
+}
+
+/** The digest of the batch before the first one of an export, in hexadecimal. */
+interface BatchBefore {
+  readonly first: bigint;
+  readonly digest: string | null;
 }
 
 /** An id before all those of the period, in the form of an entry's id. */
