@@ -63,6 +63,16 @@ const forgeries: Record<string, (lines: readonly string[], at: number) => readon
   torn: (lines, at) => lines.with(at, (lines[at] ?? "").slice(0, 30)),
   "cut off": (lines, at) => lines.slice(0, Math.max(1, at)),
   "another status": (lines, at) => lines.with(at, (lines[at] ?? "").replace(/"status":\d+/, '"status":418')),
+  "a number as text": (lines, at) =>
+    lines.with(at, (lines[at] ?? "").replace(/"latency_ms":(\d+)/, '"latency_ms":"$1"')),
+  "a text as a list": (lines, at) =>
+    lines.with(at, (lines[at] ?? "").replace(/"upstream":("\w+")/, '"upstream":[$1]')),
+  "an empty text for null": (lines, at) =>
+    lines.with(at, (lines[at] ?? "").replace('"error_code":null', '"error_code":""')),
+  "without a value that is null": (lines, at) =>
+    lines.with(at, (lines[at] ?? "").replace('"error_code":null,', "")),
+  "a name twice": (lines, at) =>
+    lines.with(at, (lines[at] ?? "").replace(/"(latency_ms|digest|filter|first)":/, '"$1":null,$&')),
   "another digest": (lines, at) =>
     lines.with(
       at,
@@ -133,7 +143,7 @@ describe("the proof of an export", () => {
           expect(await isVerified(forged)).toBe(false);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 250 },
     );
   });
 
