@@ -168,6 +168,8 @@ describe("an export", () => {
       "＋1",
       "－1",
       "＠A1",
+      "a;=1+1;+2; ;b",
+      'say ";-1";"=2;',
     ];
     for (const name of names) {
       const { key } = await owner.trpc.keys.create.mutate({ name });
@@ -190,6 +192,8 @@ describe("an export", () => {
       "'＋1",
       "'－1",
       "'＠A1",
+      "a;'=1+1;'+2; ;b",
+      `say ";'-1";"'=2;`,
     ]);
     expect(new Set(column("model"))).toEqual(new Set(["'=cmd|'/c calc'!A1"]));
     expect(new Set(column("status"))).toEqual(new Set(["404"]));

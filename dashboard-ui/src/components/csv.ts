@@ -6,6 +6,12 @@ export interface CsvColumn<Row> {
   readonly read: (row: Row) => string | number | bigint | Date | null;
 }
 
+/**
+ * Before the sign with which a formula begins, which in some locales may be a full-width one: at the beginning of a text, or after a
+ * semicolon, which separates fields in others, even if quotes precede it.
+ */
+const FORMULA = /(^|;"*)(?=[=+\-@\t\r\n＝＋－＠])/g;
+
 /** The rows as CSV (RFC 4180). Text that a spreadsheet would run as a formula is quoted with an apostrophe. */
 function csvOf<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
   const lines = [
@@ -19,7 +25,7 @@ function cell(value: string | number | bigint | Date | null): string {
   if (value === null) return "";
   if (value instanceof Date) return value.toISOString();
   if (typeof value !== "string") return String(value);
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const safe = value.replaceAll(FORMULA, "$1'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
