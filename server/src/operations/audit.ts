@@ -104,7 +104,11 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
       parameters: [
         ...filterParameters(),
         query("format", { type: "string", enum: ["ndjson", "csv"], default: "ndjson" }),
-        query("cursor", { type: "string" }),
+        query("cursor", {
+          type: "string",
+          description:
+            "The cursor of the last line received. The other parameters must be those that the export began with.",
+        }),
         query("proof", {
           type: "boolean",
           default: false,
