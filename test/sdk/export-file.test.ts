@@ -5,7 +5,12 @@ import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ActionsClient, addActionsCommands } from "../../sdk/src/cli/actions-commands.ts";
 import { exportTo } from "../../sdk/src/cli/export-file.ts";
-import { type AuditExportParams, AuthenticationError, OstiaryError } from "../../sdk/src/index.ts";
+import {
+  APIConnectionError,
+  type AuditExportParams,
+  AuthenticationError,
+  OstiaryError,
+} from "../../sdk/src/index.ts";
 import { answersInTurn, caught, failing, newClient } from "./fake-service.ts";
 
 describe("an export that is resumed in a file", () => {
@@ -151,6 +156,46 @@ describe("an export that is resumed in a file", () => {
     const { cursors, after } = await resume(before + cut, format, rest);
     expect(cursors).toEqual(["a~1"]);
     expect(after === before + rest).toBe(true);
+  });
+});
+
+describe("an export with a proof", () => {
+  const id = "019b0000-0000-7000-8000-000000000000";
+  const header = `{"proof":{"export":{}},"cursor":"5~${id}~0-0"}`;
+  const entry = `{"id":"${id}","cursor":"5~${id}~1-1"}`;
+  const end = `{"proof":{"end":{}},"cursor":"5~${id}~1-1~end"}`;
+
+  it("resumes when its answer ends before the last line, as behind some proxies", async () => {
+    const fetch = answersInTurn(
+      () => new Response(`${header}\n`),
+      () => new Response(""),
+      () => new Response(`${entry}\n${end}\n`),
+    );
+    const run = newClient({ fetch }).audit.export({ proof: true });
+    const lines: string[] = [];
+    for await (const line of run) lines.push(line);
+    expect(lines).toEqual([header, entry, end]);
+    expect(run.progress.resumptions).toBe(2);
+    const cursors = fetch.mock.calls.map(([url]) => new URL(String(url)).searchParams.get("cursor"));
+    expect(cursors).toEqual([null, `5~${id}~0-0`, `5~${id}~0-0`]);
+  });
+
+  it("fails if its last line never comes", async () => {
+    const fetch = answersInTurn(() => new Response(`${header}\n`));
+    const run = newClient({ fetch }).audit.export({ proof: true }, { maxResumptions: 0 });
+    const read = async () => {
+      for await (const line of run) expect(line).toBe(header);
+    };
+    const error = await caught(read());
+    expect(error).toBeInstanceOf(APIConnectionError);
+    expect(String(error)).toContain("before its last line");
+  });
+
+  it("that was complete before ends at once", async () => {
+    const fetch = answersInTurn(() => new Response(""));
+    const run = newClient({ fetch }).audit.export({ proof: true, cursor: `5~${id}~1-1~end` });
+    for await (const line of run) expect.fail(line);
+    expect(fetch).toHaveBeenCalledTimes(1);
   });
 });
 

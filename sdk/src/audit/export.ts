@@ -41,6 +41,8 @@ const DEFAULT_RESUMPTIONS = 8;
 const CURSORS = { ndjson: /"cursor":"([^"]+)"\}$/, csv: /,(?!cursor$)([^,"]+)$/ };
 /** Matches the beginning of a line that is not an entry. */
 const PROOF_LINE = '{"proof":';
+/** The cursor of the last line of an export with a proof ends with this. */
+const END_OF_PROOF = "~end";
 /** A UUIDv7 begins with 48 bits of milliseconds. */
 const ENTRY_ID = /~([0-9a-f]{8})-([0-9a-f]{4})-/;
 
@@ -127,6 +129,10 @@ export class AuditExport implements AsyncIterable<string> {
       this.#options.onProgress?.(this.#progress);
     }
     if (rest !== "") throw new APIConnectionError("The export was interrupted within a line.");
+    // Not every proxy tells that the service closed the connection early. Only an export with a proof has a line at its end.
+    if (proof === true && this.#progress.cursor?.endsWith(END_OF_PROOF) !== true) {
+      throw new APIConnectionError("The export was interrupted before its last line.");
+    }
   }
 
   #note(whole: string, format: "ndjson" | "csv", hasHeader: boolean): void {
