@@ -197,6 +197,29 @@ describe("an export", () => {
     expect(progress.mock.lastCall?.[0]).toMatchObject({ entries: 2, bytes: place.written.join("").length });
   });
 
+  it.each([
+    ["csv", {}, null],
+    ["csv", { status: "4xx" }, null],
+    ["ndjson", {}, null],
+    ["ndjson", { status: undefined }, null],
+    ["ndjson", { status: "4xx" }, "true"],
+    ["ndjson", { to: "2026-01-01T00:00:00Z" }, "true"],
+  ] as const)("has the proof that it needs to be verified: %s %o", async (format, filters, proof) => {
+    const asked = vi.fn(async (_: string | URL | Request) => answer(""));
+    vi.stubGlobal("fetch", asked);
+    const run = new ExportRun(format, filters, target().target, () => {});
+    // An answer without an end is interrupted.
+    run.run().catch(() => {});
+    await vi.waitFor(() => expect(asked).toHaveBeenCalled());
+    await run.giveUp();
+    const url = new URL(String(asked.mock.calls[0]?.[0]), "http://localhost");
+    expect(url.searchParams.get("proof")).toBe(proof);
+    const ofDay = schedule
+      .exportCommands({ format, filters, serviceUrl: "https://models.example" })
+      .join("\n");
+    expect(ofDay.includes("proof=true")).toBe(format === "ndjson");
+  });
+
   it("that can't write its file says so, and finishes nothing", async () => {
     vi.stubGlobal("fetch", async () => answer(`id,timestamp,cursor\n${line(0)}`));
     const place = target();

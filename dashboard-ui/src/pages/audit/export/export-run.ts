@@ -5,6 +5,11 @@ import type { ExportTarget } from "./export-target.ts";
 
 export type ExportFormat = "csv" | "ndjson";
 
+/** Whether an export needs its proof to be verified: NDJSON of a part of the log. */
+export function needsProof(format: ExportFormat, filters: AuditFilters): boolean {
+  return format === "ndjson" && Object.values(filters).some((value) => value !== undefined);
+}
+
 /** The progress of an export. */
 export interface ExportProgress {
   readonly entries: number;
@@ -59,7 +64,12 @@ export class ExportRun {
     let cuts = 0;
     const lines = new AuditExport(
       sessionTransport,
-      { format: this.#format, ...this.#filters, cursor: this.#cursor ?? undefined },
+      {
+        format: this.#format,
+        ...this.#filters,
+        proof: needsProof(this.#format, this.#filters),
+        cursor: this.#cursor ?? undefined,
+      },
       {
         signal: this.#given.signal,
         maxResumptions: MAX_CUTS,

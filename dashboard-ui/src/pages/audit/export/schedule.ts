@@ -16,10 +16,11 @@ export interface ScheduledExport {
 /** The secret that the schedule reads from its environment. */
 export const TOKEN_VARIABLE = "OSTIARY_MANAGEMENT_TOKEN";
 
-/** The address of an export of one day; `$DAY` stands for the day. */
+/** The address of an export of one day; `$DAY` stands for the day. NDJSON has the proof that a part of the log needs. */
 function addressOf({ format, filters, serviceUrl }: ScheduledExport): string {
   const { from: _, to: __, ...others } = filters;
-  const given = Object.entries({ format, ...others }).flatMap(([name, value]) =>
+  const proof = format === "ndjson" ? true : undefined;
+  const given = Object.entries({ format, proof, ...others }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]],
   );
   const query = new URLSearchParams(given).toString().replaceAll("*", "%2A").replaceAll("'", "%27");
