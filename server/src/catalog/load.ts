@@ -1,4 +1,4 @@
-import { parseDocument } from "yaml";
+import type { Document } from "yaml";
 import { messageOf } from "../errors/issue-message.ts";
 import {
   type Catalog,
@@ -48,7 +48,7 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
         : "it cannot be read";
     throw new CatalogError([`OSTIARY_CATALOG: ${source.path}: ${reason}`]);
   }
-  const file = parseFile(source, text);
+  const file = await parseFile(source, text);
   const problems = [...nameProblems(file), ...routeProblems(file)];
   const upstreams: Upstream[] = [];
   for (const [name, entry] of Object.entries(file.upstreams)) {
@@ -67,7 +67,9 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
   );
 }
 
-function parseFile({ path, dialects }: CatalogSource, text: string): CatalogFile {
+async function parseFile({ path, dialects }: CatalogSource, text: string): Promise<CatalogFile> {
+  // A service without a catalog file does not load the parser.
+  const { parseDocument } = await import("./yaml.ts");
   const document = parseDocument(text, { prettyErrors: true });
   if (document.errors.length > 0) {
     throw new CatalogError(document.errors.map((error) => `${path}: ${error.message.split("\n", 1)[0]}`));
@@ -81,7 +83,7 @@ function parseFile({ path, dialects }: CatalogSource, text: string): CatalogFile
 }
 
 /** Converts the document. Errors of aliases appear only here. */
-function contentOf(path: string, document: ReturnType<typeof parseDocument>): unknown {
+function contentOf(path: string, document: Document): unknown {
   try {
     return document.toJS();
   } catch (error) {

@@ -1,4 +1,3 @@
-import { stringify } from "yaml";
 import type { DialectSettings } from "./catalog-file.ts";
 import { loadCatalog } from "./load.ts";
 
@@ -23,6 +22,7 @@ export async function writeProviderCatalog(
   { name, dialect, baseUrl, credentialEnv, models }: ProviderEntry,
   dialects: readonly DialectSettings[],
 ): Promise<string> {
+  const { stringify } = await import("./yaml.ts");
   const content = {
     upstreams: { [name]: { dialect, baseUrl, ...(credentialEnv === null ? {} : { credentialEnv }) } },
     models: models.map((model) => ({
