@@ -113,6 +113,7 @@ describe("a charge", () => {
     const usage = { promptTokens: 1_000, cachedTokens: 0, cacheWriteTokens: 1_000, completionTokens: 60 };
     expect(chargeFor({ ...request, model }, usage)).toEqual({
       costNanoUsd: 100n * 3n + 50n * 2n,
+      countedTokens: 150,
       implausibleNanoUsd: 900n * 3n + 10n * 2n,
     });
   });
@@ -125,6 +126,7 @@ describe("a charge", () => {
     expect(rangeOf({ ...request, model }).maxNanoUsd).toBe(0n);
     expect(chargeFor({ ...request, model }, usage)).toEqual({
       costNanoUsd: 0n,
+      countedTokens: 5,
       implausibleNanoUsd: 60n * 2n,
     });
   });

@@ -233,6 +233,18 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
+  it("leaves the limit on tokens to other models after an upstream has reported impossible usage", async () => {
+    const owner = await credit.ownerWith(1_000_000_000_000n);
+    const limits = { tokensPerMinute: 100_000 };
+    await credit.operator.trpc.operator.accounts.setLimits.mutate({ id: owner.accountId, limits });
+    credit.setAnswer(answerWith(999_999_999, 999_999_999));
+    expect((await credit.chat(owner.key, { model: "acme/chat" })).status).toBe(200);
+    const { used } = await owner.trpc.account.limits.query();
+    // As long as its context, both the prompt and the answer.
+    expect(used.tokens).toBe(2 * 8_192);
+    expect((await credit.chat(owner.key, { model: "acme/chat" })).status).toBe(200);
+  });
+
   it("is neither drained nor refunded by an upstream that reports impossible usage", async () => {
     const owner = await credit.ownerWith(1_000_000_000_000n);
     credit.setAnswer(answerWith(999_999_999, 999_999_999));

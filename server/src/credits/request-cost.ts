@@ -70,37 +70,35 @@ function promptTokensOf({ model, bytes, images, files, prompts }: CostBasis): nu
   return Math.min(most, model.contextTokens === null ? most : model.contextTokens * prompts);
 }
 
-/** What a request is charged, and what its upstream reported beyond the model's limits. */
+/** What a request is charged and counts, and what its upstream reported beyond the model's limits. */
 export interface Charge {
   readonly costNanoUsd: bigint;
+  /** The tokens that count against the account's limit, by the same measure; `null`: the usage is not known. */
+  readonly countedTokens: number | null;
   /** This amount is not charged, so that a faulty upstream can't drain an account. At most 1 USD. */
   readonly implausibleNanoUsd: bigint;
 }
 
-const FREE: Charge = { costNanoUsd: 0n, implausibleNanoUsd: 0n };
-
 /**
- * The cost of what an upstream reports, even if it exceeds the hold. The model's context and maximum output, by the catalog,
- * bound what is plausible.
+ * The cost and the tokens of what an upstream reports, even if they exceed the hold. The model's context and maximum output, by the catalog,
+ * bound what is plausible: a faulty upstream neither drains an account nor uses up the limit that its requests to other upstreams have.
  */
 export function chargeFor(basis: CostBasis, usage: Usage | null): Charge {
   const { model, choices, prompts, images } = basis;
   const { prices, contextTokens } = model;
-  if (usage === null || prices === null) return FREE;
-  const maxPrompt = (contextTokens ?? MAX_PROMPT_TOKENS) * prompts;
-  const maxAnswer = maxPlausibleAnswer(basis);
+  if (usage === null) return { costNanoUsd: 0n, countedTokens: null, implausibleNanoUsd: 0n };
+  const promptTokens = Math.min(usage.promptTokens, (contextTokens ?? MAX_PROMPT_TOKENS) * prompts);
+  const completionTokens = Math.min(usage.completionTokens, maxPlausibleAnswer(basis) * choices);
+  const countedTokens = promptTokens + completionTokens;
+  if (prices === null) return { costNanoUsd: 0n, countedTokens, implausibleNanoUsd: 0n };
   const reportedNanoUsd = atMost(costOf(usage, images, prices), MAX_COST_NANO_USD);
-  if (usage.promptTokens <= maxPrompt && usage.completionTokens <= maxAnswer * choices) {
-    return { costNanoUsd: reportedNanoUsd, implausibleNanoUsd: 0n };
+  if (promptTokens === usage.promptTokens && completionTokens === usage.completionTokens) {
+    return { costNanoUsd: reportedNanoUsd, countedTokens, implausibleNanoUsd: 0n };
   }
-  const believed = {
-    ...usage,
-    promptTokens: Math.min(usage.promptTokens, maxPrompt),
-    completionTokens: Math.min(usage.completionTokens, maxAnswer * choices),
-  };
+  const believed = { ...usage, promptTokens, completionTokens };
   const costNanoUsd = atMost(costOf(believed, images, prices), MAX_COST_NANO_USD);
   const excessNanoUsd = reportedNanoUsd > costNanoUsd ? reportedNanoUsd - costNanoUsd : 0n;
-  return { costNanoUsd, implausibleNanoUsd: atMost(excessNanoUsd, MAX_IMPLAUSIBLE_NANO_USD) };
+  return { costNanoUsd, countedTokens, implausibleNanoUsd: atMost(excessNanoUsd, MAX_IMPLAUSIBLE_NANO_USD) };
 }
 
 /** The maximum tokens of each answer that the model can give, whatever the request allows. */

@@ -163,6 +163,8 @@ export interface EntryFacts {
   readonly usage: Usage | null;
   readonly usageSource: UsageSource;
   readonly costNanoUsd: bigint;
+  /** The tokens of the usage that count against the account's limit; `null` if the usage is not known. */
+  readonly countedTokens: number | null;
   /** What the upstream reported beyond what the model can do: not part of the cost. */
   readonly implausibleNanoUsd?: bigint;
   readonly timeToFirstTokenMs: number | null;
@@ -176,6 +178,7 @@ export const NO_FACTS: EntryFacts = {
   usage: null,
   usageSource: "none",
   costNanoUsd: 0n,
+  countedTokens: null,
   timeToFirstTokenMs: null,
 };
 

@@ -57,8 +57,12 @@ export async function record(
 }
 
 /** The tokens that count against the token limit; `null`: the estimate. */
-function tokensOf({ body }: RequestContext, { endReason }: Ending, { usage }: EntryFacts): number | null {
-  if (usage !== null) return usage.promptTokens + usage.completionTokens;
+function tokensOf(
+  { body }: RequestContext,
+  { endReason }: Ending,
+  { countedTokens }: EntryFacts,
+): number | null {
+  if (countedTokens !== null) return countedTokens;
   return endReason === "refused" && (body?.wholeBytes ?? 0) <= FREE_REFUSED_BYTES ? 0 : null;
 }
 
