@@ -77,6 +77,43 @@ describe("reads of several accounts", () => {
   });
 });
 
+describe("reads that wait", () => {
+  it("fail as soon as the database has not answered an earlier one, and those that come later are tried", async () => {
+    const { reads } = world();
+    const silent = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      throw new Unavailable("no answer");
+    };
+    const startMs = performance.now();
+    const failedMs = (reader: AccountId) =>
+      reads
+        .whole(reader, ({ run }) => run(silent))
+        .then(
+          () => "answered",
+          (error: unknown) => (error instanceof Unavailable ? performance.now() - startMs : String(error)),
+        );
+    const all = Promise.all([A, A, A, A, A, A, B, B, B, C, C].map(failedMs));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await all).toEqual(Array(11).fill(5_000));
+    expect(await codeOf(reads.whole(A, ({ run }) => run(async () => {})))).toBe("done");
+  });
+
+  it("go on after a statement that took too long", async () => {
+    const { reads } = world();
+    const slow = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      throw Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
+    };
+    const first = codeOf(reads.whole(A, ({ run }) => run(slow)));
+    const others = Promise.all(
+      [A, A, B].map((reader) => codeOf(reads.whole(reader, ({ run }) => run(async () => {})))),
+    );
+    await vi.runAllTimersAsync();
+    expect(await first).toContain("canceling statement");
+    expect(await others).toEqual(["done", "done", "done"]);
+  });
+});
+
 describe("a read whose reader has left", () => {
   /** Reads until `abort` is called. */
   function leaving({ reads, part }: ReturnType<typeof world>, name: AccountId, ms: number, parts = 1) {

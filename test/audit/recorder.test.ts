@@ -248,6 +248,21 @@ describe("a recorded entry", () => {
     expect(journal.rejectedLines()).toBe(1);
   });
 
+  it("is waited for by reads until the database turns out to be unreachable, and by later ones not at all", async () => {
+    const sink = {
+      insertEntries: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        throw Object.assign(new Error("write CONNECT_TIMEOUT"), { code: "CONNECT_TIMEOUT" });
+      },
+    };
+    const { journal } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log });
+    await recorder.record(entry());
+    await expect(recorder.flushed(null)).rejects.toThrow(Unavailable);
+    await recorder.flushed(null);
+    await recorder.stop();
+  });
+
   it("is waited for by reads for five seconds at most", async () => {
     const answers: (() => void)[] = [];
     const sink = { insertEntries: () => new Promise<void>((resolve) => answers.push(resolve)) };

@@ -74,7 +74,7 @@ function through(service: Service, port: number): string {
 async function statuses(
   baseUrl: string,
   owner: Owner & { readonly key: string },
-): Promise<Record<"audit" | "export" | "balance", number>> {
+): Promise<Record<"audit" | "export" | "balance" | "usage", number>> {
   const authorization = { authorization: `Bearer ${owner.key}` };
   const get = async (path: string, headers: Record<string, string>) => {
     const signal = AbortSignal.timeout(ANSWERED_WITHIN_MS);
@@ -82,12 +82,13 @@ async function statuses(
     await response.arrayBuffer();
     return response.status;
   };
-  const [audit, exported, balance] = await Promise.all([
+  const [audit, exported, balance, usage] = await Promise.all([
     get("/v1/audit", authorization),
     get("/v1/audit/export", authorization),
     get("/trpc/credits.balance", authorization),
+    get("/v1/usage?from=2026-01-01&to=2026-01-31&interval=day", authorization),
   ]);
-  return { audit, export: exported, balance };
+  return { audit, export: exported, balance, usage };
 }
 
 async function readiness(baseUrl: string): Promise<number> {
@@ -104,8 +105,8 @@ async function chat(baseUrl: string, key: string): Promise<number> {
   return response.status;
 }
 
-const OK = { audit: 200, export: 200, balance: 200 };
-const AWAY = { audit: 503, export: 503, balance: 503 };
+const OK = { audit: 200, export: 200, balance: 200, usage: 200 };
+const AWAY = { audit: 503, export: 503, balance: 503, usage: 503 };
 
 /** Resolves with how long it took until all answer again. */
 async function recovery(baseUrl: string, owner: Owner & { readonly key: string }): Promise<number> {

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } from "../errors/deadline.ts";
-import { Failure } from "../errors/failure.ts";
+import { Failure, isUnreachable, Unavailable } from "../errors/failure.ts";
 import { reasonOf } from "../errors/problems.ts";
 import { BATCH_ITEMS, batchesOf, type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine, Segment } from "./journal.ts";
@@ -116,6 +116,8 @@ export class Recorder {
   #failures = 0;
   /** Whether the last batch failed. */
   #isFailing = false;
+  /** Whether the last failure was that the database could not be reached. */
+  #isUnreachable = false;
   /** The write that contains the last line. */
   #lastWrite: JournalWrite | null = null;
 
@@ -240,14 +242,17 @@ export class Recorder {
   /**
    * Resolves when everything recorded so far of an account is in the database, or at once while inserts fail. `null`: of all accounts.
    *
-   * @throws {Unavailable} after 5 seconds: there may be a long backlog.
+   * @throws {Unavailable} after 5 seconds: there may be a long backlog; or when the insert that it waited for did not reach the database:
+   *   a read that followed would wait in vain for as long again.
    */
   async flushed(accountId: AccountId | null): Promise<void> {
     // A reader without requests of its own must not make the batches of the others small.
     if (accountId !== null && !this.#pendingOf.has(accountId)) return;
     this.#awaitedByReads = this.#recorded;
     this.#endPause();
+    const before = this.#failures;
     await withTimeout(ANSWER_TIMEOUT_MS, () => this.#untilAttempted(this.#recorded));
+    if (this.#failures > before && this.#isUnreachable) throw new Unavailable("the database is unreachable");
   }
 
   /** Inserts the remaining entries if the database accepts them. The journal keeps the rest for the next start. */
@@ -297,6 +302,7 @@ export class Recorder {
     if (!this.#isFailing) this.#parts.log.error(logged, "inserting audit entries into the database failed");
     this.#failures++;
     this.#isFailing = true;
+    this.#isUnreachable = isUnreachable(error);
   }
 
   /** The batch is not pending any more. What the database refuses of it is not committed either, but nothing waits for it. */

@@ -12,14 +12,19 @@ export interface SemaphoreLimits {
 
 /**
  * Why a caller was refused: `waiting`, when too many of the name are waiting; `timeout`, when it waited for too long; `left`, when its signal was
- * aborted.
+ * aborted; `dismissed`, by {@link FairSemaphore.dismissWaiting}.
  */
-export type NotAcquired = "waiting" | "timeout" | "left";
+export type NotAcquired = "waiting" | "timeout" | "left" | "dismissed";
+
+interface WaitingCaller {
+  readonly goOn: () => void;
+  readonly giveUp: (reason: NotAcquired) => void;
+}
 
 interface CallersOfName {
   holders: number;
-  /** Functions that let the waiting callers go on, in the order of arrival. */
-  readonly waiting: Set<() => void>;
+  /** In the order of arrival. */
+  readonly waiting: Set<WaitingCaller>;
 }
 
 /**
@@ -65,7 +70,7 @@ export class FairSemaphore {
       const stopWaiting = () => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", leave);
-        callers.waiting.delete(goOn);
+        callers.waiting.delete(caller);
         this.#waiting--;
       };
       const goOn = () => {
@@ -77,12 +82,19 @@ export class FairSemaphore {
         this.#forgetIdle(name, callers);
         resolve(reason);
       };
+      const caller: WaitingCaller = { goOn, giveUp };
       const leave = () => giveUp("left");
       const timer = setTimeout(giveUp, timeoutMs, "timeout");
       signal?.addEventListener("abort", leave);
-      callers.waiting.add(goOn);
+      callers.waiting.add(caller);
       this.#waiting++;
     });
+  }
+
+  /** Refuses all callers that wait at this moment. */
+  dismissWaiting(): void {
+    const waiting = [...this.#names.values()].flatMap((callers) => [...callers.waiting]);
+    for (const { giveUp } of waiting) giveUp("dismissed");
   }
 
   #callersOf(name: string): CallersOfName {
@@ -110,9 +122,9 @@ export class FairSemaphore {
     callers.holders--;
     this.#forgetIdle(name, callers);
     for (const next of this.#names.values()) {
-      const [goOn] = next.waiting;
-      if (goOn === undefined || !this.#isFreeFor(next)) continue;
-      goOn();
+      const [caller] = next.waiting;
+      if (caller === undefined || !this.#isFreeFor(next)) continue;
+      caller.goOn();
       return;
     }
   }

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
-import { Failure, Unavailable } from "../errors/failure.ts";
+import { Failure, isUnreachable, Unavailable } from "../errors/failure.ts";
 import type { RequestSignal } from "../upstream/request-signal.ts";
 import { FairSemaphore, type NotAcquired } from "./fair-semaphore.ts";
 
@@ -27,6 +27,7 @@ const REST_TIMES = 2;
 const FREE_MS = 300;
 const MAX_REST_MS = 500;
 const LEFT = "the read was left";
+const AWAY = "the database did not answer a read before this one";
 const TOO_MANY = "Too many concurrent reads. Send fewer at a time.";
 const MAX_READS_OF_READER = 2;
 /** Pages of the dashboard ask for several things at once, and batches hold up to 20 calls. */
@@ -49,7 +50,7 @@ const MAX_BUDGETS = 100_000;
 const MIN_RETRY_MS = 1_000;
 
 /** Why a read was refused: too many reads wait, its turn did not come in time, the budget is spent, or too many exports run. */
-export type ReadRefusal = Exclude<NotAcquired, "left"> | "budget" | "streams";
+export type ReadRefusal = Exclude<NotAcquired, "left" | "dismissed"> | "budget" | "streams";
 
 /** Runs the parts of one read. Other readers get their turns between the parts. */
 export interface ReadParts {
@@ -195,7 +196,7 @@ export class Reads {
     const end = await this.#parts.acquire(reader, PART_TIMEOUT_MS, signal);
     if (typeof end === "string") {
       own.endAfter(0);
-      if (end === "left" || this.#parts.holdersOf(reader) > 0) throw this.#notAcquired(end);
+      if (end !== "timeout" || this.#parts.holdersOf(reader) > 0) throw this.#notAcquired(end);
       throw new Unavailable("others' reads left no turn in time");
     }
     const startMs = this.#monotonicMs();
@@ -205,7 +206,9 @@ export class Reads {
       return await part();
     } catch (error) {
       // A reader does not pay for an unavailable store.
-      isAway = error instanceof Unavailable;
+      isAway = isUnreachable(error);
+      // Those who wait would only find out one after the other what this part has found out, each after its own deadline.
+      if (isAway) for (const waiting of [this.#reads, this.#ownParts, this.#parts]) waiting.dismissWaiting();
       throw error;
     } finally {
       clearTimeout(untilLong);
@@ -228,7 +231,9 @@ export class Reads {
   }
 
   #notAcquired(reason: NotAcquired): Failure | Unavailable {
-    return reason === "left" ? new Unavailable(LEFT) : this.#refuse(reason, TOO_MANY);
+    if (reason === "left") return new Unavailable(LEFT);
+    if (reason === "dismissed") return new Unavailable(AWAY);
+    return this.#refuse(reason, TOO_MANY);
   }
 
   #refuse(reason: ReadRefusal, message: string, retryAfterMs = MIN_RETRY_MS): Failure {

@@ -50,20 +50,29 @@ export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
+/** What a store fails with that can't be reached, or ends the connection: class 08, an operator's intervention (57P), the system's errors. */
+const UNREACHABLE =
+  /^(?:08\w{3}|57P\d\d|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND|NOENT)|CONNECT\w+)$/;
 /**
- * What a store fails with although the request is in order, so that a later attempt may succeed. By SQLSTATE: connections (class 08),
- * lack of resources (53), input and output (58), an operator's intervention (57P); a database that takes no writes, as after a failover
- * (25006); a lost race (40001, 40P01); and what took too long (57014: a statement, 55P03: a wait for a lock, 25P03: an idle transaction).
+ * What a store fails with although the request is in order, so that a later attempt may succeed. By SQLSTATE: lack of resources (53), input
+ * and output (58); a database that takes no writes, as after a failover (25006); a lost race (40001, 40P01); and what took too long (57014: a
+ * statement, 55P03: a wait for a lock, 25P03: an idle transaction).
  */
-const AWAY =
-  /^(?:08\w{3}|53\w{3}|58\w{3}|57P\d\d|25006|40001|40P01|57014|55P03|25P03|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND|NOENT|NOSPC|DQUOT)|CONNECT\w+)$/;
+const BUSY = /^(?:53\w{3}|58\w{3}|25006|40001|40P01|57014|55P03|25P03|E(?:NOSPC|DQUOT))$/;
 
-function isStoreAway(thrown: unknown): boolean {
+/** Whether a store does not answer at all, so that others would wait for it in vain: unlike a statement that took too long. */
+export function isUnreachable(thrown: unknown): boolean {
   if (thrown instanceof Unavailable) return true;
   if (!(thrown instanceof Error && "code" in thrown)) return false;
   // PostgreSQL refuses or ends a connection by a fatal error, whatever its code: the database may be restored or its password replaced.
   const isFatal = "severity" in thrown && (thrown.severity === "FATAL" || thrown.severity === "PANIC");
-  return isFatal || AWAY.test(String(thrown.code));
+  return isFatal || UNREACHABLE.test(String(thrown.code));
+}
+
+function isStoreAway(thrown: unknown): boolean {
+  return (
+    isUnreachable(thrown) || (thrown instanceof Error && "code" in thrown && BUSY.test(String(thrown.code)))
+  );
 }
 
 /** Turns any thrown value into a failure. The message of an unexpected error is not shown to clients. */
