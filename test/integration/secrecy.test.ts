@@ -100,6 +100,11 @@ async function misplace(service: Service, secret: string): Promise<void> {
     }),
     chat({ model: `OSTIARY_API_KEY_${secret}`, messages: [{ role: "user", content: "hi" }] }),
     fetch(`${service.baseUrl}/v1/${secret}`, { headers: { authorization: secret } }),
+    ...["/", "/v1/", "/v1/models/", "/trpc/"].map((path) =>
+      fetch(`${service.baseUrl}${path}${percentEncoded(secret.slice(0, 3))}${secret.slice(3)}`, {
+        headers: { authorization: `Bearer ${secret}` },
+      }),
+    ),
     fetch(`${service.baseUrl}/trpc/${secret}`, { headers: { authorization: `Bearer ${secret}` } }),
     fetch(`${service.baseUrl}/trpc/keys.list?input=${secret}`, {
       headers: { authorization: `Bearer ${secret}` },
@@ -119,6 +124,10 @@ async function misplace(service: Service, secret: string): Promise<void> {
     const told = (await answer.text()) + JSON.stringify([...answer.headers]);
     expect(told.includes(secret), answer.url.replace(secret, "…")).toBe(false);
   }
+}
+
+function percentEncoded(text: string): string {
+  return Array.from(text, (character) => `%${character.charCodeAt(0).toString(16)}`).join("");
 }
 
 function sessionOf(cookie: string): string {

@@ -14,19 +14,12 @@ export function recordable(text: string): string {
   return withoutSecrets(text.replace(UNRECORDABLE, "\u{fffd}"));
 }
 
-/** A path as it may be recorded and logged. `path`: as it was sent. If it contains a secret, none of it is left: any character may be percent-encoded. */
+/** A path as it may be recorded and logged. `path`: as it was sent. If it contains a secret, none of it is left. */
 export function recordablePath(path: string): string {
-  return holdsSecret(decoded(path)) ? "/…" : recordable(path);
+  return holdsSecret(path) ? "/…" : recordable(path);
 }
 
 /** The method and path of a request, as its entry names them if it is for no operation with a name. `path`: as it was sent. */
 export function recordedEndpoint(method: string, path: string): string {
   return `${method} ${recordablePath(path)}`.slice(0, MAX_ENDPOINT_LENGTH);
-}
-
-/** Percent-decodes ASCII characters. */
-function decoded(path: string): string {
-  return path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
 }
