@@ -83,16 +83,18 @@ class Watched extends Allowance {
 let nowMs: number;
 let rows: Rows;
 let credits: Credits;
+let owesEntries: boolean;
 
 beforeEach(() => {
   nowMs = 0;
+  owesEntries = false;
   rows = new Rows(() => nowMs);
   credits = new Credits({
     store: rows.storeOf("node"),
     monotonicMs: () => nowMs,
     passedMs: () => nowMs,
     maxDisconnectedMs: null,
-    owesEntries: () => false,
+    owesEntries: () => owesEntries,
   });
 });
 
@@ -152,6 +154,20 @@ describe("a node that stops", () => {
     await credits.stop();
     await opening;
     expect(rows.database.spenders.size).toBe(0);
+  });
+
+  it("keeps no more reserved than its charges may need while lines of its journal are rejected", async () => {
+    const ids = await accountsWithReserves(20);
+    const [rejected] = ids as [AccountId];
+    const hold = await credits.hold(rejected, { minNanoUsd: USD, maxNanoUsd: USD });
+    hold.settle(USD / 4n);
+    // Its entry is not charged, because the database refuses it.
+    credits.committed([{ spender: hold.spender ?? undefined }]);
+    owesEntries = true;
+    await credits.stop();
+    expect(reservedOf(ids)).toBe(1);
+    expect(rows.database.reservedOf(rejected)).toBe(USD / 4n);
+    expect(rows.database.spenders.size).toBe(1);
   });
 });
 

@@ -8,6 +8,8 @@ const IDLE_MS = 10 * 60_000;
 /** Few, because each uses a connection to the database, which requests need, too. */
 const RECLAIMED_AT_ONCE = 2;
 const IDLE_AT_ONCE = 2;
+/** When no request needs a connection any more. */
+const LAST_AT_ONCE = 4;
 /** A round begins no release after this long, and ends. */
 const ROUND_MS = 1_000;
 /** A round looks at so many reserves for idle ones. There may be 100,000, and requests wait meanwhile. */
@@ -75,6 +77,17 @@ export class CreditReleases {
     this.#left ??= reservesOf(this.#parts.spenders());
     const search = { nowMs: this.#parts.monotonicMs(), looks: LOOKS_PER_ROUND };
     return this.#round(this.#roundsOfIdle, () => this.#nextIdle(search));
+  }
+
+  /** When the node stops: releases what requests do not hold and no charge needs, as much of it as a second allows. */
+  releaseAll(): Promise<void> {
+    const reserves = reservesOf(this.#parts.spenders());
+    return this.#round({ atOnce: LAST_AT_ONCE, running: 0, failure: null }, () => {
+      for (let next = reserves.next(); next.done !== true; next = reserves.next()) {
+        if (exceeds(next.value.allowance, 0n)) return { ...next.value, keepNanoUsd: 0n };
+      }
+      return null;
+    });
   }
 
   /** Begins releases for a second. It resolves when they have ended, or the second is over. */

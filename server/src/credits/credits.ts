@@ -224,15 +224,16 @@ export class Credits {
   }
 
   /**
-   * Closes this life's spender, so that nothing stays reserved, if all its charges are in the database. Call it when the
-   * last request has ended.
+   * Closes this life's spender, so that nothing stays reserved, if all its charges are in the database. While the node owes entries of
+   * earlier lives or of this one, only what their charges may need stays reserved. Call it when the last request has ended.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#opening?.catch(() => {});
     const all = [...this.#spenders.values()];
     const last = all.reduce<SpenderId | null>((max, { id }) => (max === null || id > max ? id : max), null);
-    if (last === null || !all.every(isDrained) || this.#parts.owesEntries()) return;
+    if (last === null || !all.every(isDrained)) return;
+    if (this.#parts.owesEntries()) return await this.#releases.releaseAll();
     this.#current = null;
     this.#spenders.clear();
     await this.#withTimeout(() => this.#parts.store.closeBelow((last + 1n) as SpenderId));
