@@ -35,11 +35,25 @@ async function ownerOn(plan: "free" | "pro" | "enterprise") {
 function chat(
   key: string,
   content = "hi",
-  { signal, ...more }: { signal?: AbortSignal; max_tokens?: number; n?: number; stream?: boolean } = {},
+  {
+    signal,
+    idempotencyKey,
+    ...more
+  }: {
+    signal?: AbortSignal;
+    idempotencyKey?: string;
+    max_tokens?: number;
+    n?: number;
+    stream?: boolean;
+  } = {},
 ): Promise<Response> {
   return fetch(`${service.baseUrl}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+    },
     body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content }], ...more }),
     ...(signal === undefined ? {} : { signal }),
   });
@@ -170,6 +184,42 @@ describe("a limit on tokens per minute", () => {
     const remaining = Number(response.headers.get("x-ratelimit-remaining-tokens"));
     expect(remaining).toBeGreaterThan(100);
     expect(remaining).toBeLessThan(200);
+  });
+});
+
+describe("a limit on tokens per minute, where no model is asked,", () => {
+  /** How many tokens remain of 1,000 after requests with a key, which have estimates of hundreds of tokens each. */
+  async function remainingAfter(send: (key: string) => Promise<Response>): Promise<number> {
+    const { key } = await ownerOn("pro");
+    for (let number = 0; number < 3; number++) {
+      const response = await send(key);
+      expect(response.status).toBe(200);
+      await response.arrayBuffer();
+    }
+    const last = await chat(key, "hi", { max_tokens: 1 });
+    await last.arrayBuffer();
+    return Number(last.headers.get("x-ratelimit-remaining-tokens"));
+  }
+
+  it("counts nothing for tokens that are counted", async () => {
+    const remaining = await remainingAfter((key) =>
+      fetch(`${service.baseUrl}/v1/messages/count_tokens`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({
+          model: "sandbox/echo",
+          messages: [{ role: "user", content: "x".repeat(1_600) }],
+        }),
+      }),
+    );
+    expect(remaining).toBeGreaterThan(900);
+  });
+
+  it("counts nothing for an answer that is repeated", async () => {
+    const remaining = await remainingAfter((key) =>
+      chat(key, "hi", { max_tokens: 400, idempotencyKey: "once" }),
+    );
+    expect(remaining).toBeGreaterThan(900);
   });
 });
 

@@ -6,7 +6,6 @@ import { isJsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { TextTally } from "../tokens/text-tally.ts";
-import { NO_USAGE } from "../tokens/token-estimate.ts";
 import { messagesRequest } from "../wire/messages/messages-request.ts";
 import { promptTextOf } from "../wire/messages/prompt-text.ts";
 import {
@@ -29,7 +28,7 @@ import {
   object,
   schemaOf,
 } from "./openapi-parts.ts";
-import { jsonReply, type ModelCall, type ModelOperation, type ModelUse, NO_FACTS } from "./operation.ts";
+import { FREE_FACTS, jsonReply, type ModelCall, type ModelOperation, type ModelUse } from "./operation.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
 
 export interface MessagesParts extends ModelOperationParts {
@@ -133,10 +132,7 @@ export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): M
     run: async ({ body: asked, paid }) => {
       const { promptTokens } = await estimator.usageOfPrompt(promptTextOf(asked.value), new TextTally());
       // Nothing was asked of the model, so that nothing counts against the limit on tokens.
-      return jsonReply(
-        { input_tokens: promptTokens },
-        { ...NO_FACTS, model: paid.costBasis.model.id, usage: NO_USAGE },
-      );
+      return jsonReply({ input_tokens: promptTokens }, { ...FREE_FACTS, model: paid.costBasis.model.id });
     },
   };
 }

@@ -7,7 +7,7 @@ import type { ControlEvents } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import type { Usage } from "../tokens/token-estimate.ts";
+import { NO_USAGE, type Usage } from "../tokens/token-estimate.ts";
 import type { RequestSignal } from "../upstream/request-signal.ts";
 import type { OperationDescription } from "./openapi-parts.ts";
 
@@ -181,6 +181,8 @@ export const NO_FACTS: EntryFacts = {
   countedTokens: null,
   timeToFirstTokenMs: null,
 };
+/** Of an answer for which no model was asked: it costs nothing, and counts nothing against the limit on tokens. */
+export const FREE_FACTS: EntryFacts = { ...NO_FACTS, usage: NO_USAGE, countedTokens: 0 };
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
 

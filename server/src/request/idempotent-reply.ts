@@ -7,15 +7,14 @@ import { idempotentRequest, MAX_ANSWER_CHARACTERS } from "../idempotency/idempot
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
+  FREE_FACTS,
   JSON_HEADERS,
   type ModelOperation,
   type ModelUse,
-  NO_FACTS,
   type Reply,
   type ResponseHeaders,
   type StreamReply,
 } from "../operations/operation.ts";
-import { NO_USAGE } from "../tokens/token-estimate.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
@@ -116,7 +115,7 @@ function textOf(chunk: string | Uint8Array): string {
 
 /** The stored answer of an earlier request. It costs nothing. */
 function replayed({ isStream, model, text }: KeptAnswer, controlEvents: ControlEvents | null): Reply {
-  const facts: EntryFacts = { ...NO_FACTS, model, usage: NO_USAGE };
+  const facts: EntryFacts = { ...FREE_FACTS, model };
   if (!isStream)
     return { kind: "whole", headers: { ...JSON_HEADERS, ...REPLAYED_HEADERS }, body: text, facts };
   return {
