@@ -6,6 +6,7 @@ import { readExportLine } from "../audit/export-lines.ts";
 import { isWithin, networkOf } from "../audit/network.ts";
 import type { Ostiary } from "../client.ts";
 import type { AuditExportParams, ExportHeader } from "../contract/audit.ts";
+import { DAY_MS } from "../contract/time-units.ts";
 import { BadRequestError, OstiaryError } from "../core/errors.ts";
 import { writeAll } from "./output.ts";
 
@@ -113,7 +114,6 @@ function isExportOf(params: AuditExportParams, { from, to, filter }: ExportHeade
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const DAY_MS = 24 * 60 * 60_000;
 
 /** Whether two texts are addresses or CIDR blocks of the same network. */
 function isSameNetwork(one: string, other: string): boolean {

@@ -4,6 +4,7 @@ import { type ExportVerification, verifyAuditExport } from "../audit/verify-expo
 import { Ostiary } from "../client.ts";
 import type { AuditExportParams } from "../contract/audit.ts";
 import type { ChainPoint } from "../contract/management.ts";
+import { DAY_MS } from "../contract/time-units.ts";
 import { OstiaryError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
 import { addActionsCommands } from "./actions-commands.ts";
@@ -11,7 +12,6 @@ import { exportTo } from "./export-file.ts";
 import { table, toJson, usdOf, wholeNumber } from "./output.ts";
 import { linesOf, reportOf } from "./verification.ts";
 
-const DAY_MS = 24 * 60 * 60_000;
 const MAX_COUNT = 999_999_999;
 /** The longest period of usage that the service adds up, which is that of months. */
 const MAX_DAYS = 7_320;

@@ -1,8 +1,8 @@
+import { DAY_MS, HOUR_MS } from "./time-units.ts";
+
 /** The intervals of usage. */
 export type UsageInterval = "hour" | "day" | "month";
 
-const HOUR_MS = 60 * 60_000;
-const DAY_MS = 24 * HOUR_MS;
 const NAME = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/;
 
 /** Whether a text is the name of a time zone, such as `Europe/Berlin`. Offsets such as `+02:00` are none. */

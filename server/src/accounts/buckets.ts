@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
+import { MINUTE_MS } from "../../../sdk/src/contract/time-units.ts";
 import { atMost } from "../caches/at-most.ts";
 
 /** The maximum number of buckets. Attackers can choose names, so beyond it the least recently used buckets are dropped. */
 const MAX_NAMES = 100_000;
-const MINUTE_MS = 60_000;
 
 interface Bucket {
   readonly left: number;

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
+import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { UserId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import type { TokenUuid } from "../contract/ids.ts";
@@ -40,7 +41,6 @@ export interface CreatedManagementToken
 const MAX_ACTIVE = 100;
 /** Active tokens, a hundred at most, are listed first. */
 const MAX_LISTED = 1_000;
-const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** Creating, listing, revoking and checking management tokens. */
 export class ManagementTokens {

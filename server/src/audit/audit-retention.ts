@@ -1,10 +1,10 @@
+import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId, Plan } from "../contract/account.ts";
 import { type EntryId, firstEntryIdAt } from "../contract/entry.ts";
 import type { Plans } from "../contract/plans.ts";
 import { BACKGROUND_TIMEOUT_MS, type Database, inTransaction, isLockTimeout } from "../database/database.ts";
 import { monthOf } from "./audit-partitions.ts";
 
-const DAY_MS = 24 * 60 * 60_000;
 const ACCOUNTS_AT_ONCE = 100;
 const ENTRIES_AT_ONCE = 20_000;
 const BATCHES_AT_ONCE = 2_000;

@@ -1,10 +1,9 @@
+import { MINUTE_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry, EntryId } from "../contract/entry.ts";
 import type { SpenderId } from "../contract/ids.ts";
 import type { ClaimId } from "../contract/kept-answer.ts";
 import type { KeyUuid } from "../contract/key.ts";
-
-const MINUTE_MS = 60_000;
 
 /** Entries of a batch that differ in nothing that usage is summed by. Times are in Unix milliseconds. */
 export interface Usage {

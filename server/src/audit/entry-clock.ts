@@ -1,8 +1,7 @@
+import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import { type EntryId, timeOfEntry } from "../contract/entry.ts";
 import type { Plans } from "../contract/plans.ts";
 import type { Database } from "../database/database.ts";
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /** The time of the newest entry that was deleted for its age, in milliseconds since 1970; `null`: none was. */
 export async function readNewestDeletedMs(database: Database): Promise<number | null> {

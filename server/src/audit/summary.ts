@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { type EntryId, timeOfEntry } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
 import type { Reader, ReadParts, Reads } from "../database/reads.ts";
@@ -85,10 +86,6 @@ const SUMMARY_MS = 10_000;
 const MAX_VALUES = 100;
 const MAX_BUCKETS = 100;
 
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** The lengths of intervals, each at most four times the one before. */
 const BUCKETS_MS: readonly number[] = [
   ...[1, 4, 15].map((seconds) => seconds * SECOND_MS),

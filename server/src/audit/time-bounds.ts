@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { dayStart } from "../../../sdk/src/contract/time-intervals.ts";
+import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
-const DAY_MS = 24 * 60 * 60_000;
 const END_MS = Date.UTC(9999);
 
 const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true }), z.date()], {

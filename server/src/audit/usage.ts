@@ -1,4 +1,5 @@
 import { intervalStart, type UsageInterval } from "../../../sdk/src/contract/time-intervals.ts";
+import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { Reader, Reads } from "../database/reads.ts";
@@ -169,16 +170,15 @@ export interface UsageSummary<Row> {
   readonly total: UsageTotals;
 }
 
-const HOUR_MS = 60 * 60_000;
 /** The maximum period by interval: a chart has no use for more points. */
 const MAX_MS: Readonly<Record<UsageInterval, number>> = {
-  hour: 31 * 24 * HOUR_MS,
-  day: 3 * 366 * 24 * HOUR_MS,
-  month: 20 * 366 * 24 * HOUR_MS,
+  hour: 31 * DAY_MS,
+  day: 3 * 366 * DAY_MS,
+  month: 20 * 366 * DAY_MS,
 };
 
 /** The maximum in other time zones, whose days and months are summed from hours. */
-const MAX_ZONED_MS = 367 * 24 * HOUR_MS;
+const MAX_ZONED_MS = 367 * DAY_MS;
 
 /** The maximum number of groups with rows of their own. There may be any number of accounts and keys. */
 const MAX_GROUPS: Readonly<Record<UsageGrouping | ServiceUsageGrouping, number>> = {

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import type { SpenderId } from "../contract/ids.ts";
@@ -25,7 +26,7 @@ export const CLOSE_TIMEOUT_MS = 60_000;
 /** How long a request waits for credit that other nodes have reserved and do not need. */
 const RECLAIM_TIMEOUT_MS = 2_500;
 /** A spender is replaced at this age, or with this many accounts, so that unused rows are deleted. */
-const MAX_SPENDER_AGE_MS = 24 * 60 * 60_000;
+const MAX_SPENDER_AGE_MS = DAY_MS;
 const MAX_SPENDER_ACCOUNTS = 100_000;
 
 const NOTHING_HELD: Hold = { amountNanoUsd: 0n, spender: null, settle: () => {} };

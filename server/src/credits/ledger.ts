@@ -1,9 +1,8 @@
+import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import { type EntryId, firstEntryIdAt, timeOfEntry } from "../contract/entry.ts";
 import type { LedgerEntryId } from "../contract/ids.ts";
 import type { Database } from "../database/database.ts";
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /** A change of an account's balance, which is the sum of its entries. */
 export interface LedgerEntry {

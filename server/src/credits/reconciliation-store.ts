@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import { firstEntryIdAt } from "../contract/entry.ts";
 import type { KeyUuid } from "../contract/key.ts";
@@ -22,7 +23,6 @@ export interface UsageMismatch {
 export type ReconciliationReport = Awaited<ReturnType<typeof reconcile>>;
 
 const MAX_MISMATCHES = 100;
-const HOUR_MS = 60 * 60_000;
 
 /** Compares balances with ledgers and usage with audit entries. Each comparison is one statement and so sees one snapshot. */
 export class Reconciler {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { ClaimId, KeptAnswer, KeyedAnswer } from "../contract/kept-answer.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
@@ -6,7 +7,7 @@ import { Failure } from "../errors/failure.ts";
 import { SEALED_TEXT_PREFIX, type Sealer } from "../secrets/sealer.ts";
 
 /** The retention of an answer. */
-export const KEPT_MS = 24 * 60 * 60_000;
+export const KEPT_MS = DAY_MS;
 /** Longer answers are not stored. */
 export const MAX_ANSWER_CHARACTERS = 1024 * 1024;
 /** A claim that its node has not renewed for this long can be taken over. */

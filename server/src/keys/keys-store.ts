@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import { type AccountRow, accountColumns } from "../accounts/account-row.ts";
 import { escapedForLike, recordAction } from "../accounts/actions-store.ts";
 import { suspended } from "../accounts/refusals.ts";
@@ -35,7 +36,7 @@ import {
 type ListedRow = Key & KeyUsage & SuccessorRow;
 
 /** How long a call that created a key can be repeated with its idempotency key. */
-const REPLAYABLE_MS = 24 * 60 * 60_000;
+const REPLAYABLE_MS = DAY_MS;
 /** How long an answer may still be in transit. Until then the key string must not be replaced. */
 const ANSWERING_MS = 5_000;
 /** The maximum number of names that are read to find a free one. */

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { SecurityEvent, SecurityEventKind } from "../contract/security-event.ts";
 
@@ -15,8 +16,6 @@ export interface EventGroup {
   readonly firstAt: Date;
   readonly lastAt: Date;
 }
-
-const HOUR_MS = 60 * 60_000;
 
 /** A group of one. */
 export function groupOf(event: SecurityEvent, at: Date): EventGroup {

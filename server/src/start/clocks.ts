@@ -1,9 +1,10 @@
 import type { Logger } from "pino";
+import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 
 /** Synchronised clocks differ by less than a second. Beyond minutes one of them is wrong. */
 const MAX_SKEW_MS = 5 * 60_000;
 /** A computer that was asleep counts the database's time on without that time, until it compares the clocks again. */
-const MAX_ASLEEP_MS = 24 * 60 * 60_000;
+const MAX_ASLEEP_MS = DAY_MS;
 
 export type Clocks = ReturnType<typeof openClocks>;
 

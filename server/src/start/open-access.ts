@@ -1,3 +1,4 @@
+import { MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { Access } from "../access/access.ts";
 import { AccountAdmin } from "../accounts/account-admin.ts";
 import { AttemptLimits } from "../accounts/attempts.ts";
@@ -16,7 +17,7 @@ import { PostgresKeys } from "../keys/keys-store.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenRecords } from "./open-records.ts";
 import { openAttemptCounters } from "./open-stores.ts";
-import { MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
+import type { Startup } from "./startup.ts";
 
 export type OpenAccess = Awaited<ReturnType<typeof openAccess>>;
 

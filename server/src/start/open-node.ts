@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { Admissions } from "../admission/admissions.ts";
 import { databaseEpochsIn } from "../admission/database-epoch.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
@@ -11,7 +12,7 @@ import { openClocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
 import { joinNodes, nodeId } from "./node-membership.ts";
 import { openAdmissionStore, openConfiguredDatabase, redisErrorLog } from "./open-stores.ts";
-import { DAY_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
+import type { Startup } from "./startup.ts";
 import { probeOf } from "./store-probe.ts";
 
 const PROBE_MS = 5 * SECOND_MS;

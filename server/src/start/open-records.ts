@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { dropOldEntries } from "../audit/audit-retention.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { Credits } from "../credits/credits.ts";
@@ -16,7 +17,7 @@ import { openAudit } from "./open-audit.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { RUNTIME } from "./runtime.ts";
-import { HOUR_MS, MINUTE_MS, SECOND_MS, type Startup } from "./startup.ts";
+import type { Startup } from "./startup.ts";
 
 /**
  * A node that is cut off from the database stops holding credit after this share of the time after which other nodes release its reserve: its

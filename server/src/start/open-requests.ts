@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers";
+import { SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { BodyBudget, shareOut } from "../admission/body-budget.ts";
 import { entryClock, readNewestDeletedMs } from "../audit/entry-clock.ts";
 import { EntryIds } from "../audit/entry-ids.ts";
@@ -18,7 +19,7 @@ import { openAccessLog } from "./open-log.ts";
 import type { OpenProcedures, ProcedureDependencies } from "./open-procedures.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { openTracing } from "./runtime.ts";
-import { SECOND_MS, type Startup } from "./startup.ts";
+import type { Startup } from "./startup.ts";
 
 export type OpenRequests = Awaited<ReturnType<typeof openRequests>>;
 

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../../sdk/src/contract/time-units.ts";
 import { BACKGROUND_TIMEOUT_MS } from "../database/database.ts";
 import { responsesKey } from "../database/installation-store.ts";
 import { reasonOf } from "../errors/problems.ts";
@@ -5,7 +6,7 @@ import { dropExpiredResponses, ResponseStore } from "../responses/response-store
 import { Sealer } from "../secrets/sealer.ts";
 import type { OpenNode } from "./open-node.ts";
 import { CONNECTIONS } from "./open-stores.ts";
-import { HOUR_MS, type Startup } from "./startup.ts";
+import type { Startup } from "./startup.ts";
 
 export type OpenResponses = Awaited<ReturnType<typeof openResponses>>;
 

@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AuditTail } from "../audit/audit-tail.ts";
 import { requestIdOf } from "../contract/entry.ts";
 import { resultWithin } from "../errors/deadline.ts";
@@ -6,7 +7,7 @@ import { hostForUrl, type Listener, type ListenerOptions, type Served } from "..
 import { expiryWarning, TlsWatch } from "../http/tls-pair.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
-import { SECOND_MS, type Startup, watchFile } from "./startup.ts";
+import { type Startup, watchFile } from "./startup.ts";
 import type { PortSetting } from "./startup-failure.ts";
 
 /** How long requests have to be answered and recorded that are aborted at the end of the drain time. */

@@ -1,16 +1,12 @@
 import process from "node:process";
 import type { Logger } from "pino";
+import { SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { reasonOf } from "../errors/problems.ts";
 import type { BackgroundJobs } from "./background-jobs.ts";
 import type { Settings } from "./read-settings.ts";
 import type { Shutdown } from "./shutdown.ts";
 import type { Teardown } from "./teardown.ts";
 import type { WorkerProcess } from "./worker-process.ts";
-
-export const SECOND_MS = 1_000;
-export const MINUTE_MS = 60 * SECOND_MS;
-export const HOUR_MS = 60 * MINUTE_MS;
-export const DAY_MS = 24 * HOUR_MS;
 
 /**
  * The parameters with which every part of the service is opened. A function that opens a part adds its background jobs to
