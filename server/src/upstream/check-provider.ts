@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Credential } from "../catalog/credential.ts";
 import { parseJsonObject } from "../json/json.ts";
+import { ANTHROPIC_VERSION, anthropicHeaders, bearerHeaders, googleHeaders } from "./credential-headers.ts";
 import { readText } from "./post-json.ts";
 import { type Transport, TransportError } from "./transport.ts";
 
@@ -46,7 +47,7 @@ export async function checkProvider(
     const response = await transport.send({
       method: "GET",
       url: `${address.baseUrl}/models${queryOf(address)}`,
-      headers: { accept: "application/json", ...credentialHeaders(address) },
+      headers: { accept: "application/json", ...headersOf(address) },
       body: null,
       signal: AbortSignal.timeout(timeoutMs),
       timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
@@ -65,12 +66,10 @@ function queryOf({ dialect }: ProviderAddress): string {
   return dialect === "anthropic" ? "?limit=1000" : "";
 }
 
-function credentialHeaders({ dialect, credential }: ProviderAddress): Record<string, string> {
-  const version = dialect === "anthropic" ? { "anthropic-version": "2023-06-01" } : {};
-  const value = credential?.reveal();
-  if (value === undefined) return version;
-  if (dialect === "anthropic") return { ...version, "x-api-key": value };
-  return dialect === "google" ? { "x-goog-api-key": value } : { authorization: `Bearer ${value}` };
+function headersOf({ dialect, credential }: ProviderAddress): Readonly<Record<string, string>> {
+  if (dialect === "anthropic")
+    return { "anthropic-version": ANTHROPIC_VERSION, ...anthropicHeaders(credential) };
+  return dialect === "google" ? googleHeaders(credential) : bearerHeaders(credential);
 }
 
 function problemOfStatus(status: number): string | null {

@@ -1,4 +1,5 @@
 import { EventReader, EventTooLarge } from "../../../sdk/src/contract/event-reader.ts";
+import { bearerHeaders } from "./credential-headers.ts";
 import type { UpstreamCall, UpstreamRefused } from "./dialect.ts";
 import { malformedResponse, refusalOf, refusedStatus } from "./refusal.ts";
 import type { ResponseBody, Transport, TransportResponse } from "./transport.ts";
@@ -60,9 +61,7 @@ export function postWithBearer(
   body: string,
 ): Promise<TransportResponse> {
   const { baseUrl, credential } = call.upstream;
-  const headers: Record<string, string> =
-    credential === null ? {} : { authorization: `Bearer ${credential.reveal()}` };
-  return postJson(transport, call, { url: `${baseUrl}${path}`, headers, body });
+  return postJson(transport, call, { url: `${baseUrl}${path}`, headers: bearerHeaders(credential), body });
 }
 
 /** The text of an answer. @throws {UpstreamRefused} when it is longer than a model's answer can be. */

@@ -3,6 +3,7 @@ import { type Conversation, cannot } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
 import { isJsonObject, type Json, parseJsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
+import { ANTHROPIC_VERSION, anthropicHeaders } from "../credential-headers.ts";
 import {
   type ConversationCall,
   type Dialect,
@@ -35,8 +36,6 @@ export const anthropic: DialectDefinition = {
 };
 
 const DEFAULT_BASE_URL = "https://api.anthropic.com/v1";
-/** The version of a request that names none. */
-const VERSION = "2023-06-01";
 const BETA = "anthropic-beta";
 const MAX_MESSAGE_LENGTH = 1_000;
 /** Words by which other vendors' servers refuse an id of the user that is more than a name, as Claude Code's is: DeepSeek's. */
@@ -111,9 +110,9 @@ function postMessage(
     ...post,
     url: `${baseUrl || DEFAULT_BASE_URL}/messages${query}`,
     headers: {
-      "anthropic-version": VERSION,
+      "anthropic-version": ANTHROPIC_VERSION,
       ...headers,
-      ...(credential === null ? {} : { "x-api-key": credential.reveal() }),
+      ...anthropicHeaders(credential),
     },
   });
 }

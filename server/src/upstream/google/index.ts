@@ -1,4 +1,5 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
+import { googleHeaders } from "../credential-headers.ts";
 import type { Dialect, DialectDefinition, UpstreamCall } from "../dialect.ts";
 import { answerText, postJson } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
@@ -24,9 +25,7 @@ export function googleDialect(transport: Transport): Dialect {
   const post = (call: UpstreamCall, method: string, body: string) => {
     const { baseUrl, credential } = call.upstream;
     const url = `${baseUrl || DEFAULT_BASE_URL}/${modelPath(call.upstreamModel)}:${method}`;
-    const headers: Record<string, string> =
-      credential === null ? {} : { "x-goog-api-key": credential.reveal() };
-    return postJson(transport, call, { url, headers, body });
+    return postJson(transport, call, { url, headers: googleHeaders(credential), body });
   };
   return {
     own: null,
