@@ -12,10 +12,8 @@ import {
   type UnseenSpender,
 } from "./credit-store.ts";
 import { CLOSE_TIMEOUT_MS } from "./credits.ts";
-import type { ListedSpender, ReleasedSpender } from "./spenders.ts";
+import { AWAY_MS, type ListedSpender, type ReleasedSpender } from "./spenders.ts";
 
-/** A spender that was not seen for this long counts as absent: its reserves will not be released soon. */
-const AWAY_MS = 60_000;
 /** The constraint that a statement with a closed spender violates; see 0010_credit_reserves.sql. */
 const SPENDER_REFERENCE = "credit_reserves_spender_fkey";
 

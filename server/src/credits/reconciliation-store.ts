@@ -5,6 +5,7 @@ import type { KeyUuid } from "../contract/key.ts";
 import type { Database } from "../database/database.ts";
 import type { Credits } from "./credits.ts";
 import type { BalanceMismatch } from "./ledger.ts";
+import { AWAY_MS } from "./spenders.ts";
 
 /** A sum of usage that differs from its entries. */
 export interface UsageMismatch {
@@ -189,7 +190,7 @@ async function readReserved(database: Database) {
   >`
     select count(*)::int as reservations, coalesce(sum(granted_nano_usd - charged_nano_usd), 0)::bigint as "nanoUsd",
            coalesce(sum(granted_nano_usd - charged_nano_usd) filter (
-             where seen_at < now() - interval '1 minute'
+             where seen_at < now() - ${AWAY_MS} * interval '1 millisecond'
            ), 0)::bigint as "stuckNanoUsd"
     from credit_reserves join credit_spenders on credit_spenders.id = credit_reserves.spender
     where granted_nano_usd > charged_nano_usd`;
