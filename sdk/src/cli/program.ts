@@ -137,11 +137,11 @@ export function createProgram(signal: AbortSignal): Command {
     .action(async (options: ExportCommand) => {
       const { output, resume, errorCode, proof, ...filters } = options;
       if (resume === true && output === undefined) throw new OstiaryError("--resume needs --output.");
-      const params: AuditExportParams = {
+      const selection: AuditExportParams = {
         ...filters,
         ...(errorCode === undefined ? {} : { error_code: errorCode }),
-        proof: proof ?? (options.format === "ndjson" && isPart(options)),
       };
+      const params = { ...selection, proof: proof ?? (options.format === "ndjson" && isPart(selection)) };
       await exportTo({ client: client(), params, file: output ?? null, isResumed: resume === true, signal });
     });
   audit
@@ -304,9 +304,9 @@ interface VerifyCommand {
   readonly removedBatches?: number;
 }
 
-/** Whether an export is limited to a part of the log. */
-function isPart({ from, to, key, model, upstream, status, errorCode, source }: ExportCommand): boolean {
-  return [from, to, key, model, upstream, status, errorCode, source].some((value) => value !== undefined);
+/** Whether an export is limited to a part of the log: by any parameter other than its format. */
+function isPart({ format: _, ...limits }: AuditExportParams): boolean {
+  return Object.values(limits).some((value) => value !== undefined);
 }
 
 type Verified = Pick<ExportVerification, "head" | "entries"> & { readonly problems: readonly object[] };

@@ -5,8 +5,8 @@ import type { AsOf } from "./cursor.ts";
 import { type EntryFilter, isPattern } from "./filter.ts";
 
 /** Whether the filter has to be checked entry by entry. A period alone is a range of ids. */
-export function isSearch({ key, model, upstream, status, errorCode, source }: EntryFilter): boolean {
-  return [key, model, upstream, status, errorCode, source].some((part) => part !== null);
+export function isSearch({ from: _, to: __, ...search }: EntryFilter): boolean {
+  return Object.values(search).some((part) => part !== null);
 }
 
 /** Whether a filter may leave out entries of a batch. */

@@ -77,7 +77,7 @@ export function filterOf(input: z.output<z.ZodObject<typeof filterInput>>): Entr
 /** The filter as parameters again, without the period. */
 export function searchOf(filter: EntryFilter): Readonly<Record<string, string>> {
   const { key, model, upstream, status, errorCode, source } = filter;
-  const given = {
+  const given: Readonly<Record<Exclude<keyof typeof filterInput, "from" | "to">, string | null>> = {
     key: key === null ? null : "id" in key ? key.id : key.keyId,
     model,
     upstream,
