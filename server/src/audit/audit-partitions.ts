@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { firstEntryIdAt } from "../contract/entry.ts";
+import { ADVISORY_LOCKS } from "../database/advisory-locks.ts";
 import {
   BACKGROUND_TIMEOUT_MS,
   type Database,
@@ -8,10 +9,8 @@ import {
   type Transaction,
 } from "../database/database.ts";
 
-/** The key of the advisory lock. Nothing else in the database uses it. */
-const PARTITION_LOCK = 7_305_113_002n;
 const MONTHS_AHEAD = 2;
-/** Long reads of the log delay the lock, and a lock that waits blocks all other statements. So each attempt waits only a second. */
+/** Each attempt waits only a second for the table, because a lock that waits for long reads of the log blocks all other statements. */
 const LOCK_ATTEMPTS = 30;
 const LOCK_PAUSE_MS = 500;
 
@@ -40,7 +39,7 @@ interface Month {
 }
 
 async function makeAbsent(sql: Transaction, now: Date): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${PARTITION_LOCK})`;
+  await sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.partitions})`;
   const present = await sql<{ name: string }[]>`
     select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
     where inhparent = 'audit_entries'::regclass`;

@@ -1,9 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
+import { ADVISORY_LOCKS } from "./advisory-locks.ts";
 import { type Database, inTransaction, type Statements, type Transaction } from "./database.ts";
 
-/** An arbitrary number that no other advisory lock uses. */
-const MIGRATION_LOCK = 7_305_113_001n;
 /** For a file that changes all rows of a large table, and for nodes that wait for another one's migration. */
 const MIGRATION_TIMEOUT_MS = 60 * 60_000;
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
@@ -120,10 +119,10 @@ async function hasMinVersion(database: Statements): Promise<boolean> {
 async function lock(transaction: Transaction, onWaiting: () => void): Promise<void> {
   const [row] = await transaction<
     { locked: boolean }[]
-  >`select pg_try_advisory_xact_lock(${MIGRATION_LOCK}) as locked`;
+  >`select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.migrations}) as locked`;
   if (row?.locked === true) return;
   onWaiting();
-  await transaction`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+  await transaction`select pg_advisory_xact_lock(${ADVISORY_LOCKS.migrations})`;
 }
 
 async function compare(database: Statements, files: readonly string[]): Promise<Schema> {
