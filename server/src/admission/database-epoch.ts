@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { withTimeout } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 
 /**
  * A position in the history of the database. Positions of one epoch are ordered by their ticks; those of different epochs are
@@ -69,7 +69,6 @@ export class EpochEnded extends Error {
 /** Whether a starting node may use its Redis, or what it waits for. */
 export type EpochJoining = "joined" | "watching" | "another copy";
 
-const DATABASE_TIMEOUT_MS = 5_000;
 /** A position that stood still for this many checks, a second apart, belongs to no running node. */
 const IDLE_CHECKS = 5;
 /** The same for a starting node, whose checks are half a second apart. */
@@ -117,7 +116,7 @@ export class DatabaseEpoch {
     const { redis, epochs } = this.#parts;
     // Redis is read first: what it has was in the database before.
     const inRedis = (await redis?.position()) ?? null;
-    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.read());
+    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => epochs.read());
     if (inRedis === null || (inRedis.epoch === own.epoch && inRedis.tick <= own.tick)) {
       await this.#enter(inRedis?.epoch ?? "");
       return "joined";
@@ -125,7 +124,7 @@ export class DatabaseEpoch {
     const watched = this.#watch(inRedis, own.epoch);
     if (watched === "moving") return "another copy";
     if (watched < IDLE_START_CHECKS || (await hasCompany())) return "watching";
-    await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.begin(own.epoch));
+    await withTimeout(ANSWER_TIMEOUT_MS, () => epochs.begin(own.epoch));
     await this.#enter(inRedis.epoch);
     return "joined";
   }
@@ -168,7 +167,7 @@ export class DatabaseEpoch {
   async #advance(): Promise<DatabasePosition> {
     if (this.#ended !== null) throw this.#ended;
     const before = this.#own;
-    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => this.#parts.epochs.advance());
+    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#parts.epochs.advance());
     if (before !== null && (own.epoch !== before.epoch || own.tick <= before.tick)) throw this.#end(RESTORED);
     // Changes advance beside the checks, and may have gone further.
     if (this.#own === null || this.#own.tick < own.tick) this.#own = own;
@@ -182,7 +181,7 @@ export class DatabaseEpoch {
 
   async #enter(replaced: string): Promise<void> {
     const { redis, epochs } = this.#parts;
-    const own = await withTimeout(DATABASE_TIMEOUT_MS, () => epochs.advance());
+    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => epochs.advance());
     redis?.useEpoch(own.epoch);
     await redis?.moveTo(own, { epoch: replaced });
     this.#own = own;

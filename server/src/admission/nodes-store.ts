@@ -1,8 +1,6 @@
+import { ADVISORY_LOCKS } from "../database/advisory-locks.ts";
 import { type Database, inTransaction } from "../database/database.ts";
 import type { NodeRecord, NodeRecords, OtherNode, RecordedRedis } from "./redis-agreement.ts";
-
-/** An arbitrary number that no other advisory lock uses. */
-const NODES_LOCK = 7_305_113_003n;
 
 /** How a node learns of changes that other nodes make. */
 export type Coordination = "alone" | "redis";
@@ -39,7 +37,7 @@ export class PostgresNodes implements NodeRecords {
     isInTheWay: (other: NodeRow) => boolean,
   ): Promise<readonly NodeRow[]> {
     return inTransaction(this.#database, async (transaction) => {
-      await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
+      await transaction`select pg_advisory_xact_lock(${ADVISORY_LOCKS.nodes})`;
       // The lock makes a node that renews its row meanwhile wait: it then finds that it was removed.
       const others = await transaction<NodeRow[]>`
         select id, coordination, label, (extract(epoch from now() - seen_at) * 1000)::float8 as "seenAgoMs"
@@ -77,9 +75,7 @@ export class PostgresNodes implements NodeRecords {
       )
       select ${this.#otherNode()}
       from renewed
-      left join nodes as other
-        on other.id <> renewed.id and other.coordination = 'redis'
-          and other.seen_at > now() - make_interval(secs => ${LIVE_S})
+      left join nodes as other on other.id <> renewed.id and ${this.#isLive()}
       left join redis_servers on redis_servers.generation = other.redis_generation`;
     // Without other nodes the outer join returns one row of nulls.
     return rows.length === 0 ? null : rows.filter((row) => row.label !== null);
@@ -89,8 +85,8 @@ export class PostgresNodes implements NodeRecords {
   async others(id: string): Promise<readonly OtherNode[]> {
     return this.#database<OtherNode[]>`
       select ${this.#otherNode()}
-      from nodes left join redis_servers on generation = redis_generation
-      where id <> ${id} and coordination = 'redis' and seen_at > now() - make_interval(secs => ${LIVE_S})`;
+      from nodes as other left join redis_servers on redis_servers.generation = other.redis_generation
+      where other.id <> ${id} and ${this.#isLive()}`;
   }
 
   /**
@@ -99,7 +95,7 @@ export class PostgresNodes implements NodeRecords {
    */
   async recordRedis(runId: string, promotionId: string): Promise<RecordedRedis> {
     return inTransaction(this.#database, async (transaction) => {
-      await transaction`select pg_advisory_xact_lock(${NODES_LOCK})`;
+      await transaction`select pg_advisory_xact_lock(${ADVISORY_LOCKS.nodes})`;
       const [known] = await transaction<{ generation: number }[]>`
         select generation from redis_servers
         where run_id = ${runId} and ${promotionId} in ('', replication_id)
@@ -139,6 +135,12 @@ export class PostgresNodes implements NodeRecords {
     const [row] = await this.#database<{ redis_mark: string }[]>`select redis_mark from installation`;
     if (row === undefined) throw new Error("the installation has no row");
     return row.redis_mark;
+  }
+
+  /** Whether a row `other` is of a live node that uses Redis. */
+  #isLive() {
+    return this.#database`
+      other.coordination = 'redis' and other.seen_at > now() - make_interval(secs => ${LIVE_S})`;
   }
 
   /** The columns of an {@link OtherNode}, of `nodes` and `redis_servers`. */

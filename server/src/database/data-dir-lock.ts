@@ -13,7 +13,7 @@ const execute = promisify(execFile);
 const LOCKS_FOLDER = "lock";
 const CONTENDER_NAME = /^(\d+)-[0-9a-f]{16}$/;
 /** A busy process answers late. One that accepts the connection but never answers counts as alive. */
-const ANSWER_TIMEOUT_MS = 5_000;
+const CONTENDER_TIMEOUT_MS = 5_000;
 /** Between `listen` and `rename` a socket has its temporary name for microseconds. */
 const ABANDONED_AFTER_MS = 60_000;
 /** `sun_path` holds 104 bytes on macOS and 108 on Linux, with a terminating zero. */
@@ -107,7 +107,7 @@ async function enter(dataDir: string, folder: string): Promise<(folder: string) 
       socket.unref();
       // The asker may have given up, which is no error here.
       socket.on("error", () => socket.destroy());
-      socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy());
+      socket.setTimeout(CONTENDER_TIMEOUT_MS, () => socket.destroy());
       socket.once("data", (question) => socket.end(judge(question.toString().trim())));
     });
     await new Promise<void>((resolve, reject) => {
@@ -162,7 +162,7 @@ async function ask(path: string, name: string): Promise<Answer> {
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(ANSWER_TIMEOUT_MS, () => settle("taken"));
+    socket.setTimeout(CONTENDER_TIMEOUT_MS, () => settle("taken"));
     socket.once("connect", () => socket.write(`${name}\n`));
     socket.once("data", (answer) => settle(answer.toString() === "yours" ? "yours" : "taken"));
     // The other process ended or withdrew meanwhile.

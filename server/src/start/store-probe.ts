@@ -1,6 +1,6 @@
 import { resultWithin } from "../errors/deadline.ts";
 
-const ANSWER_TIMEOUT_MS = 2_000;
+const PROBE_TIMEOUT_MS = 2_000;
 
 /** The answer of a store. */
 interface StoreAnswer {
@@ -34,7 +34,7 @@ export function probeOf(
         () => true,
         () => false,
       );
-      const isUp = (await resultWithin(ANSWER_TIMEOUT_MS, answered)) === true;
+      const isUp = (await resultWithin(PROBE_TIMEOUT_MS, answered)) === true;
       const wasUp = last?.isUp ?? true;
       last = { isUp, ms: isUp ? monotonicMs() - startedMs : null };
       if (isUp !== wasUp) onChange(isUp);

@@ -2,7 +2,7 @@ import { resultWithin } from "../errors/deadline.ts";
 import { addedUp, type MetricsJson } from "../metrics/metrics.ts";
 
 /** A worker that does not answer in this time counts with its last answer. */
-const ANSWER_TIMEOUT_MS = 2_000;
+const WORKER_TIMEOUT_MS = 2_000;
 
 const COUNTS = new Set(["counter", "histogram"]);
 
@@ -66,7 +66,7 @@ export class WorkerMetrics {
     const id = ++this.#count;
     const answer = new Promise<void>((resolve) => this.#asked.set(id, { worker, answered: resolve }));
     worker.collect(id);
-    await resultWithin(ANSWER_TIMEOUT_MS, answer);
+    await resultWithin(WORKER_TIMEOUT_MS, answer);
     this.#asked.delete(id);
   }
 }
