@@ -1,5 +1,6 @@
 import { writeSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { codeOf } from "../errors/system-errors.ts";
 
 /** A journal file that is open for appending. */
 export interface JournalFile {
@@ -96,9 +97,4 @@ async function openedFile(file: FileHandle): Promise<JournalFile> {
 
 function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
   return `${dev}:${ino}`;
-}
-
-/** The system's code for an error, such as `ENOSPC`; `null` when it has none. */
-export function codeOf(error: unknown): string | null {
-  return error instanceof Error && "code" in error ? String(error.code) : null;
 }

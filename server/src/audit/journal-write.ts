@@ -1,5 +1,5 @@
 import { Failure } from "../errors/failure.ts";
-import type { Segment } from "./journal.ts";
+import type { Segment } from "./segment-files.ts";
 
 /** Lines that the journal writes together. */
 export class JournalWrite {

@@ -2,28 +2,23 @@ import { join } from "node:path";
 import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { Unavailable } from "../errors/failure.ts";
-import { codeOf, fileSystem, type JournalFile, type JournalFiles } from "./journal-files.ts";
+import { codeOf, fileReasonOf, isDiskFull } from "../errors/system-errors.ts";
+import { fileSystem, type JournalFile, type JournalFiles } from "./journal-files.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
-import { nameOfSegment, RejectedLines } from "./rejected-lines.ts";
+import { RejectedLines } from "./rejected-lines.ts";
+import { nextSegment, type Segment, segmentFile, segmentOfFile } from "./segment-files.ts";
 
 export type { JournalLine };
 
-const SEGMENT_NAME = /^(\d{12})\.ndjson$/;
-/** A file with a higher number is not a journal's. Numbers after it would soon have 13 digits, which {@link SEGMENT_NAME} does not match. */
-const MAX_SEGMENT = 900_000_000_000;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 const SEGMENT_MS = 60 * 60_000;
 /** A journal that could not be written is usable again when these bytes fit on the disk. */
 const PROBE = new Uint8Array(64 * 1024);
 /** A file that is created and removed at start, to test whether the folder is writable. */
 const TRIAL_NAME = "writable";
-/** The system's codes for a machine that lacks a resource, which tell nothing about the file, and for a full disk. */
+/** The system's codes for a machine that lacks a resource, which tell nothing about the file. */
 const LACKS_RESOURCE = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
-const DISK_FULL = new Set(["ENOSPC", "EDQUOT"]);
 const ignoreError = () => {};
-
-/** A journal's file, numbered in the order of writing. */
-export type Segment = number;
 
 /** A line of a segment, as it is read back. */
 export interface SegmentLine {
@@ -106,18 +101,15 @@ export class Journal {
       await files.makeFolder(folder);
       await tryToWrite(folder, files);
       const names = await files.names(folder);
-      const leftover = names.flatMap((name) => SEGMENT_NAME.exec(name)?.[1] ?? []).map(Number);
+      const leftover = names.flatMap((name) => segmentOfFile(name) ?? []);
       const rejected = await RejectedLines.open(folder, files);
-      // The number is above those of rejected files too, so that their names refer to one segment.
-      const used = [...leftover, ...names.map((name) => RejectedLines.segmentOf(name) ?? 0)];
-      const highest = Math.max(0, ...used.filter((number) => number <= MAX_SEGMENT));
       return {
-        journal: new Journal(options, rejected, highest + 1),
+        journal: new Journal(options, rejected, nextSegment(names)),
         leftover: leftover.sort((a, b) => a - b),
       };
     } catch (cause) {
       throw new JournalError(
-        `The journal folder ${folder} cannot be used (${reasonOf(cause)}). Every request is recorded there before it is answered: ` +
+        `The journal folder ${folder} cannot be used (${fileReasonOf(cause)}). Every request is recorded there before it is answered: ` +
           `make it a folder that ${whoWrites()} can write to, or set OSTIARY_DATA_DIR to another data folder.`,
         { cause },
       );
@@ -142,7 +134,7 @@ export class Journal {
       bytes = await this.#files.read(this.pathOf(segment));
     } catch (error) {
       if (LACKS_RESOURCE.has(codeOf(error) ?? "")) throw error;
-      return { problem: reasonOf(error) };
+      return { problem: fileReasonOf(error) };
     }
     const { lines, rest } = splitLines(bytes);
     return {
@@ -180,7 +172,7 @@ export class Journal {
 
   /** The path of a segment. */
   pathOf(segment: Segment): string {
-    return join(this.#folder, `${nameOfSegment(segment)}.ndjson`);
+    return join(this.#folder, segmentFile(segment));
   }
 
   /**
@@ -303,7 +295,7 @@ export class Journal {
       this.#checkFailed = true;
       if (cause instanceof JournalError) throw cause;
       throw new JournalError(
-        `The journal in ${this.#folder} cannot be written (${reasonOf(cause)}). Requests are refused until it can be written again: ` +
+        `The journal in ${this.#folder} cannot be written (${fileReasonOf(cause)}). Requests are refused until it can be written again: ` +
           "free space on its disk, or make it writable.",
         { cause },
       );
@@ -357,7 +349,7 @@ export class Journal {
   }
 }
 
-/** @throws if the folder is not writable. A full disk is tolerated, because replaying the journal frees space. */
+/** @throws if the folder is not writable. */
 async function tryToWrite(folder: string, files: JournalFiles): Promise<void> {
   const path = join(folder, TRIAL_NAME);
   try {
@@ -366,14 +358,8 @@ async function tryToWrite(folder: string, files: JournalFiles): Promise<void> {
     await file.close();
     await files.remove(path);
   } catch (error) {
-    if (!DISK_FULL.has(codeOf(error) ?? "")) throw error;
+    if (!isDiskFull(error)) throw error;
   }
-}
-
-/** The reason without the path, which the messages contain already. */
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.split(",", 1)[0] ?? message;
 }
 
 function whoWrites(): string {

@@ -5,9 +5,10 @@ import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } fr
 import { Failure, isUnreachable, Unavailable } from "../errors/failure.ts";
 import { reasonOf } from "../errors/problems.ts";
 import { BATCH_ITEMS, batchesOf, type Inserted, insertAll, type Refused } from "./insert-all.ts";
-import type { Journal, JournalLine, Segment } from "./journal.ts";
+import type { Journal, JournalLine } from "./journal.ts";
 import { JournalWrite } from "./journal-write.ts";
 import { rejectEntries, replayJournal } from "./replay-journal.ts";
+import type { Segment } from "./segment-files.ts";
 
 /** The database, as the recorder writes to it. */
 export interface EntrySink {

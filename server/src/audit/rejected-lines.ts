@@ -2,15 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { JournalFiles } from "./journal-files.ts";
 import { splitLines } from "./journal-line.ts";
-
-/** The name of a segment's file, without its extension. */
-export function nameOfSegment(segment: number): string {
-  return String(segment).padStart(12, "0");
-}
-
-/** `000000000012.rejected`; `000000000012-2.rejected` where that one was taken by something else. */
-const REJECTED_NAME = /^(\d{12})(?:-(\d+))?\.rejected$/;
-const MAX_FILES_OF_SEGMENT = 1_000;
+import { rejectedFilesOf, type Segment, segmentOfRejectedFile } from "./segment-files.ts";
 
 const NEWLINE = Buffer.from("\n");
 
@@ -63,12 +55,6 @@ export class RejectedLines {
     return rejected;
   }
 
-  /** The segment that the lines of a rejected file come from; `null` for other files. */
-  static segmentOf(name: string): number | null {
-    const digits = REJECTED_NAME.exec(name)?.[1];
-    return digits === undefined ? null : Number(digits);
-  }
-
   /** The number of rejected lines. */
   get count(): number {
     let count = this.#unwritten.size;
@@ -81,7 +67,9 @@ export class RejectedLines {
     return this.#inTurn(async () => {
       const lines: RejectedLine[] = [];
       const files: RejectedFile[] = [];
-      const names = (await this.#files.names(this.#folder)).filter((name) => REJECTED_NAME.test(name)).sort();
+      const names = (await this.#files.names(this.#folder))
+        .filter((name) => segmentOfRejectedFile(name) !== null)
+        .sort();
       this.#counts.clear();
       for (const file of names) {
         try {
@@ -103,7 +91,7 @@ export class RejectedLines {
    *
    * @returns the position of each line. @throws if they can't be written. Then none of them is added, and the segment must stay.
    */
-  add(segment: number, lines: readonly Uint8Array[]): Promise<readonly RejectedPosition[]> {
+  add(segment: Segment, lines: readonly Uint8Array[]): Promise<readonly RejectedPosition[]> {
     return this.#inTurn(async () => {
       const keys = lines.map(keyOf);
       for (const key of keys) this.#unwritten.add(key);
@@ -123,10 +111,10 @@ export class RejectedLines {
   }
 
   /** Renames a segment that can't be read to a rejected file. @returns the new name. */
-  addSegment(segment: number, path: string): Promise<string> {
+  addSegment(segment: Segment, path: string): Promise<string> {
     return this.#inTurn(async () => {
       this.#unwritten.add(path);
-      for (const file of namesFor(segment)) {
+      for (const file of rejectedFilesOf(segment)) {
         if ((await this.#files.identityAt(join(this.#folder, file))) !== null) continue;
         await this.#files.rename(path, join(this.#folder, file));
         this.#counts.set(file, 1);
@@ -161,8 +149,8 @@ export class RejectedLines {
   }
 
   /** A readable file for a segment's lines, with the lines that it has. */
-  async #fileFor(segment: number): Promise<{ file: string; present: readonly Uint8Array[] }> {
-    for (const file of namesFor(segment)) {
+  async #fileFor(segment: Segment): Promise<{ file: string; present: readonly Uint8Array[] }> {
+    for (const file of rejectedFilesOf(segment)) {
       if ((await this.#files.identityAt(join(this.#folder, file))) === null) return { file, present: [] };
       const found = await this.#linesOf(file).catch(() => null);
       if (found !== null) return { file, present: found.map(({ bytes }) => bytes) };
@@ -192,12 +180,6 @@ function idOf(bytes: Uint8Array): string {
 
 function keyOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
-}
-
-function* namesFor(segment: number): Generator<string> {
-  const name = nameOfSegment(segment);
-  yield `${name}.rejected`;
-  for (let number = 2; number <= MAX_FILES_OF_SEGMENT; number++) yield `${name}-${number}.rejected`;
 }
 
 function problemOf(error: unknown): string {

@@ -3,8 +3,9 @@ import type { AuditEntry, EntryId } from "../contract/entry.ts";
 import { reasonOf } from "../errors/problems.ts";
 import { encodeEntry } from "./entry-values.ts";
 import { batchesOf, insertAll } from "./insert-all.ts";
-import type { Journal, Segment } from "./journal.ts";
+import type { Journal } from "./journal.ts";
 import { decodeLine, withoutChecksum } from "./journal-line.ts";
+import type { Segment } from "./segment-files.ts";
 
 /** The number of rejected lines that are logged one by one. Further lines are counted. */
 const MAX_NAMED = 20;

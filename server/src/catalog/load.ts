@@ -1,5 +1,6 @@
 import type { Document } from "yaml";
 import { messageOf } from "../errors/issue-message.ts";
+import { codeOf } from "../errors/system-errors.ts";
 import {
   type Catalog,
   type CatalogModel,
@@ -42,10 +43,7 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
   try {
     text = await source.readFile(source.path);
   } catch (error) {
-    const reason =
-      error instanceof Error && "code" in error && error.code === "ENOENT"
-        ? "the file does not exist"
-        : "it cannot be read";
+    const reason = codeOf(error) === "ENOENT" ? "the file does not exist" : "it cannot be read";
     throw new CatalogError([`OSTIARY_CATALOG: ${source.path}: ${reason}`]);
   }
   const file = await parseFile(source, text);

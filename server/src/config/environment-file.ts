@@ -1,7 +1,8 @@
 import { closeSync, openSync, statSync } from "node:fs";
 import process from "node:process";
+import { codeOf } from "../errors/system-errors.ts";
 import { ConfigError } from "./config.ts";
-import { reasonOf } from "./secret-files.ts";
+import { unreadableBecause } from "./secret-files.ts";
 
 const FILE = ".env";
 
@@ -19,8 +20,10 @@ export function loadEnvironmentFile(environment: Readonly<Record<string, string 
     // Node says of a file that may not be read that it does not exist. A pipe can be opened only once.
     if (found.isFile()) closeSync(openSync(FILE, "r"));
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
-    throw new ConfigError([`The file ${FILE} of the working folder cannot be read: ${reasonOf(error)}`]);
+    if (codeOf(error) === "ENOENT") return;
+    throw new ConfigError([
+      `The file ${FILE} of the working folder cannot be read: ${unreadableBecause(error)}`,
+    ]);
   }
   process.loadEnvFile(FILE);
 }

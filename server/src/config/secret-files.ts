@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { codeOf } from "../errors/system-errors.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -52,7 +53,7 @@ export function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw new Error(`the file ${path} cannot be read: ${reasonOf(error)}`);
+    throw new Error(`the file ${path} cannot be read: ${unreadableBecause(error)}`);
   }
 }
 
@@ -66,7 +67,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Why a file could not be read, in a few words. */
-export function reasonOf(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+export function unreadableBecause(error: unknown): string {
+  const code = codeOf(error) ?? String(error);
   return REASONS[code] ?? code;
 }

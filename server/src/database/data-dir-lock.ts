@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
+import { codeOf } from "../errors/system-errors.ts";
 
 const execute = promisify(execFile);
 
@@ -212,10 +213,6 @@ async function removeAbandoned(path: string, ext: string): Promise<void> {
 
 async function removeFiles(path: string): Promise<void> {
   for (const ext of [".sock", ".pipe", ".new"]) await rm(path + ext, { force: true });
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : null;
 }
 
 /** A path to the folder that leaves room for a socket's name. */

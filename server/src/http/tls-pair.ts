@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { reasonOf } from "../config/secret-files.ts";
+import { unreadableBecause } from "../config/secret-files.ts";
 
 /** The files of a certificate with its chain, and of its private key, in PEM. */
 export interface TlsFiles {
@@ -53,7 +53,7 @@ async function read(variable: string, path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new TlsPairError(`${variable}: the file ${path} cannot be read: ${reasonOf(error)}`);
+    throw new TlsPairError(`${variable}: the file ${path} cannot be read: ${unreadableBecause(error)}`);
   }
 }
 

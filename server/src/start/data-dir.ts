@@ -1,6 +1,7 @@
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { codeOf, fileReasonOf, isDiskFull } from "../errors/system-errors.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 /** A file that is created and removed at start, to test whether the folder is writable. */
@@ -17,8 +18,6 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "its path is too long",
   ELOOP: "its links form a loop",
 };
-/** A full disk does not prevent the start, because replaying and deleting the journal may free space. */
-const FULL = new Set(["ENOSPC", "EDQUOT"]);
 
 /** Creates the data folder if it does not exist. @throws {StartupFailure} if it can't be created or written to. */
 export async function openDataDir(dataDir: string): Promise<void> {
@@ -28,9 +27,8 @@ export async function openDataDir(dataDir: string): Promise<void> {
     await writeFile(trial, "", { mode: 0o600 });
     await rm(trial, { force: true });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (FULL.has(code)) return;
-    const reason = REASONS[code] ?? (error instanceof Error ? error.message.split(",", 1)[0] : String(error));
+    if (isDiskFull(error)) return;
+    const reason = REASONS[codeOf(error) ?? ""] ?? fileReasonOf(error);
     const user = process.getuid?.();
     const who = user === undefined ? "the service" : `user ${user}, which runs the service,`;
     throw new StartupFailure(
@@ -53,7 +51,7 @@ async function isFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
 }

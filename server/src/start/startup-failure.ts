@@ -1,5 +1,6 @@
 import process from "node:process";
 import { problemsOf } from "../errors/problems.ts";
+import { codeOf } from "../errors/system-errors.ts";
 import { openLog } from "./open-log.ts";
 
 /** A reason not to start, in one line that tells the operator what to do. */
@@ -25,7 +26,7 @@ export function listenFailure(
   { host, port }: { readonly host: string; readonly port: number },
   setting: PortSetting,
 ): StartupFailure {
-  const code = error instanceof Error && "code" in error ? error.code : null;
+  const code = codeOf(error);
   const name = error instanceof Error ? error.name : "";
   if (code === "EADDRINUSE" || name === "AddrInUse") {
     return new StartupFailure(

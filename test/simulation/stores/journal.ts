@@ -1,5 +1,6 @@
-import type { Journal, JournalLine, Segment, SegmentContent } from "../../../server/src/audit/journal.ts";
+import type { Journal, JournalLine, SegmentContent } from "../../../server/src/audit/journal.ts";
 import { decodeLine, encodeLine } from "../../../server/src/audit/journal-line.ts";
+import type { Segment } from "../../../server/src/audit/segment-files.ts";
 import { type Disk, writeDelay } from "../world/disk.ts";
 import type { Life, World } from "../world/world.ts";
 

@@ -2,6 +2,7 @@
 // Its parts one by one: the whole package brings fetch, WebSocket and caches, and takes as long to load as the rest of the upstreams.
 import errors from "undici/lib/core/errors.js";
 import Agent from "undici/lib/dispatcher/agent.js";
+import { codeOf } from "../../errors/system-errors.ts";
 import type { RequestSignal } from "../request-signal.ts";
 import {
   type Transport,
@@ -80,7 +81,7 @@ function toTransportError(error: unknown, signal: RequestSignal): TransportError
   if (isLate || error instanceof AnswerOverdue) {
     return new TransportError("timeout", "the upstream took too long", error);
   }
-  const code = error instanceof Error && "code" in error ? error.code : null;
+  const code = codeOf(error);
   if (code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "EHOSTUNREACH") {
     return new TransportError("connect", "the upstream could not be reached", error);
   }
