@@ -52,9 +52,9 @@ const bare: AuditEntry = {
 const charged: AuditEntry = {
   ...full,
   costNanoUsd: 12_345_678_901_234_567_890n,
-  keyed: {
+  idempotency: {
     claim: "01936ef4-0000-7000-8000-00000000000c" as ClaimId,
-    keyDigest: "a2V5",
+    idempotencyKeyDigest: "a2V5",
     bodyDigest: "Ym9keQ==",
     answer: { isStream: true, model: "acme/kept", text: "data: {}\n\n" },
   },

@@ -34,9 +34,9 @@ const full: AuditEntry = {
   reasoningTokens: 8,
   audioTokens: 9,
   imageTokens: 10,
-  keyed: {
+  idempotency: {
     claim: uuidv7() as ClaimId,
-    keyDigest: "a2V5",
+    idempotencyKeyDigest: "a2V5",
     bodyDigest: "Ym9keQ==",
     answer: { isStream: true, model: "acme/kept", text: 'data: {"a":"\n"}\n\n' },
   },
@@ -44,7 +44,7 @@ const full: AuditEntry = {
   implausibleNanoUsd: 77n,
 };
 
-const { keyed, spender: _, implausibleNanoUsd: __, ...uncharged } = full;
+const { idempotency, spender: _, implausibleNanoUsd: __, ...uncharged } = full;
 const bare: AuditEntry = {
   ...uncharged,
   model: null,
@@ -60,7 +60,7 @@ describe("an entry's line in the journal", () => {
   it("is one line that decodes to the entry", () => {
     const unkept: AuditEntry = {
       ...bare,
-      ...(keyed === undefined ? {} : { keyed: { ...keyed, answer: null } }),
+      ...(idempotency === undefined ? {} : { idempotency: { ...idempotency, answer: null } }),
     };
     for (const entry of [full, bare, unkept]) {
       const line = encodeEntry(entry);

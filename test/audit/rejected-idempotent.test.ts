@@ -46,8 +46,8 @@ it("the claim of a request whose entry the database rejects is not renewed for e
       log,
       onRejected: (entries) => idempotency.forget(entries),
     });
-    const keyed = claim.answered({ isStream: false, model: "acme/inner", text: "an answer" });
-    const { stored } = await recorder.record({ ...auditEntry(), keyed });
+    const record = claim.answered({ isStream: false, model: "acme/inner", text: "an answer" });
+    const { stored } = await recorder.record({ ...auditEntry(), idempotency: record });
     await stored;
     await recorder.stop();
     expect(journal.rejectedLines()).toBe(1);

@@ -192,9 +192,9 @@ class Pair {
       ...(key === null
         ? {}
         : {
-            keyed: {
+            idempotency: {
               claim: crypto.randomUUID() as ClaimId,
-              keyDigest: key,
+              idempotencyKeyDigest: key,
               bodyDigest: "Ym9keQ==",
               answer: random(3) === 0 ? null : { isStream: false, model: "acme/chat", text: uuidv7() },
             },

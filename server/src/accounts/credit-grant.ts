@@ -19,7 +19,7 @@ export interface CreditGrant {
   readonly amountNanoUsd: bigint;
   readonly reason: string;
   /** SHA-256 of the idempotency key of the call; `null`: a repeated call is another grant. */
-  readonly keyDigest: Uint8Array | null;
+  readonly idempotencyKeyDigest: Uint8Array | null;
 }
 
 /** What a grant is answered with. */
@@ -115,13 +115,13 @@ async function book(
 /** Returns the outcome of the call that had the same idempotency key; `null` when there was none. */
 async function readEarlier(
   transaction: Transaction,
-  { accountId, amountNanoUsd, reason, keyDigest }: CreditGrant,
+  { accountId, amountNanoUsd, reason, idempotencyKeyDigest }: CreditGrant,
 ): Promise<GrantedCredit | null> {
-  if (keyDigest === null) return null;
+  if (idempotencyKeyDigest === null) return null;
   const [row] = await transaction<(GrantedCredit & { requestedNanoUsd: bigint; reason: string })[]>`
     select balance_nano_usd as "balanceNanoUsd", amount_nano_usd as "amountNanoUsd",
            requested_nano_usd as "requestedNanoUsd", reason
-    from credit_grants where account_id = ${accountId} and key_digest = ${keyDigest}`;
+    from credit_grants where account_id = ${accountId} and key_digest = ${idempotencyKeyDigest}`;
   if (row === undefined) return null;
   if (row.requestedNanoUsd !== amountNanoUsd || row.reason !== reason) {
     const message = "This idempotency key was used for a different grant. Use a new one for every grant.";
@@ -132,16 +132,16 @@ async function readEarlier(
 
 async function keep(
   transaction: Transaction,
-  { accountId, amountNanoUsd, reason, keyDigest }: CreditGrant,
+  { accountId, amountNanoUsd, reason, idempotencyKeyDigest }: CreditGrant,
   granted: GrantedCredit,
   at: Date,
 ): Promise<void> {
-  if (keyDigest === null) return;
+  if (idempotencyKeyDigest === null) return;
   await transaction`
     insert into credit_grants
       (account_id, key_digest, at, requested_nano_usd, reason, amount_nano_usd, balance_nano_usd)
     values
-      (${accountId}, ${keyDigest}, ${at}, ${amountNanoUsd}, ${reason}, ${granted.amountNanoUsd}, ${granted.balanceNanoUsd})`;
+      (${accountId}, ${idempotencyKeyDigest}, ${at}, ${amountNanoUsd}, ${reason}, ${granted.amountNanoUsd}, ${granted.balanceNanoUsd})`;
 }
 
 function nothingToTake(): Failure {

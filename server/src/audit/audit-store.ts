@@ -163,13 +163,13 @@ export class PostgresAudit implements EntrySink {
       answered as (
         insert into idempotent_requests as known
           (account_id, key_digest, body_digest, claim, node_id, renewed_at, answered_at, is_stream, model, answer)
-        select distinct on ("accountId", "keyDigest")
-               "accountId", decode("keyDigest", 'base64'), decode("bodyDigest", 'base64'), claim,
+        select distinct on ("accountId", "idempotencyKeyDigest")
+               "accountId", decode("idempotencyKeyDigest", 'base64'), decode("bodyDigest", 'base64'), claim,
                ${this.#nodeId}::uuid, now(), now(), "isStream", model, text
         from jsonb_to_recordset(${json(answersOf(entries))}) as answer (
-          entry uuid, "accountId" uuid, claim uuid, "keyDigest" text, "bodyDigest" text, "isStream" boolean, model text, text text
+          entry uuid, "accountId" uuid, claim uuid, "idempotencyKeyDigest" text, "bodyDigest" text, "isStream" boolean, model text, text text
         )
-        order by "accountId", "keyDigest", entry
+        order by "accountId", "idempotencyKeyDigest", entry
         on conflict (account_id, key_digest) do update set
           claim = excluded.claim, answered_at = excluded.answered_at, is_stream = excluded.is_stream,
           model = excluded.model, answer = excluded.answer

@@ -5,8 +5,8 @@ import type { SpenderId } from "../contract/ids.ts";
 import type { ClaimId } from "../contract/kept-answer.ts";
 import type { KeyUuid } from "../contract/key.ts";
 
-/** Entries of a batch that differ in nothing that usage is summed by. Times are in Unix milliseconds. */
-export interface Usage {
+/** The sum of entries of a batch that differ in nothing that usage is summed by. Times are in Unix milliseconds. */
+export interface UsageSum {
   readonly accountId: AccountId;
   readonly key: KeyUuid;
   readonly model: string | null;
@@ -24,7 +24,7 @@ export interface Usage {
 }
 
 /** What entries of an account cost, all of one spender; `null`: of a former version, which named none. */
-export interface Charge {
+export interface ChargeSum {
   readonly accountId: AccountId;
   readonly spender: SpenderId | null;
   /** Of an entry with an idempotency key, which has a charge to itself: it is collected only if its answer is kept. */
@@ -34,11 +34,11 @@ export interface Charge {
 }
 
 /** The answer to an idempotency key; the digests are in Base64. */
-export interface Answer {
+export interface AnswerRow {
   readonly entry: EntryId;
   readonly accountId: AccountId;
   readonly claim: ClaimId;
-  readonly keyDigest: string;
+  readonly idempotencyKeyDigest: string;
   readonly bodyDigest: string;
   readonly isStream: boolean | null;
   readonly model: string | null;
@@ -46,10 +46,10 @@ export interface Answer {
 }
 
 /** The usage of a batch's entries. */
-export function usageOf(entries: readonly AuditEntry[]): readonly Usage[] {
-  const usages: Usage[] = [];
+export function usageOf(entries: readonly AuditEntry[]): readonly UsageSum[] {
+  const usages: UsageSum[] = [];
   /** Nearly always one for a name: values may contain what stands between them. */
-  const named = new Map<string, Usage[]>();
+  const named = new Map<string, UsageSum[]>();
   for (const entry of entries) {
     const { accountId, key, model, upstream, status, errorCode, sourceIp } = entry;
     const atMs = entry.at.getTime();
@@ -86,7 +86,7 @@ export function usageOf(entries: readonly AuditEntry[]): readonly Usage[] {
   return usages;
 }
 
-function isOf(usage: Usage, entry: AuditEntry): boolean {
+function isOf(usage: UsageSum, entry: AuditEntry): boolean {
   return (
     usage.accountId === entry.accountId &&
     usage.key === entry.key &&
@@ -104,15 +104,26 @@ export function isCharged({ costNanoUsd, implausibleNanoUsd = 0n }: AuditEntry):
 }
 
 /** What a batch's entries are charged. */
-export function chargesOf(entries: readonly AuditEntry[]): readonly Charge[] {
-  const charges = new Map<string, Charge>();
-  for (const { id, accountId, spender = null, keyed, costNanoUsd, implausibleNanoUsd = 0n } of entries.filter(
-    isCharged,
-  )) {
-    const name = keyed === undefined ? `${accountId} ${spender}` : id;
+export function chargesOf(entries: readonly AuditEntry[]): readonly ChargeSum[] {
+  const charges = new Map<string, ChargeSum>();
+  for (const {
+    id,
+    accountId,
+    spender = null,
+    idempotency,
+    costNanoUsd,
+    implausibleNanoUsd = 0n,
+  } of entries.filter(isCharged)) {
+    const name = idempotency === undefined ? `${accountId} ${spender}` : id;
     const charge = charges.get(name);
     if (charge === undefined) {
-      charges.set(name, { accountId, spender, claim: keyed?.claim ?? null, costNanoUsd, implausibleNanoUsd });
+      charges.set(name, {
+        accountId,
+        spender,
+        claim: idempotency?.claim ?? null,
+        costNanoUsd,
+        implausibleNanoUsd,
+      });
     } else {
       charge.costNanoUsd += costNanoUsd;
       charge.implausibleNanoUsd += implausibleNanoUsd;
@@ -122,11 +133,11 @@ export function chargesOf(entries: readonly AuditEntry[]): readonly Charge[] {
 }
 
 /** The answers to idempotency keys that a batch's entries carry. */
-export function answersOf(entries: readonly AuditEntry[]): readonly Answer[] {
-  return entries.flatMap(({ id, accountId, keyed }) => {
-    if (keyed === undefined) return [];
-    const { claim, keyDigest, bodyDigest, answer } = keyed;
+export function answersOf(entries: readonly AuditEntry[]): readonly AnswerRow[] {
+  return entries.flatMap(({ id, accountId, idempotency }) => {
+    if (idempotency === undefined) return [];
+    const { claim, idempotencyKeyDigest, bodyDigest, answer } = idempotency;
     const { isStream = null, model = null, text = null } = answer ?? {};
-    return [{ entry: id, accountId, claim, keyDigest, bodyDigest, isStream, model, text }];
+    return [{ entry: id, accountId, claim, idempotencyKeyDigest, bodyDigest, isStream, model, text }];
   });
 }

@@ -20,7 +20,7 @@ export interface EntryColumn {
 }
 
 /** The indexes of values that only the journal and the charge use. */
-export const CHARGE_INDEXES = { keyed: 20, spender: 21, implausible: 22 } as const;
+export const CHARGE_INDEXES = { idempotency: 20, spender: 21, implausible: 22 } as const;
 
 /** All columns, in the order of their indexes. Fields that were added later come after those of the charge. */
 export const ENTRY_COLUMNS: readonly EntryColumn[] = columnsOf([
@@ -41,7 +41,7 @@ function columnsOf(
     field: name,
     kind,
     nullable,
-    index: index < CHARGE_INDEXES.keyed ? index : index + Object.keys(CHARGE_INDEXES).length,
+    index: index < CHARGE_INDEXES.idempotency ? index : index + Object.keys(CHARGE_INDEXES).length,
   }));
 }
 

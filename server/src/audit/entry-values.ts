@@ -1,30 +1,31 @@
 import type { AuditEntry } from "../contract/entry.ts";
 import type { SpenderId } from "../contract/ids.ts";
-import type { ClaimId, KeyedAnswer } from "../contract/kept-answer.ts";
+import type { ClaimId, IdempotencyRecord } from "../contract/kept-answer.ts";
 import { CHARGE_INDEXES, ENTRY_COLUMNS, type EntryColumn } from "./entry-columns.ts";
 
-type KeyedValues = readonly [
+type IdempotencyValues = readonly [
   claim: ClaimId,
-  keyDigest: string,
+  idempotencyKeyDigest: string,
   bodyDigest: string,
   isStream: boolean | null,
   model: string | null,
   text: string | null,
 ];
 
-function keyedValuesOf({ claim, keyDigest, bodyDigest, answer }: KeyedAnswer): KeyedValues {
-  const { isStream = null, model = null, text = null } = answer ?? {};
-  return [claim, keyDigest, bodyDigest, isStream, model, text];
+function idempotencyValuesOf(record: IdempotencyRecord): IdempotencyValues {
+  const { isStream = null, model = null, text = null } = record.answer ?? {};
+  return [record.claim, record.idempotencyKeyDigest, record.bodyDigest, isStream, model, text];
 }
 
-function keyedOf([claim, keyDigest, bodyDigest, isStream, model, text]: KeyedValues): KeyedAnswer {
+function idempotencyOf(values: IdempotencyValues): IdempotencyRecord {
+  const [claim, idempotencyKeyDigest, bodyDigest, isStream, model, text] = values;
   const isKept = isStream !== null && model !== null && text !== null;
-  return { claim, keyDigest, bodyDigest, answer: isKept ? { isStream, model, text } : null };
+  return { claim, idempotencyKeyDigest, bodyDigest, answer: isKept ? { isStream, model, text } : null };
 }
 
 const PROPERTIES = ENTRY_COLUMNS.map(({ property }) => property);
-const FORMER = PROPERTIES.slice(0, CHARGE_INDEXES.keyed);
-const ADDED = PROPERTIES.slice(CHARGE_INDEXES.keyed);
+const BEFORE_CHARGE = PROPERTIES.slice(0, CHARGE_INDEXES.idempotency);
+const AFTER_CHARGE = PROPERTIES.slice(CHARGE_INDEXES.idempotency);
 
 /**
  * An entry as an array of values: as JSON it takes half the bytes and half the time of an object. Each value is at the index of
@@ -33,11 +34,11 @@ const ADDED = PROPERTIES.slice(CHARGE_INDEXES.keyed);
 export function valuesOf(entry: AuditEntry): readonly unknown[] {
   // Values are pushed, because stringifying an array that had holes takes half as long again.
   const values: unknown[] = [];
-  for (const property of FORMER) values.push(written(entry[property]));
-  const { keyed, spender, implausibleNanoUsd } = entry;
-  values.push(keyed === undefined ? null : keyedValuesOf(keyed));
+  for (const property of BEFORE_CHARGE) values.push(written(entry[property]));
+  const { idempotency, spender, implausibleNanoUsd } = entry;
+  values.push(idempotency === undefined ? null : idempotencyValuesOf(idempotency));
   values.push(spender?.toString() ?? null, implausibleNanoUsd?.toString() ?? null);
-  for (const property of ADDED) values.push(written(entry[property]));
+  for (const property of AFTER_CHARGE) values.push(written(entry[property]));
   return values;
 }
 
@@ -73,14 +74,15 @@ function read(value: unknown, { kind, nullable }: EntryColumn): unknown {
   return kind === "money" ? BigInt(value as string) : value;
 }
 
-function chargeOf(values: readonly unknown[]): Pick<AuditEntry, "keyed" | "spender" | "implausibleNanoUsd"> {
-  const { keyed: keyedIndex, spender: spenderIndex, implausible: implausibleIndex } = CHARGE_INDEXES;
-  const keyed = values[keyedIndex] as KeyedValues | ClaimId | null | undefined;
-  const spender = values[spenderIndex] as string | null | undefined;
-  const implausible = values[implausibleIndex] as string | null | undefined;
+function chargeOf(
+  values: readonly unknown[],
+): Pick<AuditEntry, "idempotency" | "spender" | "implausibleNanoUsd"> {
+  const idempotency = values[CHARGE_INDEXES.idempotency] as IdempotencyValues | ClaimId | null | undefined;
+  const spender = values[CHARGE_INDEXES.spender] as string | null | undefined;
+  const implausible = values[CHARGE_INDEXES.implausible] as string | null | undefined;
   return {
     // Earlier versions wrote only the claim's id.
-    ...(Array.isArray(keyed) ? { keyed: keyedOf(keyed as KeyedValues) } : {}),
+    ...(Array.isArray(idempotency) ? { idempotency: idempotencyOf(idempotency as IdempotencyValues) } : {}),
     ...(typeof spender === "string" ? { spender: BigInt(spender) as SpenderId } : {}),
     ...(typeof implausible === "string" ? { implausibleNanoUsd: BigInt(implausible) } : {}),
   };

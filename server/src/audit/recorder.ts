@@ -198,7 +198,7 @@ export class Recorder {
     const number = ++this.#recorded;
     this.#draining ??= this.#sendBatches();
     if (this.#parts.durability === "database") return { stored: this.#untilConfirmed(number, pending) };
-    return entry.keyed === undefined ? IN_JOURNAL : { stored: this.#untilAnswerAttempted(number) };
+    return entry.idempotency === undefined ? IN_JOURNAL : { stored: this.#untilAnswerAttempted(number) };
   }
 
   /** Waits until the database has the entry. @throws {Failure} `server_is_overloaded` if it does not confirm it in time, or refuses it. */
@@ -396,7 +396,7 @@ export class Recorder {
 
 /** The length of the answer to an idempotency key, which may be a megabyte. */
 function answerLength({ entry }: Pending): number {
-  return entry.keyed?.answer?.text.length ?? 0;
+  return entry.idempotency?.answer?.text.length ?? 0;
 }
 
 function notConfirmed(): Failure {

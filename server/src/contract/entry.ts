@@ -4,7 +4,7 @@ import type { EndReason, UsageSource } from "../../../sdk/src/contract/audit-wor
 import type { ErrorCode } from "../errors/failure.ts";
 import type { AccountId } from "./account.ts";
 import type { SpenderId } from "./ids.ts";
-import type { KeyedAnswer } from "./kept-answer.ts";
+import type { IdempotencyRecord } from "./kept-answer.ts";
 import type { KeyUuid } from "./key.ts";
 
 export type { EndReason, UsageSource };
@@ -49,8 +49,8 @@ export interface AuditEntry extends RecordedValues {
   readonly spender?: SpenderId | undefined;
   /** What the upstream reported beyond what the model can do. Not part of the cost, and not collected. */
   readonly implausibleNanoUsd?: bigint | undefined;
-  /** The answer to a request with an idempotency key: kept in the transaction that charges it. */
-  readonly keyed?: KeyedAnswer | undefined;
+  /** The idempotency key and answer of the request, which the transaction that charges it keeps; absent if there is nothing to keep. */
+  readonly idempotency?: IdempotencyRecord | undefined;
 }
 
 /** The tokens of an entry of which none are known. */

@@ -10,15 +10,14 @@ export interface KeptAnswer {
 }
 
 /**
- * The answer to a request with an idempotency key, as the request's entry carries it: to the journal, and to the
- * transaction that charges the request, which keeps the answer. So a request is charged if and only if it counts as
- * answered.
+ * What the entry of an answered request with an idempotency key carries: to the journal, and to the transaction that charges the request,
+ * which keeps the answer. So a request is charged if and only if it counts as answered.
  */
-export interface KeyedAnswer {
+export interface IdempotencyRecord {
   readonly claim: ClaimId;
-  /** Base64. */
-  readonly keyDigest: string;
-  /** Base64. */
+  /** SHA-256 of the endpoint and the idempotency key, in Base64. */
+  readonly idempotencyKeyDigest: string;
+  /** SHA-256 of the body as it was sent, in Base64. */
   readonly bodyDigest: string;
   /** `null`: only that it was answered is kept. */
   readonly answer: KeptAnswer | null;

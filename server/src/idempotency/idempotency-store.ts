@@ -35,11 +35,11 @@ export class PostgresIdempotency implements IdempotencyStore {
   }
 
   async claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome> {
-    const { accountId, keyDigest, bodyDigest } = request;
+    const { accountId, idempotencyKeyDigest, bodyDigest } = request;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const claimed = await this.#database`
         insert into idempotent_requests as known (account_id, key_digest, body_digest, claim, node_id, spender, renewed_at)
-        values (${accountId}, ${keyDigest}, ${bodyDigest}, ${claim}, ${this.#nodeId}, ${this.#spender()}, now())
+        values (${accountId}, ${idempotencyKeyDigest}, ${bodyDigest}, ${claim}, ${this.#nodeId}, ${this.#spender()}, now())
         on conflict (account_id, key_digest) do update set
           body_digest = excluded.body_digest, claim = excluded.claim, node_id = excluded.node_id,
           spender = excluded.spender, created_at = now(),
@@ -53,7 +53,7 @@ export class PostgresIdempotency implements IdempotencyStore {
       if (claimed.length > 0) return { kind: "claimed" };
       const [row] = await this.#database<Row[]>`
         select body_digest, answered_at, answer, is_stream, model from idempotent_requests
-        where account_id = ${accountId} and key_digest = ${keyDigest}`;
+        where account_id = ${accountId} and key_digest = ${idempotencyKeyDigest}`;
       if (row !== undefined) return outcomeOf(row, bodyDigest);
     }
     return { kind: "running" };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
-import type { ClaimId, KeptAnswer, KeyedAnswer } from "../contract/kept-answer.ts";
+import type { ClaimId, IdempotencyRecord, KeptAnswer } from "../contract/kept-answer.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { SEALED_TEXT_PREFIX, type Sealer } from "../secrets/sealer.ts";
@@ -27,7 +27,7 @@ const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 export interface IdempotentRequest {
   readonly accountId: AccountId;
   /** SHA-256 of the endpoint and the idempotency key. */
-  readonly keyDigest: Uint8Array;
+  readonly idempotencyKeyDigest: Uint8Array;
   /** SHA-256 of the body as it was sent. */
   readonly bodyDigest: Uint8Array;
 }
@@ -56,7 +56,7 @@ export interface IdempotencyStore {
 export interface Claim {
   readonly id: ClaimId;
   /** Returns what the entry of the answered request carries. Call it once: the length of the answer counts until {@link Idempotency.forget}. */
-  answered(answer: KeptAnswer | null): KeyedAnswer;
+  answered(answer: KeptAnswer | null): IdempotencyRecord;
   /** Ends the claim of a request that failed, so that it is executed when it is sent again. Waits 5 seconds at most. */
   release(): Promise<void>;
 }
@@ -123,8 +123,8 @@ export class Idempotency {
    * Stops renewing the claims of entries that do not wait for the database any more: it has them and their answers, or it has rejected
    * them. The claim of a rejected entry ends with its lease, as if its node had died.
    */
-  forget(entries: readonly { readonly keyed?: KeyedAnswer | undefined }[]): void {
-    for (const { keyed } of entries) if (keyed !== undefined) this.#drop(keyed.claim);
+  forget(entries: readonly { readonly idempotency?: IdempotencyRecord | undefined }[]): void {
+    for (const { idempotency } of entries) if (idempotency !== undefined) this.#drop(idempotency.claim);
   }
 
   /** Renews the claims of running requests. Call it several times in {@link CLAIM_LEASE_MS}. */
@@ -180,7 +180,7 @@ export class Idempotency {
         }
         return {
           claim: id,
-          keyDigest: Buffer.from(request.keyDigest).toString("base64"),
+          idempotencyKeyDigest: Buffer.from(request.idempotencyKeyDigest).toString("base64"),
           bodyDigest: Buffer.from(request.bodyDigest).toString("base64"),
           answer: sealed,
         };
@@ -214,8 +214,8 @@ export class Idempotency {
 }
 
 /** Binds a stored answer to its request, so that whoever can write to the table cannot pass it to another one. */
-function contextOf({ accountId, keyDigest }: IdempotentRequest): string {
-  return `answer\n${accountId}\n${Buffer.from(keyDigest).toString("base64")}`;
+function contextOf({ accountId, idempotencyKeyDigest }: IdempotentRequest): string {
+  return `answer\n${accountId}\n${Buffer.from(idempotencyKeyDigest).toString("base64")}`;
 }
 
 /** Identifies a request by its account, endpoint, idempotency key and body. */
@@ -227,7 +227,7 @@ export function idempotentRequest(
 ): IdempotentRequest {
   return {
     accountId,
-    keyDigest: createHash("sha256").update(`${endpoint}\n${idempotencyKey}`).digest(),
+    idempotencyKeyDigest: createHash("sha256").update(`${endpoint}\n${idempotencyKey}`).digest(),
     bodyDigest: createHash("sha256").update(body).digest(),
   };
 }

@@ -144,6 +144,6 @@ function readEventId(text: string): AsOf {
 
 /** An entry without what only the service itself needs. */
 export function publicView(entry: ListedEntry) {
-  const { accountId, key, at, spender, implausibleNanoUsd, keyed, ...rest } = entry;
+  const { accountId, key, at, spender, implausibleNanoUsd, idempotency, ...rest } = entry;
   return { ...rest, requestId: requestIdOf(entry.id), timestamp: at, tokenCount: tokenCountOf(entry) };
 }

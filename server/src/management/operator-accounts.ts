@@ -238,12 +238,12 @@ export function operatorAccountsRouter(services: RpcServices) {
         }),
       )
       .mutation(async ({ ctx, input: { id, idempotencyKey: key, ...grant } }) => {
-        const keyDigest = key === undefined ? null : digestOf(key);
+        const idempotencyKeyDigest = key === undefined ? null : digestOf(key);
         const granted = await accountAdmin.grantCredits({
           ...grant,
           by: ctx.actor,
           accountId: id,
-          keyDigest,
+          idempotencyKeyDigest,
         });
         credits.granted(id);
         return granted;

@@ -1,6 +1,6 @@
 import type { BegunRequest } from "../audit/recorder.ts";
 import { type AuditEntry, timeOfEntry } from "../contract/entry.ts";
-import type { KeyedAnswer } from "../contract/kept-answer.ts";
+import type { IdempotencyRecord } from "../contract/kept-answer.ts";
 import { type EntryFacts, NO_FACTS } from "../operations/operation.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -45,7 +45,7 @@ export async function record(
     const { stored } = await services.recorder.record(entry, request.begun);
     // The entry is in the journal and will be charged.
     request.hold?.settle(facts.costNanoUsd);
-    if (entry.keyed !== undefined) request.claim = null;
+    if (entry.idempotency !== undefined) request.claim = null;
     services.trace(entry, request.exchange.header("traceparent")[0] ?? null);
     if (stored !== null) await stored;
   }
@@ -106,7 +106,7 @@ function entryOf(
     endReason: ending.endReason,
     spender: costNanoUsd === 0n ? undefined : (request.hold?.spender ?? undefined),
     implausibleNanoUsd: implausibleNanoUsd === 0n ? undefined : implausibleNanoUsd,
-    keyed: keyedAnswer(request, ending, facts),
+    idempotency: idempotencyRecord(request, ending, facts),
   };
 }
 
@@ -115,12 +115,12 @@ function partOf(usage: Usage | null, ofPrompt = 0, ofCompletion = 0): number | n
   return usage === null ? null : ofPrompt + ofCompletion;
 }
 
-/** The answer to the request's idempotency key, if this ending is one that a retry gets again. */
-function keyedAnswer(
+/** What is kept for the request's idempotency key, if this ending is one that a retry gets again. */
+function idempotencyRecord(
   { claim }: RequestContext,
   { status, endReason }: Ending,
   { kept }: EntryFacts,
-): KeyedAnswer | undefined {
+): IdempotencyRecord | undefined {
   const isAnswered = status === 200 && (endReason === "stop" || endReason === "client_gone");
   return isAnswered && kept !== undefined ? claim?.answered(kept) : undefined;
 }

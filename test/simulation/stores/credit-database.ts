@@ -189,12 +189,12 @@ export class CreditDatabase {
       { accountId: AccountId; spender: SpenderId | null; cost: bigint; repeated: bigint }
     >();
     for (const entry of inserted) {
-      const { accountId, costNanoUsd: cost, implausibleNanoUsd = 0n, keyed, spender = null } = entry;
+      const { accountId, costNanoUsd: cost, implausibleNanoUsd = 0n, idempotency, spender = null } = entry;
       if (cost === 0n && implausibleNanoUsd === 0n) continue;
       const name = `${accountId} ${spender}`;
       const sum = due.get(name) ?? { accountId, spender, cost: 0n, repeated: 0n };
       sum.cost += cost;
-      if (keyed !== undefined && !won.has(entry.id)) {
+      if (idempotency !== undefined && !won.has(entry.id)) {
         sum.repeated += cost;
         this.repeated.add(entry.id);
       }
@@ -231,9 +231,10 @@ export class CreditDatabase {
   /** The first attempt that is committed wins the key. @returns the entries that won. */
   #keepAnswers(inserted: readonly AuditEntry[]): ReadonlySet<EntryId> {
     const won = new Set<EntryId>();
-    for (const { id, accountId, keyed } of [...inserted].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-      if (keyed === undefined) continue;
-      if (this.#faults.has("answers commit apart") || this.idempotency.keep(accountId, keyed)) won.add(id);
+    for (const { id, accountId, idempotency } of [...inserted].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+      if (idempotency === undefined) continue;
+      if (this.#faults.has("answers commit apart") || this.idempotency.keep(accountId, idempotency))
+        won.add(id);
     }
     return won;
   }

@@ -1,6 +1,6 @@
 import type { AccountId } from "../../../server/src/contract/account.ts";
 import type { SpenderId } from "../../../server/src/contract/ids.ts";
-import type { ClaimId, KeptAnswer, KeyedAnswer } from "../../../server/src/contract/kept-answer.ts";
+import type { ClaimId, IdempotencyRecord, KeptAnswer } from "../../../server/src/contract/kept-answer.ts";
 import {
   CLAIM_LEASE_MS,
   type ClaimOutcome,
@@ -69,8 +69,11 @@ export class IdempotencyTable {
   }
 
   /** What the batch does that charges the request. @returns whether this attempt has won the key. */
-  keep(accountId: AccountId, { claim, keyDigest, bodyDigest, answer }: KeyedAnswer): boolean {
-    const key = `${accountId} ${keyDigest}`;
+  keep(
+    accountId: AccountId,
+    { claim, idempotencyKeyDigest, bodyDigest, answer }: IdempotencyRecord,
+  ): boolean {
+    const key = `${accountId} ${idempotencyKeyDigest}`;
     const known = this.#rows.get(key);
     if (known !== undefined && (known.answered !== null || known.bodyDigest !== bodyDigest)) return false;
     const nowMs = this.#nowMs();
@@ -108,8 +111,8 @@ function isFree(row: Row, bodyDigest: string, nowMs: number): boolean {
   return row.answered === null && row.bodyDigest === bodyDigest && row.renewedAtMs < nowMs - CLAIM_LEASE_MS;
 }
 
-function keyOf({ accountId, keyDigest }: IdempotentRequest): `${AccountId} ${string}` {
-  return `${accountId} ${textOf(keyDigest)}`;
+function keyOf({ accountId, idempotencyKeyDigest }: IdempotentRequest): `${AccountId} ${string}` {
+  return `${accountId} ${textOf(idempotencyKeyDigest)}`;
 }
 
 function textOf(digest: Uint8Array): string {
