@@ -1,3 +1,4 @@
+import { DEFAULT_STREAM_IDLE_TIMEOUT_MS } from "./core/deadline.ts";
 import { Log } from "./core/log.ts";
 import { Transport } from "./core/transport.ts";
 import { sendByFetch } from "./core/wire.ts";
@@ -7,9 +8,6 @@ export { errorFor } from "./core/error-answers.ts";
 export * from "./core/errors.ts";
 export { retryAfterMsOf } from "./core/retry-after.ts";
 export { ChatCompletionStream } from "./core/stream.ts";
-
-/** Well above the service's heartbeats of 15 s. */
-const STREAM_IDLE_TIMEOUT_MS = 120_000;
 
 /** Options of a transport for pages. */
 export interface SessionTransportOptions {
@@ -29,7 +27,7 @@ export function openSessionTransport({ baseURL, fetch }: SessionTransportOptions
     authorization: () => null,
     log: new Log(console, "off"),
     timeoutMs: Number.POSITIVE_INFINITY,
-    streamIdleTimeoutMs: STREAM_IDLE_TIMEOUT_MS,
+    streamIdleTimeoutMs: DEFAULT_STREAM_IDLE_TIMEOUT_MS,
     maxRetries: 0,
     defaultHeaders: {},
     send: (request, signal) => sendByFetch(fetch, request, signal),

@@ -18,7 +18,7 @@ import { BatchChain } from "./batch-chain.ts";
 import { bytesOfHex, sha256OfText } from "./digest.ts";
 import { type Matcher, matcherOf, unknownFilterOf } from "./export-filter.ts";
 import { positionOf, readExportLine } from "./export-lines.ts";
-import { MAX_UNREADABLE_START } from "./unreadable.ts";
+import { MAX_UNREADABLE_START } from "./verification-input.ts";
 import type { ExportProblem, ExportScope, ExportVerification } from "./verify-export.ts";
 
 const MAX_PROBLEMS = 100;

@@ -1,8 +1,7 @@
 import { objectOf } from "../core/checks.ts";
 import { UnverifiableExportError } from "../core/errors.ts";
 import { linkDigest, sha256OfText } from "./digest.ts";
-import { checkPoints, requireLines } from "./points.ts";
-import { MAX_UNREADABLE_START } from "./unreadable.ts";
+import { checkPoints, MAX_UNREADABLE_START, requireLines } from "./verification-input.ts";
 
 /** A point in a chain of actions. Keep it to verify later that nothing before it was modified. */
 export interface ActionPoint {

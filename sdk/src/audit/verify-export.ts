@@ -1,7 +1,7 @@
 import type { ChainPoint } from "../contract/management.ts";
 import { objectOf } from "../core/checks.ts";
 import { ExportCheck } from "./export-check.ts";
-import { checkPoints, requireLines } from "./points.ts";
+import { checkPoints, requireLines } from "./verification-input.ts";
 
 /** A problem of an export. */
 export interface ExportProblem {

@@ -3,9 +3,7 @@ import { type ActionPoint, verifyActionsExport } from "../audit/verify-actions.t
 import { OstiaryError } from "../core/errors.ts";
 import type { RequestOptions } from "../core/transport.ts";
 import { writeAll } from "./output.ts";
-import { linesOf, reportOf } from "./verification.ts";
-
-const POINT = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;
+import { linesOf, pointOf, reportOf } from "./verification.ts";
 
 /** A client that exports and verifies actions: of an account, or of the service. */
 export interface ActionsClient {
@@ -86,7 +84,6 @@ function position(text: string): number {
 }
 
 function point(text: string): ActionPoint {
-  const [, at, digest] = POINT.exec(text) ?? [];
-  if (at === undefined || digest === undefined) throw new OstiaryError("--expected must be position:digest.");
-  return { position: Number(at), digest };
+  const { number, digest } = pointOf("position", text);
+  return { position: number, digest };
 }

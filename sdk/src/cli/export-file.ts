@@ -109,7 +109,7 @@ function isExportOf(params: AuditExportParams, { from, to, filter }: ExportHeade
     if (name === "source") return isSameNetwork(String(given), written);
     return UUID.test(written) ? String(given).toLowerCase() === written : String(given) === written;
   });
-  return isSame && isTime(params.from, from, 0) && isTime(params.to, to, DAY_MS);
+  return isSame && isBound(params.from, from, false) && isBound(params.to, to, true);
 }
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
@@ -121,11 +121,11 @@ function isSameNetwork(one: string, other: string): boolean {
   return first !== null && second !== null && isWithin(first, second) && isWithin(second, first);
 }
 
-/** Whether a bound is that of a header. A date stands for a time so many milliseconds after its beginning. */
-function isTime(given: AuditExportParams["from"], written: string | null, dayMs: number): boolean {
+/** Whether the beginning or the end of a period is that of a header. An end that is a date includes the whole day. */
+function isBound(given: AuditExportParams["from"], written: string | null, isEnd: boolean): boolean {
   if (given === undefined || written === null) return given === undefined && written === null;
-  const shiftMs = typeof given === "string" && DAY.test(given) ? dayMs : 0;
-  return new Date(given).getTime() + shiftMs === new Date(written).getTime();
+  const isWholeDay = isEnd && typeof given === "string" && DAY.test(given);
+  return new Date(given).getTime() + (isWholeDay ? DAY_MS : 0) === new Date(written).getTime();
 }
 
 /** The progress by time, because the number of entries is unknown. */

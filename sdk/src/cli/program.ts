@@ -10,7 +10,7 @@ import { VERSION } from "../core/version.ts";
 import { addActionsCommands } from "./actions-commands.ts";
 import { exportTo } from "./export-file.ts";
 import { table, toJson, usdOf, wholeNumber } from "./output.ts";
-import { linesOf, reportOf } from "./verification.ts";
+import { linesOf, pointOf, reportOf } from "./verification.ts";
 
 const MAX_COUNT = 999_999_999;
 /** The longest period of usage that the service adds up, which is that of months. */
@@ -345,9 +345,8 @@ async function verifyService(
 }
 
 function chainPoints(text: string, earlier: readonly ChainPoint[] = []): readonly ChainPoint[] {
-  const [, batch, digest] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
-  if (batch === undefined || digest === undefined) throw new OstiaryError("--expected must be batch:digest.");
-  return [...earlier, { batch: Number(batch), digest }];
+  const { number, digest } = pointOf("batch", text);
+  return [...earlier, { batch: number, digest }];
 }
 
 /** The date so many days before today, in UTC. */

@@ -34,6 +34,21 @@ async function* piecesOf(file: string): AsyncGenerator<string, void, undefined> 
   }
 }
 
+const POINT = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;
+
+/**
+ * Reads a point of a chain, as {@link reportOf} prints the head.
+ *
+ * @param what the name of its number, such as `batch`.
+ * @throws {OstiaryError} it is not a number and a digest.
+ */
+export function pointOf(what: string, text: string): { readonly number: number; readonly digest: string } {
+  const [, number, digest] = POINT.exec(text) ?? [];
+  if (number === undefined || digest === undefined)
+    throw new OstiaryError(`--expected must be ${what}:digest.`);
+  return { number: Number(number), digest };
+}
+
 /** The outcome of a verification, as it is printed. */
 export interface Outcome {
   /** Whether a file was verified, and not the service's own records. */

@@ -1,5 +1,8 @@
 import { APIConnectionTimeoutError } from "./errors.ts";
 
+/** How long a stream may be silent by default, in milliseconds: well above the service's heartbeats of 15 s. */
+export const DEFAULT_STREAM_IDLE_TIMEOUT_MS = 120_000;
+
 /** `setTimeout` fires at once for a longer delay. {@link after} shortens it to this: 24.8 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 

@@ -1,6 +1,7 @@
 import type { ClientOptions } from "../client.ts";
 import { fromCaller, functionOf, notNegative, positive } from "./checks.ts";
 import type { ClientListeners } from "./client-events.ts";
+import { DEFAULT_STREAM_IDLE_TIMEOUT_MS } from "./deadline.ts";
 import { isBrowser, readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
 import { Log, logLevelOf } from "./log.ts";
@@ -11,8 +12,6 @@ import { type Send, sendByFetch } from "./wire.ts";
 
 const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
 const DEFAULT_TIMEOUT_MS = 600_000;
-/** Well above the service's heartbeats of 15 s. */
-const DEFAULT_STREAM_IDLE_TIMEOUT_MS = 120_000;
 const DEFAULT_MAX_RETRIES = 2;
 
 /** Builds a transport from a client's options. Error messages never contain the given values, which could be a key and end up in logs. */

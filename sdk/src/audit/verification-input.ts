@@ -1,6 +1,9 @@
 import { functionOf, objectOf } from "../core/checks.ts";
 import { OstiaryError } from "../core/errors.ts";
 
+/** If none of the first 100 lines can be read, the file is not an export. */
+export const MAX_UNREADABLE_START = 100;
+
 /** Checks points of a chain. @throws {OstiaryError} one has no number or digest, which JavaScript does not prevent. */
 export function checkPoints<Name extends "batch" | "position">(
   points: readonly ({ readonly [_ in Name]: number } & { readonly digest: string })[],
