@@ -14,6 +14,7 @@ import type { EntryId } from "../../server/src/contract/entry.ts";
 import { openDatabase } from "../../server/src/database/database.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
 import { Reads } from "../../server/src/database/reads.ts";
+import { MIGRATIONS } from "../fixtures/migrations.ts";
 import { report, summary } from "./measure.ts";
 
 const ENTRIES = Number(process.env.ENTRIES ?? 1_000_000);
@@ -33,7 +34,7 @@ const database = openDatabase(server.connection, {
 
 /** One entry every two seconds, up to now. */
 async function fill(): Promise<void> {
-  await migrate(database, new URL("../../server/src/database/migrations/", import.meta.url));
+  await migrate(database, MIGRATIONS);
   await makeAuditPartitions(database, new Date());
   await database`insert into accounts (id, name, created_at) values (${ACCOUNT}, 'bench', now())`;
   await database`

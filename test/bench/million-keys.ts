@@ -8,6 +8,7 @@ import { openDatabase } from "../../server/src/database/database.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
 import { PostgresKeys } from "../../server/src/keys/keys-store.ts";
 import { digestOf } from "../../server/src/secrets/digest.ts";
+import { MIGRATIONS } from "../fixtures/migrations.ts";
 import { median, report, summary } from "./measure.ts";
 
 const ROUNDS = 9;
@@ -30,7 +31,7 @@ async function fill(name: string, { keys, accounts }: { keys: number; accounts: 
     { ...server.connection, database: name },
     { maxConnections: 1, connectTimeoutS: 5, statementTimeoutMs: 600_000 },
   );
-  await migrate(database, new URL("../../server/src/database/migrations/", import.meta.url));
+  await migrate(database, MIGRATIONS);
   await database`
     insert into accounts (id, name, created_at)
     select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'account ' || n, now()

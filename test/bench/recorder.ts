@@ -13,6 +13,7 @@ import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contr
 import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { openDatabase } from "../../server/src/database/database.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
+import { MIGRATIONS } from "../fixtures/migrations.ts";
 import { report, summary } from "./measure.ts";
 
 const BATCH = 2_000;
@@ -105,7 +106,7 @@ async function reportCreditDays(store: PostgresAudit, size: number, batches: num
 
 try {
   await timeFunctions();
-  await migrate(database, new URL("../../server/src/database/migrations/", import.meta.url));
+  await migrate(database, MIGRATIONS);
   await makeAuditPartitions(database, new Date());
   for (const id of accounts) {
     await database`insert into accounts (id, name, created_at) values (${id}, 'bench', now())`;

@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import { PostgresUsage } from "../../server/src/audit/usage-store.ts";
 import { openDatabase } from "../../server/src/database/database.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
+import { MIGRATIONS } from "../fixtures/migrations.ts";
 import { report, summary } from "./measure.ts";
 
 const ACCOUNTS = 10_000;
@@ -23,7 +24,7 @@ const database = openDatabase(server.connection, {
 });
 
 try {
-  await migrate(database, new URL("../../server/src/database/migrations/", import.meta.url));
+  await migrate(database, MIGRATIONS);
   await database`
     insert into accounts (id, name, created_at)
     select gen_random_uuid(), 'Account ' || number, now() from generate_series(1, ${ACCOUNTS}::int) number`;

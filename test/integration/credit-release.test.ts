@@ -9,6 +9,7 @@ import type { Transaction } from "../../server/src/database/database.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
+import { MIGRATIONS } from "../fixtures/migrations.ts";
 import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import type { Service } from "../fixtures/service.ts";
@@ -155,11 +156,10 @@ describe("credit that an absent node has reserved", () => {
 
 describe("reservations of a former version", () => {
   it("become reserves that do not exceed the balance, and debts are written off", async () => {
-    const folder = new URL("../../server/src/database/migrations/", import.meta.url);
-    const files = (await readdir(folder)).sort();
+    const files = (await readdir(MIGRATIONS)).sort();
     const run = async (connection: Transaction, first: number, last: number) => {
       for (const file of files.slice(first, last)) {
-        await connection.unsafe(await readFile(new URL(file, folder), "utf8"));
+        await connection.unsafe(await readFile(new URL(file, MIGRATIONS), "utf8"));
       }
     };
     const rolledBack = new Error("rolled back");

@@ -7,6 +7,7 @@ import { insertInHalves } from "../../server/src/audit/insert-all.ts";
 import type { DatabaseAddress } from "../../server/src/database/database.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
 import { toFailure, Unavailable } from "../../server/src/errors/failure.ts";
+import { MIGRATIONS } from "../fixtures/migrations.ts";
 import {
   backendOf,
   openAlone,
@@ -252,16 +253,20 @@ describe("rows that the database is too slow to insert at once", () => {
   });
 });
 
-it("A migrated database needs no migration when another schema of its search path has one's table, too", async () => {
+it("a migrated database needs no migration, although another schema of its search path has the table of migrations, too", async () => {
   const { admin } = database;
   const [row] = await admin<{ name: string }[]>`select current_database() as name`;
   await admin.unsafe(
     "create schema other; create table other.schema_migrations (file text, min_version text)",
   );
   await admin.unsafe(`alter database "${row?.name}" set search_path = public, other`);
-  await using own = open();
-  await migrate(own, new URL("../../server/src/database/migrations/", import.meta.url));
-  await admin.unsafe(`alter database "${row?.name}" reset search_path; drop schema other cascade`);
+  try {
+    await using own = open();
+    expect((await migrate(own, MIGRATIONS)).missing).toEqual([]);
+    expect(await admin`select from other.schema_migrations`).toEqual([]);
+  } finally {
+    await admin.unsafe(`alter database "${row?.name}" reset search_path; drop schema other cascade`);
+  }
 });
 
 describe("closing a connection pool", () => {
