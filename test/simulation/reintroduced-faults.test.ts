@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 
 vi.mock("lru-cache", async (real) => (await import("./world/small-caches.ts")).smallCaches(await real()));
 
-import { findPutBack, type Scenario } from "./scenario/check.ts";
+import { type Scenario, violationWithFault } from "./scenario/check.ts";
 import * as scenarios from "./scenario/scenarios.ts";
 import { REINTRODUCED_FAULTS, type ReintroducedFault } from "./stores/reintroduced-faults.ts";
 
@@ -24,7 +24,7 @@ const WHERE: Readonly<Record<ReintroducedFault, readonly Scenario[]>> = {
 describe("the simulation detects a reintroduced fault", { timeout: 600_000 }, () => {
   it.each(Object.keys(REINTRODUCED_FAULTS) as ReintroducedFault[])("%s", async (fault) => {
     for (const scenario of WHERE[fault]) {
-      const found = await findPutBack({ ...scenario, runs: MAX_RUNS }, fault, SEED);
+      const found = await violationWithFault({ ...scenario, runs: MAX_RUNS }, fault, SEED);
       expect(found, REINTRODUCED_FAULTS[fault]).not.toBeNull();
     }
   });

@@ -73,7 +73,7 @@ export async function violationOf(schedule: Schedule, rules: Rules): Promise<rea
  *
  * @returns what does not hold in the first of them that finds it; `null` when all hold.
  */
-export async function findPutBack(
+export async function violationWithFault(
   { menu, rules, runs }: Scenario,
   fault: ReintroducedFault,
   seed: number,

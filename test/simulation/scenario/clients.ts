@@ -84,7 +84,7 @@ export class Clients {
     this.#parts.world.schedule(delayMs, null, () => this.#attempt(wish, wish.node));
   }
 
-  /** To be told when an attempt has ended for its client. */
+  /** Must be called when an attempt has ended for its client. */
   ended({ wish }: Attempt, outcome: Outcome): void {
     this.#waiting--;
     if (outcome.kind === "whole") wish.answers++;

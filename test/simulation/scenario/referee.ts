@@ -97,17 +97,17 @@ export class Referee {
     return this.#violation;
   }
 
-  /** To be told when the admission store has lost or may have lost what it knew of running requests. */
+  /** Must be called when the admission store has lost or may have lost what it knew of running requests. */
   excuseLimits(untilMs: number): void {
     this.#limitsHoldFromMs = Math.max(this.#limitsHoldFromMs, untilMs);
   }
 
-  /** To be told when Redis has forgotten the versions and epochs of accounts. */
+  /** Must be called when Redis has forgotten the versions and epochs of accounts. */
   versionsExpired(): void {
     this.#versionsExpiredMs = this.#parts.world.nowMs;
   }
 
-  /** To be told when a revocation was answered. */
+  /** Must be called when a revocation was answered. */
   revoked(key: KeyUuid): void {
     if (!this.#revokedMs.has(key)) this.#revokedMs.set(key, this.#parts.world.nowMs);
   }
@@ -118,7 +118,7 @@ export class Referee {
     this.#spendable.started(attempt);
   }
 
-  /** To be told when a model is asked: so far only an admitted request comes. */
+  /** Must be called when a model is asked, which only an admitted request does. */
   asked(attempt: Attempt): void {
     const { accountId } = attempt.wish;
     const running = this.#asked.get(accountId) ?? new Set();
