@@ -15,7 +15,7 @@ import type {
 } from "@trpc/server";
 import { type Observable, observable } from "@trpc/server/observable";
 import type { ClientOptions } from "./client.ts";
-import { clientTransformer } from "./contract/procedure-data.ts";
+import { clientTransformer, MAX_BATCHED_CALLS } from "./contract/procedure-data.ts";
 import type { ProcedureError, Procedures } from "./contract/procedures.ts";
 import { follow } from "./core/abort.ts";
 import { errorFor, errorForEvent } from "./core/error-answers.ts";
@@ -83,9 +83,6 @@ export interface OstiaryLinkOptions extends ClientOptions {
   readonly maxBatchSize?: number | undefined;
 }
 
-/** The service refuses a larger batch. */
-const MAX_BATCH_SIZE = 20;
-
 /**
  * A link for `createTRPCClient<AppRouter>()` and TanStack Query. It authenticates with the management token (or, for procedures
  * that only read, the API key), sends calls of one tick together, retries as the client does, and reads subscriptions. The `cause`
@@ -95,9 +92,9 @@ const MAX_BATCH_SIZE = 20;
  */
 export function ostiaryLink(options: OstiaryLinkOptions = {}): TRPCLink<AppRouter> {
   const transport = openTransport(options);
-  const maxItems = options.maxBatchSize ?? MAX_BATCH_SIZE;
-  if (!(Number.isInteger(maxItems) && maxItems >= 1 && maxItems <= MAX_BATCH_SIZE)) {
-    throw new OstiaryError(`maxBatchSize must be a whole number from 1 to ${MAX_BATCH_SIZE}.`);
+  const maxItems = options.maxBatchSize ?? MAX_BATCHED_CALLS;
+  if (!(Number.isInteger(maxItems) && maxItems >= 1 && maxItems <= MAX_BATCHED_CALLS)) {
+    throw new OstiaryError(`maxBatchSize must be a whole number from 1 to ${MAX_BATCHED_CALLS}.`);
   }
   const batchesOf = (type: "query" | "mutation") =>
     httpBatchLink<AppRouter>({

@@ -4,6 +4,7 @@ import { type ExportVerification, verifyAuditExport } from "../audit/verify-expo
 import { Ostiary } from "../client.ts";
 import type { AuditExportParams } from "../contract/audit.ts";
 import type { ChainPoint } from "../contract/management.ts";
+import { MAX_USAGE_DAYS } from "../contract/time-intervals.ts";
 import { DAY_MS } from "../contract/time-units.ts";
 import { OstiaryError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
@@ -13,8 +14,6 @@ import { table, toJson, usdOf, wholeNumber } from "./output.ts";
 import { linesOf, pointOf, reportOf } from "./verification.ts";
 
 const MAX_COUNT = 999_999_999;
-/** The longest period of usage that the service adds up, which is that of months. */
-const MAX_DAYS = 7_320;
 const KEY_ID = 'id of the key, as "keys list" shows it';
 
 const HELP = `
@@ -240,7 +239,7 @@ export function createProgram(signal: AbortSignal): Command {
     .option(
       "--days <number>",
       "number of past days, today included (default: 30)",
-      wholeNumber("--days", 1, MAX_DAYS),
+      wholeNumber("--days", 1, MAX_USAGE_DAYS.month),
     )
     .option("--from <time>", "from this date or time on, in UTC")
     .option("--to <time>", "up to and including this date, or up to this time, in UTC (default: now)")

@@ -10,6 +10,9 @@ export class UnreadableData extends Error {
   override readonly name = "UnreadableData";
 }
 
+/** The maximum number of procedures that one request calls. */
+export const MAX_BATCHED_CALLS = 20;
+
 /** Limits for one read. */
 export interface ReadLimits {
   /** The maximum number of values of the three types. */

@@ -3,6 +3,13 @@ import { DAY_MS, HOUR_MS } from "./time-units.ts";
 /** The intervals of usage. */
 export type UsageInterval = "hour" | "day" | "month";
 
+/** The maximum period of usage by interval, in days: a chart has no use for more points. */
+export const MAX_USAGE_DAYS: Readonly<Record<UsageInterval, number>> = {
+  hour: 31,
+  day: 3 * 366,
+  month: 20 * 366,
+};
+
 const NAME = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/;
 
 /** Whether a text is the name of a time zone, such as `Europe/Berlin`. Offsets such as `+02:00` are none. */

@@ -1,4 +1,8 @@
-import { intervalStart, type UsageInterval } from "../../../sdk/src/contract/time-intervals.ts";
+import {
+  intervalStart,
+  MAX_USAGE_DAYS,
+  type UsageInterval,
+} from "../../../sdk/src/contract/time-intervals.ts";
 import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
@@ -170,14 +174,7 @@ export interface UsageSummary<Row> {
   readonly total: UsageTotals;
 }
 
-/** The maximum period by interval: a chart has no use for more points. */
-const MAX_MS: Readonly<Record<UsageInterval, number>> = {
-  hour: 31 * DAY_MS,
-  day: 3 * 366 * DAY_MS,
-  month: 20 * 366 * DAY_MS,
-};
-
-/** The maximum in other time zones, whose days and months are summed from hours. */
+/** The maximum period in other time zones than UTC, whose days and months are summed from hours. */
 const MAX_ZONED_MS = 367 * DAY_MS;
 
 /** The maximum number of groups with rows of their own. There may be any number of accounts and keys. */
@@ -274,7 +271,7 @@ function wholeIntervals<Question extends UsageSpan>(question: Question): Questio
   const { from, to, interval, timeZone } = question;
   const lengthMs = to.getTime() - from.getTime();
   if (lengthMs <= 0) throw new Failure("invalid_request", "to: must be after `from`", { param: "to" });
-  if (lengthMs > MAX_MS[interval]) {
+  if (lengthMs > MAX_USAGE_DAYS[interval] * DAY_MS) {
     throw new Failure("invalid_request", "interval: is too short for this period. Use a longer interval.", {
       param: "interval",
     });

@@ -1,5 +1,6 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Logger } from "pino";
+import { MAX_BATCHED_CALLS } from "../../../sdk/src/contract/procedure-data.ts";
 import { RefusedCaller } from "../access/access.ts";
 import { networkOf } from "../accounts/attempts.ts";
 import type { ClientInfo } from "../accounts/user.ts";
@@ -24,8 +25,6 @@ import {
 import type { AppRouter } from "./router.ts";
 import { failureOf, type RpcContext, shapeOf } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
-
-const MAX_BATCH = 20;
 
 export interface RpcParts extends CallerParts {
   readonly router: AppRouter;
@@ -95,7 +94,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
     req: complete,
     router: parts.router,
     createContext: () => context,
-    maxBatchSize: MAX_BATCH,
+    maxBatchSize: MAX_BATCHED_CALLS,
     // The input of some queries, such as a thousand networks, is longer than an address can be.
     allowMethodOverride: true,
     onError: ({ error, path }) => {
@@ -154,7 +153,7 @@ async function authenticatedCall(
   { request, clientInfo, sessionToken }: Incoming,
 ): Promise<{ readonly caller: RpcCaller; readonly complete: Request }> {
   // A batch above the maximum is refused as a whole and counts as one of the maximum length.
-  const names = calledBy(request).slice(0, MAX_BATCH);
+  const names = calledBy(request).slice(0, MAX_BATCHED_CALLS);
   await parts.callLimits.countAuth(clientInfo.sourceIp, names);
   const authenticate = () => callerOf(parts, request, sessionToken, clientInfo);
   let maxBytes = MAX_ANONYMOUS_BODY_BYTES;
