@@ -93,7 +93,7 @@ export class OwnUse {
   }
 }
 
-/** Of a minute and the former ones those in which something was admitted that still counts. */
+/** Drops the minutes, of this one and the former ones, of which nothing counts any more. @returns the newest that is left; `null` if none is. */
 function withoutOld(minute: Minute | null, second: number): Minute | null {
   if (minute === null) return null;
   const former = withoutOld(minute.former, second);

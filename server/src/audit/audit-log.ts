@@ -45,13 +45,13 @@ export interface ExportedLines {
   readonly searchedTo: EntryId | null;
 }
 
-/** A page that is asked for. */
+/** Which page to list. */
 export interface PageOfEntries {
   readonly filter: EntryFilter;
-  /** Of the page before; `null`: the first page. */
+  /** The `nextCursor` of the page before; `null`: the first page. */
   readonly cursor: string | null;
   readonly limit: number;
-  /** Whose time it takes. Default: the account's, or the operators'. */
+  /** Whose read budget the page uses. Default: the account's, or the operators'. */
   readonly reader?: Reader;
 }
 

@@ -262,7 +262,7 @@ type Insert = (
 
 interface EntryLine extends EntryDigest {
   readonly entry: AuditEntry;
-  /** Of {@link lineOf}. */
+  /** The entry as {@link lineOf} writes it. */
   readonly line: string;
 }
 

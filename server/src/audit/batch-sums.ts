@@ -23,11 +23,12 @@ export interface UsageSum {
   costNanoUsd: bigint;
 }
 
-/** What entries of an account cost, all of one spender; `null`: of a former version, which named none. */
+/** What entries of an account cost that name the same spender. */
 export interface ChargeSum {
   readonly accountId: AccountId;
+  /** `null`: the entries are of a former version, which named none. */
   readonly spender: SpenderId | null;
-  /** Of an entry with an idempotency key, which has a charge to itself: it is collected only if its answer is kept. */
+  /** The claim of the one entry that is charged, which is collected only if its answer is kept; `null`: entries without an idempotency key. */
   readonly claim: ClaimId | null;
   costNanoUsd: bigint;
   implausibleNanoUsd: bigint;
@@ -48,7 +49,7 @@ export interface AnswerRow {
 /** The usage of a batch's entries. */
 export function usageOf(entries: readonly AuditEntry[]): readonly UsageSum[] {
   const usages: UsageSum[] = [];
-  /** Nearly always one for a name: values may contain what stands between them. */
+  /** The sums by a name that is made of their values. Two may have the same name, as values may contain the spaces between them. */
   const named = new Map<string, UsageSum[]>();
   for (const entry of entries) {
     const { accountId, key, model, upstream, status, errorCode, sourceIp } = entry;

@@ -107,7 +107,7 @@ export interface ConversationCall extends AnswerCall {
 /** An answer that is to be written in a client's format. */
 export interface ConversationAnswer {
   /**
-   * Those of a piece from the upstream together. Throws a failure, {@link UpstreamRefused} or {@link TransportError}
+   * The events of the answer; those that one piece from the upstream contains come together. Throws a failure, {@link UpstreamRefused} or {@link TransportError}
    * when the upstream stops without a finish.
    */
   readonly events: AsyncIterable<AnswerPiece> | Iterable<AnswerPiece>;

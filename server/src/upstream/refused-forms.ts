@@ -33,7 +33,11 @@ export class RefusedForms {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Whether the usual form is to be sent to a model. @param kind The requests that are refused alike, where not all of a model's are. */
+  /**
+   * Whether the usual form is to be sent to a model.
+   *
+   * @param kind names the requests that are refused alike, where a model refuses only some.
+   */
   isUsual({ upstream, upstreamModel }: UpstreamCall, kind = ""): boolean {
     return this.#monotonicMs() >= (this.#refused.get(upstream)?.get(keyOf(upstreamModel, kind)) ?? 0);
   }
@@ -42,7 +46,7 @@ export class RefusedForms {
   remember({ upstream, upstreamModel }: UpstreamCall, kind = ""): void {
     const refused = this.#refused.get(upstream) ?? new Map<string, number>();
     const key = keyOf(upstreamModel, kind);
-    // It is the latest then.
+    // It becomes the latest, because the one that was set first is forgotten first.
     refused.delete(key);
     refused.set(key, this.#monotonicMs() + KEPT_MS);
     const [oldest] = refused.keys();
