@@ -23,8 +23,8 @@ export interface EntryLine {
   readonly entry: AuditEntry;
 }
 
-/** A line that stays in the journal folder, with the reason. */
-interface Kept {
+/** A line that cannot be recorded and so is rejected, with the reason. */
+interface LineToReject {
   readonly bytes: Uint8Array;
   /** The number of the line in its segment; `null` for an entry of this process. */
   readonly number: number | null;
@@ -46,12 +46,12 @@ interface LeftLine extends EntryLine {
 export async function replayJournal(parts: ReplayParts, leftover: readonly Segment[]): Promise<void> {
   const { journal, insert, log } = parts;
   const begun = new Map<EntryId, LeftLine>();
-  const kept: (Kept & { readonly segment: Segment })[] = [];
+  const toReject: (LineToReject & { readonly segment: Segment })[] = [];
   const unreadable = new Map<Segment, string>();
   let isDamaged = false;
-  const insertOrKeep = async (lines: readonly LeftLine[]) => {
+  const insertOrReject = async (lines: readonly LeftLine[]) => {
     for (const { item, reason } of await insertLines(lines, insert))
-      kept.push({ ...item, reason: refusedBecause(reason) });
+      toReject.push({ ...item, reason: refusedBecause(reason) });
   };
 
   for (const segment of leftover) {
@@ -64,7 +64,7 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
     for (const { number, bytes, content: line } of content.lines) {
       if (line.kind === "unreadable") {
         isDamaged = true;
-        kept.push({ segment, bytes, number, reason: line.problem });
+        toReject.push({ segment, bytes, number, reason: line.problem });
         continue;
       }
       const sound = { segment, number, bytes: withoutChecksum(bytes), entry: line.entry };
@@ -74,7 +74,7 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
         begun.delete(line.entry.id);
       }
     }
-    await insertOrKeep(ended);
+    await insertOrReject(ended);
     log.info({ segment, entries: ended.length, tornBytes: content.tornBytes }, "replayed a journal segment");
   }
 
@@ -90,35 +90,24 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
   if (isDamaged || unreadable.size > 0) {
     // An unreadable line may hold the end of such a request. Recorded as lost, the request could no longer be charged.
     const reason = "the end of this request may be in an unreadable line";
-    for (const line of lost) kept.push({ ...line, reason });
+    for (const line of lost) toReject.push({ ...line, reason });
   } else {
-    await insertOrKeep(lost);
+    await insertOrReject(lost);
     if (lost.length > 0) log.warn({ requests: lost.length }, "requests were lost with an earlier process");
   }
 
   // Segments are dropped last, because a request may begin in one and end in another.
   for (const segment of leftover) {
-    const file = journal.pathOf(segment);
     const reason = unreadable.get(segment);
     try {
-      if (reason === undefined) {
-        const ofSegment = kept.filter((line) => line.segment === segment);
-        await setLinesAside(
-          parts,
-          segment,
-          ofSegment.sort((a, b) => (a.number ?? 0) - (b.number ?? 0)),
-        );
+      if (reason !== undefined) await rejectSegment(parts, segment, reason);
+      else {
+        await rejectLines(parts, segment, inOrder(toReject.filter((line) => line.segment === segment)));
         await journal.drop(segment);
-      } else {
-        const keptIn = await journal.rejected.addSegment(segment, file);
-        log.error(
-          { file, reason, keptIn },
-          "a journal file cannot be read and was rejected: make it readable, or remove it if it is not a journal file",
-        );
       }
     } catch (error) {
       // The segment is replayed again at the next start, which is harmless.
-      log.error({ ...reasonOf(error), file }, "a journal segment cannot be removed");
+      log.error({ ...reasonOf(error), file: journal.pathOf(segment) }, "a journal segment cannot be removed");
     }
   }
   const lines = journal.rejectedLines();
@@ -129,6 +118,19 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
         'Look at them with the operator\'s command "journal list", mend and replay them, or discard them',
     );
   }
+}
+
+async function rejectSegment({ journal, log }: ReplayParts, segment: Segment, reason: string): Promise<void> {
+  const file = journal.pathOf(segment);
+  const keptIn = await journal.rejected.addSegment(segment, file);
+  log.error(
+    { file, reason, keptIn },
+    "a journal file cannot be read and was rejected: make it readable, or remove it if it is not a journal file",
+  );
+}
+
+function inOrder(lines: readonly LineToReject[]): readonly LineToReject[] {
+  return lines.toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0));
 }
 
 /** Inserts entries by batches. @returns what the database refused. */
@@ -161,14 +163,14 @@ export async function rejectEntries(
       number: null,
       reason: refusedBecause(reason),
     }));
-    await setLinesAside({ journal, log }, segment, lines);
+    await rejectLines({ journal, log }, segment, lines);
   }
 }
 
-async function setLinesAside(
+async function rejectLines(
   { journal, log }: Pick<ReplayParts, "journal" | "log">,
   segment: Segment,
-  lines: readonly Kept[],
+  lines: readonly LineToReject[],
 ): Promise<void> {
   if (lines.length === 0) return;
   const contents = lines.map(({ bytes }) => bytes);
