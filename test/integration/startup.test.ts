@@ -90,16 +90,21 @@ describe("a service that can't start", () => {
         OSTIARY_CATALOG: path,
         OSTIARY_SIGNUPS: "closed",
         OSTIARY_DATABASE_URL: "postgres://127.0.0.1/x",
+        OSTIARY_FOO: "1",
+        OSTIARY_LOGS: "warn",
       },
     });
     const report = lines(exit);
-    expect(report).toHaveLength(6);
+    expect(report).toHaveLength(8);
     expect(report[0]).toContain("PORT");
     expect(report[1]).toContain("OSTIARY_PLANS: free.requestsPerMinute");
     expect(report.slice(2, 4).join("\n")).toContain("models[0].routes[0].upstream");
     expect(report.slice(2, 4).join("\n")).toContain("the variable ABSENT_KEY is not set");
     expect(report.slice(4)).toEqual([
       "OSTIARY_DATABASE_URL: is not a setting of this service. Did you mean DATABASE_URL?",
+      // No setting has a name that is nearly this one, though a few letters change any short name into another.
+      "OSTIARY_FOO: is not a setting of this service",
+      "OSTIARY_LOGS: is not a setting of this service. Did you mean OSTIARY_LOG?",
       "OSTIARY_SIGNUPS: is not a setting of this service. Did you mean OSTIARY_SIGNUP?",
     ]);
   });

@@ -156,6 +156,8 @@ const checkedVariables = variables
 
 const PREFIX = "OSTIARY_";
 const MAX_TYPING_ERRORS = 3;
+/** So many letters of a name, without the prefix, for each typing error: other names are no near misses. */
+const LETTERS_PER_TYPING_ERROR = 3;
 
 /** Variables of the SDK and of the operator's command line, which may be set in the same environment. */
 const CLIENT_VARIABLES = new Set([
@@ -319,7 +321,8 @@ export function unknownSettings(
     if (!name.startsWith(PREFIX) || known.includes(name) || CLIENT_VARIABLES.has(name)) return [];
     const bare = name.slice(PREFIX.length);
     // Some settings have the names that they have everywhere, such as PORT and DATABASE_URL.
-    const meant = known.includes(bare) ? bare : closestMatch(name, known, { maxDistance: MAX_TYPING_ERRORS });
+    const maxDistance = Math.min(MAX_TYPING_ERRORS, Math.floor(bare.length / LETTERS_PER_TYPING_ERROR));
+    const meant = known.includes(bare) ? bare : closestMatch(name, known, { maxDistance });
     return [
       meant === undefined
         ? `${name}: is not a setting of this service`
