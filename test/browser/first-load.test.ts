@@ -99,6 +99,38 @@ describe.skipIf(!hasBrowser)("the first load", () => {
     }
   });
 
+  it("moves nothing when the font arrives late, but letters within their lines", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await site.page();
+    await goToKeys(page, owner);
+    let send = () => {};
+    const sent = new Promise<void>((resolve) => {
+      send = resolve;
+    });
+    await page.route(/\.woff2$/, async (route) => {
+      await sent;
+      await route.fallback();
+    });
+    await page.goto("/connect", { waitUntil: "commit" });
+    await page.getByRole("heading", { level: 2 }).nth(1).waitFor();
+    const placesOf = () =>
+      page
+        .locator("h1, h2, p, a, button, label")
+        .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().toJSON()));
+    const before = await placesOf();
+    send();
+    await page.evaluate(() => document.fonts.ready);
+    expect(await page.evaluate(() => document.fonts.check('14px "Inter Variable"'))).toBe(true);
+    const after = await placesOf();
+    expect(after.length).toBeGreaterThan(20);
+    expect(after).toHaveLength(before.length);
+    for (const [index, { top, height, width }] of after.entries()) {
+      expect(Math.abs(top - before[index].top)).toBeLessThan(1);
+      expect(Math.abs(height - before[index].height)).toBeLessThan(1);
+      expect(Math.abs(width - before[index].width)).toBeLessThan(Math.max(4, 0.06 * width));
+    }
+  });
+
   it("of a long log takes less than 250 KB in all, and reads on only near the end", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await insertEntries(site.service, owner, 2_000);
