@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { chooseInRow, signOut, toastOf } from "../fixtures/menu.ts";
 import { startService } from "../fixtures/service.ts";
@@ -144,6 +144,60 @@ describe.skipIf(!hasBrowser)("the keyboard", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await focused(page)).toBe("main");
     await toastOf(page, "Key “test” revoked").waitFor();
+  });
+});
+
+/** Answers a procedure with an error, also among others that are asked for with it. */
+async function failProcedure(page: Page, procedure: string): Promise<void> {
+  await page.route(PROCEDURES, async (route) => {
+    const { pathname, searchParams } = new URL(route.request().url());
+    const names = pathname.split("/").at(-1)?.split(",") ?? [];
+    if (!names.includes(procedure)) return route.fallback();
+    const data = { ostiary: { code: "service_unavailable", param: null } };
+    const failed = { error: { json: { message: "The database is busy.", code: -32603, data } } };
+    if (!searchParams.has("batch")) return route.fulfill({ status: 503, json: failed });
+    const response = await route.fetch();
+    const results: readonly unknown[] = await response.json();
+    return route.fulfill({
+      status: 207,
+      json: results.map((result, index) => (names[index] === procedure ? failed : result)),
+    });
+  });
+}
+
+describe.skipIf(!hasBrowser)("what needs the name or the address of the service", () => {
+  let owner: Owner & { readonly id: string };
+  beforeAll(async () => {
+    if (hasBrowser) owner = await signUpWithKey(site.service.baseUrl);
+  });
+
+  it.each([
+    { where: "the first steps", path: () => "/", heading: "Send a request" },
+    { where: "a model's page", path: () => "/models/sandbox%2Fecho", heading: "Call this model" },
+    { where: "a key's page", path: () => `/settings/keys/${owner.id}`, heading: "Use this key" },
+  ])("says that it could not be loaded, and can be asked for again: $where", async ({ path, heading }) => {
+    const { page } = await site.page();
+    await signInBy(page, owner);
+    await failProcedure(page, "service.info");
+    await page.goto(path());
+    await page.getByRole("heading", { name: heading }).waitFor();
+    await page.locator("main").getByRole("alert").getByText("The database is busy.").waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    await page.locator("main").getByRole("button", { name: "Try again" }).click();
+    await page.locator("main").getByText(site.service.baseUrl).first().waitFor();
+    expect(await page.locator("main").getByRole("alert").count()).toBe(0);
+  });
+
+  it("is the address of the page, beside a new token", async () => {
+    const { page } = await site.page();
+    await signInBy(page, owner);
+    await failProcedure(page, "service.info");
+    await page.goto("/settings/tokens");
+    await page.getByRole("button", { name: "Create token" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("script");
+    await page.keyboard.press("Enter");
+    await page.getByText("Try it with curl").click();
+    await page.getByText(`curl ${site.service.baseUrl}/trpc/keys.list`).waitFor();
   });
 });
 

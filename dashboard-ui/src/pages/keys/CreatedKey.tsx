@@ -17,8 +17,8 @@ export function CreatedKey({ name, keyString, lead, onClose }: CreatedKeyProps) 
   const model = models.data?.models[0]?.id;
   return (
     <ShownOnce title={`Key “${name}” created`} what="key" secret={keyString} lead={lead} onClose={onClose}>
-      {info.data === undefined || model === undefined ? null : (
-        <TryWithCurl command={curlFor(info.data.publicUrl, keyString, model)} />
+      {model === undefined ? null : (
+        <TryWithCurl command={curlFor(info.data?.publicUrl ?? location.origin, keyString, model)} />
       )}
     </ShownOnce>
   );

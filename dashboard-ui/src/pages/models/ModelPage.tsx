@@ -8,7 +8,6 @@ import { Empty } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { Snippets } from "../../components/Snippets.tsx";
-import type { SnippetService } from "../../components/snippets.ts";
 import { AccountUsage } from "../overview/AccountUsage.tsx";
 import { ModelTable } from "./ModelTable.tsx";
 import { chats, embeds } from "./model.ts";
@@ -18,7 +17,6 @@ export function ModelPage() {
   const { model: id } = useParams({ from: "/shell/account/models/$model" });
   const search = useSearch({ from: "/shell/account/models/$model" });
   const models = useQuery(api.models.list.queryOptions());
-  const { data: service } = useQuery(api.service.info.queryOptions());
   return (
     <>
       <PageHead crumb={<Link to="/models">Models</Link>} title={id}>
@@ -39,7 +37,7 @@ export function ModelPage() {
           return (
             <>
               <ModelTable models={[model]} />
-              {service === undefined ? null : <CallModel service={service} model={model} />}
+              <CallModel model={model} />
             </>
           );
         }}
@@ -50,13 +48,13 @@ export function ModelPage() {
 }
 
 interface CallModelProps {
-  readonly service: SnippetService;
   readonly model: ListedModel;
 }
 
 /** Code that calls the model, and the way to the clients that people have. */
-function CallModel({ service, model }: CallModelProps) {
+function CallModel({ model }: CallModelProps) {
   const { id } = model;
+  const info = useQuery(api.service.info.queryOptions());
   if (!chats(model) && !embeds(model)) return null;
   return (
     <section className={panelStyles.panel} aria-labelledby="call">
@@ -68,14 +66,18 @@ function CallModel({ service, model }: CallModelProps) {
           </Link>
         ) : null}
       </div>
-      <Snippets
-        service={service}
-        request={
-          chats(model)
-            ? { model: id, messages: [{ role: "user", content: "Hello!" }] }
-            : { model: id, input: ["The door is open.", "Who opened it?"] }
-        }
-      />
+      <Loaded query={info} what="the service">
+        {(service) => (
+          <Snippets
+            service={service}
+            request={
+              chats(model)
+                ? { model: id, messages: [{ role: "user", content: "Hello!" }] }
+                : { model: id, input: ["The door is open.", "Who opened it?"] }
+            }
+          />
+        )}
+      </Loaded>
     </section>
   );
 }

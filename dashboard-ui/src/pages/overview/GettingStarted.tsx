@@ -26,7 +26,7 @@ interface GettingStartedProps {
 
 /** The steps to the first request. After it, the page changes into the overview by itself. */
 export function GettingStarted({ keys, newKey, hasBegun }: GettingStartedProps) {
-  const { data: service } = useQuery(api.service.info.queryOptions());
+  const info = useQuery(api.service.info.queryOptions());
   const models = useQuery(api.models.list.queryOptions());
   return (
     <section className={panelStyles.panel} aria-labelledby="getting-started">
@@ -36,16 +36,18 @@ export function GettingStarted({ keys, newKey, hasBegun }: GettingStartedProps) 
           <h3>Create a key</h3>
           <KeyStep newKey={newKey} keys={keys} />
         </li>
-        {service === undefined ? null : (
-          <li>
-            <h3>Send a request</h3>
-            <Loaded query={models} what="models">
-              {({ models }) => (
-                <FirstRequest service={service} models={models} keyString={newKey.created?.key ?? null} />
-              )}
-            </Loaded>
-          </li>
-        )}
+        <li>
+          <h3>Send a request</h3>
+          <Loaded query={info} what="the service">
+            {(service) => (
+              <Loaded query={models} what="models">
+                {({ models }) => (
+                  <FirstRequest service={service} models={models} keyString={newKey.created?.key ?? null} />
+                )}
+              </Loaded>
+            )}
+          </Loaded>
+        </li>
       </ol>
       <p className={styles.firstWaiting} role="status">
         {hasBegun ? (

@@ -71,11 +71,9 @@ function CreatedToken({ name, token, onClose }: CreatedTokenProps) {
   const info = useQuery(api.service.info.queryOptions());
   return (
     <ShownOnce title={`Token “${name}” created`} what="token" secret={token} onClose={onClose}>
-      {info.data === undefined ? null : (
-        <TryWithCurl
-          command={`curl ${info.data.publicUrl}/trpc/keys.list \\\n  -H "Authorization: Bearer ${token}"`}
-        />
-      )}
+      <TryWithCurl
+        command={`curl ${info.data?.publicUrl ?? location.origin}/trpc/keys.list \\\n  -H "Authorization: Bearer ${token}"`}
+      />
     </ShownOnce>
   );
 }
