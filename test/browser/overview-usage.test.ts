@@ -270,6 +270,20 @@ describe.skipIf(!hasBrowser)("a chart", () => {
     );
   });
 
+  it("is sorted on a phone too, where its rows are cards, by finger and by keyboard", async () => {
+    const { page } = await overview.pageOf(overview.used, "/", { viewport: { width: 375, height: 800 } });
+    const table = page.getByRole("table", { name: /^Usage/ });
+    await table.getByRole("button", { name: "Errors" }).click();
+    await expect.poll(async () => (await countsOf(page))[0]?.[0]).toBe("unknown model");
+    await page.keyboard.press("Shift+Tab");
+    const focused = page.locator("thead button:focus");
+    expect(await focused.textContent()).toMatch(/^Requests/);
+    // A pointer reaches only what is seen.
+    await focused.click({ trial: true });
+    await page.keyboard.press("Enter");
+    await expect.poll(async () => (await countsOf(page))[0]?.[0]).toBe("sandbox/echo");
+  });
+
   it("takes the colours of the theme that is chosen", async () => {
     const { page } = await overview.pageOf(overview.used);
     await chartOf(page, "Requests").waitFor();
