@@ -76,7 +76,12 @@ const PRICES: readonly Column<ListedModel>[] = [
     cell: (model) =>
       model.prices === null || isFree(model) ? "Free" : <Price nanoUsd={model.prices.inputNanoUsdPerMTok} />,
   },
-  priceColumn("Cached", "Cached input", PRICE_GROUP, (prices) => prices.cachedInputNanoUsdPerMTok),
+  priceColumn(
+    "Cached",
+    "Cached input per 1M tokens",
+    PRICE_GROUP,
+    (prices) => prices.cachedInputNanoUsdPerMTok,
+  ),
   priceColumn("Output", "Output per 1M tokens", PRICE_GROUP, (prices) => prices.outputNanoUsdPerMTok),
   priceColumn("Per image", "Per image", undefined, (prices) => prices.imageNanoUsd),
 ];
