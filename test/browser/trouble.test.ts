@@ -188,6 +188,16 @@ describe.skipIf(!hasBrowser)("what needs the name or the address of the service"
     expect(await page.locator("main").getByRole("alert").count()).toBe(0);
   });
 
+  it("has a link home with a name of its own", async () => {
+    const { page } = await site.page();
+    await signInBy(page, owner);
+    await failProcedure(page, "service.info");
+    await page.goto("/models");
+    await page.getByRole("heading", { name: "Models" }).waitFor();
+    await page.getByRole("link", { name: "Home" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
   it("is the address of the page, beside a new token", async () => {
     const { page } = await site.page();
     await signInBy(page, owner);
@@ -198,6 +208,19 @@ describe.skipIf(!hasBrowser)("what needs the name or the address of the service"
     await page.keyboard.press("Enter");
     await page.getByText("Try it with curl").click();
     await page.getByText(`curl ${site.service.baseUrl}/trpc/keys.list`).waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("a figure that could not be loaded", () => {
+  it.each([
+    { procedure: "account.get", label: /Active keys.*Could not be loaded/ },
+    { procedure: "usage.summary", label: /The spend of the last 7 days could not be loaded\./ },
+  ])("is said to be missing: $procedure", async ({ procedure, label }) => {
+    const { page } = await site.page();
+    await signInBy(page, await signUpWithKey(site.service.baseUrl));
+    await failProcedure(page, procedure);
+    await page.goto("/");
+    await page.getByRole("paragraph").filter({ hasText: label }).waitFor();
   });
 });
 

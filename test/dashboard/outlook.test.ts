@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { outlookOf, spendOf } from "../../dashboard-ui/src/pages/credits/outlook.ts";
+import { outlookOf, outlookOfBalance, spendOf } from "../../dashboard-ui/src/pages/credits/outlook.ts";
 
 const USD = 1_000_000_000n;
 const DAY_MS = 24 * 60 * 60_000;
@@ -12,6 +12,13 @@ describe("the outlook of a balance", () => {
       expect(outlook.state).toBe("empty");
       expect(outlook.words).toContain("402");
     }
+  });
+
+  it("is empty without the usage too, and otherwise says that the spend is missing", () => {
+    expect(outlookOfBalance(0n, false)?.state).toBe("empty");
+    expect(outlookOfBalance(0n, true)?.state).toBe("empty");
+    expect(outlookOfBalance(USD, false)).toBeUndefined();
+    expect(outlookOfBalance(USD, true)?.words).toBe("The spend of the last 7 days could not be loaded.");
   });
 
   it("is short from below the cost of an average request on", () => {

@@ -10,9 +10,8 @@ import panelStyles from "./Panel.module.css";
 const REFRESH_MS = 5_000;
 
 /** The account's limits and their current use. */
-export function LimitsPanel({ active }: { readonly active: number | undefined }) {
+export function LimitsPanel() {
   const now = useQuery(api.account.limits.queryOptions(undefined, { refetchInterval: REFRESH_MS }));
-  const account = useQuery(api.account.get.queryOptions());
   return (
     <section className={panelStyles.panel} aria-labelledby="limits">
       <h2 id="limits">Limits</h2>
@@ -22,14 +21,22 @@ export function LimitsPanel({ active }: { readonly active: number | undefined })
             <Limit label="Requests per minute" used={used.requests} limit={limits.requestsPerMinute} />
             <Limit label="Tokens per minute" used={used.tokens} limit={limits.tokensPerMinute} />
             <Limit label="Concurrent requests" used={used.concurrent} limit={limits.concurrentRequests} />
-            {active === undefined || account.data === undefined ? null : (
-              <Limit label="Active keys" used={active} limit={account.data.keyLimit} isCounted />
-            )}
+            <ActiveKeys />
           </div>
         )}
       </Loaded>
     </section>
   );
+}
+
+function ActiveKeys() {
+  const keys = useQuery(api.keys.count.queryOptions());
+  const account = useQuery(api.account.get.queryOptions());
+  const label = "Active keys";
+  if (keys.data !== undefined && account.data !== undefined) {
+    return <Limit label={label} used={keys.data.active} limit={account.data.keyLimit} isCounted />;
+  }
+  return <Unmetered label={label} text={keys.isError || account.isError ? "Could not be loaded" : "…"} />;
 }
 
 interface LimitProps {
@@ -46,12 +53,14 @@ function Limit({ label, used, limit, isCounted = false }: LimitProps) {
       <Meter label={label} value={used} max={limit} text={`${formatCount(used)} of ${formatCount(limit)}`} />
     );
   }
+  return <Unmetered label={label} text={isCounted ? `${formatCount(used)}, no limit` : "no limit"} />;
+}
+
+function Unmetered({ label, text }: { readonly label: string; readonly text: string }) {
   return (
     <p className={meterStyles.meter}>
       <span>{label}</span>
-      <span className={meterStyles.meterText}>
-        {isCounted ? `${formatCount(used)}, no limit` : "no limit"}
-      </span>
+      <span className={meterStyles.meterText}>{text}</span>
     </p>
   );
 }

@@ -24,6 +24,7 @@ import { SuspensionBanner } from "./SuspensionBanner.tsx";
 import { clearSession } from "./storage.ts";
 import { Toasts, toastList } from "./Toasts.tsx";
 import { tooltipPopup } from "./Tooltip.tsx";
+import textStyles from "./text.module.css";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
 import { useTypeAhead } from "./use-type-ahead.ts";
 
@@ -191,7 +192,11 @@ function Brand({ isOperator }: { readonly isOperator: boolean }) {
   return (
     <Link to={isOperator ? "/operator" : "/"} className={markStyles.brand}>
       <Mark />
-      <span>{info.data?.serviceName ?? ""}</span>
+      {info.data === undefined ? (
+        <span className={textStyles.visuallyHidden}>Home</span>
+      ) : (
+        <span>{info.data.serviceName}</span>
+      )}
     </Link>
   );
 }

@@ -15,7 +15,6 @@ import { Sessions } from "./Sessions.tsx";
 /** Settings → Account. */
 export function Account() {
   const account = useQuery(api.account.get.queryOptions());
-  const keys = useQuery(api.keys.count.queryOptions());
   return (
     <>
       <PageHead crumb="Settings" title="Account" lead="Plan, limits, IP rules and sign-in security." />
@@ -25,7 +24,7 @@ export function Account() {
             {(data) => (
               <>
                 <Plan account={data} />
-                <LimitsPanel active={keys.data?.active} />
+                <LimitsPanel />
                 <IpRules account={data} />
               </>
             )}

@@ -9,9 +9,9 @@ const FAR_DAYS = 365;
 
 /**
  * `empty`: no paid request is possible. `short`: less is left than a request has cost on average. `low`: the balance runs out in less than
- * {@link LOW_DAYS} days at the present rate. `ample`: none of these.
+ * {@link LOW_DAYS} days at the present rate. `unknown`: what was spent could not be loaded. `ample`: none of these.
  */
-export type CreditState = "empty" | "short" | "low" | "ample";
+export type CreditState = "empty" | "short" | "low" | "unknown" | "ample";
 
 export interface Outlook {
   readonly words: string;
@@ -27,11 +27,24 @@ export interface CreditFigures {
   readonly requestNanoUsd: bigint;
 }
 
+const EMPTY: Outlook = {
+  words: "Paid requests are refused with 402 until credit is added.",
+  state: "empty",
+};
+const UNKNOWN: Outlook = {
+  words: `The spend of the last ${RATE_DAYS} days could not be loaded.`,
+  state: "unknown",
+};
+
+/** What a balance alone tells, without the usage; `undefined` while that may still be loaded, unless nothing is left. */
+export function outlookOfBalance(balanceNanoUsd: bigint, isUsageLost: boolean): Outlook | undefined {
+  if (balanceNanoUsd <= 0n) return EMPTY;
+  return isUsageLost ? UNKNOWN : undefined;
+}
+
 /** How long a balance lasts at the rate of the last {@link RATE_DAYS} days. */
 export function outlookOf({ balanceNanoUsd, spentNanoUsd, requestNanoUsd }: CreditFigures): Outlook {
-  if (balanceNanoUsd <= 0n) {
-    return { words: "Paid requests are refused with 402 until credit is added.", state: "empty" };
-  }
+  if (balanceNanoUsd <= 0n) return EMPTY;
   if (balanceNanoUsd < requestNanoUsd) {
     return {
       words: "Less than your average request costs. Paid requests may be cut short or refused with 402.",

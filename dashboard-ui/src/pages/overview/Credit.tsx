@@ -13,6 +13,7 @@ const TONES: Readonly<Record<CreditState, string | undefined>> = {
   empty: styles.overviewCreditEmpty,
   short: styles.overviewCreditEmpty,
   low: styles.overviewCreditLow,
+  unknown: undefined,
   ample: undefined,
 };
 

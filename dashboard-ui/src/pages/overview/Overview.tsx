@@ -43,7 +43,7 @@ export function Overview() {
   const now = (
     <div className={styles.overviewNow}>
       <Credit />
-      <LimitsPanel active={counts.data?.active} />
+      <LimitsPanel />
     </div>
   );
   return (
