@@ -12,7 +12,7 @@ import {
 } from "./components/RouteFailures.tsx";
 import { Shell } from "./components/Shell.tsx";
 import { ownPath } from "./door/own-path.ts";
-import { load, requireSession } from "./load.ts";
+import { briefly, load, requireSession } from "./load.ts";
 import { changesQuery } from "./pages/account/changes-query.ts";
 import { readAuditSearch, readServiceLogSearch } from "./pages/audit/search.ts";
 import { connectKeysQuery } from "./pages/connect/keys-query.ts";
@@ -111,8 +111,8 @@ const overview = createRoute({
         api.credits.balance.queryOptions(),
         currentUsageQuery(ACCOUNT_USAGE, deps, deps.by),
       ),
-      loadChecklist(),
-      loadPart(),
+      briefly(loadChecklist()),
+      briefly(loadPart()),
     ]),
   component: lazyPage(() => import("./pages/overview/Overview.tsx"), "Overview"),
 });

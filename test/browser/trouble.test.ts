@@ -211,6 +211,41 @@ describe.skipIf(!hasBrowser)("what needs the name or the address of the service"
   });
 });
 
+describe.skipIf(!hasBrowser)("a slow answer", () => {
+  it("holds up its own part of the first page, not the navigation or what has loaded", async () => {
+    const { page } = await site.page();
+    await signInBy(page, await signUpWithKey(site.service.baseUrl));
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/credits\.statement/, async (route) => {
+      await answered;
+      await route.fallback();
+    });
+    await page.goto("/settings/credits");
+    await page.getByRole("heading", { name: "Credits", level: 1 }).waitFor();
+    await page.getByRole("status").filter({ hasText: "Loading" }).first().waitFor();
+    await page.getByRole("link", { name: "Models" }).click();
+    await page.getByRole("row", { name: /sandbox\/echo/ }).waitFor();
+    answer();
+    await page.getByRole("link", { name: "Credits" }).click();
+    await page.getByRole("table", { name: /^Statement/ }).waitFor();
+  });
+
+  it.each(["account.firstSteps", "keys.count"])("does not hold up the overview: %s", async (procedure) => {
+    const { page } = await site.page();
+    await signInBy(page, await signUpWithKey(site.service.baseUrl));
+    await page.route(PROCEDURES, (route) =>
+      route.request().url().includes(procedure) ? undefined : route.fallback(),
+    );
+    await page.goto("/");
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "Models" }).click();
+    await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+  });
+});
+
 describe.skipIf(!hasBrowser)("a figure that could not be loaded", () => {
   it.each([
     { procedure: "account.get", label: /Active keys.*Could not be loaded/ },
