@@ -36,6 +36,30 @@ describe("an incoming body", () => {
     },
   );
 
+  it("counts until its request has ended, for a part while its answer is streamed, and takes no slot once it is admitted", async () => {
+    const { budget, body, whole } = openBody(1_000, 10_000);
+    const sender = budget.account("one" as AccountId);
+    body.add(new Uint8Array(1_000));
+    body.end();
+    await whole;
+    body.admit();
+    body.admit();
+    const second = new IncomingBody({ sender, maxBodies: 1, declaredBytes: 0, maxBytes: MAX_BYTES });
+    expect(() => sender.begin(1)).toThrow(expect.objectContaining({ code: "too_many_concurrent_requests" }));
+    second.release();
+    expect(budget.bytes).toBe(1_000);
+    expect(sender.isIdle).toBe(false);
+    body.addStored(7_000);
+    expect(budget.bytes).toBe(8_000);
+    expect(() => body.addStored(3_000)).toThrow(expect.objectContaining({ code: "rate_limit_exceeded" }));
+    body.releaseForStream();
+    expect(budget.bytes).toBe(2_000);
+    body.release();
+    body.releaseForStream();
+    expect(budget.bytes).toBe(0);
+    expect(sender.isIdle).toBe(true);
+  });
+
   it("may take as long as it needs while bytes arrive, and is refused when they stop", async () => {
     const { budget, body, whole } = openBody(MAX_BYTES);
     let elapsedMs = 0;

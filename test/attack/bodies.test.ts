@@ -183,6 +183,53 @@ describe("unfinished bodies", () => {
   });
 });
 
+describe("bodies of requests that wait for a model", () => {
+  const DELAY_MS = 1_500;
+  /** Sends a body to a model that waits before it answers. */
+  const ask = (key: string, more: object, bytes = 1_000_000) =>
+    fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "sandbox/echo",
+        messages: [
+          { role: "system", content: "x".repeat(bytes) },
+          { role: "user", content: `sandbox:delay ${DELAY_MS}` },
+        ],
+        ...more,
+      }),
+    });
+
+  it("use the account's share of the budget until they are answered, and requests of others continue", async () => {
+    const [{ key }, other] = [await signUpWithKey(service.baseUrl), await signUpWithKey(service.baseUrl)];
+    const waiting = [ask(key, {}), ask(key, {}), ask(key, {})];
+    await expect.poll(bytesInUse).toBeGreaterThan(3 * 1_000_000);
+    // All three have arrived by then.
+    await setTimeout(DELAY_MS / 3);
+    const refusedBefore = await refused("account_bytes");
+    const more = await Promise.all(Array.from({ length: 6 }, () => ask(key, {})));
+    expect(more.map(({ status }) => status)).toEqual(Array(6).fill(429));
+    for (const response of more) expect((await response.json()).error.code).toBe("rate_limit_exceeded");
+    expect(await refused("account_bytes")).toBe(refusedBefore + 6);
+    expect(await chat(other.key)).toBe(200);
+    expect(await chat(key)).toBe(200);
+    for (const response of await Promise.all(waiting)) {
+      expect(response.status).toBe(200);
+      await response.arrayBuffer();
+    }
+    expect(await bytesInUse()).toBe(0);
+    expect((await ask(key, { messages: [{ role: "user", content: "x".repeat(900_000) }] })).status).toBe(200);
+  });
+
+  it("leave the account its slots for requests that are received", async () => {
+    const { key } = await signUpWithKey(service.baseUrl);
+    const waiting = Array.from({ length: CONCURRENT - 1 }, () => ask(key, {}, 10));
+    await setTimeout(DELAY_MS / 3);
+    expect(await chat(key)).toBe(200);
+    for (const response of await Promise.all(waiting)) await response.arrayBuffer();
+  });
+});
+
 describe("a key that is not authorized", () => {
   it("uses none of its account's slots for bodies that it does not finish", async () => {
     const { key, trpc } = await signUpWithKey(service.baseUrl);

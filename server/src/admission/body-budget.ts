@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 
-/** Limits on the bytes of request bodies that are being received or wait for admission. */
+/** Limits on the bytes of request bodies that are in memory: of requests that are received, or whose answer has not ended. */
 export interface BodyBudgetLimits {
   readonly processBytes: number;
   /** Bodies sent with the keys or sessions of one account. */
@@ -28,7 +28,7 @@ const RETRY_AFTER_MS = 1_000;
 const REFUSALS = {
   account_bytes: [
     "rate_limit_exceeded",
-    "The account has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
+    "The account has reached its limit on bytes of request bodies. Retry when one of its requests has been answered.",
     RETRY_AFTER_MS,
   ],
   account_concurrency: [
@@ -38,12 +38,12 @@ const REFUSALS = {
   ],
   address_bytes: [
     "rate_limit_exceeded",
-    "This address has reached its limit on bytes of request bodies in transit. Retry when one of its requests has arrived.",
+    "This address has reached its limit on bytes of request bodies. Retry when one of its requests has arrived.",
     RETRY_AFTER_MS,
   ],
   process_bytes: [
     "server_is_overloaded",
-    "The service has reached its limit on bytes of request bodies in transit. Try again shortly.",
+    "The service has reached its limit on bytes of request bodies. Try again shortly.",
     RETRY_AFTER_MS,
   ],
   too_slow: [
@@ -61,11 +61,11 @@ const REFUSALS = {
 export type BodyRefusal = keyof typeof REFUSALS;
 /** Larger bodies may not use the last part of the budget, so that they do not keep small bodies out. */
 const SMALL_BODY_BYTES = 64 * 1024;
-const SHARE_OF_LARGE_BODIES = 7 / 8;
+export const SHARE_OF_LARGE_BODIES = 7 / 8;
 /** Idle senders are dropped beyond this number. Creating and dropping one for each request would cost more. */
 const SENDERS_REMEMBERED = 10_000;
 
-/** Limits the memory that request bodies take before limits and concurrency slots apply to their requests. */
+/** Limits the memory that request bodies take. Concurrency slots do not: an account may have hundreds, each with a body of many MB. */
 export class BodyBudget {
   readonly #limits: BodyBudgetLimits;
   readonly #senders = new Map<string, BodySender>();
@@ -78,6 +78,10 @@ export class BodyBudget {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  get maxBytes(): number {
+    return this.#limits.processBytes;
   }
 
   /** Counts of refused bodies by reason. */
@@ -142,13 +146,13 @@ export class BodySender {
   }
 
   get isIdle(): boolean {
-    return this.#bodies === 0;
+    return this.#bodies === 0 && this.#bytes === 0;
   }
 
   /**
-   * Begins a body, which must be ended with {@link end}.
+   * Begins a body, which must be ended with {@link end} when it is admitted or refused.
    *
-   * @param maxBodies how many the sender may have at once; `null`: any number.
+   * @param maxBodies how many the sender may have at once that are not admitted; `null`: any number.
    * @throws {Failure} `too_many_concurrent_requests`.
    */
   begin(maxBodies: number | null): void {
@@ -167,9 +171,11 @@ export class BodySender {
     this.#bytes += more;
   }
 
-  /** Ends a body and releases its bytes. */
-  end(bytes: number): void {
+  end(): void {
     this.#bodies--;
+  }
+
+  release(bytes: number): void {
     this.#bytes -= bytes;
     this.budget.release(bytes);
   }

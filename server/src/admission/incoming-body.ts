@@ -9,6 +9,11 @@ const MIN_BYTES_PER_PIECE = 64;
 /** The minimum rate of a body, averaged over windows of `PACE_WINDOW_MS`. The first window is exempt. */
 const MIN_BYTES_PER_SECOND = 4_096;
 const PACE_WINDOW_MS = 10_000;
+/**
+ * What is left of a body in memory while its answer is streamed: the values that its tokens are counted from. Until then there are about
+ * five copies: bytes, text and values, and the text and bytes that the upstream gets.
+ */
+const SHARE_OF_STREAMED = 1 / 4;
 const NO_BYTES = new Uint8Array(0);
 
 export interface IncomingBodyParts {
@@ -23,12 +28,13 @@ export interface IncomingBodyParts {
 /**
  * Receives the body of a request on any runtime, with limits on its size, its share of the budget, its rate and the number of its
  * pieces. The declared length is reserved before the first byte is read. The bytes stay reserved until {@link release}, which must
- * be called once the request was admitted or refused.
+ * be called when the request has ended.
  */
 export class IncomingBody {
   readonly #parts: IncomingBodyParts;
   #reserved = 0;
   #wholeBytes: number | null = null;
+  #isAdmitted = false;
   #isReleased = false;
   #content: Uint8Array | null = null;
   #bytes = 0;
@@ -124,11 +130,32 @@ export class IncomingBody {
     receiving.reject(failure);
   }
 
+  /** The request was admitted: its concurrency slot counts it from here on. Repeating it changes nothing. */
+  admit(): void {
+    if (this.#isAdmitted) return;
+    this.#isAdmitted = true;
+    this.#parts.sender.end();
+  }
+
+  /** Reserves bytes that were stored earlier and are sent with the body. @throws {Failure} as {@link BodySender}. */
+  addStored(bytes: number): void {
+    if (!this.#isReleased) this.#reserve(this.#reserved + bytes);
+  }
+
+  /** Releases what is not kept while an answer is streamed. */
+  releaseForStream(): void {
+    if (this.#isReleased) return;
+    const kept = Math.ceil(this.#reserved * SHARE_OF_STREAMED);
+    this.#parts.sender.release(this.#reserved - kept);
+    this.#reserved = kept;
+  }
+
   /** Releases the reserved bytes. Repeating it changes nothing. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.#parts.sender.end(this.#reserved);
+    this.admit();
+    this.#parts.sender.release(this.#reserved);
   }
 
   #take(piece: Uint8Array): void {

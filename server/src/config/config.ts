@@ -30,7 +30,6 @@ export class ConfigError extends Error {
   }
 }
 
-const DEFAULT_UNFINISHED_BODY_BYTES = 256 * 1024 * 1024;
 const PRESTOP_BEHIND_PROXY_S = 5;
 const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
 
@@ -241,10 +240,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     metricsPort: values.OSTIARY_METRICS_PORT,
     auditDurability: values.AUDIT_DURABILITY,
     maxBodyBytes: values.OSTIARY_MAX_BODY_BYTES,
-    /** The limit on all request bodies that are being received or wait for admission: several of the maximum size. */
-    maxUnfinishedBodyBytes:
-      values.OSTIARY_MAX_UNFINISHED_BODY_BYTES ??
-      Math.max(DEFAULT_UNFINISHED_BODY_BYTES, 4 * values.OSTIARY_MAX_BODY_BYTES),
+    /** The limit on the request bodies of all requests that are received or answered; `null`: as many as fit into the memory. */
+    maxUnfinishedBodyBytes: values.OSTIARY_MAX_UNFINISHED_BODY_BYTES ?? null,
     maxConnections: values.OSTIARY_MAX_CONNECTIONS,
     drainS: values.OSTIARY_DRAIN_S,
     /** The reserved credit of a node without a heartbeat for this long is released; 0: never. */

@@ -200,6 +200,8 @@ export interface WholeReply {
 
 export interface StreamReply {
   readonly kind: "stream";
+  /** Whether the stream begins before its upstream has answered. */
+  readonly isEarly?: boolean;
   readonly headers: ResponseHeaders;
   readonly chunks: AsyncIterable<string | Uint8Array>;
   /** What tells the client that the stream is complete; may be empty. Asked for after {@link facts}, once or more often. */

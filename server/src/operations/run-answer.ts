@@ -195,6 +195,7 @@ function lateReply(
   };
   return {
     kind: "stream",
+    isEarly: true,
     headers: EVENT_STREAM_HEADERS,
     chunks: chunks(),
     facts: async () => reply?.facts() ?? facts,

@@ -79,8 +79,7 @@ export async function authorize(
   // The session may have ended while the body was received.
   if (identity.kind === "session-as-key") await sessions.accountOf(exchange, sourceIp);
   request.permission = await access.authorize(identity.caller, sourceIp, tokens);
-  // From here on the concurrency slot bounds what the account's bodies take.
-  request.body?.release();
+  request.body?.admit();
   return request.permission.snapshot.account.id;
 }
 

@@ -17,6 +17,7 @@ import type { Services } from "./services.ts";
 export async function handleRequest(request: RequestContext, services: Services): Promise<void> {
   try {
     const reply = await replyTo(request, services);
+    releaseBody(request, reply);
     await respond(request, reply, services); // records and settles before the last byte is sent
   } catch (thrown) {
     await respondFailure(request, thrown, services);
@@ -64,6 +65,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const replayed = await claimOrReplay(request, operation, accountId, received.bytes, services); // 409, 422
   if (replayed !== null) return replayed;
   const input = (await operation.loadStored?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
+  if (input.keptBytes !== undefined) request.body?.addStored(input.keptBytes); // 429, 503
   const costBasis = costBasisOf(model, input, received.bytes);
   const paid = await holdCredit(request, accountId, costBasis, services); // 402, 503
   request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
@@ -82,6 +84,12 @@ function requireCapacityForAccount(request: RequestContext, { recorder }: Servic
     request.needsNoEntry = true;
     throw thrown;
   }
+}
+
+/** Releases the memory that an answer does not need. That of a stream which has begun before its upstream answered still needs all of it. */
+function releaseBody({ body }: RequestContext, reply: Reply): void {
+  if (reply.kind === "whole") body?.release();
+  else if (reply.isEarly !== true) body?.releaseForStream();
 }
 
 /** Releases what the request still holds, however it has ended. */

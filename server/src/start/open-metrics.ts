@@ -41,9 +41,10 @@ function measureRequests(
       () => overload.delayMs / 1_000,
     ],
     request_body_bytes: [
-      "Bytes of request bodies that are being received or wait for admission.",
+      "Bytes of request bodies that are in memory. A body counts for a quarter while its answer is streamed.",
       () => bodies.bytes,
     ],
+    request_body_bytes_max: ["Bytes of request bodies that may be in memory.", () => bodies.maxBytes],
     reads_waiting: ["Reads of the audit log and of usage that are queued.", () => reads.waiting],
   });
   metrics.counters(null, {

@@ -15,6 +15,7 @@ import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
 import { TurnShares } from "../request/turn-shares.ts";
 import { loadTokenizer, TokenEstimator } from "../tokens/token-estimate.ts";
+import { bodyBytesOf, readMemory } from "./memory.ts";
 import { openAccessLog } from "./open-log.ts";
 import type { OpenProcedures, ProcedureDependencies } from "./open-procedures.ts";
 import type { OpenResponses } from "./open-responses.ts";
@@ -41,7 +42,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     entryClock({ plans: settings.plans, nowMs: Date.now, databaseMs, latestMs, newestDeletedMs }),
   );
   const newId = () => ids.next();
-  const bodies = new BodyBudget(shareOut(config.maxUnfinishedBodyBytes, config.maxBodyBytes));
+  const bodies = new BodyBudget(shareOut(bodyBytesOf(config, readMemory()), config.maxBodyBytes));
   const turnShares = new TurnShares(monotonicMs, setImmediate);
   const overload = new Overload({ monotonicMs, log, turnShares });
   overload.start();

@@ -5,6 +5,7 @@ import { loadEnvironmentFile } from "../config/environment-file.ts";
 import type { Plans } from "../contract/plans.ts";
 import { maxOpenFiles, OTHER_FILES } from "../http/open-files.ts";
 import { expiryWarning, readTlsPair, type TlsPair } from "../http/tls-pair.ts";
+import { readMemory, tooLittleMemory } from "./memory.ts";
 import { type CatalogFromFile, readCatalogFile } from "./open-models.ts";
 import { openPlans } from "./open-plans.ts";
 import { isDeno } from "./runtime.ts";
@@ -47,7 +48,12 @@ export async function readSettings(environment: Environment): Promise<Settings> 
   const catalogFile = path === null ? null : await attempt(() => readCatalogFile(resolve(path), environment));
   if (config !== null && plans !== null && problems.length === 0) {
     const expired = tls === null ? null : expiryWarning(tls, new Date());
-    const warnings = [...config.warnings, ...tooFewFiles(config), ...(expired === null ? [] : [expired])];
+    const warnings = [
+      ...config.warnings,
+      ...tooFewFiles(config),
+      ...tooLittleMemory(config, readMemory()),
+      ...(expired === null ? [] : [expired]),
+    ];
     return { config: { ...config, warnings }, tls, plans, catalogFile };
   }
   throw new ConfigError([...problems, ...unknownSettings(environment)]);
