@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   type DataDirLock,
   DataDirLockedError,
@@ -100,6 +100,15 @@ describe("a locked data folder", () => {
     const lock = await lockDataDir(deep);
     await expect(lockDataDir(deep)).rejects.toThrow(DataDirLockedError);
     await lock.release();
+    await (await lockDataDir(deep)).release();
+  });
+
+  it("reports that a path is too long if there is no folder for temporary files", async () => {
+    const deep = join(folder, "d".repeat(120));
+    await mkdir(deep);
+    vi.stubEnv("TMPDIR", join(folder, "absent"));
+    await expect(lockDataDir(deep)).rejects.toThrow(/too long for a socket.*TMPDIR.*shorter path/);
+    vi.unstubAllEnvs();
     await (await lockDataDir(deep)).release();
   });
 });

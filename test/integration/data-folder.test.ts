@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { nodeId } from "../../server/src/start/node-membership.ts";
 import { runToExit } from "../fixtures/service.ts";
 import { canMountDisks, mountSmallDisk } from "../fixtures/small-disk.ts";
 
@@ -54,6 +55,14 @@ describe("an unusable data folder is reported with the setting and the reason", 
     await mkdir(dataDir);
     using _forbidden = await forbidWriting(dataDir);
     expect(await refusal()).toMatch(/read-only|permission denied/);
+  });
+
+  it.runIf(canMountDisks)("when it is empty and its disk is full", async () => {
+    await mkdir(dataDir);
+    using _disk = mountSmallDisk(dataDir, "size=64k");
+    await writeFile(join(dataDir, "filler"), Buffer.alloc(64 * 1024));
+    await expect(nodeId(dataDir)).rejects.toThrow(/file system is full.*OSTIARY_DATA_DIR/);
+    expect(await refusal()).toContain("no space left");
   });
 
   it.runIf(!isRoot || canMountDisks)("when it can't be created", async () => {

@@ -34,6 +34,19 @@ export class DataDirLockedError extends Error {
   }
 }
 
+/** The path is too long for a socket, and no shorter one leads there. The message is for the operator. */
+class PathTooLongError extends Error {
+  override readonly name = "PathTooLongError";
+
+  constructor(folder: string, cause: unknown) {
+    super(
+      `The path ${folder} is too long for a socket, and the folder for temporary files, ${tmpdir()}, cannot be used (${codeOf(cause) ?? cause}). ` +
+        "Set TMPDIR to a writable folder, or OSTIARY_DATA_DIR to a shorter path.",
+      { cause },
+    );
+  }
+}
+
 /** A lock on the data folder, held until it is released or the process ends. */
 export interface DataDirLock {
   release(): Promise<void>;
@@ -66,7 +79,7 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
       await alias.remove();
     }
   } catch (cause) {
-    if (cause instanceof DataDirLockedError) throw cause;
+    if (cause instanceof DataDirLockedError || cause instanceof PathTooLongError) throw cause;
     const reason = codeOf(cause) ?? String(cause);
     const message = `Can't lock the data folder ${dataDir} (${reason}). Set OSTIARY_DATA_DIR to a writable folder on a local file system.`;
     throw new Error(message, { cause });
@@ -221,7 +234,9 @@ async function shortAlias(folder: string): Promise<{ folder: string; remove(): P
   if (Buffer.byteLength(folder + sampleName) <= MAX_SOCKET_PATH_BYTES) {
     return { folder, remove: async () => {} };
   }
-  const parent = await mkdtemp(join(tmpdir(), "ostiary-"));
+  const parent = await mkdtemp(join(tmpdir(), "ostiary-")).catch((cause: unknown) => {
+    throw new PathTooLongError(folder, cause);
+  });
   await symlink(folder, join(parent, "l"));
   return { folder: join(parent, "l"), remove: () => rm(parent, { recursive: true, force: true }) };
 }

@@ -17,6 +17,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
   ENAMETOOLONG: "its path is too long",
   ELOOP: "its links form a loop",
+  ENOSPC: "its file system is full",
+  EDQUOT: "its file system is full",
 };
 
 /** Creates the data folder if it does not exist. @throws {StartupFailure} if it can't be created or written to. */
@@ -28,13 +30,18 @@ export async function openDataDir(dataDir: string): Promise<void> {
     await rm(trial, { force: true });
   } catch (error) {
     if (isDiskFull(error)) return;
-    const reason = REASONS[codeOf(error) ?? ""] ?? fileReasonOf(error);
-    const user = process.getuid?.();
-    const who = user === undefined ? "the service" : `user ${user}, which runs the service,`;
-    throw new StartupFailure(
-      `The data folder ${dataDir} cannot be used: ${reason}. Set OSTIARY_DATA_DIR to a folder that ${who} can write to.`,
-    );
+    throw unusableDataDir(dataDir, error);
   }
+}
+
+/** Why the data folder can't be used, after an error of the system. */
+export function unusableDataDir(dataDir: string, error: unknown): StartupFailure {
+  const reason = REASONS[codeOf(error) ?? ""] ?? fileReasonOf(error);
+  const user = process.getuid?.();
+  const who = user === undefined ? "the service" : `user ${user}, which runs the service,`;
+  return new StartupFailure(
+    `The data folder ${dataDir} cannot be used: ${reason}. Set OSTIARY_DATA_DIR to a folder that ${who} can write to.`,
+  );
 }
 
 /** Creates a folder and those above it. Node's recursive `mkdir` never ends below a folder that takes no folders, such as /proc. */

@@ -13,6 +13,7 @@ import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
 import { isCanonicalUuid } from "../contract/ids.ts";
 import { withTimeout } from "../errors/deadline.ts";
+import { unusableDataDir } from "./data-dir.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 const ID_FILE = "node-id";
@@ -298,12 +299,18 @@ export function nodeLabel(dataDir: string): string {
   return `${hostname()}, process ${process.pid}, data folder ${dataDir}`;
 }
 
-/** The node's id. It is stored in the data folder, which one node uses at a time, and so survives a crash. */
+/**
+ * The node's id. It is stored in the data folder, which one node uses at a time, and so survives a crash.
+ *
+ * @throws {StartupFailure} when the folder has none and can't store one, such as on a full disk.
+ */
 export async function nodeId(dataDir: string): Promise<string> {
   const file = join(dataDir, ID_FILE);
   const known = await readFile(file, "utf8").catch(() => "");
   if (isCanonicalUuid(known.trim())) return known.trim();
   const id = randomUUID();
-  await writeFile(file, `${id}\n`, { mode: 0o600 });
+  await writeFile(file, `${id}\n`, { mode: 0o600 }).catch((error: unknown) => {
+    throw unusableDataDir(dataDir, error);
+  });
   return id;
 }
