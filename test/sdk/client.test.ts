@@ -109,6 +109,10 @@ describe("the base URL", () => {
   it("is refused at once when it is invalid", () => {
     expect(() => client({ baseURL: "service" })).toThrow(OstiaryError);
   });
+
+  it.each(["?", "?a=b", "#", "#a", "/v1?"])("is refused at once when it ends with %s", (end) => {
+    expect(() => client({ baseURL: `${BASE}${end}` })).toThrow(OstiaryError);
+  });
 });
 
 describe("an error answer", () => {

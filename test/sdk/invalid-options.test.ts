@@ -59,6 +59,12 @@ const calls: Record<string, [() => unknown, RegExp]> = {
   "no actions to verify": [() => verifyActionsExport(wrong(null)), /lines must be/],
   "a service's name that is no text": [() => newClient({ service: wrong(5) }), /trim/],
   "a fetch that is no function": [() => newClient({ fetch: wrong({}) }), /fetch must be a function/],
+  "a timeout of a client that is a text": [() => newClient({ timeout: wrong("500") }), /timeout must be/],
+  "a timeout of a request that is a text": [
+    () => client.models.list({ timeout: wrong("500") }),
+    /timeout must be a number/,
+  ],
+  "a maximum of retries that is a text": [() => newClient({ maxRetries: wrong("2") }), /maxRetries must be/],
   "an event that there is not": [() => client.on(wrong("answer"), () => {}), /Invalid option/],
   "a listener that is no function": [() => client.on("request", wrong(null)), /must be a function/],
   "a signal that is none": [

@@ -145,6 +145,17 @@ describe("requests on Node", () => {
     await expect(client.models.retrieve("gone")).rejects.toBeInstanceOf(APIConnectionError);
   });
 
+  it("throw when the answer switches to another protocol, which they did not ask for", async () => {
+    await using server = await loopback((request) => {
+      request.socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n");
+    });
+    const asked = retrieve(server.url, { maxRetries: 0, timeout: 10_000 });
+    await expect(asked).rejects.toMatchObject({
+      name: "APIConnectionError",
+      cause: { message: "the connection was closed without an answer" },
+    });
+  });
+
   it("are refused with an invalid header, whose value is not revealed", async () => {
     const headers = { "x-secret": "line\nbreak" };
     const make = () => new Ostiary({ apiKey: "sk-x", defaultHeaders: headers });

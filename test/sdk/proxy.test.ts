@@ -16,7 +16,8 @@ const HOST = "service.example";
 const PROGRAM = `
 import { Ostiary } from ${JSON.stringify(join(ROOT, "sdk/dist/index.js"))};
 const { BASE_URL } = globalThis.process.env;
-const client = new Ostiary({ apiKey: "sk-test", baseURL: BASE_URL, maxRetries: 0 });
+const { TIMEOUT_MS = "600000" } = globalThis.process.env;
+const client = new Ostiary({ apiKey: "sk-test", baseURL: BASE_URL, maxRetries: 0, timeout: Number(TIMEOUT_MS) });
 const said = [];
 for (let count = 0; count < 2; count++) {
   try {
@@ -34,6 +35,8 @@ let closeAll: () => Promise<void>;
 let proxy: {
   port: number;
   status: number;
+  /** Whether it answers nothing to CONNECT. */
+  isSilent: boolean;
   readonly seen: { method: string; target: string; auth?: string }[];
 };
 let ports: { readonly http: number; readonly https: number };
@@ -78,6 +81,11 @@ beforeAll(async () => {
   };
   own.on("connect", (request, socket) => {
     seeing(request);
+    if (proxy.isSilent) {
+      socket.on("error", () => {}).on("end", () => socket.end());
+      socket.resume();
+      return;
+    }
     if (proxy.status !== 200) {
       socket.end(`HTTP/1.1 ${proxy.status} No\r\n\r\n`);
       return;
@@ -93,7 +101,7 @@ beforeAll(async () => {
   for (const server of servers) await once(server.listen(0, "127.0.0.1"), "listening");
   const [http = 0, https = 0, port = 0] = servers.map((server) => (server.address() as AddressInfo).port);
   ports = { http, https };
-  proxy = { port, status: 200, seen: [] };
+  proxy = { port, status: 200, isSilent: false, seen: [] };
   closeAll = async () => {
     for (const server of servers) {
       server.closeAllConnections();
@@ -109,6 +117,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   proxy.status = 200;
+  proxy.isSilent = false;
   proxy.seen.length = 0;
 });
 
@@ -189,6 +198,13 @@ describe("a proxy on Node", () => {
     const env = { BASE_URL: `http://127.0.0.1:${ports.http}`, HTTP_PROXY: proxyUrl() };
     expect(await run("Node", env)).toEqual([0, 0]);
     expect(proxy.seen).toEqual([]);
+  });
+
+  it("that opens no connection does not hold a request beyond its timeout", async () => {
+    proxy.isSilent = true;
+    const env = { BASE_URL: `https://${HOST}`, HTTPS_PROXY: proxyUrl(), TIMEOUT_MS: "200" };
+    const late = ["APIConnectionTimeoutError", "the request was aborted"];
+    expect(await run("Node", env)).toEqual([...late, ...late]);
   });
 
   it("that refuses to connect is an APIConnectionError, which does not quote its password", async () => {

@@ -126,6 +126,19 @@ describe("a completion stream", () => {
     await expect(textOf(await streamed("<h1>hi</h1>\n\n"))).rejects.toBeInstanceOf(StreamInterruptedError);
   });
 
+  it.each(["null", "5", '"text"'])(
+    "with the event %s, which is no chunk, is not the service's",
+    async (data) => {
+      const error = await textOf(await streamed(`data: ${data}\n\ndata: [DONE]\n\n`)).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toMatchObject({
+        name: "APIError",
+        message: expect.stringMatching(/not from the service/),
+      });
+    },
+  );
+
   it("with an error of an unknown code throws InternalServerError, and ends", async () => {
     const error = { error: { message: "m", type: "t", param: null, code: "new_one" } };
     const stream = await streamed(`${event("a")}data: ${JSON.stringify(error)}\n\n${event("b")}`, {

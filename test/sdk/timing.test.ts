@@ -224,6 +224,17 @@ describe("the timing of requests", () => {
     expect(await error).toMatchObject({ name: "InternalServerError", status: 502 });
   });
 
+  it("waits for the body of an error no longer than for the whole answer", async () => {
+    const stalled = answersInTurn(() => new Response(new ReadableStream(), { status: 502 }));
+    let error: unknown = null;
+    const asked = caught(newClient({ fetch: stalled, timeout: 500 }).models.list()).then((thrown) => {
+      error = thrown;
+    });
+    await vi.advanceTimersByTimeAsync(500);
+    expect(error).toMatchObject({ name: "InternalServerError", status: 502 });
+    await asked;
+  });
+
   it("leaves no timer behind", async () => {
     await newClient({ fetch: answersInTurn(emptyList) }).models.list();
     await caught(newClient({ fetch: answersInTurn(failing(400)) }).models.list());

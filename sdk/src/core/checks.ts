@@ -2,13 +2,16 @@ import { OstiaryError } from "./errors.ts";
 
 /** Checks an option. @throws {OstiaryError} it is not a number above 0. */
 export function positive(name: string, value: number): number {
-  if (!(value > 0)) throw new OstiaryError(`${name} must be greater than 0.`);
+  // A text such as "500", of an environment variable, would be joined to times rather than added.
+  if (typeof value !== "number" || !(value > 0))
+    throw new OstiaryError(`${name} must be a number greater than 0.`);
   return value;
 }
 
 /** Checks an option. @throws {OstiaryError} it is not a number, or is negative. */
 export function notNegative(name: string, value: number): number {
-  if (!(value >= 0)) throw new OstiaryError(`${name} must be 0 or greater.`);
+  if (typeof value !== "number" || !(value >= 0))
+    throw new OstiaryError(`${name} must be a number of 0 or greater.`);
   return value;
 }
 

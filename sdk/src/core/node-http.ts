@@ -21,6 +21,7 @@ interface Outgoing {
   on(event: "response", listener: (incoming: Incoming) => void): this;
   on(event: "connect", listener: (incoming: Incoming, socket: Socket) => void): this;
   on(event: "error", listener: (error: Error) => void): this;
+  on(event: "close", listener: () => void): this;
   setTimeout(ms: number, onTimeout: () => void): this;
   end(body?: string): this;
   destroy(error?: Error): this;
@@ -173,16 +174,28 @@ function send(
   body: string | null,
 ): Promise<WireAnswer> {
   return new Promise((resolve, reject) => {
-    const abort = () => outgoing.destroy(new Error("the request was aborted"));
+    let isAnswered = false;
+    const fail = (error: Error) => {
+      release();
+      reject(error);
+    };
+    const abort = () => {
+      const error = new Error("the request was aborted");
+      outgoing.destroy(error);
+      // A destroyed request has no event before it has a connection, which a proxy may take its time to open.
+      if (!isAnswered) fail(error);
+    };
     const release = () => signal.removeEventListener("abort", abort);
     signal.addEventListener("abort", abort, { once: true });
     outgoing.on("response", (incoming) => {
+      isAnswered = true;
       incoming.on("close", release);
       resolve(new NodeAnswer(url, incoming));
     });
-    outgoing.on("error", (error) => {
-      release();
-      reject(error);
+    outgoing.on("error", fail);
+    // An answer that switches protocols ends the connection without another event.
+    outgoing.on("close", () => {
+      if (!isAnswered) fail(new Error("the connection was closed without an answer"));
     });
     outgoing.end(body ?? undefined);
   });

@@ -98,7 +98,8 @@ function withVersion(address: string): string {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new OstiaryError("The base URL is malformed: it must begin with http:// or https://.");
   }
-  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+  // An empty query or fragment has its mark in the address only, and would swallow the path.
+  if (url.username !== "" || url.password !== "" || /[?#]/.test(url.href)) {
     throw new OstiaryError("The base URL must not contain a user, a password, a query or a fragment.");
   }
   const trimmed = url.href.replace(/\/+$/, "");

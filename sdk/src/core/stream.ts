@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { ChatCompletionChunk } from "../contract/chat.ts";
 import { APIPromise } from "./api-promise.ts";
-import { errorForEvent } from "./error-answers.ts";
+import { errorForEvent, notFromService } from "./error-answers.ts";
 import {
   APIConnectionTimeoutError,
   APIUserAbortError,
@@ -120,7 +120,8 @@ async function* chunksOf(answer: Answer): AsyncGenerator<ChatCompletionChunk, vo
 
 function readChunk(data: string, wire: WireAnswer): ChatCompletionChunk {
   const event: unknown = JSON.parse(data);
-  const error = typeof event === "object" && event !== null && "error" in event ? event.error : null;
+  if (typeof event !== "object" || event === null) throw notFromService(wire);
+  const error = "error" in event ? event.error : null;
   // Some model servers put `"error": null` into every chunk.
   if (error !== null && error !== undefined) throw errorForEvent(event, wire.headers);
   // The chunk relies on the service's contract.

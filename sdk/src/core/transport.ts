@@ -111,7 +111,7 @@ type Outcome = Answer | APIConnectionError;
 /** An answer's JSON, with its request id in a property that is not enumerable. */
 export type Identified<Body> = Body & { readonly _request_id: string | null };
 
-/** The timeout for reading the body of an error. */
+/** The timeout for reading the body of an error, unless the request's own ends earlier. */
 const ERROR_BODY_TIMEOUT_MS = 10_000;
 const IDEMPOTENCY_KEY = "idempotency-key";
 
@@ -415,9 +415,10 @@ async function earlierAttempt(
 async function errorOf(answer: Outcome): Promise<Error> {
   if (answer instanceof APIConnectionError) return answer;
   const { status, headers } = answer.wire;
+  const lateAt = Math.min(answer.lateAt, Date.now() + ERROR_BODY_TIMEOUT_MS);
   let body: unknown = null;
   try {
-    body = JSON.parse(await textOf({ ...answer, lateAt: Date.now() + ERROR_BODY_TIMEOUT_MS }));
+    body = JSON.parse(await textOf({ ...answer, lateAt }));
   } catch (error) {
     if (error instanceof APIUserAbortError) return error;
     // The body is a proxy's page or was interrupted.
