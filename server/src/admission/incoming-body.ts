@@ -20,9 +20,17 @@ export interface IncomingBodyParts {
   readonly sender: BodySender;
   /** How many bodies the sender may send at once; `null`: any number. */
   readonly maxBodies: number | null;
-  /** The `Content-Length`; `null` where there is none. */
+  /** As {@link declaredBytesOf}. */
   readonly declaredBytes: number | null;
   readonly maxBytes: number;
+}
+
+/**
+ * The length that a `Content-Length` declares; `null` for none, or for a value that is no number, such as the `5, 5` that Deno
+ * makes of a repeated header. No other value may be counted in a budget.
+ */
+export function declaredBytesOf(contentLength: string | null | undefined): number | null {
+  return contentLength != null && /^\d+$/.test(contentLength) ? Number(contentLength) : null;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { BodySender } from "../admission/body-budget.ts";
-import { IncomingBody } from "../admission/incoming-body.ts";
+import { declaredBytesOf, IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
 
 /** The time in which a body has to be complete. */
@@ -42,7 +42,7 @@ export async function receiveWithin(
   sender: BodySender,
   start: (body: IncomingBody) => void,
 ): Promise<Uint8Array> {
-  const declaredBytes = declaredLength === null ? null : Number(declaredLength);
+  const declaredBytes = declaredBytesOf(declaredLength);
   const body = new IncomingBody({ sender, maxBodies: null, declaredBytes, maxBytes });
   const tooSlow = new Failure("request_timeout", "The body did not arrive in time. Send it again.");
   const timer = setTimeout(() => body.refuse(tooSlow), BODY_TIMEOUT_MS);

@@ -1,5 +1,5 @@
 import { type Caller, RefusedCaller } from "../access/access.ts";
-import { IncomingBody } from "../admission/incoming-body.ts";
+import { declaredBytesOf, IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
 import { BODY_LIMITS } from "../json/bounded-parser.ts";
 import { isJsonType } from "../json/json.ts";
@@ -109,11 +109,10 @@ function startBody(
   maxBytes: number,
   { access, bodies }: Services,
 ): IncomingBody {
-  const declared = request.exchange.header("content-length")[0];
   request.body = new IncomingBody({
     sender: bodies.account(account.id),
     maxBodies: access.limitsOf(account).concurrentRequests,
-    declaredBytes: declared === undefined ? null : Number(declared),
+    declaredBytes: declaredBytesOf(request.exchange.header("content-length")[0]),
     maxBytes,
   });
   return request.body;

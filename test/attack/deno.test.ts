@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { metricOf } from "../fixtures/metrics.ts";
+import { openRaw } from "../fixtures/raw-http.ts";
+import { commandOf, type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+// What Deno's server lets through that Node's refuses.
+
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService({ command: commandOf("deno"), env: { OSTIARY_LOG: "error" } });
+  key = (await signUpWithKey(service.baseUrl)).key;
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+describe("a body whose length is declared twice, on Deno", () => {
+  const chat = JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] });
+  const signIn = JSON.stringify({ json: { email: "nobody@example.com", password: "not the password" } });
+
+  it.each([
+    ["a request to a model", "/v1/chat/completions", chat, 200],
+    ["a stranger's call of a procedure", "/trpc/auth.signIn", signIn, 401],
+  ])("is received as one of unknown length: %s", async (_, path, body, status) => {
+    using connection = await openRaw(service.baseUrl);
+    const length = `content-length: ${body.length}\r\n`;
+    const headers = `host: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
+    connection.send(`POST ${path} HTTP/1.1\r\n${headers}${length}${length}\r\n${body}`);
+    expect((await connection.answer()).status).toBe(status);
+    // Otherwise no body would be counted any more, and the limits on their bytes would be gone.
+    expect(await metricOf(service.baseUrl, "ostiary_request_body_bytes")).toBe(0);
+  });
+});
