@@ -35,3 +35,18 @@ describe("a body whose length is declared twice, on Deno", () => {
     expect(await metricOf(service.baseUrl, "ostiary_request_body_bytes")).toBe(0);
   });
 });
+
+describe("a request whose target and host are no address, on Deno", () => {
+  it.each([
+    ["host", (secret: string) => `GET /v1/models?key=${secret} HTTP/1.1\r\nhost: a b@/%zz\r\n\r\n`],
+    ["target", (secret: string) => `GET http://[::1/v1/${secret} HTTP/1.1\r\nhost: x\r\n\r\n`],
+  ])("is answered 400 in the usual error format, and a key in its URL is not logged: %s", async (_, text) => {
+    using connection = await openRaw(service.baseUrl);
+    connection.send(text(key));
+    const answer = await connection.answer();
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
+    expect(JSON.parse(answer.body).error.code).toBe("invalid_request");
+    expect(service.stderr()).not.toContain(key);
+  });
+});

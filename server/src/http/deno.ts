@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
+import { withoutAddress } from "./refusal.ts";
 import type { TlsPair } from "./tls-pair.ts";
 
 interface ServeOptions {
@@ -68,7 +69,8 @@ export async function serveOnDeno(served: Served, options: ListenerOptions): Pro
 function handlerOf(served: Served, exchanges: Set<FetchExchange>): Handler {
   return (request, { remoteAddr }) => {
     const peer = remoteAddr.hostname ?? "";
-    const url = new URL(request.url);
+    const url = addressOf(request);
+    if (url === null) return Promise.resolve(withoutAddress(served.newRequestId()));
     const { requests } = served;
     if (requests === null || !isApiPath(requests, url.pathname, () => request.headers.get("accept"))) {
       return served.web(request, peer);
@@ -78,6 +80,15 @@ function handlerOf(served: Served, exchanges: Set<FetchExchange>): Handler {
     void requests.handle(exchange).then(() => exchanges.delete(exchange));
     return exchange.response;
   };
+}
+
+/** `null` if target and host are no address. Deno would write the error to standard error, with the whole URL. */
+function addressOf({ url }: Request): URL | null {
+  try {
+    return new URL(url);
+  } catch {
+    return null;
+  }
 }
 
 function open(

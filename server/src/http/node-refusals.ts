@@ -1,8 +1,9 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
-import { envelopeOf, Failure, headersOf } from "../errors/failure.ts";
+import { Failure } from "../errors/failure.ts";
 import { answerOn } from "./client-connections.ts";
+import { refusalOf } from "./refusal.ts";
 
 /** Errors of a connection that never spoke TLS, or not the service's: there is no way to answer on it. */
 const FAILED_NEGOTIATION = /^(ERR_(SSL|TLS)_|EPROTO$)/;
@@ -56,16 +57,8 @@ export function answerRefusals(server: Server | SecureServer, newRequestId: () =
 
 /** Answers a request with a failure, and closes its connection. */
 export function refuse(response: ServerResponse, failure: Failure, requestId: string): void {
-  const { headers, body } = answerOf(failure, requestId);
+  const { headers, body } = refusalOf(failure, requestId);
   response.writeHead(failure.status, headers).end(body);
-}
-
-/** The answer to a request whose target and host are no address, of which no web-standard request can be made. */
-export function withoutAddress(requestId: string): Response {
-  const message =
-    "The request's target and `Host` header are not the path and address of a resource. Check both.";
-  const { headers, body } = answerOf(new Failure("invalid_request", message), requestId);
-  return new Response(body, { status: 400, headers });
 }
 
 function failureOf({ code }: NodeJS.ErrnoException): Failure {
@@ -104,20 +97,8 @@ function endAfterAnswers(socket: Socket): void {
   end();
 }
 
-function answerOf(failure: Failure, requestId: string) {
-  const body = JSON.stringify(envelopeOf(failure));
-  const headers: Record<string, string> = {
-    "content-type": "application/json",
-    "content-length": String(Buffer.byteLength(body)),
-    "x-request-id": requestId,
-    connection: "close",
-    ...headersOf(failure),
-  };
-  return { headers, body };
-}
-
 function rawAnswer(failure: Failure, requestId: string): string {
-  const { headers, body } = answerOf(failure, requestId);
+  const { headers, body } = refusalOf(failure, requestId);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${lines.join("")}\r\n${body}`;
 }

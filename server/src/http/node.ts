@@ -16,7 +16,8 @@ import { answerOn, ClientConnections, type ClientSocket } from "./client-connect
 import { EarlyRefusals } from "./early-refusals.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange, pathOf } from "./node-exchange.ts";
-import { answerRefusals, refuse, withoutAddress } from "./node-refusals.ts";
+import { answerRefusals, refuse } from "./node-refusals.ts";
+import { withoutAddress } from "./refusal.ts";
 import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
 
