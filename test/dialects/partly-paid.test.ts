@@ -69,7 +69,7 @@ async function sentFor(baseUrl: string, fields: object, affordableTokens: number
   if (model === null || body === null) throw new Error("no model");
   vendor.answers(200, COMPLETION);
   const input = operation.read(body);
-  const costBasis = costBasisOf(model, input, Buffer.from(text));
+  const costBasis = costBasisOf(model, input, Buffer.byteLength(text));
   await operation.run({
     ...{ input, body, accountId: "", exchange: { query: new URLSearchParams(), header: () => [] } },
     paid: { costBasis, hold: { amountNanoUsd: 1n, spender: null, settle: () => {} }, affordableTokens },

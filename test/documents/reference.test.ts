@@ -86,8 +86,8 @@ describe("docs/explanation/architecture.md", () => {
     const source = readFileSync(join(ROOT, "server/src/request/handle-request.ts"), "utf8");
     const bodyOf = (name: string) =>
       new RegExp(`^(?:export )?async function ${name}(.*?)^}$`, "ms").exec(source)?.[1] ?? "";
-    // `handleRequest` sends what the other one returns.
-    const body = bodyOf("replyTo") + bodyOf("handleRequest");
+    // `replyTo` ends with `runModel`, and `handleRequest` sends what they return.
+    const body = bodyOf("replyTo") + bodyOf("runModel") + bodyOf("handleRequest");
     const steps = rowsOf("docs/explanation/architecture.md").flatMap(([step]) => codesIn(step));
     expect(steps.slice(0, 16).at(-1)).toBe("respond");
     // Some operations have no `loadStored`.

@@ -10,8 +10,8 @@ const MIN_BYTES_PER_PIECE = 64;
 const MIN_BYTES_PER_SECOND = 4_096;
 const PACE_WINDOW_MS = 10_000;
 /**
- * What is left of a body in memory while its answer is streamed: the values that its tokens are counted from. Until then there are its
- * bytes, its text, the values, and the text and bytes that the upstream gets.
+ * What is left of a body in memory while its answer is streamed: the values that its tokens are counted from. While it waits for its model
+ * there are its text, the values, and the text and bytes that the upstream gets; before that, the bytes that were received.
  */
 const SHARE_OF_STREAMED = 1 / 4;
 const NO_BYTES = new Uint8Array(0);

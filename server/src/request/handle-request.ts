@@ -1,4 +1,7 @@
-import type { Reply } from "../operations/operation.ts";
+import type { CatalogModel } from "../catalog/catalog.ts";
+import type { AccountId } from "../contract/account.ts";
+import type { JsonBody } from "../json/json-body.ts";
+import type { ModelOperation, ModelUse, Reply } from "../operations/operation.ts";
 import { authenticate, authorize, identifyCaller } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
 import { costBasisOf, findModel, holdCredit } from "./hold-credit.ts";
@@ -28,7 +31,7 @@ export async function handleRequest(request: RequestContext, services: Services)
 
 /**
  * Does what a request asks for. Each step throws a `Failure` to end the request; the comment names the statuses. It is a function of its own,
- * so that a body is not kept in memory while its answer is streamed, but for what its tokens are counted from.
+ * so that a body is not kept in memory while its answer is streamed, except for the values that its tokens are counted from.
  */
 async function replyTo(request: RequestContext, services: Services): Promise<Reply> {
   const { exchange } = request;
@@ -62,15 +65,37 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const body = received.parse(); // 400, 408, 413, 415, 429, 503: what was wrong with the body, after the key's own refusal
   const sent = operation.read(body); // 400
   const model = findModel(request, sent.model, services); // 404
-  const replayed = await claimOrReplay(request, operation, accountId, received.bytes, services); // 409, 422
+  const { bytes } = received;
+  const replayed = await claimOrReplay(request, operation, accountId, bytes, services); // 409, 422
   if (replayed !== null) return replayed;
+  // Not awaited: the received bytes stay in memory until this function has returned, and a model may take long to answer.
+  return runModel(request, operation, { accountId, body, sent, model, bodyBytes: bytes.length }, services);
+}
+
+/** A request for a model whose body was checked and which is to be answered now. */
+interface CheckedRequest {
+  readonly accountId: AccountId;
+  readonly body: JsonBody;
+  /** The length of the body as it was received. */
+  readonly bodyBytes: number;
+  readonly sent: ModelUse;
+  readonly model: CatalogModel;
+}
+
+/** Has a model answer a request, once its credit is held. The comments name the statuses, as in {@link replyTo}. */
+async function runModel(
+  request: RequestContext,
+  operation: ModelOperation<ModelUse>,
+  { accountId, body, bodyBytes, sent, model }: CheckedRequest,
+  services: Services,
+): Promise<Reply> {
   const input = (await operation.loadStored?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
   if (input.keptBytes !== undefined) request.body?.addStored(input.keptBytes); // 429, 503
-  const costBasis = costBasisOf(model, input, received.bytes);
+  const costBasis = costBasisOf(model, input, bodyBytes);
   const paid = await holdCredit(request, accountId, costBasis, services); // 402, 503
   request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
   services.overload.served(); // from here on the request waits for a model
-  const { startedMs, abort: signal } = request;
+  const { exchange, startedMs, abort: signal } = request;
   const reply = await operation.run({ input, accountId, exchange, body, paid, signal, startedMs }); // 400, 502, 504
   return keepAnswer(request, reply);
 }

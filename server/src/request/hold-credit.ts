@@ -20,14 +20,14 @@ export function findModel(request: RequestContext, name: string, { catalog }: Se
   return model;
 }
 
-/** Gathers what the cost of a request is computed from. */
+/** Gathers what the cost of a request with a body of this length is computed from. */
 export function costBasisOf(
   model: CatalogModel,
   { maxTokens, choices, prompts, images, files, keptBytes = 0, isFree }: ModelUse,
-  { length: bytes }: Uint8Array,
+  bodyBytes: number,
 ): CostBasis {
   const pricedModel = isFree === true ? { ...model, prices: null } : model;
-  return { model: pricedModel, bytes: bytes + keptBytes, maxTokens, choices, prompts, images, files };
+  return { model: pricedModel, bytes: bodyBytes + keptBytes, maxTokens, choices, prompts, images, files };
 }
 
 /**
