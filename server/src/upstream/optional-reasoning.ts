@@ -1,6 +1,5 @@
 import { type Conversation, nameOf } from "../conversation/conversation.ts";
 import type { ConversationAnswer, ConversationCall, Dialect } from "./dialect.ts";
-import { isQuotation, isRefusalAbout } from "./refusal.ts";
 import { RefusedForms } from "./refused-forms.ts";
 import { effortIn } from "./write-conversation.ts";
 
@@ -24,22 +23,14 @@ export function withOptionalReasoning(dialect: Dialect, monotonicMs: () => numbe
       const { conversation } = call;
       const { reasoning } = conversation;
       if (reasoning?.isOptional !== true) return await dialect.converse(call);
-      const kind = kindOf(call);
-      if (!refused.isUsual(call, kind)) return await withoutReasoning(dialect, call);
-      try {
-        return await dialect.converse(call);
-      } catch (thrown) {
-        // An effort that only follows from a budget must not cost the sampling that the client asks for.
-        const isFromBudget = reasoning.effort === null && reasoning.budgetTokens !== null;
-        const words = isFromBudget ? ABOUT_REASONING_OR_SAMPLING : ABOUT_REASONING;
-        if (!isRefusalAbout(words, thrown)) throw thrown;
-        const answer = await withoutReasoning(dialect, call);
-        const isUnsupported = isRefusalAbout(UNSUPPORTED, thrown);
-        if (isUnsupported && !isQuotation(UNSUPPORTED, thrown, clientTextOf(conversation))) {
-          refused.remember(call, kind);
-        }
-        return answer;
-      }
+      // An effort that only follows from a budget must not cost the sampling that the client asks for.
+      const isFromBudget = reasoning.effort === null && reasoning.budgetTokens !== null;
+      return await refused.ask(call, {
+        send: (isUsual) => (isUsual ? dialect.converse(call) : withoutReasoning(dialect, call)),
+        clientText: () => clientTextOf(conversation),
+        kind: kindOf(call),
+        retriedAfter: isFromBudget ? ABOUT_REASONING_OR_SAMPLING : ABOUT_REASONING,
+      });
     },
   };
 }

@@ -7,14 +7,20 @@ const KEPT_MS = 5 * 60_000;
 /** The maximum number of forms that are remembered of an upstream. The oldest are forgotten. */
 const MAX_KEPT = 1_000;
 
+/** A request that has a usual and another form. */
 export interface FormAttempt<Answer> {
+  /** Sends the request in its usual form, or in the other one. */
   readonly send: (isUsual: boolean) => Promise<Answer>;
   /** What the client has written. A refusal may quote it. */
   readonly clientText: () => string;
-  /** Whether a refusal of this request tells something of others. Absent: it does. */
-  readonly isTelling?: boolean;
-  /** Whether the other form of this request is another. Absent: it is. */
-  readonly isOther?: () => boolean;
+  /** Whether the other form of this request differs from the usual one. Absent: it does. */
+  readonly hasOtherForm?: () => boolean;
+  /** As of {@link RefusedForms.isUsual}. */
+  readonly kind?: string;
+  /** The words of a refusal after which the other form is tried. Absent: the words that are remembered, {@link RefusedForms.words}. */
+  readonly retriedAfter?: RegExp;
+  /** Whether a refusal of this request applies to others, and so may be remembered. Absent: it does. */
+  readonly appliesToOthers?: boolean;
 }
 
 /**
@@ -22,7 +28,7 @@ export interface FormAttempt<Answer> {
  * other form must be the service's own: an account must not change others' requests.
  */
 export class RefusedForms {
-  /** The words by which upstreams refuse the usual form. */
+  /** The words by which upstreams refuse the usual form. A refusal with other words is not remembered. */
   readonly words: RegExp;
   readonly #monotonicMs: () => number;
   /** By model and kind of request, until when. */
@@ -65,14 +71,15 @@ export class RefusedForms {
    * @throws what `send` throws.
    */
   async ask<Answer>(call: UpstreamCall, attempt: FormAttempt<Answer>): Promise<Answer> {
-    const { send, clientText, isTelling = true, isOther = () => true } = attempt;
-    if (!this.isUsual(call)) return await send(false);
+    const { send, clientText, hasOtherForm = () => true, kind, retriedAfter = this.words } = attempt;
+    if (!this.isUsual(call, kind)) return await send(false);
     try {
       return await send(true);
     } catch (thrown) {
-      if (!isRefusalAbout(this.words, thrown) || !isOther()) throw thrown;
+      if (!isRefusalAbout(retriedAfter, thrown) || !hasOtherForm()) throw thrown;
       const answer = await send(false);
-      if (isTelling && !isQuotation(this.words, thrown, clientText())) this.remember(call);
+      const appliesToOthers = attempt.appliesToOthers !== false && isRefusalAbout(this.words, thrown);
+      if (appliesToOthers && !isQuotation(this.words, thrown, clientText())) this.remember(call, kind);
       return answer;
     }
   }

@@ -63,7 +63,7 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
           : await users.ask(call, {
               send,
               clientText: () => body.textWith({ metadata: undefined }),
-              isOther: () => withPlainUser(metadata) !== metadata,
+              hasOtherForm: () => withPlainUser(metadata) !== metadata,
             });
         return stream ? streamedMessage(call, response.body) : wholeMessage(call, await answerText(response));
       },
@@ -81,7 +81,7 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
       return await users.ask(call, {
         send,
         clientText: () => written(() => messagesBodyOf(withoutUser(call))).text,
-        isOther: () => withPlainId(call.conversation).user !== user,
+        hasOtherForm: () => withPlainId(call.conversation).user !== user,
       });
     },
     embed: async () => {

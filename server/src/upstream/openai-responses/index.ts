@@ -48,7 +48,7 @@ function responsesDialect(transport: Transport, monotonicMs: () => number): Dial
           send,
           clientText: () => body.textWith({ include: undefined }),
           // What the client asks for itself is not left out.
-          isOther: () => !asksForEncrypted(body.value.include),
+          hasOtherForm: () => !asksForEncrypted(body.value.include),
         });
       },
     },

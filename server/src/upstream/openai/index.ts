@@ -47,13 +47,13 @@ export function openAiDialect(transport: Transport, monotonicMs: () => number): 
             send: (keepsCallIds) =>
               postWithBearer(transport, call, PATH, forwardedBody(call, { asksUsage, keepsCallIds })),
             clientText: () => body.text,
-            isOther: () => withShortCallIds(messages) !== messages,
+            hasOtherForm: () => withShortCallIds(messages) !== messages,
           });
         if (!stream) return wholeAnswer(call, await answerText(await send(false)), "choices");
         // What an upstream refuses together with the client's own options may be those.
         const hasOthers = Object.keys(otherOptions(body)).length > 0;
         const clientText = () => body.textWith({ stream_options: undefined });
-        const response = await usage.ask(call, { send, clientText, isTelling: !hasOthers });
+        const response = await usage.ask(call, { send, clientText, appliesToOthers: !hasOthers });
         return streamedAnswer(call, response.body);
       },
     },
