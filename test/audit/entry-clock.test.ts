@@ -99,7 +99,8 @@ describe("a period of an export", () => {
       clocks.pastMs,
     );
     const filter = { ...filterOf({}), to: new Date(toMs) };
-    for await (const _ of await log.export(account, "ndjson", filter, null));
+    const asked = { format: "ndjson", filter, cursor: null, isProved: false } as const;
+    for await (const _ of await log.export(account, asked));
     // The state of the log, and the digits of the selection.
     const [, state] = /^(7?)\d{20}~$/.exec(start) ?? [];
     expect(state).toBeDefined();

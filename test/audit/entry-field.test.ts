@@ -35,7 +35,11 @@ describe("a field that is added by one line and a migration", () => {
     await database.sql.unsafe(MIGRATION);
     await database.audit.insertEntries([entry]);
     const asOf = await database.reader.asOf(accountId);
-    const { entries } = await database.reader.listEntries(accountId, filterOf({}), null, asOf, 10);
+    const { entries } = await database.reader.listEntries(
+      { scope: accountId, filter: filterOf({}), asOf },
+      null,
+      10,
+    );
     expect(entries).toMatchObject([entry]);
     const [line = ""] = (await database.exportOf(accountId, "csv")).split("\n");
     expect(line).toMatch(/,"eu, west",[^,]+$/);

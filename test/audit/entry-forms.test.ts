@@ -120,7 +120,11 @@ describe("what journals, exports and their readers rely on", () => {
 
   it("an entry is read as it was recorded", async () => {
     const asOf = await database.reader.asOf(full.accountId);
-    const { entries } = await database.reader.listEntries(full.accountId, filterOf({}), null, asOf, 10);
+    const { entries } = await database.reader.listEntries(
+      { scope: full.accountId, filter: filterOf({}), asOf },
+      null,
+      10,
+    );
     const keyName = '=prod, "eu"';
     expect(entries).toStrictEqual([
       { ...bare, keyName },

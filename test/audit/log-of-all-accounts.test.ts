@@ -60,10 +60,8 @@ async function rowsRead(): Promise<number> {
 async function workOf(filter: Partial<EntryFilter>, before: EntryId | null = null) {
   const start = await rowsRead();
   const found = await database.reader.listEntries(
-    null,
-    { ...filterOf({}), ...filter },
+    { scope: null, filter: { ...filterOf({}), ...filter }, asOf: 0n as AsOf },
     before,
-    0n as AsOf,
     50,
   );
   return { ...found, read: (await rowsRead()) - start };

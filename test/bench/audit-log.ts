@@ -93,7 +93,12 @@ try {
     const started = performance.now();
     let bytes = 0;
     let mostHeap = 0;
-    for await (const text of await log.export(ACCOUNT, format, filterOf({}), null)) {
+    for await (const text of await log.export(ACCOUNT, {
+      format,
+      filter: filterOf({}),
+      cursor: null,
+      isProved: false,
+    })) {
       bytes += text.length;
       mostHeap = Math.max(mostHeap, process.memoryUsage().rss);
     }

@@ -182,7 +182,8 @@ describe("an export of a closed period", () => {
       const log = new AuditLog(new PostgresAuditReader(sql), recorder, new Reads(() => 0), Date.now);
       const filter = filterOf(isProved ? { from: at(5), to: at(31) } : {});
       const lines: string[] = [];
-      for await (const text of await log.export(accountId as AccountId, "ndjson", filter, null, isProved)) {
+      const asked = { format: "ndjson", filter, cursor: null, isProved } as const;
+      for await (const text of await log.export(accountId as AccountId, asked)) {
         lines.push(...linesOf(text));
         if (text.startsWith('{"id"'))
           await dropOldEntries(sql, BUILT_IN_PLANS, new Date(at(8).getTime() + 1 + 30 * DAY_MS));

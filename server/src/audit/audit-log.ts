@@ -45,6 +45,23 @@ export interface ExportedLines {
   readonly searchedTo: EntryId | null;
 }
 
+/** Which entries are searched: those that match in a snapshot of an account's log, or in the log of all accounts. */
+export interface LogSearch {
+  readonly scope: LogScope;
+  readonly filter: EntryFilter;
+  readonly asOf: AsOf;
+}
+
+/** What to export. */
+export interface ExportRequest {
+  readonly format: ExportFormat;
+  readonly filter: EntryFilter;
+  /** The cursor of the last line that the client has; `null`: it has none. */
+  readonly cursor: string | null;
+  /** Whether to add the lines that prove a part of the log: see `provedLines`. Only for NDJSON. */
+  readonly isProved: boolean;
+}
+
 /** Which page to list. */
 export interface PageOfEntries {
   readonly filter: EntryFilter;
@@ -69,14 +86,14 @@ const SEARCH_MS = 10_000;
 
 /** The audit log as an account reads its own, and operators that of all accounts. */
 export class AuditLog {
-  readonly #reader: PostgresAuditReader;
+  readonly #entries: PostgresAuditReader;
   readonly #recorder: Recorder;
   readonly #reads: Reads;
   readonly #pastMs: () => number;
 
   /** `pastMs`: a time that has passed by all clocks that date entries, in milliseconds since 1970. */
-  constructor(reader: PostgresAuditReader, recorder: Recorder, reads: Reads, pastMs: () => number) {
-    this.#reader = reader;
+  constructor(entries: PostgresAuditReader, recorder: Recorder, reads: Reads, pastMs: () => number) {
+    this.#entries = entries;
     this.#recorder = recorder;
     this.#reads = reads;
     this.#pastMs = pastMs;
@@ -94,7 +111,7 @@ export class AuditLog {
   ): Promise<AuditPage> {
     const { asOf, entry } = await this.#start(scope, cursor);
     const { entries, searchedTo } = await this.#reads.whole(reader, (parts) =>
-      this.#search(parts, scope, filter, entry, asOf, limit + 1),
+      this.#search(parts, { scope, filter, asOf }, entry, limit + 1),
     );
     const page = entries.slice(0, limit);
     const last = entries.length > limit ? (page.at(-1)?.id ?? null) : searchedTo;
@@ -104,17 +121,15 @@ export class AuditLog {
   /** Searches part after part of the log until there are enough entries or the time is over. */
   async #search(
     parts: ReadParts,
-    scope: LogScope,
-    filter: EntryFilter,
+    search: LogSearch,
     before: EntryId | null,
-    asOf: AsOf,
     limit: number,
   ): Promise<ListedStretch> {
     const entries: ListedEntry[] = [];
     const endMs = performance.now() + SEARCH_MS;
     for (let from = before; ; ) {
       const missing = limit - entries.length;
-      const found = await parts.run(() => this.#reader.listEntries(scope, filter, from, asOf, missing));
+      const found = await parts.run(() => this.#entries.listEntries(search, from, missing));
       entries.push(...found.entries);
       const { searchedTo } = found;
       const isOver = entries.length >= limit || searchedTo === null;
@@ -131,7 +146,7 @@ export class AuditLog {
   async get(scope: LogScope, id: EntryId): Promise<ListedEntry> {
     const entry = await withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#recorder.flushed(scope);
-      return this.#reader.findEntry(scope, id);
+      return this.#entries.findEntry(scope, id);
     });
     if (entry !== null) return entry;
     const none =
@@ -145,7 +160,7 @@ export class AuditLog {
 
   /** The names of accounts, by their ids. */
   accountNames(ids: readonly AccountId[]): Promise<ReadonlyMap<AccountId, string>> {
-    return this.#reader.accountNames([...new Set(ids)]);
+    return this.#entries.accountNames([...new Set(ids)]);
   }
 
   /**
@@ -154,16 +169,12 @@ export class AuditLog {
    *
    * The account has one export more until the text has ended or is left: call `return` of a text that is not read.
    *
-   * @param isProved whether to add the lines that prove a part of the log: see `provedLines`. Only for NDJSON.
    * @throws {Failure} `invalid_request` when the cursor is not that of an export with these parameters; `rate_limit_exceeded` for too
    *   many exports at once.
    */
   async export(
     accountId: AccountId,
-    format: ExportFormat,
-    filter: EntryFilter,
-    cursor: string | null,
-    isProved = false,
+    { format, filter, cursor, isProved }: ExportRequest,
   ): Promise<AsyncIterableIterator<string>> {
     const selection = selectionOf(accountId, format, filter);
     const position = cursor === null ? null : readExportCursor(cursor, isProved, selection);
@@ -178,9 +189,9 @@ export class AuditLog {
     };
     const stream = this.#reads.stream(accountId);
     const pages = isProved
-      ? this.#reader.provedLines(stream.run, stretch, position)
+      ? this.#entries.provedLines(stream.run, stretch, position)
       : pagesAfter(position?.entry ?? null, (after) =>
-          stream.run(() => this.#reader.exportEntries(stretch, after, EXPORTED_AT_ONCE)),
+          stream.run(() => this.#entries.exportEntries(stretch, after, EXPORTED_AT_ONCE)),
         );
     return untilEnded(pages, () => stream.end());
   }
@@ -192,7 +203,7 @@ export class AuditLog {
     if (cursor !== null) return readCursor(cursor);
     return withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#recorder.flushed(scope);
-      return { asOf: await this.#reader.asOf(scope), entry: null };
+      return { asOf: await this.#entries.asOf(scope), entry: null };
     });
   }
 }

@@ -2,7 +2,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { EntryId, ListedEntry } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS, type SqlFragment } from "../database/database.ts";
 import type { StreamedRead } from "../database/reads.ts";
-import type { ExportedLines, ExportedStretch, ListedStretch } from "./audit-log.ts";
+import type { ExportedLines, ExportedStretch, ListedStretch, LogSearch } from "./audit-log.ts";
 import type { AsOf, ExportPosition } from "./cursor.ts";
 import { type EntryRow, storedEntryOf } from "./entry-columns.ts";
 import { CSV_VALUES, jsonFields, SELECTED_COLUMNS } from "./entry-sql.ts";
@@ -15,7 +15,7 @@ const MAX_COUNTED = 10_000;
 /** Entries that one statement searches, so that it ends soon even if few match. */
 const MAX_SEARCHED = 50_000;
 
-/** Audit entries as they are read from Postgres. */
+/** Reads audit entries from Postgres. (A {@link Reader} of `database/reads.ts` is whose budget such reads use.) */
 export class PostgresAuditReader {
   readonly #database: Database;
   /** For statements that may read many of an account's entries. */
@@ -55,10 +55,8 @@ export class PostgresAuditReader {
 
   /** Lists entries before one, newest first: those that match among the next {@link MAX_SEARCHED}. */
   async listEntries(
-    scope: LogScope,
-    filter: EntryFilter,
+    { scope, filter, asOf }: LogSearch,
     before: EntryId | null,
-    asOf: AsOf,
     limit: number,
   ): Promise<ListedStretch> {
     const sql = this.#longReads;
@@ -98,8 +96,7 @@ export class PostgresAuditReader {
   async listRecorded(
     accountId: AccountId,
     filter: EntryFilter,
-    after: AsOf,
-    upTo: AsOf,
+    { after, upTo }: { readonly after: AsOf; readonly upTo: AsOf },
     limit: number,
   ): Promise<{ readonly entries: readonly ListedEntry[]; readonly skipped: number }> {
     const sql = this.#database;

@@ -40,7 +40,7 @@ interface Follower {
  * once a second and when this node has recorded something.
  */
 export class AuditTail {
-  readonly #reader: PostgresAuditReader;
+  readonly #entries: PostgresAuditReader;
   readonly #reads: Reads;
   readonly #followers = new Set<Follower>();
   #polling: Promise<void> | null = null;
@@ -49,8 +49,8 @@ export class AuditTail {
   #hasRecorded = false;
   #closed = false;
 
-  constructor(reader: PostgresAuditReader, reads: Reads) {
-    this.#reader = reader;
+  constructor(entries: PostgresAuditReader, reads: Reads) {
+    this.#entries = entries;
     this.#reads = reads;
   }
 
@@ -87,7 +87,7 @@ export class AuditTail {
     signal.addEventListener("abort", stop);
     this.#followers.add(follower);
     try {
-      const head = await this.#reader.asOf(accountId);
+      const head = await this.#entries.asOf(accountId);
       const oldest = (head > MAX_BATCHES_BACK ? head - MAX_BATCHES_BACK : 0n) as AsOf;
       let hasGap = after !== null && after < oldest;
       let seen = after === null || after > head ? head : hasGap ? oldest : after;
@@ -100,7 +100,7 @@ export class AuditTail {
         if (upTo > seen) {
           const from = seen;
           const news = await this.#reads.paced(reader, () =>
-            this.#reader.listRecorded(accountId, filter, from, upTo, ENTRIES_AT_ONCE),
+            this.#entries.listRecorded(accountId, filter, { after: from, upTo }, ENTRIES_AT_ONCE),
           );
           seen = upTo;
           yield { upTo, hasGap, ...news };
@@ -138,7 +138,7 @@ export class AuditTail {
       this.#hasRecorded = false;
       const accounts = [...new Set([...this.#followers].map(({ accountId }) => accountId))];
       // While the database is down there is no news.
-      const heads = await this.#reader.heads(accounts).catch(() => new Map<AccountId, AsOf>());
+      const heads = await this.#entries.heads(accounts).catch(() => new Map<AccountId, AsOf>());
       for (const follower of this.#followers) {
         const head = heads.get(follower.accountId);
         if (head === undefined || head <= follower.head) continue;

@@ -109,7 +109,7 @@ interface Span {
 
 interface AuditSummaryParts {
   readonly store: PostgresSummary;
-  readonly reader: PostgresAuditReader;
+  readonly entries: PostgresAuditReader;
   readonly recorder: Recorder;
   readonly reads: Reads;
   readonly now: () => Date;
@@ -130,8 +130,8 @@ export class AuditSummary {
   }
 
   async #summarize(parts: ReadParts, scope: LogScope, filter: EntryFilter): Promise<LogSummary> {
-    const { store, reader, now } = this.#parts;
-    const asOf = await reader.asOf(scope);
+    const { store, entries, now } = this.#parts;
+    const asOf = await entries.asOf(scope);
     const range = await parts.run(() => store.readRange(scope, filter));
     if (range === null) return summaryOf([], { from: now(), to: now() }, SECOND_MS, null);
     const span = spanOf(range, filter, now());

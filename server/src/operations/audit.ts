@@ -3,7 +3,12 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import * as z from "zod";
 import type { ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
-import { AUDIT_PAGE_LIMIT, type AuditLog, type ExportFormat } from "../audit/audit-log.ts";
+import {
+  AUDIT_PAGE_LIMIT,
+  type AuditLog,
+  type ExportRequest,
+  type PageOfEntries,
+} from "../audit/audit-log.ts";
 import { publicEntryOf } from "../audit/entry-columns.ts";
 import { CSV_FIELDS } from "../audit/entry-sql.ts";
 import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
@@ -36,11 +41,7 @@ const CSV_HEADER = `${CSV_FIELDS.join(",")}\n`;
 const NDJSON_TYPE = "application/x-ndjson; charset=utf-8";
 const CSV_TYPE = "text/csv; charset=utf-8";
 
-interface AuditPageInput {
-  readonly filter: EntryFilter;
-  readonly cursor: string | null;
-  readonly limit: number;
-}
+type AuditPageInput = Omit<PageOfEntries, "reader">;
 
 /** `GET /v1/audit`: a page of the account's audit entries, newest first. */
 export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageInput> {
@@ -80,13 +81,7 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
   };
 }
 
-interface ExportInput {
-  readonly format: ExportFormat;
-  readonly filter: EntryFilter;
-  /** Where an earlier export ended. */
-  readonly cursor: string | null;
-  /** Whether to add what proves a part of the log. */
-  readonly isProved: boolean;
+interface ExportInput extends ExportRequest {
   readonly coding: "gzip" | null;
 }
 
@@ -140,8 +135,9 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
       const coding = chooseCoding(header("accept-encoding").join(","), ["gzip"]);
       return { format, filter: readFilter(sent), cursor: sent.get("cursor"), isProved, coding };
     },
-    run: async ({ input: { format, filter, cursor, isProved, coding }, accountId, signal }) => {
-      const lines = await auditLog.export(accountId, format, filter, cursor, isProved);
+    run: async ({ input: { coding, ...asked }, accountId, signal }) => {
+      const { format, cursor } = asked;
+      const lines = await auditLog.export(accountId, asked);
       // An export that continues an earlier one is appended to the same file.
       const hasHeader = format === "csv" && cursor === null;
       const text = hasHeader ? withHeader(lines) : lines;

@@ -34,14 +34,13 @@ export async function openAudit(
   { onUncollected, onCommitted, ...listeners }: EntryListeners,
 ) {
   const reads = new Reads(monotonicMs);
-  const reader = new PostgresAuditReader(longReads);
-  const auditTail = new AuditTail(reader, reads);
+  const entries = new PostgresAuditReader(longReads);
+  const auditTail = new AuditTail(entries, reads);
   const folder = `${config.dataDir}/journal`;
   const { journal, leftover } = await Journal.open({ folder, sync: config.auditDurability === "disk" });
   const audit = new PostgresAudit(recording, nodeId, onUncollected);
   const sink: EntrySink = {
-    insertEntries: (entries, mayExist) =>
-      insertInHalves(entries, (part) => audit.insertEntries(part, mayExist)),
+    insertEntries: (added, mayExist) => insertInHalves(added, (part) => audit.insertEntries(part, mayExist)),
   };
   const recorder = new Recorder({
     journal,
@@ -49,8 +48,8 @@ export async function openAudit(
     durability: config.auditDurability,
     log,
     ...listeners,
-    onCommitted: (entries) => {
-      onCommitted(entries);
+    onCommitted: (committed) => {
+      onCommitted(committed);
       auditTail.recorded();
     },
   });
@@ -59,7 +58,7 @@ export async function openAudit(
     journal,
     folder,
     nodeId,
-    insert: (entries) => sink.insertEntries(entries, true),
+    insert: (repaired) => sink.insertEntries(repaired, true),
     record: (action) => inTransaction(recording, (transaction) => recordAction(transaction, action)),
     now,
   });
@@ -67,11 +66,11 @@ export async function openAudit(
     recorder,
     journal,
     journalRepair,
-    auditLog: new AuditLog(reader, recorder, reads, clocks.pastMs),
+    auditLog: new AuditLog(entries, recorder, reads, clocks.pastMs),
     auditChain: new AuditChain(longReads, recorder, reads),
     auditSummary: new AuditSummary({
       store: new PostgresSummary(longReads),
-      reader,
+      entries,
       recorder,
       reads,
       now,
