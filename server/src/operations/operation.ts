@@ -20,7 +20,8 @@ export type AuthMode =
   /** A session, with the id of one of the account's keys: the request is made with that key. */
   | "session-as-key";
 
-interface Route {
+/** What all kinds of operations have. */
+interface OperationBase {
   readonly method: "GET" | "POST" | "DELETE";
   /** The path, as audit entries name it after the method. It has at most one parameter, in braces. */
   readonly path: string;
@@ -34,14 +35,14 @@ interface Route {
 }
 
 /** An operation for anyone. A key that is sent along decides in whose log the request stands, and nothing else. */
-export interface PublicOperation extends Route {
+export interface PublicOperation extends OperationBase {
   readonly kind: "public";
   /** @throws {Failure} */
   run(): Promise<Reply>;
 }
 
 /** An operation on what is stored for an account. It has no body, and costs nothing. */
-export interface QueryOperation<Input> extends Route {
+export interface QueryOperation<Input> extends OperationBase {
   readonly kind: "query";
   readonly auth: AuthMode;
   /** @throws {Failure} `invalid_request` when the parameters are not valid. */
@@ -51,7 +52,7 @@ export interface QueryOperation<Input> extends Route {
 }
 
 /** An operation that manages the account with a procedure. It has limits of its own, and costs nothing. */
-export interface ManagementOperation extends Route {
+export interface ManagementOperation extends OperationBase {
   readonly kind: "management";
   readonly auth: "key-or-management-token";
   readonly maxBodyBytes: number;
@@ -60,7 +61,7 @@ export interface ManagementOperation extends Route {
 }
 
 /** An operation that calls a model with a JSON body: it is limited, charged, and repeated by its idempotency key. */
-export interface ModelOperation<Input extends ModelUse> extends Route {
+export interface ModelOperation<Input extends ModelUse> extends OperationBase {
   readonly kind: "model";
   readonly auth: "key" | "session-as-key";
   readonly maxBodyBytes: number;

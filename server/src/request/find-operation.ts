@@ -10,15 +10,15 @@ const NO_PARAMETERS: PathParameters = {};
 
 /** The operations that are served, by path. */
 export class OperationTable {
-  /** The names of the operations in audit entries. */
-  readonly names: readonly string[];
+  /** The methods and paths of the operations, as audit entries name them. */
+  readonly endpoints: readonly string[];
   readonly #byPath = new Map<string, readonly Operation[]>();
   readonly #withParameter: readonly Operation[];
   /** The first segments of paths below `/v1`. */
   readonly #sections: ReadonlySet<string>;
 
   constructor(operations: readonly Operation[]) {
-    this.names = operations.flatMap((operation) =>
+    this.endpoints = operations.flatMap((operation) =>
       methodsOf(operation).map((method) => `${method} ${operation.path}`),
     );
     for (const operation of operations) {
@@ -65,7 +65,7 @@ interface Unserved {
 }
 
 /**
- * Finds the operation of a request's method and path, and notes its name in the context. An operation that answers GET answers HEAD. If
+ * Finds the operation of a request's method and path, and notes the endpoint in the context. An operation that answers GET answers HEAD. If
  * there is none, the failure is `not_found`, or `method_not_allowed` with the header `allow`.
  */
 export function findOperation(request: RequestContext, operations: OperationTable): Found | Unserved {
@@ -74,7 +74,7 @@ export function findOperation(request: RequestContext, operations: OperationTabl
   for (const found of operations.at(path)) {
     const methods = methodsOf(found.operation);
     if (methods.includes(method)) {
-      request.operation = `${method} ${found.operation.path}`;
+      request.endpoint = `${method} ${found.operation.path}`;
       return found;
     }
     allowed.push(...methods);
@@ -83,7 +83,7 @@ export function findOperation(request: RequestContext, operations: OperationTabl
   const servedAt = (other: string) => operations.at(other).next().value?.operation.path ?? null;
   const isUnknown = allowed.length === 0 || isUnserved(method, served);
   const failure = isUnknown ? notFoundHint(served, servedAt) : methodNotAllowed(allowed);
-  request.operation = recordedEndpoint(method, path);
+  request.endpoint = recordedEndpoint(method, path);
   return { operation: { kind: "unserved", failure }, parameters: NO_PARAMETERS };
 }
 

@@ -7,7 +7,7 @@ import { findOperation } from "./find-operation.ts";
 import { costBasisOf, findModel, holdCredit } from "./hold-credit.ts";
 import { claimOrReplay, keepAnswer } from "./idempotent-reply.ts";
 import { receiveBody } from "./receive-body.ts";
-import { LOST, recordBeginning } from "./record.ts";
+import { recordBeginning } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
 import { respond, respondFailure } from "./respond.ts";
 import { runManagement } from "./run-management.ts";
@@ -93,7 +93,7 @@ async function runModel(
   if (input.keptBytes !== undefined) request.body?.addStored(input.keptBytes); // 429, 503
   const costBasis = costBasisOf(model, input, bodyBytes);
   const paid = await holdCredit(request, accountId, costBasis, services); // 402, 503
-  request.begun = recordBeginning(request, LOST, services); // leaves an entry even if the process dies
+  request.begun = recordBeginning(request, services); // leaves an entry even if the process dies
   services.overload.served(); // from here on the request waits for a model
   const { exchange, startedMs, abort: signal } = request;
   const reply = await operation.run({ input, accountId, exchange, body, paid, signal, startedMs }); // 400, 502, 504

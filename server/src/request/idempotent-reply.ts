@@ -50,7 +50,7 @@ export async function claimOrReplay(
 ): Promise<Reply | null> {
   const key = readIdempotencyKey(request.exchange.header("idempotency-key"));
   if (key === null) return null;
-  const result = await idempotency.claim(idempotentRequest(accountId, request.operation ?? "", key, body));
+  const result = await idempotency.claim(idempotentRequest(accountId, request.endpoint ?? "", key, body));
   if (result.kind === "answered") return replayed(result.answer, controlEvents);
   request.claim = result.claim;
   return null;

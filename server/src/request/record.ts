@@ -10,18 +10,14 @@ import type { Services } from "./services.ts";
 export type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;
 
 /** The ending of a request whose process dies. Its usage is unknown, so nothing is charged. */
-export const LOST: Ending = { status: 500, errorCode: "internal_error", endReason: "node_lost" };
+const NODE_LOST: Ending = { status: 500, errorCode: "internal_error", endReason: "node_lost" };
 
 /** A refused request is not counted against the token limit, unless its body is larger: then it was expensive to parse. */
 const FREE_REFUSED_BYTES = 64 * 1024;
 
-/** Records that a request has begun, with its entry if the process dies. `null` for requests without a known key. */
-export function recordBeginning(
-  request: RequestContext,
-  lost: Ending,
-  services: Services,
-): BegunRequest | null {
-  const entry = entryOf(request, lost, { ...NO_FACTS, model: request.model }, services);
+/** Records that a request has begun, with the entry that it leaves if the process dies. `null` for requests without a known key. */
+export function recordBeginning(request: RequestContext, services: Services): BegunRequest | null {
+  const entry = entryOf(request, NODE_LOST, { ...NO_FACTS, model: request.model }, services);
   return entry === null ? null : services.recorder.begin(entry);
 }
 
@@ -73,7 +69,7 @@ function entryOf(
   facts: EntryFacts,
   { monotonicMs }: Services,
 ): AuditEntry | null {
-  if (request.caller === null || request.operation === null) return null;
+  if (request.caller === null || request.endpoint === null) return null;
   const { key, account } = request.caller.snapshot;
   const { usage, costNanoUsd, implausibleNanoUsd } = facts;
   // One literal that names every field: spreading two objects into one makes V8 describe the result's shape again each time, in
@@ -84,7 +80,7 @@ function entryOf(
     key: key.id,
     keyId: key.keyId,
     at: timeOfEntry(request.id),
-    endpoint: request.operation,
+    endpoint: request.endpoint,
     model: facts.model,
     upstream: facts.upstream,
     usageSource: facts.usageSource,

@@ -23,12 +23,12 @@ export class RequestContext implements InFlightItem {
   readonly sourceIp: string | null;
   /** Aborted when the answer is no longer needed: the client has disconnected, the request has ended, or the service stops. */
   readonly abort = new RequestAbort();
-  /** The operation, as audit entries name it. */
-  operation: string | null = null;
+  /** The method and path of the operation, as audit entries name it; `null` before it is found. */
+  endpoint: string | null = null;
   /** The key in whose log the request is recorded; `null` if there is none. */
   caller: Caller | null = null;
   permission: Permission | null = null;
-  /** The body while it is received, and until the request is admitted. */
+  /** The body of a request with a key. Its bytes stay reserved until the request has ended, in part while its answer is streamed. */
   body: IncomingBody | null = null;
   /** The model that was asked for, for the entry of a request that fails. */
   model: string | null = null;

@@ -28,9 +28,9 @@ export class RequestHandler {
     return this.#refusedWithoutKnownKey;
   }
 
-  /** The names of the served operations in audit entries. */
-  get operationNames(): readonly string[] {
-    return this.#services.operations.names;
+  /** The methods and paths of the served operations, as audit entries name them. */
+  get endpoints(): readonly string[] {
+    return this.#services.operations.endpoints;
   }
 
   /** Whether a path is one of the API without `/v1` in front. */

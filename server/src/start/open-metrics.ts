@@ -33,7 +33,7 @@ function measureRequests(
   { records: { reads }, requests: opened, callLimits }: MeasuredParts,
 ) {
   const { requests, bodies, overload } = opened;
-  metrics.serves(requests.operationNames);
+  metrics.serves(requests.endpoints);
   metrics.gauges(null, {
     requests_in_flight: ["Requests under /v1 that are being answered.", () => requests.inFlight],
     event_loop_lag_seconds: [
