@@ -62,12 +62,12 @@ export class PostgresAudit implements EntrySink {
           order by id for no key update`;
       }
       const added = await insert(sql, entries, chains);
-      return added.entries.length === 0 ? [] : this.#count(sql, added);
+      return added.entries.length === 0 ? [] : this.#countAndCharge(sql, added);
     });
   }
 
   /** Adds new entries to their chains, sums and charges. A batch that comes again has none, so that each is counted once. */
-  async #count(sql: Transaction, { entries, digests }: NewEntries): Promise<readonly Uncollected[]> {
+  async #countAndCharge(sql: Transaction, { entries, digests }: NewEntries): Promise<readonly Uncollected[]> {
     const json = (rows: readonly object[]) => sql.json(rows.map(withTexts));
     const sums = sql`
       sum(requests), sum(errors), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), sum(cost_nano_usd)`;
@@ -260,15 +260,15 @@ type Insert = (
   chains: readonly Chain[],
 ) => Promise<NewEntries>;
 
-interface EntryLine extends EntryDigest {
+interface CopiedEntry extends EntryDigest {
   readonly entry: AuditEntry;
   /** The entry as {@link lineOf} writes it. */
   readonly line: string;
 }
 
 /** @returns `null` if the database might store an entry in another form. */
-function linesOf(entries: readonly AuditEntry[]): readonly EntryLine[] | null {
-  const lines: EntryLine[] = [];
+function linesOf(entries: readonly AuditEntry[]): readonly CopiedEntry[] | null {
+  const lines: CopiedEntry[] = [];
   for (const entry of entries) {
     const texts = storedTextsOf(entry);
     if (texts === null) return null;
@@ -283,7 +283,7 @@ function linesOf(entries: readonly AuditEntry[]): readonly EntryLine[] | null {
  *
  * @throws {NotCopied} if not all are, or the database refuses one for its content.
  */
-function copyOf(entries: readonly EntryLine[]): Insert {
+function copyOf(entries: readonly CopiedEntry[]): Insert {
   return async (sql, _, chains) => {
     const chainOf = new Map(chains.map((chain) => [chain.accountId, chain]));
     let lines = "";
