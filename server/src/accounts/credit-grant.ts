@@ -83,7 +83,7 @@ async function book(
   if (earlier !== null) return { kind: "booked", granted: earlier };
   const { free, before } = account;
   if (-amountNanoUsd > free) {
-    // Nodes release reserved credit that they do not need within about a second.
+    // Reclaims what nodes have reserved: they release what they do not need within about a second.
     await transaction`update credit_reserves set wanted = true where account_id = ${accountId}`;
     return { kind: "short", freeNanoUsd: free };
   }

@@ -18,7 +18,10 @@ const LIVE_S = 10;
 /** Unused Redis servers beyond this number are deleted. */
 const MAX_SERVERS = 1_000;
 
-/** The nodes that use the database, in its table `nodes`. */
+/**
+ * The nodes that use the database, in its table `nodes`. Columns keep their first names: `redis_heeded` is a node's
+ * {@link NodeRecord.minGeneration}, `shares_redis` its {@link NodeRecord.hasJoined}, and `installation.redis_mark` the owner of a Redis.
+ */
 export class PostgresNodes implements NodeRecords {
   readonly #database: Database;
 

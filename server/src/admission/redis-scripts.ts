@@ -259,8 +259,8 @@ export type Scripts = {
 };
 
 /**
- * The keys of an account: its version and epoch, requests and tokens of the last minute, slots, slots that have ended, and nodes whose use
- * was counted again.
+ * The keys of an account: its version and epoch, requests and tokens of the last minute, concurrency slots (`:places`, their first name:
+ * nodes of several versions share the key), slots that have ended, and nodes whose use was counted again.
  */
 export type KeyPart = "" | ":requests" | ":tokens" | ":places" | ":ended" | ":recounted";
 

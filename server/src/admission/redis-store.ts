@@ -169,8 +169,8 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
   }
 
   /**
-   * Returns the installation that {@link claim} has recorded; `null` in a Redis that is new or has lost its data. Of a cluster,
-   * `null` when any primary is.
+   * Returns the installation that {@link claim} has recorded, in the key `mark`; `null` in a Redis that is new or has lost its data. Of a
+   * cluster, `null` when any primary is.
    */
   async owner(expected: string): Promise<string | null> {
     const owners = await this.#onEach("mark", (client, key) => client.get(key));

@@ -28,7 +28,7 @@ interface ReleaseNote {
 /**
  * Credit in Postgres. Every transaction that moves credit begins with the locks of the accounts, in a statement of its
  * own and in the order of ids: the next statement then sees what was committed before, so that each account has one
- * history.
+ * history. A reserve that others reclaim is `wanted`, by the column's first name.
  */
 export class PostgresCredit implements CreditStore {
   readonly #database: Database;

@@ -3,7 +3,7 @@ import type { Database } from "./database.ts";
 
 const SECRET_BYTES = 32;
 
-/** Returns the secret for the MAC of key strings. The first node that asks creates it. */
+/** Returns the secret for the MAC of key strings (a mark, by the column's first name). The first node that asks creates it. */
 export async function keyMacSecret(database: Database): Promise<Uint8Array> {
   await database`
     insert into installation (key_mark_secret) values (${randomBytes(SECRET_BYTES)})

@@ -42,7 +42,7 @@ const ANSWERING_MS = 5_000;
 /** The maximum number of names that are read to find a free one. */
 const MAX_NAMES = 5_000;
 
-/** Keys in PostgreSQL. Every change is recorded in its transaction. */
+/** Keys in PostgreSQL. Every change is recorded in its transaction. The column `quiet_after_s` has kept its first name: `idleAfterSeconds`. */
 export class PostgresKeys implements KeyLookup {
   readonly #database: Database;
   readonly #longReads: Database;
