@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { AuditLog } from "../../server/src/audit/audit-log.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { Reads, untilEnded } from "../../server/src/database/reads.ts";
+import { RequestAbort } from "../../server/src/errors/request-signal.ts";
 import { exportAuditEntries } from "../../server/src/operations/audit.ts";
-import { RequestAbort } from "../../server/src/upstream/request-signal.ts";
 
 const ACCOUNT = "a" as AccountId;
 

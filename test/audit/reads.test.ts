@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { Reads } from "../../server/src/database/reads.ts";
 import { Failure, Unavailable } from "../../server/src/errors/failure.ts";
-import { RequestAbort } from "../../server/src/upstream/request-signal.ts";
+import { RequestAbort } from "../../server/src/errors/request-signal.ts";
 
 const [A, B, C] = ["a", "b", "c"] as AccountId[] as [AccountId, AccountId, AccountId];
 

@@ -1,4 +1,4 @@
-import type { RequestSignal } from "../upstream/request-signal.ts";
+import type { RequestSignal } from "../errors/request-signal.ts";
 
 /** Limits on the holders of a {@link FairSemaphore} and on those that wait for it. */
 export interface SemaphoreLimits {

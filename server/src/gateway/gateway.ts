@@ -1,12 +1,12 @@
 import type { Catalog, CatalogModel, Route, Upstream } from "../catalog/catalog.ts";
 import type { AnswerHead, WireRequest } from "../conversation/wire.ts";
 import { Failure } from "../errors/failure.ts";
+import type { RequestSignal } from "../errors/request-signal.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import type { Dialect, UpstreamCall, WholeAnswer, WireAnswer } from "../upstream/dialect.ts";
-import type { RequestSignal } from "../upstream/request-signal.ts";
 import { TransportError } from "../upstream/transport.ts";
 import { withFirstItem } from "./primed-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";

@@ -1,4 +1,4 @@
-import type { RequestSignal } from "../upstream/request-signal.ts";
+import type { RequestSignal } from "../errors/request-signal.ts";
 
 /** The concurrency slots of an upstream, and a short queue for them. */
 export class Slots {

@@ -14,8 +14,8 @@ import type { Actor } from "../contract/action.ts";
 import type { Reader, ReaderName } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { messageOf } from "../errors/issue-message.ts";
+import type { RequestSignal } from "../errors/request-signal.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import type { RequestSignal } from "../upstream/request-signal.ts";
 import { notSignedIn, ownerOf, type RpcCaller } from "./caller.ts";
 import type { ProcedureMeta } from "./calls.ts";
 

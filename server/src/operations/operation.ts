@@ -6,9 +6,9 @@ import type { KeptAnswer } from "../contract/kept-answer.ts";
 import type { ControlEvents } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import type { Failure } from "../errors/failure.ts";
+import type { RequestSignal } from "../errors/request-signal.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { NO_USAGE, type Usage } from "../tokens/token-estimate.ts";
-import type { RequestSignal } from "../upstream/request-signal.ts";
 import type { OperationDescription } from "./openapi-parts.ts";
 
 /** What a request authenticates with. */

@@ -5,10 +5,10 @@ import type { BegunRequest } from "../audit/recorder.ts";
 import type { EntryId } from "../contract/entry.ts";
 import type { Hold } from "../credits/allowance.ts";
 import type { CostBasis } from "../credits/request-cost.ts";
+import { RequestAbort } from "../errors/request-signal.ts";
 import type { Claim } from "../idempotency/idempotency.ts";
 import { clientAddress } from "../networks/client-address.ts";
 import type { Networks } from "../networks/networks.ts";
-import { RequestAbort } from "../upstream/request-signal.ts";
 import type { Exchange } from "./exchange.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 

@@ -4,11 +4,11 @@ import type { AnswerPiece } from "../conversation/answer.ts";
 import type { Conversation } from "../conversation/conversation.ts";
 import type { ControlEvents, WireName, WireRequest } from "../conversation/wire.ts";
 import type { Failure } from "../errors/failure.ts";
+import type { RequestSignal } from "../errors/request-signal.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
-import type { RequestSignal } from "./request-signal.ts";
 import type { Transport } from "./transport.ts";
 
 /** A kind of upstream, as a folder below this one exports it. */

@@ -1,5 +1,5 @@
 import type { TransportTimeouts } from "../catalog/catalog.ts";
-import type { RequestSignal } from "./request-signal.ts";
+import type { RequestSignal } from "../errors/request-signal.ts";
 
 /** How a request reaches an upstream: over HTTP by undici's dispatcher, or in process by the sandbox. The gateway does not know which. */
 export interface Transport {

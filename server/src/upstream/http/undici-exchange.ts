@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { RequestSignal } from "../request-signal.ts";
+import type { RequestSignal } from "../../errors/request-signal.ts";
 import type { ResponseBody, TransportResponse } from "../transport.ts";
 
 /** The bytes of an answer that are buffered before they are read. */

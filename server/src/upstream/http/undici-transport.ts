@@ -2,8 +2,8 @@
 // Its parts one by one: the whole package brings fetch, WebSocket and caches, and takes as long to load as the rest of the upstreams.
 import errors from "undici/lib/core/errors.js";
 import Agent from "undici/lib/dispatcher/agent.js";
+import type { RequestSignal } from "../../errors/request-signal.ts";
 import { codeOf } from "../../errors/system-errors.ts";
-import type { RequestSignal } from "../request-signal.ts";
 import {
   type Transport,
   TransportError,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { type RequestSignal, toAbortSignal } from "../request-signal.ts";
+import { type RequestSignal, toAbortSignal } from "../../errors/request-signal.ts";
 import {
   type Transport,
   TransportError,

@@ -1,6 +1,6 @@
 /**
- * Tells that a request is aborted: the part of AbortSignal that a request to an upstream needs. Every AbortSignal implements
- * it.
+ * Tells that a request is aborted: the part of AbortSignal that reads of the database and requests to upstreams need. Every AbortSignal
+ * implements it.
  */
 export interface RequestSignal {
   readonly aborted: boolean;
