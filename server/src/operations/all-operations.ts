@@ -9,7 +9,7 @@ import { getModel, listModels } from "./models.ts";
 import { getOpenApi, openApiDocument } from "./openapi-document.ts";
 import type { ManagementOperation, Operation } from "./operation.ts";
 import { createResponse, type ResponsesParts } from "./responses.ts";
-import { deleteResponse, getResponse, listInputItems } from "./responses-kept.ts";
+import { deleteResponse, getResponse, listInputItems } from "./stored-responses.ts";
 
 export interface OperationParts extends MessagesParts, ResponsesParts {
   readonly catalog: Catalog;

@@ -151,8 +151,8 @@ export interface ModelUse {
   readonly prompts: number;
   readonly images: number;
   readonly files: number;
-  /** Bytes that the model reads besides the body: what the account keeps, and the request refers to. Absent: 0. */
-  readonly keptBytes?: number;
+  /** Bytes that the model reads besides the body: the stored items that the request refers to. Absent: 0. */
+  readonly storedBytes?: number;
   /** Whether the request costs nothing, whatever the model's prices: no upstream is called. Absent: it costs what it takes. */
   readonly isFree?: true;
 }

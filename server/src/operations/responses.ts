@@ -125,7 +125,7 @@ async function resolveRequest(
   return {
     ...input,
     ...mediaInItems(items),
-    keptBytes: history.bytes + sizeOf(found),
+    storedBytes: history.bytes + sizeOf(found),
     body: body.with({ input: items, previous_response_id: undefined }),
     own,
     firstOwn: history.items.length,

@@ -90,7 +90,7 @@ async function runModel(
   services: Services,
 ): Promise<Reply> {
   const input = (await operation.loadStored?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
-  if (input.keptBytes !== undefined) request.body?.addStored(input.keptBytes); // 429, 503
+  if (input.storedBytes !== undefined) request.body?.addStored(input.storedBytes); // 429, 503
   const costBasis = costBasisOf(model, input, bodyBytes);
   const paid = await holdCredit(request, accountId, costBasis, services); // 402, 503
   request.begun = recordBeginning(request, services); // leaves an entry even if the process dies

@@ -27,7 +27,7 @@ const MAX_WAITING_OF_ACCOUNT = 1_000;
 const ID = /^[!-.0-~]{1,256}$/;
 
 /** A stored response, with the items of its request. It belongs to one account. */
-export interface KeptResponse {
+export interface StoredResponse {
   readonly id: string;
   /** The response that it continues, which may have been deleted since. */
   readonly previousResponseId: string | null;
@@ -116,9 +116,9 @@ export class ResponseStore {
    *
    * @throws {Failure} `request_too_large`.
    */
-  async save(accountId: AccountId, kept: Omit<KeptResponse, "createdAt">): Promise<void> {
+  async save(accountId: AccountId, saved: Omit<StoredResponse, "createdAt">): Promise<void> {
     if (!this.isKeeping) return;
-    const { id, previousResponseId, response, input } = kept;
+    const { id, previousResponseId, response, input } = saved;
     const output = Array.isArray(response.output) ? response.output.filter(isJsonObject) : [];
     const head = this.#sealed.seal(accountId, id, "head", { ...response, output: [] });
     const sealedInput = this.#sealed.seal(accountId, id, "input", input);
@@ -143,7 +143,7 @@ export class ResponseStore {
   }
 
   /** The response, or `null` if the account has none of this id. */
-  async find(accountId: AccountId, id: string): Promise<KeptResponse | null> {
+  async find(accountId: AccountId, id: string): Promise<StoredResponse | null> {
     if (!this.isKeeping || !ID.test(id)) return null;
     const { database } = this.#parts;
     const [row] = await this.#withConnection(

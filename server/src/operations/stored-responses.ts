@@ -134,9 +134,9 @@ export function deleteResponse({ responseStore, reads }: StoredResponses): Query
 }
 
 async function find({ responseStore, reads }: StoredResponses, accountId: AccountId, id: string) {
-  const kept = await reads.whole(accountId, ({ run }) => run(() => responseStore.find(accountId, id)));
-  if (kept === null) throw responseStore.unknownResponse(id);
-  return kept;
+  const stored = await reads.whole(accountId, ({ run }) => run(() => responseStore.find(accountId, id)));
+  if (stored === null) throw responseStore.unknownResponse(id);
+  return stored;
 }
 
 function idOf({ parameters }: QuerySource): string {
