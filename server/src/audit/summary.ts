@@ -2,8 +2,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract
 import { type EntryId, timeOfEntry } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
 import type { Reader, ReadParts, Reads } from "../database/reads.ts";
+import type { LogSearch } from "./audit-log.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
-import type { AsOf } from "./cursor.ts";
 import type { EntryFilter } from "./filter.ts";
 import { fromNewest, hasFailed, inPeriod, type LogScope, matching } from "./filter-sql.ts";
 import type { Recorder } from "./recorder.ts";
@@ -131,7 +131,7 @@ export class AuditSummary {
 
   async #summarize(parts: ReadParts, scope: LogScope, filter: EntryFilter): Promise<LogSummary> {
     const { store, entries, now } = this.#parts;
-    const asOf = await entries.asOf(scope);
+    const search = { scope, filter, asOf: await entries.asOf(scope) };
     const range = await parts.run(() => store.readRange(scope, filter));
     if (range === null) return summaryOf([], { from: now(), to: now() }, SECOND_MS, null);
     const span = spanOf(range, filter, now());
@@ -141,7 +141,7 @@ export class AuditSummary {
     let next: EntryId | null = range.newest;
     do {
       const rest: SummaryRange = { ...range, newest: next };
-      const found = await parts.run(() => store.sum(scope, filter, asOf, rest, bucketMs));
+      const found = await parts.run(() => store.sum(search, rest, bucketMs));
       rows.push(...found.rows);
       next = found.next;
     } while (next !== null && !parts.isSpent() && performance.now() < endMs);
@@ -243,9 +243,7 @@ export class PostgresSummary {
    * @returns `next`: the newest entry that is left; `null` at the end of the range.
    */
   async sum(
-    scope: LogScope,
-    filter: EntryFilter,
-    asOf: AsOf,
+    { scope, filter, asOf }: LogSearch,
     { newest, oldest }: SummaryRange,
     bucketMs: number,
   ): Promise<{ readonly rows: readonly SummaryRow[]; readonly next: EntryId | null }> {

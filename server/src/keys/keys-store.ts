@@ -204,7 +204,8 @@ export class PostgresKeys implements KeyLookup {
         where id = ${id}
         returning ${keyColumns(transaction)}`;
       if (found === undefined || key === undefined) throw new Error("update of keys returned no row");
-      if (found.state === "active") await recordKeyAction(transaction, "key.revoke", accountId, by, now, key);
+      const revocation = { action: "key.revoke", accountId, by, at: now } as const;
+      if (found.state === "active") await recordKeyAction(transaction, key, revocation);
       return { key, version };
     });
   }
@@ -284,7 +285,8 @@ async function reissue(transaction: Transaction, key: NewKey, by: Actor): Promis
     update keys set digest = ${key.digest}, key_id = ${key.keyId}, issued_at = ${key.createdAt} where id = ${earlier.id}
     returning ${keyColumns(transaction)}`;
   if (issued === undefined) throw new Error("update of keys returned no row");
-  await recordKeyAction(transaction, "key.reissue", key.accountId, by, key.createdAt, issued);
+  const { accountId, createdAt: at } = key;
+  await recordKeyAction(transaction, issued, { action: "key.reissue", accountId, by, at });
   return { key: issued, reissuedAt: version };
 }
 
@@ -326,23 +328,31 @@ async function insertKey(transaction: Transaction, key: NewKey, by: Actor): Prom
        ${key.idempotencyDigest}, ${key.rotation?.replaces ?? null}, ${key.rotation?.idleAfterSeconds ?? null})
     returning ${keyColumns(transaction)}`;
   if (created === undefined) throw new Error("insert into keys returned no row");
+  const { accountId, createdAt: at } = key;
   const action = key.rotation === null ? "key.create" : "key.rotate";
-  await recordKeyAction(transaction, action, key.accountId, by, key.createdAt, created);
+  await recordKeyAction(transaction, created, { action, accountId, by, at });
   return created;
+}
+
+/** What was done to a key. */
+interface KeyAction {
+  readonly action: ActionName;
+  readonly accountId: AccountId;
+  readonly by: Actor;
+  readonly at: Date;
 }
 
 async function recordKeyAction(
   transaction: Transaction,
-  action: ActionName,
-  accountId: AccountId,
-  by: Actor,
-  at: Date,
   { id, name, keyId, replaces }: Key,
+  done: KeyAction,
 ): Promise<void> {
   const active = { id, name, keyId, ...(replaces === null ? {} : { replaces }), state: "active" };
-  const states =
-    action === "key.revoke" ? { before: active, after: { ...active, state: "revoked" } } : { after: active };
-  await recordAction(transaction, { at, by, accountId, action, ...states });
+  const isRevocation = done.action === "key.revoke";
+  const states = isRevocation
+    ? { before: active, after: { ...active, state: "revoked" } }
+    : { after: active };
+  await recordAction(transaction, { ...done, ...states });
 }
 
 /** @throws {Failure} `key_limit_reached` */
