@@ -176,8 +176,8 @@ export class PostgresAudit implements EntrySink {
         where known.answered_at is null and known.body_digest = excluded.body_digest
         returning claim
       ),
-      -- What each spender owes for each account, of it for repeated answers, and what upstreams reported beyond all reason.
-      -- Entries of former versions name no spender: theirs is the node's first.
+      -- For each account and spender: the cost of the entries, its part for repeated answers, and what upstreams reported beyond what
+      -- their models can do. Entries of former versions name no spender: theirs is the node's first.
       due as (
         select "accountId" as account_id,
                coalesce(spender, (select min(id) from credit_spenders where node_id = ${this.#nodeId}::uuid)) as spender,
@@ -191,7 +191,7 @@ export class PostgresAudit implements EntrySink {
         )
         group by 1, 2
       ),
-      -- A charge takes the spender's reserve first, and then what is free: ...
+      -- A charge is paid from the spender's reserve first ...
       reserved as (
         select due.*, reserve.spender is null as is_closed, account.free_nano_usd as free,
                least(cost - repeated, coalesce(granted_nano_usd - charged_nano_usd, 0)) as from_reserve
@@ -199,12 +199,13 @@ export class PostgresAudit implements EntrySink {
         join accounts account on account.id = due.account_id
         left join credit_reserves reserve on reserve.account_id = due.account_id and reserve.spender = due.spender
       ),
-      -- ... of two spenders of an account in the order of their ids.
+      -- ... and then from the account's free credit, which spenders of one account take in the order of their ids.
       paid as (
         select *, greatest(0, least(short, free - (sum(short) over (partition by account_id order by spender nulls last) - short)))::bigint as from_free
         from (select *, cost - repeated - from_reserve as short from reserved) with_short
       ),
-      -- As if what did not come from the reserve had been granted for this: what is set aside stays what it was.
+      -- What did not come from the reserve is added to the grant and to the charges alike, so that it leaves the rest of the reserve,
+      -- which is the grant less the charges, as it was.
       charged as (
         update credit_reserves reserve set
           charged_nano_usd = charged_nano_usd + paid.cost, granted_nano_usd = granted_nano_usd + paid.cost - paid.from_reserve

@@ -42,8 +42,9 @@ export class TurnShares {
   #begunSize = 0;
   #resumedSize = 0;
   /**
-   * By how much more than a share began in earlier turns. In as many turns as that takes, nothing that waits is resumed. While something
-   * waits, what begins without a wait does not count, or accounts that send all the time would keep the others from going on.
+   * What began in earlier turns beyond their shares. Later turns make up for it: they use their shares for that first, and resume waiting
+   * requests with what is left. What begins without a wait counts only while nothing waits, or accounts that send all the time would keep
+   * the waiting requests from going on.
    */
   #excess = 0;
   /** Since when the request waits that has waited longest. */
