@@ -48,30 +48,30 @@ interface SharedForms {
   readonly callIds: RefusedForms;
 }
 
-/** Sends conversations in the form that an upstream takes. */
+/** Sends conversations in the form that an upstream takes. Each {@link RefusedForms} is named after what it has refused. */
 export function converserOf(
   transport: Transport,
   { usage, callIds }: SharedForms,
   monotonicMs: () => number,
 ): (call: ConversationCall) => Promise<ConversationAnswer> {
-  const missing = new RefusedForms(WITHOUT_THOUGHT, monotonicMs);
-  const unknown = new RefusedForms(THOUGHT_UNKNOWN, monotonicMs);
-  const systems = new RefusedForms(NOT_FIRST, monotonicMs);
+  const withoutThoughts = new RefusedForms(WITHOUT_THOUGHT, monotonicMs);
+  const withThoughts = new RefusedForms(THOUGHT_UNKNOWN, monotonicMs);
+  const laterSystems = new RefusedForms(NOT_FIRST, monotonicMs);
   const changes: readonly FormChange[] = [
     { words: usage.words, change: { asksUsage: false }, memory: usage },
     { words: callIds.words, change: { keepsCallIds: false }, memory: callIds },
-    { words: WITHOUT_THOUGHT, change: { thoughts: "all" }, memory: missing, replaces: unknown },
-    { words: THOUGHT_UNKNOWN, change: { thoughts: "none" }, memory: unknown, replaces: missing },
+    { words: WITHOUT_THOUGHT, change: { thoughts: "all" }, memory: withoutThoughts, replaces: withThoughts },
+    { words: THOUGHT_UNKNOWN, change: { thoughts: "none" }, memory: withThoughts, replaces: withoutThoughts },
     { words: WITH_THOUGHT, change: { thoughts: "none" }, memory: null },
-    { words: NOT_FIRST, change: { keepsSystems: false }, memory: systems },
+    { words: NOT_FIRST, change: { keepsSystems: false }, memory: laterSystems },
     { words: ABOUT_SYSTEM, change: { keepsSystems: false }, memory: null },
   ];
   return async (call) => {
     let form: ChatForm = {
       asksUsage: usage.isUsual(call),
       keepsCallIds: callIds.isUsual(call),
-      thoughts: !unknown.isUsual(call) ? "none" : missing.isUsual(call) ? "known" : "all",
-      keepsSystems: systems.isUsual(call),
+      thoughts: !withThoughts.isUsual(call) ? "none" : withoutThoughts.isUsual(call) ? "known" : "all",
+      keepsSystems: laterSystems.isUsual(call),
     };
     let left = changes;
     const sent: string[] = [];
