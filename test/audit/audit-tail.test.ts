@@ -51,7 +51,8 @@ it.each(["during a poll", "right after a poll"])(
       if (when === "during a poll") record();
     };
     const leaving = new AbortController();
-    const follower = tail.follow(ACCOUNT, filterOf({}), null, leaving.signal);
+    const followed = { accountId: ACCOUNT, filter: filterOf({}), after: null, reader: ACCOUNT };
+    const follower = tail.follow(followed, leaving.signal);
     const news = follower.next();
     await vi.advanceTimersByTimeAsync(POLL_MS);
     expect(polls).toBe(1);

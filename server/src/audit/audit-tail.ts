@@ -29,6 +29,16 @@ const MAX_BATCHES_BACK = 1_000n;
 const MAX_FOLLOWERS = 2_000;
 const MAX_FOLLOWERS_OF_ACCOUNT = 50;
 
+/** What a client follows. */
+export interface FollowRequest {
+  readonly accountId: AccountId;
+  readonly filter: EntryFilter;
+  /** {@link TailNews.upTo} of the last news that the client has; `null`: only what is recorded from now on. */
+  readonly after: AsOf | null;
+  /** Whose read budget the news use. */
+  readonly reader: Reader;
+}
+
 interface Follower {
   readonly accountId: AccountId;
   head: AsOf;
@@ -71,15 +81,11 @@ export class AuditTail {
    * Yields news of an account's log until `signal` is aborted, and `null` after a while without news, so that the caller
    * can check whether the client is still authorized.
    *
-   * @param after `upTo` of the last news that the client has; `null`: only what is recorded from now on.
    * @throws {Failure} `too_many_concurrent_requests` if too many clients follow already.
    */
   async *follow(
-    accountId: AccountId,
-    filter: EntryFilter,
-    after: AsOf | null,
+    { accountId, filter, after, reader }: FollowRequest,
     signal: AbortSignal,
-    reader: Reader = accountId,
   ): AsyncGenerator<TailNews | null> {
     this.#requireRoom(accountId);
     const follower: Follower = { accountId, head: after ?? (0n as AsOf), wake: () => {} };

@@ -88,7 +88,8 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
         const after = input.lastEventId === undefined ? null : readEventId(input.lastEventId);
         try {
           const { accountId, reader } = ctx;
-          for await (const news of auditTail.follow(accountId, filterOf(input), after, ended, reader)) {
+          const followed = { accountId, filter: filterOf(input), after, reader };
+          for await (const news of auditTail.follow(followed, ended)) {
             await ctx.requireSameCaller();
             if (news === null) continue;
             const { upTo, entries, skipped, hasGap } = news;
