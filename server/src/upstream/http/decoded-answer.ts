@@ -1,0 +1,37 @@
+import { pipeline, Readable, type Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { TransportError, type TransportResponse } from "../transport.ts";
+
+/** Without this header a server may choose any content coding (RFC 9110, section 12.5.3). */
+export const UNCOMPRESSED = { "accept-encoding": "identity" } as const;
+
+/** By the names of content codings. Any other one is left as it is, and the answer is malformed then. */
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
+  ["gzip", createGunzip],
+  ["x-gzip", createGunzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
+]);
+
+/** The answer without its content coding. Some servers and proxies compress although they are asked not to. */
+export function decodedAnswer(answer: TransportResponse): TransportResponse {
+  const coding = answer.headers["content-encoding"];
+  if (coding === undefined) return answer;
+  const decoder = DECODERS.get(coding.trim().toLowerCase());
+  return decoder === undefined ? answer : { ...answer, body: decodedBody(answer.body, decoder()) };
+}
+
+/** Leaving the iteration early closes the connection, as it does for a body without a coding. */
+async function* decodedBody(
+  body: AsyncIterable<Uint8Array>,
+  decoder: Transform,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  // What breaks one of them is thrown by the iteration.
+  const decoded = pipeline(Readable.from(body, { objectMode: false }), decoder, () => {});
+  try {
+    yield* decoded;
+  } catch (error) {
+    if (error instanceof TransportError) throw error;
+    throw new TransportError("cut", "the upstream's compressed answer is broken", error);
+  }
+}
