@@ -107,6 +107,19 @@ describe("a stream of chat completion chunks", () => {
     expect(await streamText(messages(openai, "m", { ...MESSAGE, stream: true }))).toContain('"max_tokens"');
   });
 
+  it("may have events without data, by which some servers keep the connection open", async () => {
+    const chunk = { choices: [{ index: 0, delta: { content: "Hello" }, finish_reason: "stop" }] };
+    const events = `data:\n\ndata: ${JSON.stringify(chunk)}\n\ndata: \n\ndata: [DONE]\n\n`;
+    for (const stream of [
+      () => chat(openai, "m", { ...MESSAGE, stream: true }),
+      () => messages(openai, "m", { ...MESSAGE, stream: true }),
+      () => respond(openai, "m", { input: "hi", stream: true }),
+    ]) {
+      other.streams(events);
+      expect(await streamText(stream())).toContain("Hello");
+    }
+  });
+
   it("is a failure if it tells an error", async () => {
     other.streams('data: {"error":{"message":"no"}}\n\n');
     await expect(chunks(chat(openai, "m", { ...MESSAGE, stream: true }))).rejects.toMatchObject(MALFORMED);
@@ -137,6 +150,35 @@ describe("an error in the place of a chat completion", () => {
     other.answers(200, { error });
     await expect(chat(openai, "m", MESSAGE)).rejects.toMatchObject(refused);
     await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(refused);
+  });
+
+  it("may be that of a choice, as OpenRouter has it", async () => {
+    const refused = { status: 429, failure: { code: "server_is_overloaded" } };
+    const error = { message: "no", code: 429 };
+    const failed = { index: 0, finish_reason: "error", error };
+    other.streams(`data: ${JSON.stringify({ choices: [{ ...failed, delta: { content: "" } }] })}\n\n`);
+    await expect(chunks(chat(openai, "m", HI_STREAM))).rejects.toMatchObject(refused);
+    await expect(streamText(messages(openai, "m", HI_STREAM))).rejects.toMatchObject(refused);
+    await expect(streamText(respond(openai, "m", RESPONSE))).rejects.toMatchObject(refused);
+    other.answers(200, { choices: [{ ...failed, message: { role: "assistant", content: "Hel" } }] });
+    await expect(chat(openai, "m", MESSAGE)).rejects.toMatchObject(refused);
+    await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(refused);
+  });
+
+  it("may be no more than the reason, as Mistral has it: the answer is not complete then", async () => {
+    const refused = { status: 500, failure: { code: "upstream_error" } };
+    const usage = { prompt_tokens: 10, completion_tokens: 2 };
+    const failed = { index: 0, finish_reason: "error" };
+    other.streams(
+      `data: ${JSON.stringify({ choices: [{ ...failed, delta: { content: "Hel" } }], usage })}\n\n`,
+    );
+    await expect(streamText(messages(openai, "m", HI_STREAM))).rejects.toMatchObject(refused);
+    await expect(streamText(respond(openai, "m", RESPONSE))).rejects.toMatchObject(refused);
+    other.answers(200, { choices: [{ ...failed, message: { role: "assistant", content: "Hel" } }], usage });
+    await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject({
+      ...refused,
+      usage: { promptTokens: 10, completionTokens: 2 },
+    });
   });
 
   it.each([false, null, "", 0])("is none if it is %j", async (error) => {

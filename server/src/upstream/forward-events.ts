@@ -124,7 +124,8 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
     this.#fault = this.#faultOf(() => {
       for (const data of read()) {
         if (this.#forwarder.isDone) break;
-        text += this.#forwarder.forward(data);
+        // Some servers keep a connection open by events without data.
+        if (data !== "") text += this.#forwarder.forward(data);
       }
     });
     return text;

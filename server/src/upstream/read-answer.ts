@@ -134,6 +134,7 @@ async function* eventsOfStream(
     for await (const list of eventDataOf(response.body)) {
       try {
         for (const data of list) {
+          if (data === "") continue;
           reader.read(data);
           if (reader.isOver) break;
         }

@@ -3,9 +3,9 @@ import type { Signature } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
-import { jsonText, malformedResponse } from "../refusal.ts";
+import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
 import { OPENAI_SIGNATURE, type Thinker, type ThoughtMember, thoughtSignature } from "./conversation-body.ts";
-import { hasError, refusedCompletion } from "./failed-completion.ts";
+import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
 import { finishReasonOf } from "./finish-reason.ts";
 import { ReasoningDetails } from "./reasoning-details.ts";
 import { readUsage } from "./usage.ts";
@@ -13,6 +13,8 @@ import { readUsage } from "./usage.ts";
 const DONE = "[DONE]";
 /** Of an answer that is complete and does not say why it has ended. */
 const UNKNOWN_REASON = "";
+/** The reason of Mistral and OpenRouter for an answer that is not complete, because its provider has failed. */
+const FAILED = "error";
 
 /** A tool call while it is received. */
 interface Call {
@@ -48,7 +50,7 @@ export class CompletionReader extends AnswerReader {
     const completion = parseJsonObject(text);
     const [choice] = Array.isArray(completion?.choices) ? completion.choices : [];
     if (completion === null) throw malformedResponse();
-    if (!isJsonObject(choice))
+    if (!isJsonObject(choice) || hasFailedChoice(completion))
       throw hasError(completion) ? refusedCompletion(completion, text) : malformedResponse();
     this.#usage = readUsage(completion.usage);
     const { message } = choice;
@@ -76,6 +78,7 @@ export class CompletionReader extends AnswerReader {
   /** Without `[DONE]` a stream is complete only if the choice has told why it has finished. */
   end(): void {
     if (this.#reason === null) throw incompleteAnswer("a finish");
+    if (this.#reason === FAILED) throw refusalOf(500, "").reporting(this.#usage);
     const reason = finishOf(this.#reason, this.#all.length > 0);
     this.#endThought();
     // The input of the last call of an answer that was cut off may be incomplete.

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { UpstreamRefused } from "../dialect.ts";
-import { refusalOf } from "../refusal.ts";
+import { jsonText, refusalOf } from "../refusal.ts";
 import { readUsage } from "./usage.ts";
 
 /** The HTTP statuses of types and codes of errors that are sent with status 200, for servers that do not send the status itself. */
@@ -13,9 +13,21 @@ const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
   ["server_is_overloaded", 503],
 ]);
 
-/** Whether an answer or a chunk reports an error. Clients take what is false in JavaScript, such as `false` or an empty text, for none. */
-export function hasError({ error }: JsonObject): boolean {
-  return Boolean(error);
+/**
+ * Whether an answer or a chunk reports an error, of itself or of a choice, where OpenRouter has those of providers. Clients take what is false in
+ * JavaScript, such as `false` or an empty text, for none.
+ */
+export function hasError(completion: JsonObject): boolean {
+  return Boolean(completion.error) || hasFailedChoice(completion);
+}
+
+/** Whether a choice reports an error: it may have a text that is not complete. */
+export function hasFailedChoice({ choices }: JsonObject): boolean {
+  return Array.isArray(choices) && choices.some(isFailed);
+}
+
+function isFailed(choice: Json): choice is JsonObject {
+  return isJsonObject(choice) && Boolean(choice.error);
 }
 
 /**
@@ -24,10 +36,16 @@ export function hasError({ error }: JsonObject): boolean {
  *
  * @param text The answer or the chunk, in JSON.
  */
-export function refusedCompletion({ error, usage }: JsonObject, text: string): UpstreamRefused {
+export function refusedCompletion(completion: JsonObject, text: string): UpstreamRefused {
+  const { error: own, choices, usage } = completion;
+  const failed = Array.isArray(choices) ? choices.find(isFailed) : undefined;
+  const error = own || failed?.error;
   const { code, type } = isJsonObject(error) ? error : {};
   const status = Number(code);
   const isStatus = Number.isInteger(status) && status >= 400 && status < 600;
-  const refused = refusalOf(isStatus ? status : (STATUSES.get(code) ?? STATUSES.get(type) ?? 500), text);
+  const refused = refusalOf(
+    isStatus ? status : (STATUSES.get(code) ?? STATUSES.get(type) ?? 500),
+    own ? text : jsonText({ error }),
+  );
   return refused.reporting(readUsage(usage));
 }

@@ -11,7 +11,7 @@ import type { Transport } from "../transport.ts";
 import { ABOUT_CALL_IDS, withShortCallIds } from "./call-ids.ts";
 import type { ChatForm } from "./conversation-body.ts";
 import { converserOf, PATH } from "./converse.ts";
-import { hasError, refusedCompletion } from "./failed-completion.ts";
+import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
 import { limitOf } from "./openai-limits.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
@@ -104,7 +104,10 @@ function wholeAnswer(
   if (body === null) throw malformedResponse();
   const { value } = body;
   const results = value[member];
-  if (!Array.isArray(results)) throw hasError(value) ? refusedCompletion(value, text) : malformedResponse();
+  const isAnswer = Array.isArray(results) && !hasFailedChoice(value);
+  if (!isAnswer || (results.length === 0 && hasError(value))) {
+    throw hasError(value) ? refusedCompletion(value, text) : malformedResponse();
+  }
   return {
     kind: "whole",
     body: body.textWith({ model: call.publicModel, [member]: edit(results) }),
