@@ -169,7 +169,7 @@ describe("embeddings of Google", () => {
 
   it("of one text", async () => {
     vendor.answers(200, { embedding: { values: [0.5, -1] }, usageMetadata: { promptTokenCount: 3 } });
-    const { body, usage } = await embed({ input: "hi", dimensions: 2 });
+    const { body, usage } = await embed({ input: "hi", dimensions: 2, user: "u", input_type: null });
     expect(vendor.sent[0]?.body).toEqual({
       model: "models/gemini-embedding-001",
       content: { parts: [{ text: "hi" }] },
@@ -206,6 +206,7 @@ describe("embeddings of Google", () => {
     [{ input: [[1, 2]] }, "input"],
     [{ input: Array.from({ length: 101 }, () => "a") }, "input"],
     [{ input: "a", dimensions: "many" }, "dimensions"],
+    [{ input: "a", input_type: "query" }, "input_type"],
   ])("are refused when they can't be asked for: %#", async (fields, param) => {
     await expect(embed(fields)).rejects.toMatchObject({ code: "invalid_request", param });
     expect(vendor.sent).toEqual([]);

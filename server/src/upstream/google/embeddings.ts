@@ -4,12 +4,14 @@ import { TextTally } from "../../tokens/text-tally.ts";
 import type { EmbedCall, WholeAnswer } from "../dialect.ts";
 import { asksForBase64, base64Of, isVector } from "../embedding-encoding.ts";
 import { malformedResponse } from "../refusal.ts";
-import { given } from "../write-conversation.ts";
+import { given, unsupported } from "../write-conversation.ts";
 import { modelPath } from "./models.ts";
 import { readContentUsage } from "./usage.ts";
 
 /** The texts that Google embeds in one request. */
 const MAX_TEXTS = 100;
+/** Fields that are translated, or that say nothing about the answer. Any other one may ask for another embedding. */
+const FIELDS = new Set(["model", "input", "dimensions", "encoding_format", "user"]);
 
 export interface EmbedRequest {
   readonly method: "embedContent" | "batchEmbedContents";
@@ -20,6 +22,9 @@ export interface EmbedRequest {
 
 /** @throws {Failure} `invalid_request` naming what can't be expressed. */
 export function embedRequestOf({ body, upstreamModel }: EmbedCall): EmbedRequest {
+  for (const [name, value] of Object.entries(body.value)) {
+    if (!FIELDS.has(name) && value !== null) throw unsupported(name);
+  }
   const texts = textsOf(body.value.input);
   const { dimensions = null } = body.value;
   if (dimensions !== null && typeof dimensions !== "number") {
