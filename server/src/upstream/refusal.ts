@@ -1,5 +1,6 @@
 import { Failure } from "../errors/failure.ts";
 import { OVERLOADED } from "../errors/messages-error.ts";
+import { exactJson } from "../json/exact-numbers.ts";
 import { isJsonObject, type Json } from "../json/json.ts";
 import { UpstreamRefused } from "./dialect.ts";
 
@@ -200,10 +201,10 @@ export function malformedResponse(): UpstreamRefused {
   return new UpstreamRefused(200, new Failure("upstream_error", message));
 }
 
-/** The JSON of a part of an upstream's answer. @throws {UpstreamRefused} when it is nested too deeply to be written. */
+/** The JSON of a part of an upstream's answer, which may have been parsed by `parseExact`. @throws {UpstreamRefused} when it is nested too deeply to be written. */
 export function jsonText(value: Json): string {
   try {
-    return JSON.stringify(value);
+    return exactJson(JSON.stringify(value));
   } catch (error) {
     throw error instanceof RangeError ? malformedResponse() : error;
   }

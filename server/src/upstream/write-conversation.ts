@@ -9,7 +9,8 @@ import {
   type UserPart,
 } from "../conversation/conversation.ts";
 import type { Failure } from "../errors/failure.ts";
-import { type JsonObject, parseJsonObject } from "../json/json.ts";
+import { exactJson, parseExact } from "../json/exact-numbers.ts";
+import type { JsonObject } from "../json/json.ts";
 
 const UNSUPPORTED = "is not supported by this model's provider; remove it, or choose another model";
 
@@ -103,9 +104,9 @@ export function turnsWithUser(turns: readonly Turn[]): readonly Turn[] {
   return turns.map((turn) => (turn.role === "system" ? { role: "user", parts: turn.parts } : turn));
 }
 
-/** The input of a call, for providers that take no text. @throws {Failure} `invalid_request` unless it is an object. */
+/** The input of a call, for providers that take no text, with its numbers as {@link written} writes them. @throws {Failure} `invalid_request` unless it is an object. */
 export function callInputOf({ input, at }: ToolCallPart): JsonObject {
-  const value = input.trim() === "" ? {} : parseJsonObject(input);
+  const value = input.trim() === "" ? {} : parseExact(input);
   if (value === null) throw cannot(at, "must be a JSON object");
   return value;
 }
@@ -162,7 +163,7 @@ export function written<Written extends WrittenConversation>(
 ): Written & { readonly text: string } {
   try {
     const conversation = write();
-    return { ...conversation, text: JSON.stringify(conversation.body) };
+    return { ...conversation, text: exactJson(JSON.stringify(conversation.body)) };
   } catch (error) {
     throw error instanceof RangeError ? untranslatable() : error;
   }

@@ -1,7 +1,8 @@
 import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { OVERLOADED } from "../../errors/messages-error.ts";
-import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { parseExact } from "../../json/exact-numbers.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import type { UpstreamRefused } from "../dialect.ts";
 import { AnswerReader, incompleteAnswer } from "../read-answer.ts";
@@ -42,7 +43,7 @@ export class MessageReader extends AnswerReader {
   }
 
   readWhole(text: string): void {
-    const message = parseJsonObject(text);
+    const message = parseExact(text);
     if (message === null || !Array.isArray(message.content)) throw malformedResponse();
     for (const [index, block] of message.content.entries()) {
       this.#start(index, block);
@@ -53,7 +54,7 @@ export class MessageReader extends AnswerReader {
   }
 
   read(data: string): void {
-    const event = parseJsonObject(data);
+    const event = parseExact(data);
     if (event === null || typeof event.type !== "string") throw malformedResponse();
     switch (event.type) {
       case "error":

@@ -1,3 +1,4 @@
+import { exactJson, mayHaveLongNumber, parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { SEALED_TEXT_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
@@ -18,13 +19,17 @@ export function forwardedBody(
   const { messages } = body.value;
   const isForeign = isAnthropicModel(upstreamModel, upstream) ? isUnsignedOrSealed : isSealedThought;
   const hasForeign = Array.isArray(messages) && messages.some((message) => hasThought(message, isForeign));
-  return body.textWith({
+  const changes = {
     model: upstreamModel,
     ...(keepsUser ? {} : { metadata: withPlainUser(body.value.metadata) }),
-    ...(hasForeign
-      ? { messages: messages.flatMap((message: Json) => withoutThoughts(message, isForeign)) }
-      : {}),
-  });
+  };
+  if (!hasForeign) return body.textWith(changes);
+  // The inputs of calls keep their numbers.
+  const exact = mayHaveLongNumber(body.text) ? parseExact(body.text)?.messages : messages;
+  const kept = (Array.isArray(exact) ? exact : messages).flatMap((message: Json) =>
+    withoutThoughts(message, isForeign),
+  );
+  return exactJson(body.textWith({ ...changes, messages: kept }));
 }
 
 /** The metadata of a request with an id of the user that every server takes. The same metadata if it has one, or none. */

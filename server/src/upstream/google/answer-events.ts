@@ -1,7 +1,8 @@
 import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
-import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { parseExact } from "../../json/exact-numbers.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { UpstreamRefused } from "../dialect.ts";
 import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
@@ -52,7 +53,7 @@ export class ContentReader extends AnswerReader {
   read(data: string): void {
     // Some servers that speak this API end streams as OpenAI's do.
     if (data === "[DONE]") return;
-    const response = parseJsonObject(data);
+    const response = parseExact(data);
     if (response === null) throw malformedResponse();
     const { error, usageMetadata, promptFeedback, candidates } = response;
     // Each tells the tokens of all pieces so far.

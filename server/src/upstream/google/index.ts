@@ -3,6 +3,7 @@ import { googleHeaders } from "../credential-headers.ts";
 import type { Dialect, DialectDefinition, UpstreamCall } from "../dialect.ts";
 import { answerText, postJson } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
+import { jsonText } from "../refusal.ts";
 import type { Transport } from "../transport.ts";
 import { written } from "../write-conversation.ts";
 import { ContentReader } from "./answer-events.ts";
@@ -37,7 +38,7 @@ export function googleDialect(transport: Transport): Dialect {
       const more = () => {
         const continuationToken = reader.takeToken();
         if (continuationToken === null) return null;
-        return post(call, method, JSON.stringify({ ...body, continuationToken }));
+        return post(call, method, jsonText({ ...body, continuationToken }));
       };
       return readAnswer(response, { stream: call.stream, reader, ignored, more });
     },

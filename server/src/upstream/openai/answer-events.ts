@@ -1,6 +1,7 @@
 import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
-import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { parseExact } from "../../json/exact-numbers.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
@@ -47,7 +48,7 @@ export class CompletionReader extends AnswerReader {
   }
 
   readWhole(text: string): void {
-    const completion = parseJsonObject(text);
+    const completion = parseExact(text);
     const [choice] = Array.isArray(completion?.choices) ? completion.choices : [];
     if (completion === null) throw malformedResponse();
     if (!isJsonObject(choice) || hasFailedChoice(completion))
@@ -65,7 +66,7 @@ export class CompletionReader extends AnswerReader {
       this.end();
       return;
     }
-    const chunk = parseJsonObject(data);
+    const chunk = parseExact(data);
     if (chunk === null) throw malformedResponse();
     this.#usage = readUsage(chunk.usage) ?? this.#usage;
     if (hasError(chunk)) throw refusedCompletion(chunk, data);

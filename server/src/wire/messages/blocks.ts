@@ -1,4 +1,5 @@
 import { messagesEvent } from "../../conversation/control-events.ts";
+import { parseExact } from "../../json/exact-numbers.ts";
 import { type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
 
@@ -68,7 +69,7 @@ export class Blocks {
   }
 
   /**
-   * The content of a whole answer.
+   * The content of a whole answer, to be written by `exactJson`.
    *
    * @param isCut Whether the answer was cut off, so that the input of its last call may be incomplete.
    * @throws {UpstreamRefused} when a call's input is no JSON object: a tool must not run without its parameters.
@@ -96,9 +97,9 @@ function startOf({ index, content, waiting }: Block): string {
   return eventOf("content_block_start", { index, content_block: content }) + deltas.join("");
 }
 
-/** The Messages API has inputs as objects. */
+/** The Messages API has inputs as objects. Their numbers stay as they are. */
 function inputOf(text: string, isCut: boolean): JsonObject {
-  const input = text.trim() === "" ? {} : parseJsonObject(text);
+  const input = text.trim() === "" ? {} : parseExact(text);
   if (input === null && !isCut) throw malformedResponse();
   return input ?? {};
 }

@@ -14,6 +14,7 @@ import {
 } from "../../conversation/conversation.ts";
 import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
+import { exactJson, mayHaveLongNumber, parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
@@ -101,7 +102,7 @@ export function messagesRequest(
     includeUsage: true,
     earlyControlEvents: EARLY_MESSAGES_CONTROL_EVENTS,
     conversation: () => {
-      const conversation = readMessagesConversation(value, signatures, names);
+      const conversation = readMessagesConversation(body, signatures, names);
       const { maxTokens } = conversation;
       if (maxTokens === null || maxOutputTokens === null) return conversation;
       return { ...conversation, maxTokens: Math.min(maxTokens, maxOutputTokens) };
@@ -129,13 +130,21 @@ function thoughtsOf({ thinking }: JsonObject): ShownThoughts {
  * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
  */
 function readMessagesConversation(
-  body: JsonObject,
+  request: JsonBody,
   signatures: SignatureSealer,
   names: ToolNames,
 ): Conversation {
+  const body = request.value;
   if (body.max_tokens === 0) throw cannot("max_tokens", "must be at least 1 for this model");
   const ignored: string[] = [];
-  const reading: BlockReading = { signatures, names, ignored, called: new Set(), added: [] };
+  const reading: BlockReading = {
+    signatures,
+    names,
+    ignored,
+    called: new Set(),
+    added: [],
+    inputText: inputTextIn(request),
+  };
   const { system: instructions, tool_choice: choice } = body;
   const system =
     instructions === undefined || instructions === null ? [] : systemTurns(instructions, "system", reading);
@@ -167,6 +176,22 @@ function readMessagesConversation(
     optional: OPTIONAL,
     ignored,
   };
+}
+
+/** Writes the inputs of calls as the client has written them: JavaScript can't hold each of their numbers. */
+function inputTextIn({ text }: JsonBody): BlockReading["inputText"] {
+  if (!mayHaveLongNumber(text)) return (input) => JSON.stringify(input);
+  let exact: Json | undefined;
+  return (input, at) => {
+    exact ??= parseExact(text);
+    const found = at.split(".").reduce((value: Json | undefined, step) => memberOf(value, step), exact);
+    return exactJson(JSON.stringify(found ?? input));
+  };
+}
+
+function memberOf(value: Json | undefined, step: string): Json | undefined {
+  if (Array.isArray(value)) return value[Number(step)];
+  return objectOf(value)[step];
 }
 
 /**

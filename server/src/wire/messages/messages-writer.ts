@@ -4,6 +4,7 @@ import type { Signature } from "../../conversation/conversation.ts";
 import { messagesCallId } from "../../conversation/messages-call-id.ts";
 import { type SignatureSealer, UNSEEN_TEXT } from "../../conversation/sealed-signature.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
+import { exactJson } from "../../json/exact-numbers.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
@@ -101,7 +102,7 @@ export class MessagesWriter implements AnswerWriter {
   whole(usage: Usage | null): string {
     const writtenUsage = usageOf(usage ?? this.#options.estimate);
     const content = this.#blocks.content(this.#isCut);
-    return JSON.stringify({ ...this.#head, content, ...this.#stop, usage: writtenUsage });
+    return exactJson(JSON.stringify({ ...this.#head, content, ...this.#stop, usage: writtenUsage }));
   }
 
   #said(kind: "text" | "thinking", text: string): string {

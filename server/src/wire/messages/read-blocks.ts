@@ -32,6 +32,8 @@ export interface BlockReading {
   readonly called: Set<string>;
   /** The tools that were added within the conversation. */
   readonly added: Tool[];
+  /** The JSON of a call's input, which stands at a place of the request. */
+  readonly inputText: (input: JsonObject, at: string) => string;
 }
 
 /** A block of text. */
@@ -192,9 +194,10 @@ function saidPart(
       if (!isJsonObject(input)) throw cannot(`${at}.input`, "must be an object");
       reading.called.add(id);
       const signed = signatures.get(id) ?? null;
-      const text = JSON.stringify(input);
+      const inputAt = `${at}.input`;
+      const text = reading.inputText(input, inputAt);
       const called = reading.names.shortened(name);
-      return [{ kind: "call", id, name: called, input: text, signature: signed, cache, at: `${at}.input` }];
+      return [{ kind: "call", id, name: called, input: text, signature: signed, cache, at: inputAt }];
     }
     default:
       reading.ignored.push(at);
