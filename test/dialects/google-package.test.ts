@@ -288,7 +288,10 @@ const answer = fc.oneof(
   },
 );
 
-const PLAIN = { ...EMPTY_CONVERSATION, turns: [] };
+const PLAIN: Conversation = {
+  ...EMPTY_CONVERSATION,
+  turns: [{ role: "user", parts: [{ kind: "text", text: "hi", cache: null, at }] }],
+};
 const WITH_TOOL: Conversation = {
   ...PLAIN,
   tools: [{ name: "weather", description: null, parameters: null, strict: null, cache: null }],

@@ -2,17 +2,17 @@ import {
   type Conversation,
   cannot,
   type Effort,
+  NOTHING_TO_READ,
   nameOf,
   type Reasoning,
   type ToolCallPart,
   type Turn,
+  UNSUPPORTED,
   type UserPart,
 } from "../conversation/conversation.ts";
 import type { Failure } from "../errors/failure.ts";
 import { exactJson, parseExact } from "../json/exact-numbers.ts";
 import type { JsonObject } from "../json/json.ts";
-
-const UNSUPPORTED = "is not supported by this model's provider; remove it, or choose another model";
 
 /** A conversation as a provider's request. */
 export interface WrittenConversation {
@@ -102,6 +102,11 @@ export function isUsualTier(tier: string | null): boolean {
 export function turnsWithUser(turns: readonly Turn[]): readonly Turn[] {
   if (turns.some(({ role }) => role !== "system")) return turns;
   return turns.map((turn) => (turn.role === "system" ? { role: "user", parts: turn.parts } : turn));
+}
+
+/** The refusal of a conversation of which nothing is left, as providers do not take empty texts. */
+export function nothingToRead(conversation: Conversation): Failure {
+  return cannot(nameOf(conversation, "turns"), NOTHING_TO_READ);
 }
 
 /** The input of a call, for providers that take no text, with its numbers as {@link written} writes them. @throws {Failure} `invalid_request` unless it is an object. */

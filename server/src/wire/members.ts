@@ -25,6 +25,21 @@ export function arrayOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** A member of tools that a model is to find before it can call them. Models of other providers get all tools at once. */
+export const DEFERRED = "defer_loading";
+
+/** The places of the members of an object that are not known and ask for something. */
+export function otherMembersOf(
+  object: JsonObject,
+  known: ReadonlySet<string>,
+  at: string,
+): readonly string[] {
+  return Object.entries(object).flatMap(([name, value]) => {
+    const asksForNothing = value === undefined || value === null || value === false;
+    return asksForNothing || known.has(name) ? [] : [`${at}.${name}`];
+  });
+}
+
 /** The texts of an array. */
 export function textsOf(value: Json | undefined): readonly string[] {
   return arrayOf(value).filter((element) => typeof element === "string");

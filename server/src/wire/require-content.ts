@@ -1,4 +1,4 @@
-import { cannot, type Turn } from "../conversation/conversation.ts";
+import { cannot, NOTHING_TO_READ, type Turn } from "../conversation/conversation.ts";
 
 /**
  * Requires that something is left to be answered. Items and blocks without equivalent elsewhere are left out, and a thought alone says
@@ -9,5 +9,5 @@ import { cannot, type Turn } from "../conversation/conversation.ts";
  */
 export function requireContent(turns: readonly Turn[], field: string): void {
   const isLeft = turns.some(({ parts }) => parts.some(({ kind }) => kind !== "reasoning"));
-  if (!isLeft) throw cannot(field, "has nothing that this model can read. Send at least one message");
+  if (!isLeft) throw cannot(field, NOTHING_TO_READ);
 }

@@ -12,6 +12,7 @@ import {
   given,
   givenList,
   leftOutOf,
+  nothingToRead,
   requireExpressible,
   turnsWithUser,
   type WrittenConversation,
@@ -51,6 +52,7 @@ export function messagesBodyOf(call: ConversationCall): MessagesBody {
   const { thinking, maxTokens } = tokensOf({ ...call, conversation }, traits);
   const breakpoints = new CacheBreakpoints();
   const prompt = promptOf(turnsWithUser(conversation.turns), breakpoints);
+  if (prompt.messages.every(hasNoContent)) throw nothingToRead(conversation);
   const sampling = samplingOf(conversation, thinking, traits);
   const output = outputOf({ conversation, traits, thinking, breakpoints, stream });
   const { effort, field } = thinking;
@@ -76,6 +78,10 @@ export function messagesBodyOf(call: ConversationCall): MessagesBody {
     ...(breakpoints.isExceeded ? ["cache_control"] : []),
   ];
   return { body, betas: [...prompt.betas, ...output.betas], answerTool: output.answerTool, ignored };
+}
+
+function hasNoContent({ content }: JsonObject): boolean {
+  return Array.isArray(content) && content.length === 0;
 }
 
 /** Refuses fields that Anthropic does not take together. Models without sampling parameters are asked for none. */

@@ -6,6 +6,7 @@ import {
   given,
   givenList,
   leftOutOf,
+  nothingToRead,
   requireExpressible,
   turnsWithUser,
   type WrittenConversation,
@@ -33,6 +34,7 @@ export function contentBodyOf({ conversation, upstreamModel, maxTokens }: Conver
   const traits = traitsOf(upstreamModel);
   const { format, tools, answerTool } = outputOf(conversation, traits);
   const { instructions, contents } = promptOf(turnsWithUser(conversation.turns), traits);
+  if (contents.length === 0) throw nothingToRead(conversation);
   const body: JsonObject = {
     generationConfig: {
       maxOutputTokens: given(conversation.maxTokens ?? maxTokens),

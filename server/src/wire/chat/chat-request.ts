@@ -12,6 +12,7 @@ import {
   type ToolChoice,
   type ToolResultPart,
   type Turn,
+  UNSUPPORTED,
   type UserPart,
 } from "../../conversation/conversation.ts";
 import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
@@ -19,7 +20,7 @@ import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import { cacheOf } from "../cache-control.ts";
-import { arrayOf, numberOf, objectOf, textOf, textsOf } from "../members.ts";
+import { arrayOf, DEFERRED, numberOf, objectOf, otherMembersOf, textOf, textsOf } from "../members.ts";
 import {
   audioPart,
   COMMON_NAMES,
@@ -116,10 +117,11 @@ export function chatRequest(
  * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
  */
 function readChatConversation(body: JsonObject): Conversation {
-  const { tools, toolChoice } = allowedOf(toolsOf(body.tools), body.tool_choice);
+  requireTypes(body);
+  const ignored: string[] = [];
+  const { tools, toolChoice } = allowedOf(toolsOf(body.tools, ignored), body.tool_choice);
   const { response_format: format } = body;
   const { reasoning, field } = askedReasoning(body);
-  const ignored: string[] = [];
   return {
     ...EMPTY_CONVERSATION,
     ...commonFieldsOf(body),
@@ -140,6 +142,18 @@ function readChatConversation(body: JsonObject): Conversation {
     optional: OPTIONAL,
     ignored,
   };
+}
+
+/** Fields that are texts. Their own provider refuses anything else, and nobody would tell the client that it was left out. */
+const TEXTS = ["user", "safety_identifier", "prompt_cache_key", "service_tier", "verbosity"];
+
+function requireTypes(body: JsonObject): void {
+  for (const name of TEXTS) {
+    const value = body[name] ?? null;
+    if (value !== null && typeof value !== "string") throw cannot(name, "must be a text");
+  }
+  const metadata = body.metadata ?? null;
+  if (metadata !== null && !isJsonObject(metadata)) throw cannot("metadata", "must be an object");
 }
 
 /** OpenAI has no such field. Of servers that do, 0 and -1 turn it off. */
@@ -272,7 +286,8 @@ function userPart(part: Json, at: string): UserPart {
 function uncachedPart(part: JsonObject, at: string): UserPart {
   const { type, text, image_url: image, file } = part;
   if (type === "text" && typeof text === "string") return textPart(text, at);
-  if (type === "image_url" && isJsonObject(image)) {
+  if (type === "image_url") {
+    if (!isJsonObject(image)) throw cannot(`${at}.image_url`, "must be an object with a url");
     return imagePart(mediaSourceOf(image.url, `${at}.image_url.url`), image.detail, `${at}.image_url`);
   }
   if (type === "input_audio") return audioPart(part.input_audio, `${at}.input_audio`);
@@ -281,7 +296,7 @@ function uncachedPart(part: JsonObject, at: string): UserPart {
     if (source === null) throw cannot(`${at}.file.file_data`, "must be a data URL with base64");
     return { kind: "file", source, filename: textOf(file.filename), cache: null, at: `${at}.file` };
   }
-  throw cannot(at, "is not supported by this model");
+  throw cannot(at, UNSUPPORTED);
 }
 
 /** Chat completions have only texts in a result. Other formats have images and files, too, and clients send them to every model. */
@@ -314,13 +329,20 @@ function signatureOf(extra: Json | undefined): Signature | null {
   return thoughtSignature === null ? null : { provider: "google", fields: { thoughtSignature } };
 }
 
-function toolsOf(value: Json | undefined): Tool[] {
+const TOOL_MEMBERS = new Set(["type", "function", "cache_control", DEFERRED]);
+const FUNCTION_MEMBERS = new Set(["name", "description", "parameters", "strict", "cache_control"]);
+
+function toolsOf(value: Json | undefined, ignored: string[]): Tool[] {
   return arrayOf(value).map((element, index) => {
     const tool = objectOf(element);
     const { type, function: called } = tool;
     if (type !== "function" || !isJsonObject(called) || typeof called.name !== "string") {
       throw cannot(`tools.${index}`, "must be a function for this model");
     }
+    ignored.push(
+      ...otherMembersOf(tool, TOOL_MEMBERS, `tools.${index}`),
+      ...otherMembersOf(called, FUNCTION_MEMBERS, `tools.${index}.function`),
+    );
     return { name: called.name, ...functionOf(called), cache: cacheOf(tool) ?? cacheOf(called) };
   });
 }
@@ -331,20 +353,25 @@ function allowedOf(
   choice: Json | undefined,
 ): Pick<Conversation, "tools" | "toolChoice"> {
   const { type, allowed_tools: allowed } = objectOf(choice);
-  if (type !== "allowed_tools") return { tools, toolChoice: toolChoiceOf(choice, tools.length > 0) };
+  if (type !== "allowed_tools") return { tools, toolChoice: toolChoiceOf(choice, tools) };
   const { mode, tools: list } = objectOf(allowed);
   const names = new Set(arrayOf(list).map((tool) => objectOf(objectOf(tool).function).name));
   const kept = tools.filter(({ name }) => names.has(name));
-  return { tools: kept, toolChoice: toolChoiceOf(mode, kept.length > 0) };
+  if (kept.length === 0) throw cannot("tool_choice", "allowed_tools must name some of the tools");
+  return { tools: kept, toolChoice: toolChoiceOf(mode, kept) };
 }
 
-function toolChoiceOf(value: Json | undefined, hasTools: boolean): ToolChoice | null {
+function toolChoiceOf(value: Json | undefined, tools: readonly Tool[]): ToolChoice | null {
   if (value === undefined || value === null) return null;
+  const hasTools = tools.length > 0;
   if (!hasTools && (value === "auto" || value === "none")) return null;
   if (!hasTools) throw cannot("tool_choice", "requires tools");
   if (value === "auto" || value === "none" || value === "required") return { kind: value };
   const { type, function: called } = objectOf(value);
   const { name } = objectOf(called);
-  if (type === "function" && typeof name === "string") return { kind: "tool", name };
+  if (type === "function" && typeof name === "string") {
+    if (tools.some((tool) => tool.name === name)) return { kind: "tool", name };
+    throw cannot("tool_choice", "must name one of the tools");
+  }
   throw cannot("tool_choice", "must be auto, none, required or one function for this model");
 }

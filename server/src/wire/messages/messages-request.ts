@@ -20,7 +20,16 @@ import type { JsonBody } from "../../json/json-body.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
 import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
 import { cacheOf } from "../cache-control.ts";
-import { arrayOf, booleanOf, numberOf, objectOf, textOf, textsOf } from "../members.ts";
+import {
+  arrayOf,
+  booleanOf,
+  DEFERRED,
+  numberOf,
+  objectOf,
+  otherMembersOf,
+  textOf,
+  textsOf,
+} from "../members.ts";
 import { requireContent } from "../require-content.ts";
 import { MessagesWriter, type ShownThoughts } from "./messages-writer.ts";
 import { promptTextOf } from "./prompt-text.ts";
@@ -156,7 +165,7 @@ function readMessagesConversation(
   const named = [...toolsOf(body.tools, reading), ...reading.added].map((tool) => [tool.name, tool] as const);
   const tools = [...new Map(named).values()];
   const others = Object.entries(body).filter(([name, value]) => !READ.has(name) && value !== null);
-  ignored.push(...others.map(([name]) => name));
+  ignored.push(...others.map(([name]) => name), ...unknownIn(body));
   return {
     ...EMPTY_CONVERSATION,
     turns: [...system, ...turns],
@@ -176,6 +185,21 @@ function readMessagesConversation(
     optional: OPTIONAL,
     ignored,
   };
+}
+
+const OUTPUT_MEMBERS = new Set(["effort", "format"]);
+
+/** Values and members of fields that are read, which mean something to Anthropic alone. */
+function unknownIn({ service_tier: tier, output_config: config }: JsonObject): readonly string[] {
+  const output = objectOf(config);
+  const { effort } = output;
+  const hasOtherTier = typeof tier === "string" && !SERVICE_TIERS.has(tier);
+  const hasOtherEffort = typeof effort === "string" && !EFFORTS.some((known) => known === effort);
+  return [
+    ...(hasOtherTier ? ["service_tier"] : []),
+    ...(hasOtherEffort ? ["output_config.effort"] : []),
+    ...otherMembersOf(output, OUTPUT_MEMBERS, "output_config"),
+  ];
 }
 
 /** Writes the inputs of calls as the client has written them: JavaScript can't hold each of their numbers. */
@@ -249,6 +273,18 @@ function toolsOf(value: Json | undefined, reading: BlockReading): Tool[] {
   return arrayOf(value).flatMap((tool, index) => toolOf(tool, `tools.${index}`, reading));
 }
 
+/** Members that are read, or that say nothing about the answer: `eager_input_streaming` says in what pieces an input is to come. */
+const TOOL_MEMBERS = new Set([
+  "type",
+  "name",
+  "description",
+  "input_schema",
+  "strict",
+  "cache_control",
+  "eager_input_streaming",
+  DEFERRED,
+]);
+
 function toolOf(tool: Json | undefined, at: string, { names, ignored }: BlockReading): Tool[] {
   if (!isJsonObject(tool)) throw cannot(at, "must be a tool");
   const { type, name, description, input_schema: schema, strict } = tool;
@@ -257,6 +293,7 @@ function toolOf(tool: Json | undefined, at: string, { names, ignored }: BlockRea
     return [];
   }
   if (typeof name !== "string") throw cannot(`${at}.name`, "must be the name of the tool");
+  ignored.push(...otherMembersOf(tool, TOOL_MEMBERS, at));
   return [
     {
       name: names.shortened(name),
@@ -273,7 +310,12 @@ function toolChoiceOf(
   tools: readonly Tool[],
   { names, ignored }: BlockReading,
 ): ToolChoice | null {
-  if (!isJsonObject(value) || tools.length === 0) return null;
+  if (!isJsonObject(value)) return null;
+  if (tools.length === 0) {
+    // The tool that was to be called may have been left out.
+    if (value.type === "any" || value.type === "tool") ignored.push("tool_choice");
+    return null;
+  }
   switch (value.type) {
     case "auto":
     case "none":

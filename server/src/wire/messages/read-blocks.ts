@@ -26,7 +26,7 @@ type MediaPart = TextPart | ImagePart | FilePart;
 export interface BlockReading {
   readonly signatures: SignatureSealer;
   readonly names: ToolNames;
-  /** The places of blocks that are left out. */
+  /** The places of what is left out. */
   readonly ignored: string[];
   /** The ids of the calls that were read. */
   readonly called: Set<string>;
@@ -70,8 +70,10 @@ export function mediaParts(block: JsonObject, at: string, reading: BlockReading)
     case "image":
       return [{ kind: "image", source: sourceOf(block.source, `${at}.source`), detail: null, cache, at }];
     case "document":
+      noteCitations(block, at, reading);
       return documentParts(block, at, reading);
     case "search_result":
+      noteCitations(block, at, reading);
       return [{ kind: "text", text: searchResultText(block, at), cache, at }];
     case "tool_reference": {
       // A search for tools has found one of those that the request has.
@@ -81,6 +83,11 @@ export function mediaParts(block: JsonObject, at: string, reading: BlockReading)
     default:
       throw cannot(at, "is of a type that this model's provider does not support; remove it");
   }
+}
+
+/** Only Anthropic's models cite what they have read. */
+function noteCitations({ citations }: JsonObject, at: string, { ignored }: BlockReading): void {
+  if (objectOf(citations).enabled === true) ignored.push(`${at}.citations`);
 }
 
 /** A model of Anthropic's reads a document's title and context as well. The title of a file is its name. */

@@ -1,6 +1,6 @@
-import { cannot, type Tool, type ToolChoice } from "../../conversation/conversation.ts";
+import { cannot, type Tool, type ToolChoice, UNSUPPORTED } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { arrayOf, objectOf, textOf } from "../members.ts";
+import { arrayOf, DEFERRED, objectOf, otherMembersOf, textOf } from "../members.ts";
 import { functionOf } from "../openai-fields.ts";
 import { hashedName, MAX_TOOL_NAME_LENGTH } from "../tool-name.ts";
 
@@ -84,7 +84,7 @@ function plainName({ namespace, name }: ClientTool): string {
 /**
  * Adds the tools of a list, and those of its namespaces.
  *
- * @returns the positions of tools that only the provider could run, such as web search.
+ * @returns the places of tools that only the provider could run, such as web search, and of members of tools without equivalent elsewhere.
  */
 export function addTools(
   tools: ClientTools,
@@ -96,6 +96,17 @@ export function addTools(
     isJsonObject(tool) ? addTool(tools, tool, `${at}.${index}`, namespace) : [],
   );
 }
+
+const TOOL_MEMBERS = new Set([
+  "type",
+  "name",
+  "description",
+  "parameters",
+  "strict",
+  "format",
+  "execution",
+  DEFERRED,
+]);
 
 function addTool(
   tools: ClientTools,
@@ -116,7 +127,7 @@ function addTool(
   } else if (type === "tool_search" && tool.execution === "client") {
     tools.add(SEARCH, functionOf(tool));
   } else return [at];
-  return [];
+  return otherMembersOf(tool, TOOL_MEMBERS, at);
 }
 
 /** A function can't bind its input to a grammar, so the model is told of it. */
@@ -149,7 +160,7 @@ export function readToolChoice(
   const chosen = chosenTool(value, tools);
   if (chosen !== null) return { kind: "tool", name: tools.nameOf(chosen) };
   const isOwn = type === "function" || type === "custom";
-  throw cannot("tool_choice", isOwn ? "must name one of the tools" : "is not supported by this model");
+  throw cannot("tool_choice", isOwn ? "must name one of the tools" : UNSUPPORTED);
 }
 
 /** The tool that a choice names; `null` if the request does not have it. */

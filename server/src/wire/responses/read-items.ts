@@ -7,6 +7,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
   type Turn,
+  UNSUPPORTED,
   type UserPart,
 } from "../../conversation/conversation.ts";
 import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
@@ -235,7 +236,7 @@ function userPart(part: Json, at: string): UserPart {
     case "input_audio":
       return audioPart(part.input_audio, `${at}.input_audio`);
   }
-  throw cannot(at, "is not supported by this model");
+  throw cannot(at, UNSUPPORTED);
 }
 
 function fileSourceOf({ file_data: data, file_url: url }: JsonObject, at: string): MediaSource {

@@ -5,7 +5,7 @@ import type { WireRequest } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
-import { arrayOf, numberOf, objectOf, textOf } from "../members.ts";
+import { arrayOf, numberOf, objectOf, otherMembersOf, textOf } from "../members.ts";
 import {
   COMMON_NAMES,
   commonFieldsOf,
@@ -68,6 +68,10 @@ const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["truncation", (value) => value === "disabled"],
   ["top_logprobs", (value) => value === 0],
 ]);
+
+/** `generate_summary` is the name that `summary` had first. */
+const REASONING_MEMBERS = new Set(["effort", "summary", "generate_summary"]);
+const TEXT_MEMBERS = new Set(["format", "verbosity"]);
 
 export interface ResponsesOptions {
   readonly stream: boolean;
@@ -134,7 +138,7 @@ function readRequest(body: JsonObject, signatures: SignatureSealer, firstOwn: nu
   const turns = [...turnOf("user", input, "input"), ...items.turns];
   requireContent(turns, "input");
   const text = objectOf(body.text);
-  const { effort: asked, summary } = objectOf(body.reasoning);
+  const { effort: asked, summary, generate_summary: former } = objectOf(body.reasoning);
   const effort = effortOf(asked, "reasoning.effort");
   const conversation: Conversation = {
     ...EMPTY_CONVERSATION,
@@ -146,7 +150,9 @@ function readRequest(body: JsonObject, signatures: SignatureSealer, firstOwn: nu
     format: formatOf(text.format, text.format, "text.format.type"),
     // A summary alone does not ask for reasoning.
     reasoning:
-      effort === null ? null : { effort, budgetTokens: null, summary: textOf(summary), isOptional: true },
+      effort === null
+        ? null
+        : { effort, budgetTokens: null, summary: textOf(summary) ?? textOf(former), isOptional: true },
     verbosity: textOf(text.verbosity),
     names: NAMES,
     optional: OPTIONAL,
@@ -163,5 +169,10 @@ function turnOf(role: "system" | "user", text: Json | undefined, at: string): Tu
 function ignoredFields(body: JsonObject): readonly string[] {
   const names = otherFieldsOf(body, READ, NEUTRAL).map(([name]) => name);
   const hasOther = arrayOf(body.include).some((value) => value !== ENCRYPTED_REASONING);
-  return hasOther ? [...names, "include"] : names;
+  return [
+    ...names,
+    ...(hasOther ? ["include"] : []),
+    ...otherMembersOf(objectOf(body.reasoning), REASONING_MEMBERS, "reasoning"),
+    ...otherMembersOf(objectOf(body.text), TEXT_MEMBERS, "text"),
+  ];
 }

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  chatWhole,
+  HI,
+  type MessagesService,
+  NATIVE_MESSAGE,
+  startMessagesService,
+  TOOL,
+} from "./messages-service.ts";
+
+// Members within fields that are translated, which have no equivalent elsewhere: a client is told that they were left out.
+let service: MessagesService;
+
+beforeAll(async () => {
+  service = await startMessagesService();
+  service.answers.chat = chatWhole({ content: "ok" });
+  service.answers.native = ({ response }) =>
+    void response.setHeader("content-type", "application/json").end(JSON.stringify(NATIVE_MESSAGE));
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const messages = (body: object) => service.post({ ...HI, ...body });
+
+function post(path: string, body: object): Promise<Response> {
+  return fetch(service.service.baseUrl + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.owner.key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+const chat = (body: object) =>
+  post("/v1/chat/completions", {
+    model: "acme/native",
+    messages: [{ role: "user", content: "hi" }],
+    ...body,
+  });
+const responses = (body: object) => post("/v1/responses", { model: "acme/chat", input: "hi", ...body });
+
+async function ignoredBy(answer: Response): Promise<string | null> {
+  expect([answer.status, await answer.text()]).toEqual([200, expect.anything()]);
+  return answer.headers.get("ostiary-ignored-fields");
+}
+
+async function refusalBy(answer: Response): Promise<string> {
+  expect(answer.status).toBe(400);
+  return (await answer.json()).error.message;
+}
+
+describe("a request of the Messages API", () => {
+  const SOURCE = { type: "text", media_type: "text/plain", data: "grass is green" };
+
+  it("is told of citations that other providers do not give", async () => {
+    const document = { type: "document", source: SOURCE };
+    const result = {
+      type: "search_result",
+      title: "t",
+      source: "s",
+      content: [{ type: "text", text: "x" }],
+    };
+    const withCitations = [document, result].map((block) => ({ ...block, citations: { enabled: true } }));
+    const content = [...withCitations, { ...document, citations: { enabled: false } }];
+    expect(await ignoredBy(await messages({ messages: [{ role: "user", content }] }))).toBe(
+      "messages.0.content.0.citations, messages.0.content.1.citations",
+    );
+  });
+
+  it("is told of members of tools, and not of those that change nothing", async () => {
+    const tools = [
+      { ...TOOL, type: "custom", cache_control: { type: "ephemeral" }, eager_input_streaming: true },
+      { ...TOOL, name: "b", defer_loading: true, strict: null },
+      { ...TOOL, name: "c", input_examples: [{ city: "Bern" }], allowed_callers: ["code_execution"] },
+    ];
+    expect(await ignoredBy(await messages({ tools }))).toBe(
+      "tools.2.input_examples, tools.2.allowed_callers",
+    );
+  });
+
+  it("is told of an effort, a budget and a tier that nobody else knows", async () => {
+    const config = { effort: "ultra", task_budget: { type: "tokens", total: 1_000 } };
+    const answer = await messages({ output_config: config, service_tier: "priority" });
+    expect(await ignoredBy(answer)).toBe("service_tier, output_config.effort, output_config.task_budget");
+    expect(
+      await ignoredBy(await messages({ output_config: { effort: "low" }, service_tier: "auto" })),
+    ).toBeNull();
+  });
+
+  it("is told of a tool that was to be called and is left out", async () => {
+    const tools = [{ type: "web_search_20250305", name: "web_search" }];
+    for (const choice of [{ type: "any" }, { type: "tool", name: "web_search" }]) {
+      expect(await ignoredBy(await messages({ tools, tool_choice: choice }))).toBe("tools.0, tool_choice");
+    }
+    expect(await ignoredBy(await messages({ tools, tool_choice: { type: "auto" } }))).toBe("tools.0");
+  });
+});
+
+describe("a request of the Responses API", () => {
+  const TOOLS = [{ type: "function", name: "f", parameters: { type: "object", properties: {} } }];
+
+  it("is told of members of tools, of reasoning and of the text", async () => {
+    const tools = [
+      { ...TOOLS[0], strict: false, defer_loading: true, is_new: false },
+      { ...TOOLS[0], name: "g", output_schema: {} },
+      { type: "namespace", name: "n", tools: [{ ...TOOLS[0], output_schema: {} }] },
+      { type: "custom", name: "c", description: "d", format: { type: "text" }, examples: [] },
+    ];
+    const answer = await responses({
+      tools,
+      reasoning: { effort: "low", mode: "pro", context: "x" },
+      text: { format: { type: "text" }, verbosity: "low", tone: "x" },
+    });
+    expect(await ignoredBy(answer)).toBe(
+      "reasoning.mode, reasoning.context, text.tone, tools.1.output_schema, tools.2.tools.0.output_schema, tools.3.examples",
+    );
+    expect(await ignoredBy(await responses({ tools: TOOLS, reasoning: { effort: "low" } }))).toBeNull();
+  });
+});
+
+describe("a chat completion", () => {
+  const FUNCTION = { name: "f", description: "d", parameters: { type: "object", properties: {} } };
+  const TOOLS = [{ type: "function", function: FUNCTION }];
+
+  it("is told of members of tools", async () => {
+    const tools = [
+      { type: "function", function: { ...FUNCTION, strict: null, returns: {} }, cost: 1 },
+      { type: "function", function: { ...FUNCTION, name: "g" }, defer_loading: true },
+    ];
+    expect(await ignoredBy(await chat({ tools }))).toBe("tools.0.cost, tools.0.function.returns");
+  });
+
+  it("is refused if a field is of another type than it has, as its own provider would", async () => {
+    for (const [name, value] of [
+      ["user", 3],
+      ["safety_identifier", {}],
+      ["prompt_cache_key", 1],
+      ["service_tier", 3],
+      ["verbosity", 3],
+    ] as const) {
+      expect(await refusalBy(await chat({ [name]: value }))).toBe(`${name}: must be a text`);
+    }
+    expect(await refusalBy(await chat({ metadata: "x" }))).toBe("metadata: must be an object");
+  });
+
+  it("is refused if it allows or chooses tools that it does not have", async () => {
+    const allowed = (tools: unknown, mode = "auto") => ({
+      tools: TOOLS,
+      tool_choice: { type: "allowed_tools", allowed_tools: { mode, tools } },
+    });
+    const missing = { type: "function", function: { name: "missing" } };
+    const no = "tool_choice: allowed_tools must name some of the tools";
+    expect(await refusalBy(await chat(allowed([missing], "required")))).toBe(no);
+    expect(await refusalBy(await chat(allowed([])))).toBe(no);
+    expect(await refusalBy(await chat(allowed(undefined)))).toBe(no);
+    expect(await refusalBy(await chat({ tools: TOOLS, tool_choice: { type: "allowed_tools" } }))).toBe(no);
+    expect(await refusalBy(await chat({ tools: TOOLS, tool_choice: missing }))).toBe(
+      "tool_choice: must name one of the tools",
+    );
+    expect(await ignoredBy(await chat(allowed([{ type: "function", function: { name: "f" } }])))).toBeNull();
+  });
+
+  it("says what to do about a part that can't be translated", async () => {
+    const part = (one: object) => chat({ messages: [{ role: "user", content: [one] }] });
+    expect(await refusalBy(await part({ type: "image_url", image_url: "https://a.test/b.png" }))).toBe(
+      "messages.0.content.0.image_url: must be an object with a url",
+    );
+    const unsupported = "is not supported by this model's provider; remove it, or choose another model";
+    expect(await refusalBy(await part({ type: "video_url", video_url: { url: "https://a.test" } }))).toBe(
+      `messages.0.content.0: ${unsupported}`,
+    );
+    const content = [{ type: "input_video", url: "https://a.test" }];
+    expect(await refusalBy(await responses({ input: [{ role: "user", content }] }))).toBe(
+      `input.0.content.0: ${unsupported}`,
+    );
+  });
+});
+
+describe("a message that is empty", () => {
+  it.each([[""], ["  "], [[]], [[{ type: "text", text: "" }]]])(
+    "is refused where its provider would not know what to answer: %j",
+    async (content) => {
+      const answer = await chat({ messages: [{ role: "user", content }] });
+      expect(await refusalBy(answer)).toBe(
+        "messages: has nothing that this model can read. Send at least one message",
+      );
+    },
+  );
+
+  it("is left out of a conversation that says something", async () => {
+    const turns = ["hi", "", "there"].map((content) => ({ role: "user", content }));
+    expect(await ignoredBy(await chat({ messages: turns }))).toBeNull();
+  });
+});
