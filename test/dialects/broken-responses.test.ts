@@ -149,9 +149,11 @@ describe("a response of an upstream", () => {
 
   it("may be kept alive before it begins", async () => {
     const completed = { type: "response.completed", response: response({}) };
-    vendor.streams(events({ type: "keepalive" }, CREATED, DONE, completed));
+    const limits = { type: "codex.rate_limits", rate_limits: { allowed: true } };
+    vendor.streams(events({ type: "keepalive" }, limits, CREATED, DONE, completed));
     const text = await textOf({});
     expect(text).not.toContain("keepalive");
+    expect(text).not.toContain("rate_limits");
     expect([...text.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => number)).toEqual([
       "0",
       "1",

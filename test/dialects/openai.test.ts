@@ -33,6 +33,23 @@ async function sentBack(upstream: Upstream, content: readonly object[], model = 
   return vendor.sent.at(-1)?.body.messages[1];
 }
 
+describe("a server", () => {
+  it("may say that it has created an answer, as some frameworks do for each POST", async () => {
+    for (const status of [201, 203]) {
+      vendor.answers(status, completion({ content: "Hello" }));
+      const answer = await chat(upstreamAt(), MODEL, { messages: HI.messages });
+      expect(answer).toMatchObject({ kind: "whole", body: expect.stringContaining("Hello") });
+    }
+  });
+
+  it("may not answer later, or with nothing", async () => {
+    for (const status of [202, 206]) {
+      vendor.answers(status, completion({ content: "Hello" }));
+      await expect(chat(upstreamAt(), MODEL, { messages: HI.messages })).rejects.toMatchObject({ status });
+    }
+  });
+});
+
 describe("what OpenRouter tells of thoughts", () => {
   const detail = { type: "reasoning.text", format: "anthropic-claude-v1", index: 0 };
 

@@ -8,6 +8,8 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 /** An event larger than this is not a model's answer. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+/** Statuses of whole answers. Some frameworks answer each POST with 201, and proxies that change an answer with 203. */
+const ANSWERED = new Set([200, 201, 203]);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -24,8 +26,8 @@ export interface JsonPost {
 /**
  * Sends JSON to an upstream.
  *
- * @returns the answer with status 200, its body unread.
- * @throws {UpstreamRefused} for any other status.
+ * @returns the answer, its body unread.
+ * @throws {UpstreamRefused} for a status of any other kind.
  * @throws {TransportError} when no answer came.
  */
 export async function postJson(
@@ -45,7 +47,7 @@ export async function postJson(
     signal,
     timeouts: upstream.timeouts,
   });
-  if (response.status === 200) return response;
+  if (ANSWERED.has(response.status)) return response;
   // A redirect or another 2xx can't be passed on either.
   const text = await readText(response.body, MAX_ERROR_BYTES);
   if (text === null) throw malformedResponse();

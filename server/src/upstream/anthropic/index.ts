@@ -85,7 +85,7 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
       });
     },
     embed: async () => {
-      throw cannot("model", "does not support embeddings");
+      throw cannot("model", "does not support embeddings. Choose another model");
     },
   };
 }

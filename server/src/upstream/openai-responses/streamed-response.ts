@@ -29,8 +29,8 @@ import { isFailure, refusedResponse } from "./failed-response.ts";
 const LIFECYCLE = new Set(["response.created", "response.queued", "response.in_progress"]);
 const FINAL = new Set(["response.completed", "response.incomplete"]);
 const ITEMS = new Set(["response.output_item.added", "response.output_item.done"]);
-/** Tells nothing. It may come at any time. */
-const KEEPALIVE = "keepalive";
+/** Any other event, such as a `keepalive` or the limits of a Codex account, tells nothing of the response. It may come at any time. */
+const OF_RESPONSE = /^response\./;
 /** An event's type stands on a line of its own. */
 const TYPE = /^[\w.-]{1,100}$/;
 
@@ -124,7 +124,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
     if (isFailure(event)) throw refusedResponse(event);
     if (!TYPE.test(type)) throw malformedResponse();
     // Clients take nothing before the response has begun, and have heartbeats of the service.
-    if (this.#response === null && type === KEEPALIVE) return "";
+    if (this.#response === null && !OF_RESPONSE.test(type)) return "";
     if (this.#response === null && !LIFECYCLE.has(type)) throw malformedResponse();
     if (FINAL.has(type)) return this.#hold(type, parsedBody(data, event));
     this.#note(type, event);
