@@ -14,7 +14,7 @@ let upstream: ModelServer;
 let key: string;
 /** The upstream's answer, as it stands. */
 let answer = "";
-const stops: (() => Promise<void>)[] = [];
+const stops: (() => PromiseLike<void>)[] = [];
 
 beforeAll(async () => {
   upstream = await startModelServer(({ response }) => {
