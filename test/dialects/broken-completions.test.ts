@@ -120,6 +120,24 @@ describe("a stream of chat completion chunks", () => {
     }
   });
 
+  it("may have the message at once, and after its pieces once more", async () => {
+    const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hello" } };
+    const all = `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+    const piece = { choices: [{ index: 0, delta: { role: "assistant", content: "Hello" } }] };
+    for (const events of [all, `data: ${JSON.stringify(piece)}\n\n${all}`]) {
+      for (const stream of [
+        () => messages(openai, "m", { ...MESSAGE, stream: true }),
+        () => respond(openai, "m", { input: "hi", stream: true }),
+      ]) {
+        other.streams(events);
+        expect((await streamText(stream())).match(/"(?:text|delta)":"Hello"/g)?.length).toBeGreaterThan(0);
+      }
+      other.streams(events);
+      const text = await streamText(messages(openai, "m", { ...MESSAGE, stream: true }));
+      expect(text.match(/Hello/g)).toHaveLength(1);
+    }
+  });
+
   it("is a failure if it tells an error", async () => {
     other.streams('data: {"error":{"message":"no"}}\n\n');
     await expect(chunks(chat(openai, "m", { ...MESSAGE, stream: true }))).rejects.toMatchObject(MALFORMED);

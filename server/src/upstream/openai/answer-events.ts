@@ -30,6 +30,8 @@ export class CompletionReader extends AnswerReader {
   /** By the position that the upstream gives them. */
   readonly #calls = new Map<number, Call>();
   readonly #all: Call[] = [];
+  /** Whether a stream has had a piece of the message. */
+  #hasPieces = false;
   #reason: string | null = null;
   #stopSequence: string | null = null;
   /** What the upstream calls thoughts. */
@@ -56,7 +58,7 @@ export class CompletionReader extends AnswerReader {
     this.#usage = readUsage(completion.usage);
     const { message } = choice;
     if (isJsonObject(message)) this.#details.addWhole(message.reasoning_details);
-    this.#readChoice({ ...choice, delta: message });
+    this.#readChoice(choice, message);
     this.#reason ??= UNKNOWN_REASON;
   }
 
@@ -72,8 +74,13 @@ export class CompletionReader extends AnswerReader {
     if (hasError(chunk)) throw refusedCompletion(chunk, data);
     const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
     if (!isJsonObject(choice)) return;
-    if (isJsonObject(choice.delta)) this.#details.addPiece(choice.delta.reasoning_details);
-    this.#readChoice(choice);
+    // Some servers stream the whole message as one piece, and MiniMax's repeats it after its pieces.
+    const delta = isJsonObject(choice.delta) || this.#hasPieces ? choice.delta : choice.message;
+    if (isJsonObject(delta)) {
+      this.#hasPieces = true;
+      this.#details.addPiece(delta.reasoning_details);
+    }
+    this.#readChoice(choice, delta);
   }
 
   /** Without `[DONE]` a stream is complete only if the choice has told why it has finished. */
@@ -90,8 +97,9 @@ export class CompletionReader extends AnswerReader {
     this.finish(reason, reason === "stop" ? this.#stopSequence : null, this.#usage);
   }
 
-  #readChoice(choice: JsonObject): void {
-    const { delta, stop_reason: stopSequence } = choice;
+  /** `delta`: the message, or a piece of it. */
+  #readChoice(choice: JsonObject, delta: Json | undefined): void {
+    const { stop_reason: stopSequence } = choice;
     if (isJsonObject(delta)) this.#readDelta(delta);
     this.#reason = finishReasonOf(choice) ?? this.#reason;
     // vLLM and SGLang tell the stop sequence that they have found.
