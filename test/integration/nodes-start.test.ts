@@ -1,9 +1,16 @@
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { statusOf } from "../fixtures/request.ts";
 import { runToExit, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const hasDatabaseServer = process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
+const redisUrl = process.env.OSTIARY_TEST_REDIS_URL;
+/** A node renews its membership once in a second. */
+const RENEWALS_MS = 3_000;
 const ALONE = { REDIS_URL: undefined, OSTIARY_LOG: "silent" };
 
 describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed and lost its data folder", () => {
@@ -30,7 +37,6 @@ describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed and lo
   });
 
   it("keeps a node with Redis from starting, with the same message", async () => {
-    const redisUrl = process.env.OSTIARY_TEST_REDIS_URL;
     if (redisUrl === undefined) return;
     await using killed = await startService({ env: ALONE });
     await killed.kill();
@@ -44,3 +50,35 @@ describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed and lo
     expect(stderr).toContain("OSTIARY_TAKE_OVER=1");
   });
 });
+
+describe.skipIf(!hasDatabaseServer)("a node whose data folder was copied while it ran", () => {
+  it.each(["without", "with"])(
+    "%s Redis stops when a node is started on the copy, which goes on",
+    async (kind) => {
+      if (kind === "with" && redisUrl === undefined) return;
+      const env = kind === "with" ? { OSTIARY_LOG: "silent" } : ALONE;
+      await using original = await startService({ env });
+      const owner = await signUpWithKey(original.baseUrl);
+      expect(await statusOf(original.baseUrl, owner.key)).toBe(200);
+      await using folder = await copyOf(original.dataDir);
+      await using copy = await startService({
+        env,
+        dataDir: folder.path,
+        databaseUrl: original.databaseUrl ?? "",
+      });
+      await expect.poll(() => statusOf(original.baseUrl, owner.key).catch(() => "ended")).toBe("ended");
+      // It ends without a signal, or by the second one.
+      await original.stop();
+      await setTimeout(RENEWALS_MS);
+      expect(await statusOf(copy.baseUrl, owner.key)).toBe(200);
+      expect(await copy.stop()).toBe(0);
+    },
+  );
+});
+
+/** A copy of a data folder, without the lock of its process. */
+async function copyOf(dataDir: string): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "ostiary-copy-"));
+  await cp(dataDir, path, { recursive: true, filter: (name) => basename(name) !== "lock" });
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}

@@ -13,6 +13,14 @@ export interface NodeRow {
   readonly seenAgoMs: number;
 }
 
+/** A process of a node. */
+export interface NodeLife {
+  /** The id of the node. */
+  readonly id: string;
+  /** Identifies the process. */
+  readonly life: string;
+}
+
 /** A node that was not seen for this long counts as gone. Each node updates its row every second. */
 const LIVE_S = 10;
 /** Unused Redis servers beyond this number are deleted. */
@@ -36,7 +44,7 @@ export class PostgresNodes implements NodeRecords {
    * @returns the nodes that prevent it.
    */
   async enter(
-    node: Pick<NodeRow, "id" | "coordination" | "label"> & { readonly life: string },
+    node: Pick<NodeRow, "coordination" | "label"> & NodeLife,
     isInTheWay: (other: NodeRow) => boolean,
   ): Promise<readonly NodeRow[]> {
     return inTransaction(this.#database, async (transaction) => {
@@ -59,9 +67,13 @@ export class PostgresNodes implements NodeRecords {
     });
   }
 
-  /** Records that the node is alive. @returns `false` when it was removed. */
-  async renew(id: string): Promise<boolean> {
-    const { count } = await this.#database`update nodes set seen_at = now() where id = ${id}`;
+  /**
+   * Records that the node is alive. @returns `false` when it was removed, or another process has entered as this node, such as one on a
+   * copy of its data folder.
+   */
+  async renew({ id, life }: NodeLife): Promise<boolean> {
+    const { count } = await this.#database`
+      update nodes set seen_at = now() where id = ${id} and life = ${life}`;
     return count > 0;
   }
 
@@ -116,8 +128,9 @@ export class PostgresNodes implements NodeRecords {
     });
   }
 
-  async remove(id: string): Promise<void> {
-    await this.#database`delete from nodes where id = ${id}`;
+  /** Removes the node, unless another process has entered as this node. */
+  async remove({ id, life }: NodeLife): Promise<void> {
+    await this.#database`delete from nodes where id = ${id} and life = ${life}`;
   }
 
   /** Removes all other nodes, because the operator has confirmed that they are gone. */

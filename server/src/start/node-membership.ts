@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Admissions } from "../admission/admissions.ts";
 import { DatabaseEpoch, type DatabaseEpochs, EpochEnded } from "../admission/database-epoch.ts";
-import type { NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
+import type { NodeLife, NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
@@ -68,14 +68,14 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     onReplaced(reason);
   };
   const { renew, fenceIfPresumedGone } =
-    redis === null ? await standAlone(parts, replaced) : await shareRedis(parts, redis, life, replaced);
+    redis === null ? await standAlone(parts, life, replaced) : await shareRedis(parts, redis, life, replaced);
   admissions.beforeUse(fenceIfPresumedGone);
   return {
     /** Renews the membership. Call it about every second. */
     renew,
     /** Fences the node if others may count it as gone, such as after its machine was suspended. Call it every second, whatever `renew` waits for. */
     fenceIfPresumedGone,
-    leave: () => registry.remove(id),
+    leave: () => registry.remove({ id, life }),
   };
 }
 
@@ -102,6 +102,7 @@ async function publishIn(epoch: DatabaseEpoch, publish: () => Promise<void>): Pr
 /** The renewal of a single node. It stops admitting requests before others may take over its database. */
 async function standAlone(
   { id, registry, epochs, admissions, passedMs }: MembershipParts,
+  life: string,
   replaced: (reason: string) => void,
 ) {
   const epoch = new DatabaseEpoch({ epochs, redis: null, admissions });
@@ -109,7 +110,7 @@ async function standAlone(
   admissions.confirmPublications(async (publish) => {
     await publishIn(epoch, publish);
     // A node that has taken the place of this one since hears of the change only if it reads the account after it was committed.
-    if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id))) return;
+    if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew({ id, life }))) return;
     replaced(TAKEN_OVER);
     throw new Error(TAKEN_OVER);
   });
@@ -121,7 +122,7 @@ async function standAlone(
   const renew = async () => {
     const askedMs = passedMs();
     if (!(await isInEpoch(epoch, replaced))) return;
-    if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew(id))) {
+    if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew({ id, life }))) {
       seenMs = askedMs;
       // The answer may be older than a suspension.
       if (!isLost()) admissions.lift();
@@ -163,7 +164,7 @@ async function shareRedis(
     await requireSharedRedis(parts, redis, agreement, owner);
     await joinEpoch(parts, epoch);
   } catch (error) {
-    await registry.remove(id);
+    await registry.remove({ id, life });
     throw error;
   }
   await redis.claim(owner);
@@ -202,7 +203,7 @@ function pauseWatch(passedMs: () => number, onPaused: () => void): () => void {
  */
 async function enterRegistry(
   { registry, redis }: MembershipParts,
-  node: { readonly id: string; readonly life: string; readonly label: string },
+  node: NodeLife & { readonly label: string },
 ): Promise<void> {
   const isAlone = redis === null;
   // Nodes with Redis continue without the database, so their age does not tell whether they run.
