@@ -124,6 +124,25 @@ describe.skipIf(!isDistributed)("a node whose connections to the database have g
   }
 });
 
+describe.skipIf(!isDistributed)("a node whose process stands still in the middle of a batch", () => {
+  it("keeps the locks of its accounts for seconds only, and records the batch when it continues", async () => {
+    const { node, other, operator } = nodes;
+    const shared = await openAccount(operator, CREDIT);
+    const hold = node.database.hold((statement) => statement.startsWith(COPIED));
+    const here = await askTimes(5, node.baseUrl, shared.key);
+    await hold.caught;
+    process.kill(node.service.pid, "SIGSTOP");
+    const there = await askUntil(({ status }) => status === 200, other.baseUrl, shared.key, {
+      withinMs: TRANSACTION_TIMEOUT_MS,
+    }).finally(() => process.kill(node.service.pid, "SIGCONT"));
+    expect(statusesOf(here)).toEqual([200]);
+    node.database.heal();
+    await nodes.settled();
+    const { uncollected } = await expectPaid(operator, shared, [...here, ...there]);
+    expect(uncollected).toBe(0n);
+  });
+});
+
 describe.skipIf(!isDistributed)("a node whose packets to the database are all dropped", () => {
   it("answers every call within seconds, and serves requests from its reserves", async () => {
     const { node } = nodes;

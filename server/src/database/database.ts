@@ -80,7 +80,8 @@ const KEEP_ALIVE_S = 10;
 const SERVER_KEEP_ALIVE_S = 3;
 const SERVER_KEEP_ALIVES = 3;
 const END_TIMEOUT_S = 5;
-const APPLICATION_NAME = "ostiary";
+/** The name by which the server knows the connections of nodes. */
+export const APPLICATION_NAME = "ostiary";
 /**
  * The part of a statement's time that it may wait for a connection. With the rest a server that works can answer; with less,
  * busy times would cost connections on which nothing is wrong.

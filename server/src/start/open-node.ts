@@ -4,6 +4,7 @@ import { Admissions } from "../admission/admissions.ts";
 import { databaseEpochsIn } from "../admission/database-epoch.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
+import { endAbandonedTransactions } from "../database/abandoned-transactions.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
 import { type Database, readDatabaseClock } from "../database/database.ts";
 import { keyMacSecret } from "../database/installation-store.ts";
@@ -16,6 +17,7 @@ import type { Startup } from "./startup.ts";
 import { probeOf } from "./store-probe.ts";
 
 const PROBE_MS = 5 * SECOND_MS;
+const END_ABANDONED_MS = 5 * SECOND_MS;
 /** How long a service that must not migrate waits for another process that does. */
 const MIGRATED_TIMEOUT_MS = 5 * MINUTE_MS;
 
@@ -67,6 +69,14 @@ export async function openNode(startup: Startup) {
       name: "notice that the node was stopped",
       everyMs: SECOND_MS,
       run: async () => membership.fenceIfPresumedGone(),
+    },
+    {
+      name: "end abandoned transactions",
+      everyMs: END_ABANDONED_MS,
+      run: async () => {
+        const ended = await endAbandonedTransactions(database);
+        if (ended > 0) log.warn({ ended }, "ended transactions of a node that had stopped in the middle of them");
+      },
     },
     { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
     { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.check() },

@@ -1,0 +1,20 @@
+import { APPLICATION_NAME, type Database } from "./database.ts";
+
+/** A node that works has sent all of a statement long before: the statement's own deadline is shorter. */
+const ABANDONED_AFTER_S = 10;
+
+/**
+ * Ends transactions of nodes that have stopped in the middle of a statement, such as a frozen process. Until its client continues, the
+ * server waits for the statement's parameters, or for lines to copy, without a timeout, and keeps the locks of accounts that other nodes
+ * need. The node repeats what it has not committed.
+ *
+ * @returns how many it has ended.
+ */
+export async function endAbandonedTransactions(database: Database): Promise<number> {
+  const rows = await database<{ isEnded: boolean }[]>`
+    select pg_terminate_backend(pid) as "isEnded" from pg_stat_activity
+    where datname = current_database() and usename = current_user and application_name = ${APPLICATION_NAME}
+      and pid <> pg_backend_pid() and state = 'active' and wait_event = 'ClientRead' and xact_start is not null
+      and query_start < clock_timestamp() - ${ABANDONED_AFTER_S} * interval '1 second'`;
+  return rows.filter(({ isEnded }) => isEnded).length;
+}
