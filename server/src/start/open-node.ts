@@ -75,7 +75,8 @@ export async function openNode(startup: Startup) {
       everyMs: END_ABANDONED_MS,
       run: async () => {
         const ended = await endAbandonedTransactions(database);
-        if (ended > 0) log.warn({ ended }, "ended transactions of a node that had stopped in the middle of them");
+        if (ended > 0)
+          log.warn({ ended }, "ended transactions of a node that had stopped in the middle of them");
       },
     },
     { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
