@@ -213,6 +213,18 @@ describe("a journal folder that vanishes", () => {
   });
 });
 
+describe("a journal whose database may lack what it had", () => {
+  it("keeps the segment of released lines for the next start when it is closed", async () => {
+    const journal = await open();
+    const [entry] = entries(1) as [AuditEntry];
+    const segment = await append(journal, entry);
+    await journal.release(segment, 1);
+    journal.keepSegments();
+    await journal.close();
+    expect(await found()).toEqual([entry.id]);
+  });
+});
+
 describe("opening a journal", () => {
   it("fails with what is wrong with its folder, and the setting that moves it", async () => {
     await writeFile(folder, "a file");

@@ -6,7 +6,7 @@ import { startRedis } from "../fixtures/redis.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { runToExit, type Service } from "../fixtures/service.ts";
 import { PASSWORD, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
-import { isDistributed, Load, signUpFunded, startPricedModel } from "./load.ts";
+import { expectNothingLost, isDistributed, Load, signUpFunded, startPricedModel } from "./load.ts";
 
 /** Nodes of a backup and of its copies have the same settings, as an operator leaves them. */
 function settingsFor(redisUrl: string, more: Readonly<Record<string, string>> = {}) {
@@ -136,6 +136,34 @@ describe.skipIf(!isDistributed)("a database that was restored beside a Redis tha
       await using restored = await startOperatedService({ env, databaseUrl, dataDir });
       expect(await statusOf(restored.baseUrl, owner.key)).toBe(200);
       expect(await statusOf(restored.baseUrl, late.key)).toBe(401);
+    },
+  );
+
+  it.each(["with", "without"])(
+    "has what a node %s Redis recorded after the backup in the database that was replaced, once the node is started again",
+    async (kind) => {
+      await using redis = await startRedis();
+      await using model = await startPricedModel();
+      const env = settingsFor(redis.url, model.env);
+      const settings = { env: { ...env, ...(kind === "with" ? {} : { REDIS_URL: undefined }) } };
+      await using left = await startOperatedService(settings);
+      const owner = await signUpFunded(left);
+      await using backup = await backUp(left.databaseUrl ?? "");
+      const atBackup = await tickOf(left);
+      const load = new Load(owner.key);
+      load.start(2, () => left.baseUrl);
+      await expect.poll(() => load.seen.size).toBeGreaterThan(20);
+      await load.stop();
+      // Reading the log sends the node's entries to the database.
+      await owner.trpc.audit.list.query({ limit: 1 });
+      await expect.poll(() => tickOf(left)).toBeGreaterThan(atBackup);
+      await backup.replace();
+      await expect.poll(() => statusOrRefused(left, owner.key)).toBe("refused");
+      await left.stop();
+
+      const { databaseUrl = "", dataDir } = left;
+      await using restored = await startOperatedService({ ...settings, databaseUrl, dataDir });
+      await expectNothingLost(restored, owner, load.seen);
     },
   );
 

@@ -73,6 +73,7 @@ export class Journal {
   /** The error of the last write that failed; `null` once a test write has succeeded since. A few lines that fit are no proof of room. */
   #failure: unknown = null;
   #checkFailed = false;
+  #keepsSegments = false;
   /** The number of lines of each segment that are not released yet. Lines are counted before `append` resolves. */
   readonly #unreleased = new Map<Segment, number>();
   /** Lines of the next write, and its outcome. */
@@ -158,6 +159,14 @@ export class Journal {
   async release(segment: Segment, lines: number): Promise<void> {
     this.#unreleased.set(segment, (this.#unreleased.get(segment) ?? 0) - lines);
     await this.#dropIfDone(segment);
+  }
+
+  /**
+   * From now on no segment is deleted, although its lines are released: the database has gone back, and may lack entries that it had. The
+   * next start replays them.
+   */
+  keepSegments(): void {
+    this.#keepsSegments = true;
   }
 
   /** Whether requests can be recorded, as far as the last write and the last check tell. */
@@ -280,7 +289,8 @@ export class Journal {
   }
 
   async #dropIfDone(segment: Segment): Promise<void> {
-    if (segment === this.#segment || (this.#unreleased.get(segment) ?? 0) !== 0) return;
+    if (this.#keepsSegments || segment === this.#segment || (this.#unreleased.get(segment) ?? 0) !== 0)
+      return;
     this.#unreleased.delete(segment);
     await this.#files.remove(this.pathOf(segment));
   }

@@ -49,6 +49,7 @@ export async function openNode(startup: Startup) {
   const { store, redis, redisMemory } = await openAdmissionStore(config, log, logRedisError);
   const admissions = new Admissions(store);
   teardown.add("admission store", () => store.close());
+  let isReplaced = false;
   const membership = await joinNodes(config, {
     id,
     registry: new PostgresNodes(database),
@@ -58,6 +59,7 @@ export async function openNode(startup: Startup) {
     passedMs,
     log,
     onReplaced: (reason) => {
+      isReplaced = true;
       log.error(`${reason}: stopping`);
       shutdown.begin("replaced");
     },
@@ -94,7 +96,20 @@ export async function openNode(startup: Startup) {
   const measure = () => Promise.all([probes.database.measure(), probes.redis?.measure()]);
   jobs.add({ name: "measure the stores", everyMs: PROBE_MS, run: measure });
   await measure();
-  return { id, macSecret, ...stores, schema, clocks, admissions, redis, redisMemory, logRedisError, probes };
+  return {
+    id,
+    macSecret,
+    ...stores,
+    schema,
+    clocks,
+    admissions,
+    redis,
+    redisMemory,
+    logRedisError,
+    probes,
+    /** Whether the node stops because another node has its database, or because it was restored. */
+    isReplaced: () => isReplaced,
+  };
 }
 
 /** Returns a function that logs that a store does not answer, or answers again. */

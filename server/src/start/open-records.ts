@@ -86,7 +86,10 @@ export async function openRecords(
   await idempotencyStore.clear(spender);
   const securityLog = new SecurityLog(database, now);
   teardown.add("credit", () => credits.stop());
-  teardown.add("recorder", () => recorder.stop());
+  teardown.add("recorder", () => {
+    if (node.isReplaced()) journal.keepSegments();
+    return recorder.stop();
+  });
   teardown.add("security events", () => securityLog.flush());
 
   const background = longReads.withTimeout(BACKGROUND_TIMEOUT_MS);
