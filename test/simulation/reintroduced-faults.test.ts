@@ -11,8 +11,8 @@ const MAX_RUNS = 2_000;
 
 /** In which scenarios each fault shows. */
 const WHERE: Readonly<Record<ReintroducedFault, readonly Scenario[]>> = {
-  "reserves lapse": [scenarios.NODES_DIE],
-  "asks have no numbers": [scenarios.STATEMENTS_ARE_LATE],
+  "reserves lapse": [scenarios.NODES_DIE, scenarios.PROCESSES_STAND_STILL_FOR_LONG],
+  "asks have no numbers": [scenarios.STATEMENTS_ARE_LATE, scenarios.PROCESSES_STAND_STILL],
   "answers commit apart": [scenarios.KEYS_AND_CRASHES],
   "entries are charged again": [scenarios.STATEMENTS_ARE_LATE],
   "lost slots stay lost": [scenarios.REDIS_FORGETS, scenarios.REDIS_IS_CUT_OFF],

@@ -17,6 +17,9 @@ const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [
   ["when the database is away", scenarios.DATABASE_IS_AWAY],
   ["when statements arrive late", scenarios.STATEMENTS_ARE_LATE],
   ["when nodes crash that answer requests with idempotency keys", scenarios.KEYS_AND_CRASHES],
+  ["when processes stand still", scenarios.PROCESSES_STAND_STILL],
+  ["when processes stand still for long", scenarios.PROCESSES_STAND_STILL_FOR_LONG],
+  ["when the credit of nodes is released", scenarios.CREDIT_IS_RELEASED],
   [
     "when messages are lost, and no request is refused for lack of credit that exists",
     scenarios.CREDIT_IS_THERE,

@@ -109,6 +109,23 @@ export const restarts: fc.Arbitrary<Event> = fc.record({
   at: moment,
 });
 
+/** Processes that stand still, most of them while requests of a burst are sent. */
+export function freezes(longestMs: number): fc.Arbitrary<Event> {
+  return fc.record({
+    kind: fc.constant("freeze" as const),
+    node,
+    at: fc.record({ burst: fc.nat(7), afterMs: duration(1, 5 * SECOND_MS) }),
+    lastsMs: duration(100, longestMs),
+  });
+}
+
+/** Releases of credit that nodes have reserved. */
+export const releases: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant("release" as const),
+  node,
+  at: moment,
+});
+
 export interface OutageMenu {
   readonly store: StoreName;
   readonly how: readonly [Outage["how"], ...Outage["how"][]];

@@ -112,6 +112,11 @@ export class SimulatedNode {
     if (this.#life !== null) this.#life.crashAtStep = Number.POSITIVE_INFINITY;
   }
 
+  /** Has the process stand still. What reaches it waits until it goes on. */
+  freeze(untilMs: number): void {
+    if (this.#life !== null) this.#life.frozenUntilMs = Math.max(this.#life.frozenUntilMs, untilMs);
+  }
+
   jumpClock(byMs: number): void {
     this.#wallClockAheadMs += byMs;
     if (this.#life !== null) this.#life.wallClockAheadMs = this.#wallClockAheadMs;

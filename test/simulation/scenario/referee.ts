@@ -2,6 +2,7 @@ import type { AccountId } from "../../../server/src/contract/account.ts";
 import { type AuditEntry, type EntryId, entryIdOf } from "../../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../../server/src/contract/key.ts";
 import { type Demand, type Slot, WINDOW_S } from "../../../server/src/contract/limits.ts";
+import type { LedgerRow } from "../stores/credit-database.ts";
 import type { SimulatedDatabase } from "../stores/database.ts";
 import type { SimulatedRedis } from "../stores/redis.ts";
 import type { World } from "../world/world.ts";
@@ -19,7 +20,7 @@ export const INVARIANTS = {
   "balances reconcile":
     "an account's balance is the sum of its ledger, and its charges are what its entries cost",
   "paid for":
-    "all that was held for is paid: nothing is uncollected but second answers to an idempotency key",
+    "all that was held for is paid: nothing is uncollected but second answers to an idempotency key, and no more than was released of a node",
   "revoked at once": "no request is admitted that began after its key's revocation was answered",
   "requests at once": "an account never has more requests answered at once than its limit",
   "requests a minute": "in no 60 seconds more requests are admitted than a minute's limit",
@@ -61,6 +62,8 @@ const MANY = { requests: 4, withinMs: 1_000, rememberedMs: 250 };
 export class Referee {
   readonly #parts: RefereeParts;
   readonly #revokedMs = new Map<KeyUuid, number>();
+  /** What was released of credit that nodes had reserved. */
+  readonly #released = new Map<AccountId, bigint>();
   readonly #spendable: Spendable;
   readonly #asked = new Map<AccountId, Set<Attempt>>();
   readonly #attempts = new Map<AccountId, Attempt[]>();
@@ -105,6 +108,11 @@ export class Referee {
   /** Must be called when Redis has forgotten the versions and epochs of accounts. */
   versionsExpired(): void {
     this.#versionsExpiredMs = this.#parts.world.nowMs;
+  }
+
+  /** Must be called when reserved credit of an account was released, of which its node may have promised a part. */
+  released(accountId: AccountId, amount: bigint): void {
+    this.#released.set(accountId, (this.#released.get(accountId) ?? 0n) + amount);
   }
 
   /** Must be called when a revocation was answered. */
@@ -194,9 +202,11 @@ export class Referee {
           "balances reconcile",
           `${accountId} has ${balance} of ${granted}; charged ${charged}, uncollected ${uncollected}, and its entries cost ${cost}`,
         );
-      const unpaid = rows.find(({ kind, reason }) => kind === "uncollected" && reason !== "repeated");
-      if (unpaid !== undefined)
-        this.#report("paid for", `${unpaid.amount} of ${accountId} is uncollected: ${unpaid.reason}`);
+      for (const [reason, amount] of unpaidOf(rows)) {
+        const mayBe = reason === "released" ? (this.#released.get(accountId) ?? 0n) : 0n;
+        if (amount > mayBe)
+          this.#report("paid for", `${amount} of ${accountId} is uncollected: ${reason}; ${mayBe} may be`);
+      }
     }
   }
 
@@ -333,4 +343,14 @@ export class Referee {
     this.#violation = { invariant, atMs: this.#parts.world.nowMs, what };
     this.#parts.world.note(() => `BROKEN: ${invariant}: ${what}`);
   }
+}
+
+/** What is uncollected, by its reason: other than second answers to idempotency keys. */
+function unpaidOf(ledger: readonly LedgerRow[]): ReadonlyMap<string, bigint> {
+  const unpaid = new Map<string, bigint>();
+  for (const { kind, reason, amount } of ledger) {
+    if (kind === "uncollected" && reason !== "repeated")
+      unpaid.set(reason, (unpaid.get(reason) ?? 0n) + amount);
+  }
+  return unpaid;
 }

@@ -6,10 +6,12 @@ import {
   crashes,
   emptiedRedis,
   forgetfulRedis,
+  freezes,
   grants,
   hitMessages,
   type Menu,
   outages,
+  releases,
   restarts,
   revocations,
 } from "./arbitrary.ts";
@@ -150,6 +152,83 @@ export const KEYS_AND_CRASHES = scenario(
   300,
   { nodes: { min: 1, max: 2 }, events: [crashes], keyed: "always" },
   { invariants: MONEY },
+);
+
+/** Shorter than a claim lasts, beside other faults of the database and of processes. */
+export const PROCESSES_STAND_STILL = scenario(
+  300,
+  {
+    nodes: { min: 1, max: 2 },
+    creditNanoUsd: { min: 50, max: 600 },
+    longestAnswerMs: 20 * SECOND_MS,
+    events: [
+      freezes(30 * SECOND_MS),
+      freezes(30 * SECOND_MS),
+      crashes,
+      restarts,
+      hitMessages("database", ["request-late", "answer-late", "answer-lost"]),
+    ],
+    minEvents: 2,
+    maxEvents: 6,
+  },
+  { invariants: [...MONEY, "revoked at once", "slots come free"] },
+);
+
+/** Longer than claims, slots and the time after which a node counts as away. */
+export const PROCESSES_STAND_STILL_FOR_LONG = scenario(
+  300,
+  {
+    nodes: { min: 2, max: 3 },
+    creditNanoUsd: { min: 50, max: 600 },
+    longestGapMs: LONG_MS,
+    longestAnswerMs: 2 * MINUTE_MS,
+    events: [
+      freezes(LONG_MS),
+      freezes(LONG_MS),
+      crashes,
+      revocations,
+      emptiedRedis(5 * SECOND_MS),
+      outages({ store: "database", how: ["cut", "stalled", "silent"], who: "either" }),
+    ],
+    minEvents: 2,
+    maxEvents: 6,
+  },
+  {
+    limits: { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: 5 },
+    drainWithinMs: 40 * MINUTE_MS,
+    invariants: [
+      ...MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
+      "revoked at once",
+      "slots come free",
+      "requests at once",
+    ],
+  },
+);
+
+/** While the nodes that have reserved it run, are cut off, stand still or are down. */
+export const CREDIT_IS_RELEASED = scenario(
+  400,
+  {
+    nodes: { min: 2, max: 3 },
+    creditNanoUsd: { min: 50, max: 600 },
+    longestGapMs: 2 * MINUTE_MS,
+    longestAnswerMs: 30 * SECOND_MS,
+    events: [
+      releases,
+      releases,
+      crashes,
+      restarts,
+      freezes(2 * MINUTE_MS),
+      hitMessages("database"),
+      outages({ store: "database", how: ["cut", "stalled", "silent"], who: "either" }),
+    ],
+    minEvents: 2,
+    maxEvents: 7,
+  },
+  {
+    drainWithinMs: 30 * MINUTE_MS,
+    invariants: MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
+  },
 );
 
 export const CREDIT_IS_THERE = scenario(

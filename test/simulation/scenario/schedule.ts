@@ -45,6 +45,14 @@ export interface Restart {
   readonly at: Moment;
 }
 
+/** The process of a node stands still for a while, as by SIGSTOP. */
+export interface Freeze {
+  readonly kind: "freeze";
+  readonly node: number;
+  readonly at: Moment;
+  readonly lastsMs: number;
+}
+
 /** What is between a node, or all of them, and a store does not work for a while. */
 export interface Outage {
   readonly kind: "outage";
@@ -113,11 +121,18 @@ export interface Grant {
   readonly at: Moment;
 }
 
+/** An operator releases all credit that a node has reserved, whether or not it runs. */
+export interface CreditRelease {
+  readonly kind: "release";
+  readonly node: number;
+  readonly at: Moment;
+}
+
 const MIN_LENGTH_MS = 100;
 
 export type StoreName = "database" | "redis";
-export type Fault = Crash | Restart | Outage | HitMessage | Emptied | Flushed | Expired | ClockJump;
-export type Event = Fault | Revocation | Grant;
+export type Fault = Crash | Restart | Freeze | Outage | HitMessage | Emptied | Flushed | Expired | ClockJump;
+export type Event = Fault | Revocation | Grant | CreditRelease;
 
 /** All that happens in one run. Whatever else is random follows from the seed. */
 export interface Schedule {
@@ -179,6 +194,8 @@ function eventInWords(schedule: Schedule, event: Event, node: (index: number) =>
       return `${node(event.node)} dies ${event.afterSteps} steps later, and starts again at ${seconds(timeOf(schedule, event.backAt))}`;
     case "restart":
       return `${node(event.node)} is told to stop, and starts again`;
+    case "freeze":
+      return `${node(event.node)} stands still for ${seconds(event.lastsMs)}`;
     case "outage": {
       const who = event.node === null ? "all nodes" : node(event.node);
       return `what is between ${who} and the ${event.store} is ${event.how} for ${seconds(lengthOf(schedule, event.at, event.until))}`;
@@ -198,6 +215,8 @@ function eventInWords(schedule: Schedule, event: Event, node: (index: number) =>
       return `the wall clock of ${node(event.node)} jumps by ${seconds(event.byMs)}`;
     case "revoke":
       return `key ${event.key + 1} of account ${event.account + 1} is revoked on ${node(event.node)}`;
+    case "release":
+      return `the credit that ${node(event.node)} has reserved is released`;
     case "grant":
       return `account ${event.account + 1} is granted ${event.nanoUsd} on ${node(event.node)}`;
   }

@@ -77,7 +77,7 @@ export class Simulation {
   readonly #wishes: readonly Wish[];
   readonly #clients: Clients;
   readonly #referee: Referee;
-  /** Outages that are not over. */
+  /** Faults that last, and are not over. */
   #lasting = 0;
   /** By then all nodes must have started. */
   #latestMs = Number.POSITIVE_INFINITY;
@@ -191,6 +191,12 @@ export class Simulation {
       case "restart":
         node.restart();
         break;
+      case "freeze":
+        this.#world.note(() => `${node.name} stands still`);
+        node.freeze(this.#world.nowMs + event.lastsMs);
+        if (event.lastsMs >= this.#rules.slotLeaseMs) this.#excuseLimits(event.lastsMs);
+        this.#lasts(event.lastsMs, () => {});
+        break;
       case "outage": {
         const cutOff = event.node === null ? this.#nodes : [node];
         const lastsMs = lengthOf(this.#schedule, event.at, event.until);
@@ -222,6 +228,9 @@ export class Simulation {
       case "revoke":
         this.#revoke(node, event.account, event.key);
         break;
+      case "release":
+        this.#release(node);
+        break;
       case "grant":
         this.#grant(node, event.account, event.nanoUsd);
         break;
@@ -236,12 +245,25 @@ export class Simulation {
   ): void {
     const wires = nodes.map(({ name }) => this.#network.wire(name, store));
     for (const wire of wires) wire.setState(how);
-    this.#lasting++;
-    this.#world.schedule(lastsMs, null, () => {
+    this.#lasts(lastsMs, () => {
       for (const wire of wires) wire.setState("up");
+    });
+  }
+
+  /** Something lasts so long, and then ends. */
+  #lasts(ms: number, end: () => void): void {
+    this.#lasting++;
+    this.#world.schedule(ms, null, () => {
+      end();
       this.#lasting--;
       this.#pace.happened();
     });
+  }
+
+  #release(node: SimulatedNode): void {
+    this.#world.note(() => `the credit of ${node.name} is released`);
+    const released = this.#database.credit.releaseAll(node.name);
+    for (const [accountId, amount] of released) this.#referee.released(accountId, amount);
   }
 
   /** For as long as a fault lasts, and until what it has made forgotten is known again. */

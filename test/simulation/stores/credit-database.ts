@@ -162,6 +162,18 @@ export class CreditDatabase {
     this.#close(spender, row);
   }
 
+  /** Releases all spenders of a node. @returns what is free again, by account. */
+  releaseAll(nodeId: string): ReadonlyMap<AccountId, bigint> {
+    const released = new Map<AccountId, bigint>();
+    for (const [id, row] of this.spenders) {
+      if (row.nodeId !== nodeId) continue;
+      for (const [accountId, { granted, charged }] of row.reserves)
+        released.set(accountId, (released.get(accountId) ?? 0n) + granted - charged);
+      this.#close(id, row);
+    }
+    return released;
+  }
+
   releaseUnseen(spender: SpenderId, unseenMs: number): boolean {
     const row = this.spenders.get(spender);
     if (row === undefined || this.#nowMs() - row.seenMs <= unseenMs) return false;

@@ -1,6 +1,6 @@
 /** Something that happens at a virtual time, unless it is cancelled before. */
 export interface Happening {
-  readonly dueMs: number;
+  dueMs: number;
   /** Happenings of the same time come in the order in which they were added. */
   readonly order: number;
   isCancelled: boolean;

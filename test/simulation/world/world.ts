@@ -14,6 +14,8 @@ export class Life {
   readonly name: string;
   /** How far the process's wall clock is ahead of true time. */
   wallClockAheadMs = 0;
+  /** Until then the process is stopped, as by SIGSTOP: what would wake it waits, and time passes. */
+  frozenUntilMs = 0;
   /** How often the process was woken: by a timer, an answer or a request. */
   steps = 0;
   /** When it was woken so often, the process crashes instead of going on. Every step is as likely as any other. */
@@ -136,6 +138,11 @@ export class World {
         return false;
       }
       this.#nowMs = next.dueMs;
+      if (next.life !== null && !next.life.isOver && next.life.frozenUntilMs > this.#nowMs) {
+        next.dueMs = next.life.frozenUntilMs;
+        this.#agenda.add(next);
+        continue;
+      }
       if (next.life !== null && !this.#enter(next.life)) continue;
       this.#steps++;
       next.run();
