@@ -4,9 +4,12 @@ import { openDatabaseOf } from "../fixtures/database.ts";
 import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
 import { statusOf } from "../fixtures/request.ts";
-import { runToExit, type Service } from "../fixtures/service.ts";
+import { runToExit, type Service, startService } from "../fixtures/service.ts";
 import { PASSWORD, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
+import { ANSWER_COST, startGatedModel } from "./gated-model.ts";
 import { expectNothingLost, isDistributed, Load, signUpFunded, startPricedModel } from "./load.ts";
+import { accountAt, expectPaid, openAccount, WITHOUT_CREDIT } from "./money.ts";
+import { ask, askTimes, askUntil, type Outcome, statusesOf } from "./requests.ts";
 
 /** Nodes of a backup and of its copies have the same settings, as an operator leaves them. */
 function settingsFor(redisUrl: string, more: Readonly<Record<string, string>> = {}) {
@@ -166,6 +169,35 @@ describe.skipIf(!isDistributed)("a database that was restored beside a Redis tha
       await expectNothingLost(restored, owner, load.seen);
     },
   );
+
+  it("pays for what is spent of an account, also if a node records what it answered after the backup", async () => {
+    await using redis = await startRedis();
+    await using model = await startGatedModel();
+    const env = { ...settingsFor(redis.url, model.env), ...WITHOUT_CREDIT };
+    await using first = await startOperatedService({ env });
+    const { databaseUrl = "" } = first;
+    const account = await openAccount(await signInOperator(first.baseUrl), 20n * ANSWER_COST);
+    await using backup = await backUp(databaseUrl);
+    // A spender that the backup does not know.
+    await using second = await startService({ env, databaseUrl });
+    const before = await askTimes(10, second.baseUrl, account.key);
+    expect(statusesOf(before)).toEqual([200]);
+    for (const node of [first, second]) await node.kill();
+    await backup.replace();
+
+    await using restored = await startOperatedService({ env, databaseUrl, dataDir: first.dataDir });
+    const after = [await ask(restored.baseUrl, account.key)];
+    await using returned = await startService({ env, databaseUrl, dataDir: second.dataDir });
+    const isExhausted = ({ code }: Outcome) => code === "credit_balance_exhausted";
+    after.push(...(await askUntil(isExhausted, restored.baseUrl, account.key)));
+    const { uncollected } = await expectPaid(
+      await signInOperator(restored.baseUrl),
+      accountAt(restored.baseUrl, account),
+      [...before, ...after],
+    );
+    expect(uncollected).toBe(0n);
+    expect(await statusOf(returned.baseUrl, account.key)).toBe(200);
+  });
 
   it("is not served beside nodes of the database that it is a copy of, nor they beside it", async () => {
     await using redis = await startRedis();

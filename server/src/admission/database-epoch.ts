@@ -11,6 +11,9 @@ export interface DatabasePosition {
   readonly tick: bigint;
 }
 
+/** More spenders than were opened in any time after a backup. */
+const SKIPPED_SPENDERS = 1_000_000;
+
 /** The position of the database in its own history, in the row of `installation`. */
 export type DatabaseEpochs = ReturnType<typeof databaseEpochsIn>;
 
@@ -34,12 +37,19 @@ export function databaseEpochsIn(database: Database) {
           returning database_epoch as epoch, epoch_tick as tick`,
       );
     },
-    /** Begins a new epoch, unless the present one is not `epoch` any more. */
+    /**
+     * Begins a new epoch, unless the present one is not `epoch` any more. Ids of spenders continue far above those of the epoch before,
+     * which journals of nodes may name.
+     */
     async begin(epoch: string): Promise<void> {
       // Two nodes that start together begin one epoch.
       await database`
-        update installation set database_epoch = left(md5(gen_random_uuid()::text), 12)
-        where database_epoch = ${epoch}`;
+        with begun as (
+          update installation set database_epoch = left(md5(gen_random_uuid()::text), 12)
+          where database_epoch = ${epoch}
+          returning pg_get_serial_sequence('credit_spenders', 'id') as ids
+        )
+        select setval(ids, nextval(ids) + ${SKIPPED_SPENDERS}) from begun`;
     },
   };
 }

@@ -191,30 +191,36 @@ export class PostgresAudit implements EntrySink {
         )
         group by 1, 2
       ),
-      -- A charge is paid from the spender's reserve first ...
+      -- A charge is paid from the spender's reserve first. What it uses of the reserve for repeated answers is free again: the node has
+      -- settled their cost, and does not hold it any more. ...
       reserved as (
         select due.*, reserve.spender is null as is_closed, account.free_nano_usd as free,
-               least(cost - repeated, coalesce(granted_nano_usd - charged_nano_usd, 0)) as from_reserve
+               least(cost, coalesce(granted_nano_usd - charged_nano_usd, 0)) as used
         from due
         join accounts account on account.id = due.account_id
         left join credit_reserves reserve on reserve.account_id = due.account_id and reserve.spender = due.spender
       ),
       -- ... and then from the account's free credit, which spenders of one account take in the order of their ids.
       paid as (
-        select *, greatest(0, least(short, free - (sum(short) over (partition by account_id order by spender nulls last) - short)))::bigint as from_free
-        from (select *, cost - repeated - from_reserve as short from reserved) with_short
+        select *, greatest(0, least(short, free + sum(freed) over (partition by account_id) - (sum(short) over (partition by account_id order by spender nulls last) - short)))::bigint as from_free
+        from (
+          select *, cost - repeated - from_reserve as short, used - from_reserve as freed
+          from (select *, least(cost - repeated, used) as from_reserve from reserved) with_parts
+        ) with_short
       ),
       -- What did not come from the reserve is added to the grant and to the charges alike, so that it leaves the rest of the reserve,
       -- which is the grant less the charges, as it was.
       charged as (
         update credit_reserves reserve set
-          charged_nano_usd = charged_nano_usd + paid.cost, granted_nano_usd = granted_nano_usd + paid.cost - paid.from_reserve
+          charged_nano_usd = charged_nano_usd + paid.cost, granted_nano_usd = granted_nano_usd + paid.cost - paid.used
         from paid
         where reserve.account_id = paid.account_id and reserve.spender = paid.spender and paid.cost > 0
       ),
       debited as (
         update accounts set free_nano_usd = free_nano_usd - taken.amount
-        from (select account_id, sum(from_free)::bigint as amount from paid group by 1 having sum(from_free) > 0) taken
+        from (
+          select account_id, sum(from_free - freed)::bigint as amount from paid group by 1 having sum(from_free - freed) <> 0
+        ) taken
         where accounts.id = taken.account_id
       ),
       uncollected as (

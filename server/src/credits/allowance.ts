@@ -32,7 +32,7 @@ export class Allowance {
   readonly accountId: AccountId;
   /** The total since the spender was opened: the database's last answer, or less if this node has released some since. */
   granted = 0n;
-  /** The cost of all requests that have ended, whether or not the database has charged it yet. */
+  /** The cost of all requests that have ended, whether or not the database has charged it yet, or what it has charged if that is more. */
   settled = 0n;
   /** The sum of the holds of requests that are being answered. */
   held = 0n;

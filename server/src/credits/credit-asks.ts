@@ -143,6 +143,8 @@ export class CreditAsks {
           const isShort = answer.grantedNanoUsd < targetNanoUsd;
           const outcome = { ...answer, number, isShort };
           allowance.granted = answer.grantedNanoUsd;
+          // A charge that this node did not settle, such as one of a replayed journal line that names the spender, has used its reserve.
+          if (answer.chargedNanoUsd > allowance.settled) allowance.settled = answer.chargedNanoUsd;
           allowance.isUncertain = false;
           allowance.failed = null;
           const nowMs = this.#parts.monotonicMs();

@@ -17,6 +17,8 @@ export interface Ask {
 export interface AskAnswer {
   /** The total that is granted now. It is less than the target if the account had no more. */
   readonly grantedNanoUsd: bigint;
+  /** The total of the spender's charges so far. */
+  readonly chargedNanoUsd: bigint;
   /** The credit of the account that other running spenders have reserved. If the account was short, it is marked as reclaimed. */
   readonly elsewhereNanoUsd: bigint;
   /** The credit of the account that is reserved by spenders without a heartbeat in the last minute. */

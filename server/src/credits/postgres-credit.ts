@@ -88,9 +88,9 @@ export class PostgresCredit implements CreditStore {
             from now_granted
             where account_id = ${accountId} and spender <> ${spender} and not wanted and now_granted.granted < ${targetNanoUsd}
           )
-          select coalesce((select granted from now_granted), was.granted) as "grantedNanoUsd", others.*
+          select coalesce((select granted from now_granted), was.granted) as "grantedNanoUsd", was.charged as "chargedNanoUsd", others.*
           from was, others`;
-        return answer ?? { grantedNanoUsd: 0n, elsewhereNanoUsd: 0n, stuckNanoUsd: 0n };
+        return answer ?? { grantedNanoUsd: 0n, chargedNanoUsd: 0n, elsewhereNanoUsd: 0n, stuckNanoUsd: 0n };
       });
     } catch (error) {
       if (violatesForeignKey(error, SPENDER_REFERENCE)) throw new SpenderGone(`spender ${spender} is closed`);

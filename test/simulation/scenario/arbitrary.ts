@@ -119,6 +119,14 @@ export function freezes(longestMs: number): fc.Arbitrary<Event> {
   });
 }
 
+/** Backups that are restored, of up to a minute ago. */
+export const restores: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant("restored" as const),
+  at: moment,
+  lostMs: duration(SECOND_MS, MINUTE_MS),
+  isNoticed: fc.boolean(),
+});
+
 /** Releases of credit that nodes have reserved. */
 export const releases: fc.Arbitrary<Event> = fc.record({
   kind: fc.constant("release" as const),

@@ -87,6 +87,12 @@ export class SimulatedNode {
     };
   }
 
+  /** Ends the process at once. It starts again at a time, or a moment later. */
+  kill(backAtMs: number): void {
+    this.crash(0, backAtMs);
+    this.#life?.end();
+  }
+
   /** Has the process stop as on SIGTERM, and start again. One that does not stop in time is killed. */
   restart(): void {
     const { world } = this.#parts;

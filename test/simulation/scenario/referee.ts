@@ -21,6 +21,8 @@ export const INVARIANTS = {
     "an account's balance is the sum of its ledger, and its charges are what its entries cost",
   "paid for":
     "all that was held for is paid: nothing is uncollected but second answers to an idempotency key, and no more than was released of a node",
+  "no more unpaid than lost":
+    "what is uncollected, but for second answers to an idempotency key, is no more than was released of a node or lost by the database",
   "revoked at once": "no request is admitted that began after its key's revocation was answered",
   "requests at once": "an account never has more requests answered at once than its limit",
   "requests a minute": "in no 60 seconds more requests are admitted than a minute's limit",
@@ -62,7 +64,7 @@ const MANY = { requests: 4, withinMs: 1_000, rememberedMs: 250 };
 export class Referee {
   readonly #parts: RefereeParts;
   readonly #revokedMs = new Map<KeyUuid, number>();
-  /** What was released of credit that nodes had reserved. */
+  /** What was released of credit that nodes had reserved, and what entries cost that the database has lost. */
   readonly #released = new Map<AccountId, bigint>();
   readonly #spendable: Spendable;
   readonly #asked = new Map<AccountId, Set<Attempt>>();
@@ -110,7 +112,10 @@ export class Referee {
     this.#versionsExpiredMs = this.#parts.world.nowMs;
   }
 
-  /** Must be called when reserved credit of an account was released, of which its node may have promised a part. */
+  /**
+   * Must be called when reserved credit of an account was released, of which its node may have promised a part, or when the database has
+   * lost entries that a journal may have.
+   */
   released(accountId: AccountId, amount: bigint): void {
     this.#released.set(accountId, (this.#released.get(accountId) ?? 0n) + amount);
   }
@@ -202,8 +207,16 @@ export class Referee {
           "balances reconcile",
           `${accountId} has ${balance} of ${granted}; charged ${charged}, uncollected ${uncollected}, and its entries cost ${cost}`,
         );
-      for (const [reason, amount] of unpaidOf(rows)) {
-        const mayBe = reason === "released" ? (this.#released.get(accountId) ?? 0n) : 0n;
+      const released = this.#released.get(accountId) ?? 0n;
+      const unpaid = unpaidOf(rows);
+      const unpaidSum = [...unpaid.values()].reduce((sum, amount) => sum + amount, 0n);
+      if (unpaidSum > released)
+        this.#report(
+          "no more unpaid than lost",
+          `${unpaidSum} of ${accountId} is uncollected; ${released} may be`,
+        );
+      for (const [reason, amount] of unpaid) {
+        const mayBe = reason === "released" ? released : 0n;
         if (amount > mayBe)
           this.#report("paid for", `${amount} of ${accountId} is uncollected: ${reason}; ${mayBe} may be`);
       }

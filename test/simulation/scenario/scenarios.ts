@@ -13,6 +13,7 @@ import {
   outages,
   releases,
   restarts,
+  restores,
   revocations,
 } from "./arbitrary.ts";
 import type { Scenario } from "./check.ts";
@@ -228,6 +229,31 @@ export const CREDIT_IS_RELEASED = scenario(
   {
     drainWithinMs: 30 * MINUTE_MS,
     invariants: MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
+  },
+);
+
+/** While journals have entries that the database has lost. */
+export const DATABASE_IS_RESTORED = scenario(
+  300,
+  {
+    nodes: { min: 2, max: 3 },
+    creditNanoUsd: { min: 100, max: 600 },
+    maxBursts: 8,
+    maxRequests: 40,
+    longestEveryMs: 200,
+    keyed: "never",
+    events: [restores, restores, crashes, restarts],
+    minEvents: 2,
+    maxEvents: 5,
+  },
+  {
+    invariants: [
+      "no overdraft",
+      "refused for free",
+      "balances reconcile",
+      "no more unpaid than lost",
+      "all drains",
+    ],
   },
 );
 

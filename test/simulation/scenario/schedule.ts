@@ -128,10 +128,29 @@ export interface CreditRelease {
   readonly at: Moment;
 }
 
+/** The database is restored from a backup, and so all nodes have ended: it has lost what came after that. */
+export interface Restored {
+  readonly kind: "restored";
+  readonly at: Moment;
+  readonly lostMs: number;
+  /** Whether nodes notice it. Beside an empty Redis they do not. */
+  readonly isNoticed: boolean;
+}
+
 const MIN_LENGTH_MS = 100;
 
 export type StoreName = "database" | "redis";
-export type Fault = Crash | Restart | Freeze | Outage | HitMessage | Emptied | Flushed | Expired | ClockJump;
+export type Fault =
+  | Crash
+  | Restart
+  | Freeze
+  | Outage
+  | HitMessage
+  | Emptied
+  | Flushed
+  | Expired
+  | ClockJump
+  | Restored;
 export type Event = Fault | Revocation | Grant | CreditRelease;
 
 /** All that happens in one run. Whatever else is random follows from the seed. */
@@ -207,6 +226,8 @@ function eventInWords(schedule: Schedule, event: Event, node: (index: number) =>
     }
     case "emptied":
       return `redis restarts empty, and is back after ${seconds(event.downMs)}`;
+    case "restored":
+      return `the nodes are killed, and the database has lost the last ${seconds(event.lostMs)}${event.isNoticed ? "" : ", which no node notices"}`;
     case "flushed":
       return "redis is emptied";
     case "expired":

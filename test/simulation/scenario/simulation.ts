@@ -1,5 +1,6 @@
 import type { AccountId } from "../../../server/src/contract/account.ts";
 import type { Actor } from "../../../server/src/contract/action.ts";
+import type { AuditEntry } from "../../../server/src/contract/entry.ts";
 import type { Limits } from "../../../server/src/contract/limits.ts";
 import { SimulatedDatabase } from "../stores/database.ts";
 import { SimulatedRedis } from "../stores/redis.ts";
@@ -12,7 +13,7 @@ import type { Attempt, Outcome, Wish } from "./facts.ts";
 import { SimulatedNode } from "./node.ts";
 import { Pace } from "./pace.ts";
 import { type Invariant, Referee, type Violation } from "./referee.ts";
-import { type Event, lengthOf, type Schedule, type StoreName, timeOf } from "./schedule.ts";
+import { type Event, lengthOf, type Restored, type Schedule, type StoreName, timeOf } from "./schedule.ts";
 import { simulatedDialect } from "./upstream.ts";
 
 /** As `open-stores.ts` configures the drivers. */
@@ -23,6 +24,9 @@ const STORES = {
 /** Nodes have so long to start before anything else happens. */
 const START_MS = 5_000;
 const SETTLE_MS = 1_000;
+const RESTORING_MS = 400;
+/** After a restore nodes start one after the other, so that one serves while another records its journal. */
+const START_APART_MS = 4_000;
 /** No fault keeps a node from starting for so long. */
 const MAX_START_MS = 60 * 60_000;
 const MAX_POLL_INTERVAL_MS = 1_000;
@@ -146,7 +150,8 @@ export class Simulation {
     }
     for (const event of this.#schedule.events) {
       const atMs = timeOf(this.#schedule, event.at);
-      world.schedule(START_MS + atMs, null, () => this.#begin(event));
+      if (event.kind === "restored") this.#backUp(event, START_MS + atMs);
+      else world.schedule(START_MS + atMs, null, () => this.#begin(event));
       lastMs = Math.max(lastMs, atMs);
     }
     this.#latestMs = START_MS + lastMs + MAX_START_MS;
@@ -165,6 +170,25 @@ export class Simulation {
       tookMs: world.nowMs,
       trace: world.trace,
     };
+  }
+
+  /** Backs the database up, and restores it later. */
+  #backUp({ lostMs, isNoticed }: Restored, atMs: number): void {
+    const world = this.#world;
+    let restore: ((isNoticed: boolean) => readonly AuditEntry[]) | null = null;
+    world.schedule(Math.max(START_MS / 2, atMs - lostMs), null, () => {
+      restore = this.#database.credit.backUp();
+    });
+    world.schedule(atMs, null, () => {
+      if (restore === null) return;
+      this.#pace.happened();
+      // What is on its way is lost with the connections.
+      this.#breakWires(this.#nodes, "database", "silent", RESTORING_MS);
+      for (const [index, node] of this.#nodes.entries()) node.kill(atMs + (index + 1) * START_APART_MS);
+      for (const { accountId, costNanoUsd } of restore(isNoticed))
+        this.#referee.released(accountId, costNanoUsd);
+      world.note(() => "the database is restored");
+    });
   }
 
   #openAccounts(): Accounts {

@@ -88,6 +88,40 @@ export class CreditDatabase {
     return balance;
   }
 
+  /**
+   * Backs the tables up. @returns what restores them, and returns the entries that are lost by that. Unless nodes notice that the database
+   * was restored, it gives new spenders the ids of those that it has lost.
+   */
+  backUp(): (isNoticed: boolean) => readonly AuditEntry[] {
+    const free = new Map(this.free);
+    const spenders = [...this.spenders].map(
+      ([id, { reserves, ...row }]) =>
+        [
+          id,
+          { ...row, reserves: new Map([...reserves].map(([of, reserve]) => [of, { ...reserve }])) },
+        ] as const,
+    );
+    const entries = new Map(this.entries);
+    const repeated = new Set(this.repeated);
+    const ledger = [...this.ledger];
+    const restoreAnswers = this.idempotency.backUp();
+    const nextSpender = this.#nextSpender;
+    return (isNoticed) => {
+      const lost = [...this.entries.values()].filter(({ id }) => !entries.has(id));
+      this.spenders.clear();
+      for (const [id, row] of spenders) this.spenders.set(id, row);
+      this.entries.clear();
+      for (const [id, entry] of entries) this.entries.set(id, entry);
+      this.repeated.clear();
+      for (const id of repeated) this.repeated.add(id);
+      this.ledger.splice(0, this.ledger.length, ...ledger);
+      restoreAnswers();
+      if (!isNoticed) this.#nextSpender = nextSpender;
+      for (const [accountId, amount] of free) this.#setFree(accountId, amount);
+      return lost;
+    };
+  }
+
   /** The store as a node uses it, without a network between them. */
   storeOf(nodeId: string): CreditStore {
     return {
@@ -119,6 +153,7 @@ export class CreditDatabase {
       row.reserves.set(accountId, this.#checked({ ...was, granted, number, wanted: false }));
       this.#setFree(accountId, free - (granted - was.granted));
     }
+    const chargedNanoUsd = this.#faults.has("asks tell no charges") ? 0n : was.charged;
     let elsewhereNanoUsd = 0n;
     let stuckNanoUsd = 0n;
     for (const [id, other] of this.spenders) {
@@ -128,7 +163,7 @@ export class CreditDatabase {
       else stuckNanoUsd += reserve.granted - reserve.charged;
       if (was.number < number && granted < target) reserve.wanted = true;
     }
-    return { grantedNanoUsd: granted, elsewhereNanoUsd, stuckNanoUsd };
+    return { grantedNanoUsd: granted, chargedNanoUsd, elsewhereNanoUsd, stuckNanoUsd };
   }
 
   heartbeat(spenders: readonly SpenderId[]): SpenderNews {

@@ -47,6 +47,15 @@ export class IdempotencyTable {
     );
   }
 
+  /** @returns what restores the table as it is now. */
+  backUp(): () => void {
+    const rows = [...this.#rows].map(([key, row]) => [key, { ...row }] as const);
+    return () => {
+      this.#rows.clear();
+      for (const [key, row] of rows) this.#rows.set(key, row);
+    };
+  }
+
   claim(nodeId: string, spender: SpenderId | null, request: IdempotentRequest, claim: ClaimId): ClaimOutcome {
     const nowMs = this.#nowMs();
     const bodyDigest = textOf(request.bodyDigest);

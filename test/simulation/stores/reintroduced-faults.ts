@@ -7,6 +7,8 @@ export const REINTRODUCED_FAULTS = {
   "asks have no numbers": "an ask sets what is granted whatever was asked for since",
   "answers commit apart": "the answer to an idempotency key is not kept in the transaction that charges it",
   "entries are charged again": "a batch that is sent again is charged again",
+  "asks tell no charges":
+    "a node does not learn what was charged to its reserve for entries of others, which name its spender after a restore",
   "lost slots stay lost": "a renewal takes no concurrency slot again that the store has lost",
   "lost counts stay lost":
     "what nodes have admitted in the last minute is not counted again in a store that has lost it",
