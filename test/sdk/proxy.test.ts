@@ -6,10 +6,12 @@ import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { Ostiary } from "../../sdk/src/client.ts";
 import { runProcess } from "../fixtures/run-process.ts";
 import { BUN, DENO } from "../fixtures/runtimes.ts";
 import { ROOT } from "../fixtures/service.ts";
+import { caught } from "./fake-service.ts";
 
 /** A host that only the proxy can resolve. */
 const HOST = "service.example";
@@ -37,6 +39,8 @@ let proxy: {
   status: number;
   /** Whether it answers nothing to CONNECT. */
   isSilent: boolean;
+  /** The connections that it has not answered. */
+  waiting: number;
   readonly seen: { method: string; target: string; auth?: string }[];
 };
 let ports: { readonly http: number; readonly https: number };
@@ -82,7 +86,11 @@ beforeAll(async () => {
   own.on("connect", (request, socket) => {
     seeing(request);
     if (proxy.isSilent) {
-      socket.on("error", () => {}).on("end", () => socket.end());
+      proxy.waiting++;
+      socket
+        .on("error", () => {})
+        .on("end", () => socket.end())
+        .on("close", () => proxy.waiting--);
       socket.resume();
       return;
     }
@@ -101,7 +109,7 @@ beforeAll(async () => {
   for (const server of servers) await once(server.listen(0, "127.0.0.1"), "listening");
   const [http = 0, https = 0, port = 0] = servers.map((server) => (server.address() as AddressInfo).port);
   ports = { http, https };
-  proxy = { port, status: 200, isSilent: false, seen: [] };
+  proxy = { port, status: 200, isSilent: false, waiting: 0, seen: [] };
   closeAll = async () => {
     for (const server of servers) {
       server.closeAllConnections();
@@ -205,6 +213,21 @@ describe("a proxy on Node", () => {
     const env = { BASE_URL: `https://${HOST}`, HTTPS_PROXY: proxyUrl(), TIMEOUT_MS: "200" };
     const late = ["APIConnectionTimeoutError", "the request was aborted"];
     expect(await run("Node", env)).toEqual([...late, ...late]);
+  });
+
+  it.each(["abort", "timeout"])("that opens no connection is left with the request: %s", async (end) => {
+    proxy.isSilent = true;
+    vi.stubEnv("HTTPS_PROXY", proxyUrl());
+    const client = new Ostiary({ apiKey: "sk-test", baseURL: `https://${HOST}`, maxRetries: 0 });
+    vi.unstubAllEnvs();
+    const leaving = new AbortController();
+    const options = end === "abort" ? { signal: leaving.signal } : { timeout: 200 };
+    const failed = caught(client.models.list(options));
+    await expect.poll(() => proxy.waiting).toBe(1);
+    leaving.abort();
+    const name = end === "abort" ? "APIUserAbortError" : "APIConnectionTimeoutError";
+    expect(await failed).toMatchObject({ name });
+    await expect.poll(() => proxy.waiting, { timeout: 10_000 }).toBe(0);
   });
 
   it("that refuses to connect is an APIConnectionError, which does not quote its password", async () => {

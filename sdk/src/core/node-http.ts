@@ -35,6 +35,8 @@ interface Socket {
 interface ConnectOptions {
   readonly host: string;
   readonly port: number | string;
+  /** That of the request, whose options an agent gets. */
+  readonly leaving?: AbortSignal;
 }
 
 interface Agent {
@@ -54,6 +56,7 @@ interface HttpModule {
       readonly headers: Readonly<Record<string, string>>;
       readonly path?: string;
       readonly agent?: Agent | false;
+      readonly leaving?: AbortSignal;
     },
   ): Outgoing;
 }
@@ -96,13 +99,16 @@ export function nodeHttp(): Send | null {
   if (http === undefined || https === undefined) return null;
   const modules = { http, https };
   const open = opener(modules, proxiesOfEnvironment());
-  return (request, signal) => send(open(request), request.url, signal, request.body);
+  return (request, signal) => send(open(request, signal), request.url, signal, request.body);
 }
 
 /** Opens requests to the service, or to the proxies that lead to it. */
-function opener(modules: Modules, findProxy: FindProxy | null): (request: WireRequest) => Outgoing {
+function opener(
+  modules: Modules,
+  findProxy: FindProxy | null,
+): (request: WireRequest, leaving: AbortSignal) => Outgoing {
   const tunnels = new Map<string, Agent>();
-  return ({ url, method, headers }) => {
+  return ({ url, method, headers }, leaving) => {
     const target = new URL(url);
     const module = moduleFor(modules, target);
     const proxy = findProxy === null ? null : findProxy(target);
@@ -110,7 +116,7 @@ function opener(modules: Modules, findProxy: FindProxy | null): (request: WireRe
     if (target.protocol === "https:") {
       const agent = tunnels.get(proxy.href) ?? tunnelThrough(modules, proxy);
       tunnels.set(proxy.href, agent);
-      return module.request(target, { method, headers, agent });
+      return module.request(target, { method, headers, agent, leaving });
     }
     const forProxy = { ...headers, host: target.host, ...proxyHeaders(proxy) };
     return moduleFor(modules, proxy).request(proxy, { method, headers: forProxy, path: url });
@@ -132,6 +138,10 @@ function tunnelThrough(modules: Modules, proxy: URL): Agent {
     });
     const fail = (reason: string) => connecting.destroy(new Error(`The proxy ${proxy.host} ${reason}.`));
     connecting.setTimeout(PROXY_TIMEOUT_MS, () => fail("did not open a connection in time"));
+    // No other request uses the connection. Until it is open, it would keep the process alive.
+    const leave = () => connecting.destroy();
+    options.leaving?.addEventListener("abort", leave, { once: true });
+    connecting.on("close", () => options.leaving?.removeEventListener("abort", leave));
     connecting.on("connect", ({ statusCode }, socket) => {
       if (statusCode === 200) done?.(null, secure({ ...options, socket: socket.setTimeout(0) }));
       else {
