@@ -49,6 +49,50 @@ describe("a chunk without choices", () => {
   });
 });
 
+describe("a part of a chunk that is not what its type says", () => {
+  const known = choice({ content: "a", tool_calls: [{ index: 0, id: "1", function: { name: "f" } }] });
+  const withChoices = (choices: unknown) => ({ ...known, choices });
+  const broken = {
+    "choices that are null": withChoices(null),
+    "choices that are no list": withChoices({}),
+    "choices that are a text": withChoices("text"),
+    "a choice that is null": withChoices([null]),
+    "a delta that is null": withChoices([{ index: 0, delta: null }]),
+    "a delta that is a text": withChoices([{ index: 0, delta: "text" }]),
+    "no delta": withChoices([{ index: 0 }]),
+    "a call that is null": withChoices([{ index: 0, delta: { tool_calls: [null] } }]),
+    "calls that are null": withChoices([{ index: 0, delta: { tool_calls: null } }]),
+    "calls that are no list": withChoices([{ index: 0, delta: { tool_calls: {} } }]),
+    "log probabilities that are a text": withChoices([{ index: 0, delta: {}, logprobs: "none" }]),
+  };
+
+  it.each(Object.entries(broken))("is passed over: %s", async (_, chunk) => {
+    const { completions } = streaming(known, chunk).chat;
+    const { content, tool_calls: calls } = await completions.stream(ask).finalMessage();
+    expect([content, calls?.length]).toEqual(["a", 1]);
+    const chunks = await collect(streaming(chunk).chat.completions.create({ ...ask, stream: true }));
+    for (const { choices } of chunks) {
+      for (const { index, delta } of choices) {
+        expect([index, delta.content, delta.tool_calls?.length ?? 0]).toEqual([0, undefined, 0]);
+      }
+    }
+  });
+
+  it("is the number of a choice that is not sent: it is the first", async () => {
+    const listener = vi.fn();
+    const stream = streaming(choice({ content: "a" }, { index: undefined })).chat.completions.stream(ask);
+    await stream.on("content", listener).done();
+    expect(listener).toHaveBeenCalledWith("a", "a");
+  });
+
+  it("does not make a list a chunk", async () => {
+    const text = "data: []\n\ndata: [DONE]\n\n";
+    const client = newClient({ fetch: answersInTurn(() => new Response(text)) });
+    const error = await caught(collect(client.chat.completions.create({ ...ask, stream: true })));
+    expect(error).toMatchObject({ name: "APIError", message: expect.stringMatching(/not from the service/) });
+  });
+});
+
 describe("an error of a stream with events", () => {
   it("that nobody awaits or listens for ends the process", () => {
     const { status, stderr } = runWithBadKey('client.chat.completions.stream(ask).on("content", () => {});');
@@ -239,6 +283,22 @@ describe("the completion that the chunks of a stream add up to", () => {
         function: { name: "close", arguments: "{}" },
         extra_content: { signature: "s" },
       },
+    ]);
+  });
+
+  it("has whole tool calls, although their pieces have no index", async () => {
+    const piece = (call: object) => choice({ tool_calls: [call] });
+    const { choices } = await whole(
+      piece({ id: "a", type: "function", function: { name: "open", arguments: '{"door"' } }),
+      piece({ function: { arguments: ":1" } }),
+      piece({ id: "a", function: { name: "open", arguments: "}" } }),
+      piece({ id: "b", function: { name: "close", arguments: "{}" } }),
+      piece({ function: { name: "wait", arguments: null } }),
+    );
+    expect(choices[0]?.message.tool_calls).toEqual([
+      { id: "a", type: "function", function: { name: "open", arguments: '{"door":1}' } },
+      { id: "b", type: "function", function: { name: "close", arguments: "{}" } },
+      { id: "", type: "function", function: { name: "wait", arguments: "" } },
     ]);
   });
 

@@ -1,7 +1,6 @@
 import type { ChatCompletion, ChatCompletionChunk } from "../contract/chat.ts";
 import { OstiaryError } from "./errors.ts";
-
-type Fields = Record<string, unknown>;
+import { type Fields, isFields } from "./fields.ts";
 
 /** Strings of a delta that are repeated or sent once. All other strings of a delta are parts of a longer one. */
 const WHOLE_STRINGS = new Set(["id", "type", "role", "name", "format", "status"]);
@@ -25,16 +24,15 @@ export class CompletionBuilder {
 
   add({ choices, ...fields }: ChatCompletionChunk): void {
     setFields(this.#fields, fields);
-    // Some model servers send chunks without choices, to keep a connection open or to tell the usage.
-    for (const { index, delta, logprobs, ...rest } of choices ?? []) {
+    for (const { index, delta, logprobs, ...rest } of choices) {
       const choice = this.choice(index);
       setFields(choice.fields, rest);
-      if (logprobs != null) {
+      if (isFields(logprobs)) {
         const known = isFields(choice.fields.logprobs) ? choice.fields.logprobs : {};
         choice.fields.logprobs = known;
         mergeFields(known, logprobs);
       }
-      mergeFields(choice.message, delta ?? {});
+      mergeFields(choice.message, delta);
     }
   }
 
@@ -79,7 +77,8 @@ function wholeCall({ index: _, ...call }: Fields): Fields {
   const called = isFields(call.function) ? call.function : null;
   const type = call.type ?? "function";
   if (called === null) return { ...call, type };
-  return { id: "", ...call, type, function: { name: "", arguments: "", ...called } };
+  const { name, arguments: text } = called;
+  return { id: "", ...call, type, function: { ...called, name: name ?? "", arguments: text ?? "" } };
 }
 
 /** Sets fields to their new values, except to `null` and `undefined` where there is one already. */
@@ -105,7 +104,7 @@ function merged(name: string, before: unknown, value: unknown): unknown {
   }
   if (Array.isArray(value)) {
     const list = Array.isArray(before) ? before : [];
-    for (const item of value) addItem(list, item);
+    for (const item of value) addItem(list, item, name);
     return list;
   }
   if (!isFields(value)) return value;
@@ -115,19 +114,17 @@ function merged(name: string, before: unknown, value: unknown): unknown {
 }
 
 /** Items with an `index` are parts of the item with that index; all others are items of their own. */
-function addItem(list: unknown[], item: unknown): void {
-  if (!isFields(item)) {
-    list.push(item);
-    return;
-  }
-  const known =
-    typeof item.index === "number"
-      ? list.find((other) => isFields(other) && other.index === item.index)
-      : undefined;
-  if (isFields(known)) mergeFields(known, item);
-  else list.push(merged("", undefined, item));
+function addItem(list: unknown[], item: unknown, name: string): void {
+  const known = isFields(item) ? knownItem(list.filter(isFields), item, name) : undefined;
+  if (known === undefined) list.push(merged("", undefined, item));
+  else mergeFields(known, item as Fields);
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** The item that another one continues. */
+function knownItem(list: readonly Fields[], { index, id, function: called }: Fields, name: string) {
+  if (typeof index === "number") return list.find((other) => other.index === index);
+  // Some model servers send no index. The pieces of a call follow its beginning, which has its id or its name.
+  const last = list.at(-1);
+  const continues = id ? id === last?.id : !(isFields(called) && called.name);
+  return name === "tool_calls" && continues ? last : undefined;
 }

@@ -130,8 +130,8 @@ export class ChatStream
     this.#chunks.push(chunk);
     this.#waiting?.();
     this.emit("chunk", chunk);
-    for (const { index, delta } of chunk.choices ?? []) {
-      if (index !== 0 || typeof delta?.content !== "string" || delta.content === "") continue;
+    for (const { index, delta } of chunk.choices) {
+      if (index !== 0 || typeof delta.content !== "string" || delta.content === "") continue;
       this.emit("content", delta.content, String(this.#builder.choice(0).message.content));
     }
   }

@@ -8,6 +8,7 @@ import {
   OstiaryError,
   StreamInterruptedError,
 } from "./errors.ts";
+import { fieldsIn, isFields } from "./fields.ts";
 import { readableLines, teed } from "./iteration.ts";
 import { eventData } from "./sse.ts";
 import type { Answer } from "./transport.ts";
@@ -120,10 +121,18 @@ async function* chunksOf(answer: Answer): AsyncGenerator<ChatCompletionChunk, vo
 
 function readChunk(data: string, wire: WireAnswer): ChatCompletionChunk {
   const event: unknown = JSON.parse(data);
-  if (typeof event !== "object" || event === null) throw notFromService(wire);
-  const error = "error" in event ? event.error : null;
+  if (!isFields(event)) throw notFromService(wire);
   // Some model servers put `"error": null` into every chunk.
-  if (error !== null && error !== undefined) throw errorForEvent(event, wire.headers);
-  // The chunk relies on the service's contract.
-  return event as ChatCompletionChunk;
+  if (event.error != null) throw errorForEvent(event, wire.headers);
+  // Some send chunks without choices, to keep a connection open or to tell the usage. What is not as its type says is left out.
+  const choices = fieldsIn(event.choices);
+  for (const choice of choices) {
+    choice.index ??= 0;
+    const delta = isFields(choice.delta) ? choice.delta : {};
+    choice.delta = delta;
+    if ("tool_calls" in delta) delta.tool_calls = fieldsIn(delta.tool_calls);
+  }
+  event.choices = choices;
+  // The rest of the chunk relies on the service's contract.
+  return event as unknown as ChatCompletionChunk;
 }

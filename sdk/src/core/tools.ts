@@ -80,7 +80,9 @@ export function tool<Args>(definition: ToolDefinition<Args>): RunnableTool {
   };
 }
 
-function argumentsOf(text: string): unknown {
+function argumentsOf(text: string | object | null | undefined): unknown {
+  // Some model servers write an object, or nothing.
+  if (typeof text !== "string") return text ?? {};
   if (text.trim() === "") return {};
   try {
     return JSON.parse(text);

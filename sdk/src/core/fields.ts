@@ -1,0 +1,12 @@
+/** A JSON object. */
+export type Fields = Record<string, unknown>;
+
+/** Whether a value of JSON is an object. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The objects of a list; none of anything else. */
+export function fieldsIn(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}
