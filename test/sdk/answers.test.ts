@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import {
   APIConnectionError,
   APIError,
@@ -7,7 +8,7 @@ import {
   PermissionDeniedError,
   RateLimitError,
 } from "../../sdk/src/index.ts";
-import { answersInTurn, caught, failing, newClient } from "./fake-service.ts";
+import { answersInTurn, caught, collect, failing, newClient } from "./fake-service.ts";
 import { loopback } from "./loopback.ts";
 
 describe("an answer that does not come from the service", () => {
@@ -64,6 +65,54 @@ describe("an answer that does not come from the service", () => {
     });
     const error = await caught(newClient({ baseURL: server.url }).models.list({ signal: abort.signal }));
     expect(error).toBeInstanceOf(APIUserAbortError);
+  });
+});
+
+describe("a success in JSON of another shape", () => {
+  const answering = (body: unknown) => newClient({ fetch: answersInTurn(() => Response.json(body)) });
+  const ask = { model: "m", messages: [{ role: "user" as const, content: "hi" }] };
+  const isNotFromService = (error: unknown) => {
+    expect(error).toBeInstanceOf(APIError);
+    expect(error).toMatchObject({ status: 200, message: expect.stringMatching(/not from the service/) });
+  };
+
+  it.each([{}, [], { data: null }, { data: {} }, { data: "abc" }])("is no list: %j", async (body) => {
+    isNotFromService(await caught(answering(body).models.list()));
+    isNotFromService(await caught(answering(body).models.list().toArray({ limit: 1 })));
+    isNotFromService(await caught(answering(body).audit.list()));
+  });
+
+  it("is no list if there is more of it, but no cursor", async () => {
+    for (const cursor of [{}, { next_cursor: null }]) {
+      const list = answering({ data: [], has_more: true, ...cursor }).audit.list();
+      isNotFromService(await caught(list.toArray({ limit: 1 })));
+    }
+  });
+
+  const wrong = [
+    {},
+    { choices: null },
+    { choices: {} },
+    { choices: [null] },
+    { choices: [{}] },
+    { choices: [{ message: "hi" }] },
+  ];
+
+  it.each(wrong)("is not parsed: %j", async (body) => {
+    isNotFromService(await caught(answering(body).chat.completions.parse(ask, { schema: z.object({}) })));
+  });
+
+  it.each(wrong)("ends a run with tools by a typed error: %j", async (body) => {
+    const run = answering(body).chat.completions.runTools({ ...ask, tools: [] });
+    expect(await caught(run.done())).toMatchObject({ name: "OstiaryError", message: expect.stringMatching(/no choice/) });
+  });
+
+  it("ends the list of keys, and an export of actions, whose cursor is missing", async () => {
+    const fetch = answersInTurn(() => Response.json({ result: { data: { json: { keys: [], lines: [] } } } }));
+    const client = newClient({ fetch, managementToken: "mt-test" });
+    expect(await client.keys.list()).toEqual([]);
+    expect(await collect(client.account.exportActions())).toEqual([]);
+    expect(fetch).toHaveBeenCalledTimes(2);
   });
 });
 

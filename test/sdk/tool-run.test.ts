@@ -136,6 +136,24 @@ describe("a run with tools", () => {
     expect(errors).toHaveLength(4);
   });
 
+  it("passes over calls that are none, and takes arguments that are an object", async () => {
+    const calls = [
+      null,
+      "add",
+      { id: "1", function: { name: "add", arguments: { a: 1, b: 2 } } },
+      { id: "2", type: "function", function: null },
+      { id: "3", type: "custom" },
+    ];
+    const fetch = answersInTurn(answer({ content: null, tool_calls: calls, usage: {} }), final);
+    const run = newClient({ fetch }).chat.completions.runTools({ model: "m", messages, tools: [add] });
+    expect(await run.finalContent()).toBe("done");
+    const unknown = "Error: There is no function undefined. There are: add.";
+    expect(resultsIn(bodiesOf(fetch)[1])).toEqual(['{"sum":3}', unknown, unknown]);
+    const none = newClient({ fetch: answersInTurn(answer({ content: "a", tool_calls: "none" })) });
+    const ended = none.chat.completions.runTools({ model: "m", messages, tools: [add] });
+    expect(await ended.finalContent()).toBe("a");
+  });
+
   it("ends with an error after the maximum of rounds", async () => {
     const fetch = answersInTurn(calling(addCall("1", 1, 2)));
     const { completions } = newClient({ fetch }).chat;

@@ -12,7 +12,7 @@ export async function* actionLines(
   for (let after: number | null = start; after !== null; ) {
     const { lines, next }: ActionPage = await read(after);
     yield* lines;
-    after = next;
+    after = next ?? null;
   }
 }
 

@@ -70,7 +70,7 @@ async function verifyService(
   let report = await client.verifyActions({ expected }, { signal });
   let { actions } = report;
   const problems = [...report.problems];
-  while (report.next !== null) {
+  while (report.next != null) {
     report = await client.verifyActions({ after: report.next }, { signal });
     actions += report.actions;
     problems.push(...report.problems);

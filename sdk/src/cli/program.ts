@@ -335,7 +335,7 @@ async function verifyService(
   let report = await client.audit.verify({ expected: expected[0] }, { signal });
   let { entries } = report;
   const problems = [...report.problems];
-  while (report.next !== null) {
+  while (report.next != null) {
     report = await client.audit.verify({ after: report.next }, { signal });
     entries += report.entries;
     problems.push(...report.problems);

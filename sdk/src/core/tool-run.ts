@@ -11,6 +11,7 @@ import { follow } from "./abort.ts";
 import { fromCaller } from "./checks.ts";
 import { APIUserAbortError, OstiaryError } from "./errors.ts";
 import { type EndEvents, EventStream } from "./event-stream.ts";
+import { fieldsIn, isFields } from "./fields.ts";
 import type { RunnableTool } from "./tools.ts";
 import type { RequestOptions } from "./transport.ts";
 
@@ -91,7 +92,7 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
   /** The tokens of all requests so far. */
   get totalUsage(): CompletionUsage {
     const sum = (name: "prompt_tokens" | "completion_tokens" | "total_tokens") =>
-      this.#usages.reduce((total, usage) => total + usage[name], 0);
+      this.#usages.reduce((total, usage) => total + (usage[name] ?? 0), 0);
     return {
       prompt_tokens: sum("prompt_tokens"),
       completion_tokens: sum("completion_tokens"),
@@ -135,7 +136,7 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
       for (let round = 1; round <= maxRounds; round++) {
         const request = round === 1 ? body : withoutForcedChoice(body);
         const completion = await this.#round(request, { ...own, ...keyOfRound(own, round) });
-        const calls = messageOf(completion).tool_calls ?? [];
+        const calls = callsIn(completion);
         if (calls.length === 0) return completion;
         await this.#answer(calls);
       }
@@ -183,9 +184,11 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
   }
 
   async #call(call: ChatCompletionToolCall): Promise<string> {
-    const name = call.type === "function" ? call.function.name : call.custom.name;
+    // Some model servers send calls without a type, or without a function.
+    const isCustom = call.type === "custom";
+    const name = isCustom ? call.custom?.name : call.function?.name;
     const known = this.#tools.get(name);
-    if (known === undefined || call.type !== "function") {
+    if (known === undefined || isCustom) {
       throw new OstiaryError(
         `There is no function ${name}. There are: ${[...this.#tools.keys()].join(", ")}.`,
       );
@@ -234,7 +237,12 @@ function keyOfRound({ idempotencyKey }: RequestOptions, round: number): RequestO
   return typeof idempotencyKey === "string" ? { idempotencyKey: `${idempotencyKey}-${round}` } : {};
 }
 
-function messageOf({ choices: [first] }: ChatCompletion): ChatCompletionMessage {
-  if (first === undefined) throw new OstiaryError("The answer has no choice.");
-  return first.message;
+function messageOf({ choices }: Partial<ChatCompletion>): ChatCompletionMessage {
+  const message = choices?.[0]?.message;
+  if (!isFields(message)) throw new OstiaryError("The answer has no choice.");
+  return message;
+}
+
+function callsIn(completion: ChatCompletion): readonly ChatCompletionToolCall[] {
+  return fieldsIn(messageOf(completion).tool_calls) as readonly object[] as readonly ChatCompletionToolCall[];
 }

@@ -9,6 +9,7 @@ import type {
   LiveAuditEntries,
 } from "../contract/management.ts";
 import type { APIPromise } from "../core/api-promise.ts";
+import { notFromService } from "../core/error-answers.ts";
 import { APIPagePromise, Page } from "../core/pagination.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
 import type { Trpc } from "../core/trpc.ts";
@@ -40,6 +41,8 @@ export class Audit {
     return new APIPagePromise(answer, async (begun) => {
       const { data, has_more, next_cursor, _request_id } =
         await this.#transport.read<AuditListResponse>(begun);
+      // Without its cursor, a list would begin again and never end.
+      if (!Array.isArray(data) || (has_more && !next_cursor)) throw notFromService(begun.wire);
       return new Page(data, has_more ? next_cursor : null, _request_id, (next) =>
         this.list({ ...params, cursor: next }, options),
       );

@@ -9,6 +9,8 @@ import { APIPromise } from "../core/api-promise.ts";
 import { bodyOf } from "../core/body.ts";
 import { ChatStream } from "../core/chat-stream.ts";
 import { objectOf } from "../core/checks.ts";
+import { notFromService } from "../core/error-answers.ts";
+import { isFields } from "../core/fields.ts";
 import { APIStreamPromise, type ChatCompletionStream } from "../core/stream.ts";
 import { parsedCompletion, responseFormatOf } from "../core/structured.ts";
 import { ToolRun, type ToolRunOptions, type ToolRunParams } from "../core/tool-run.ts";
@@ -122,9 +124,11 @@ export class ChatCompletions {
     const given = bodyOf("chat.completions.parse", EXAMPLE, params);
     const body = { ...given, response_format: responseFormatOf(format) };
     const answer = this.#transport.send({ method: "POST", path: "/chat/completions", body }, options);
-    return new APIPromise(answer, async (begun) =>
-      parsedCompletion(await this.#transport.read<ChatCompletion>(begun), format.schema),
-    );
+    return new APIPromise(answer, async (begun) => {
+      const completion = await this.#transport.read<ChatCompletion>(begun);
+      if (!isCompletion(completion)) throw notFromService(begun.wire);
+      return parsedCompletion(completion, format.schema);
+    });
   }
 
   /**
@@ -160,4 +164,9 @@ export class ChatCompletions {
     if (stream !== true) return this.create(body, options);
     return this.stream(body, options).on("content", onContent).finalCompletion();
   }
+}
+
+/** Whether an answer has choices with messages, or none. */
+function isCompletion({ choices }: Partial<ChatCompletion>): boolean {
+  return Array.isArray(choices) && choices.every((choice) => isFields(choice?.message));
 }

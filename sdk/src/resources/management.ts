@@ -54,7 +54,7 @@ export class Keys {
       const input: { readonly cursor: string } | undefined = cursor === null ? undefined : { cursor };
       const page: KeyPage = await this.#trpc.keys.list.query(input, options);
       keys.push(...page.keys);
-      if (page.nextCursor === null) return keys;
+      if (!page.nextCursor) return keys;
       cursor = page.nextCursor;
     }
   }
@@ -277,7 +277,7 @@ function pages<Item>(
   objectOf("params", params);
   const page = async (cursor: string | undefined): Promise<Page<Item>> => {
     const { data, nextCursor } = await fetchPage({ ...params, ...(cursor === undefined ? {} : { cursor }) });
-    return new Page(data, nextCursor, null, page);
+    return new Page(data, nextCursor || null, null, page);
   };
   return new PagePromise((resolve, reject) => {
     page(params.cursor).then(resolve, reject);

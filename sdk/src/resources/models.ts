@@ -1,5 +1,6 @@
 import type { Model, ModelList } from "../contract/models.ts";
 import type { APIPromise } from "../core/api-promise.ts";
+import { notFromService } from "../core/error-answers.ts";
 import { OstiaryError } from "../core/errors.ts";
 import { APIPagePromise, Page } from "../core/pagination.ts";
 import { checkedPath } from "../core/path.ts";
@@ -25,6 +26,7 @@ export class Models {
     const answer = this.#transport.send({ method: "GET", path: "/models" }, options);
     return new APIPagePromise(answer, async (begun) => {
       const { data, _request_id } = await this.#transport.read<ModelList>(begun);
+      if (!Array.isArray(data)) throw notFromService(begun.wire);
       return new Page(data, null, _request_id, () => Promise.reject(new Error("there is one page")));
     });
   }
