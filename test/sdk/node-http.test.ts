@@ -3,6 +3,7 @@ import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ClientOptions, Ostiary } from "../../sdk/src/client.ts";
 import { APIConnectionError, APIUserAbortError, OstiaryError } from "../../sdk/src/core/errors.ts";
+import { caught } from "./fake-service.ts";
 import { loopback } from "./loopback.ts";
 
 const MODEL = JSON.stringify({ id: "m", object: "model" });
@@ -112,6 +113,60 @@ describe("requests on Node", () => {
     expect(await raw.json()).toEqual(await copy.json());
   });
 
+  describe.each([
+    ["its HTTP client", undefined],
+    ["`fetch`", ownFetch],
+  ])("by %s", (_, fetch) => {
+    const events = 'data: {"choices":[]}\n\ndata: {"choices":[]}\n\ndata: [DONE]\n\n';
+    const serving = () =>
+      loopback(({ url = "" }, response) => {
+        if (url.endsWith("/chat/completions")) response.end(events);
+        else response.setHeader("content-type", "application/json").end(MODEL);
+      });
+    const client = (baseURL: string) => new Ostiary({ apiKey: "sk-x", baseURL, maxRetries: 0, fetch });
+    const stream = (baseURL: string) =>
+      client(baseURL).chat.completions.create({ model: "m", messages: [], stream: true });
+
+    it("have the response of a stream before, while and after its chunks are read", async () => {
+      await using server = await serving();
+      const asked = stream(server.url);
+      const { data, response } = await asked.withResponse();
+      let chunks = 0;
+      for await (const _ of data) {
+        chunks++;
+        expect((await asked.withResponse()).response).toBe(response);
+      }
+      expect((await asked.withResponse()).response).toBe(response);
+      expect([chunks, response.status, response.bodyUsed]).toEqual([2, 200, true]);
+      const iterated = stream(server.url);
+      for await (const _ of iterated) expect((await iterated.withResponse()).response.status).toBe(200);
+      expect((await iterated.withResponse()).response.status).toBe(200);
+    });
+
+    it("have one response, however often it is asked for", async () => {
+      await using server = await serving();
+      const asked = client(server.url).models.retrieve("m");
+      const [one, other] = await Promise.all([asked.withResponse(), asked.withResponse()]);
+      expect([one.response, one.data]).toEqual([other.response, other.data]);
+      const raw = client(server.url).models.retrieve("m");
+      const [first, second] = await Promise.all([raw.asResponse(), raw.asResponse()]);
+      expect(first).toBe(second);
+      expect(await first.text()).toBe(MODEL);
+    });
+
+    it("refuse to read the body twice, and do not wait for it", async () => {
+      await using server = await serving();
+      const taken = client(server.url).models.retrieve("m");
+      expect(await (await taken.asResponse()).text()).toBe(MODEL);
+      const read = client(server.url).models.retrieve("m");
+      await read;
+      for (const again of [taken, taken.withResponse(), read.asResponse()]) {
+        const error = await caught(again);
+        expect(error).toMatchObject({ name: "OstiaryError", message: expect.stringMatching(/only once/) });
+      }
+    });
+  });
+
   it("end at once when they are aborted", async () => {
     const leaving = new AbortController();
     let close: () => void = () => {};
@@ -143,6 +198,14 @@ describe("requests on Node", () => {
     await expect(client.models.retrieve("cut")).rejects.toThrow("interrupted");
     await new Promise((resolve) => server.close(resolve));
     await expect(client.models.retrieve("gone")).rejects.toBeInstanceOf(APIConnectionError);
+  });
+
+  it("have a response although the reason of its status has a control character", async () => {
+    await using server = await loopback(({ socket }) => {
+      socket.end(`HTTP/1.1 200 O\x01K\r\ncontent-length: ${MODEL.length}\r\n\r\n${MODEL}`);
+    });
+    const { response } = await retrieve(server.url).withResponse();
+    expect(response.statusText).toBe("OK");
   });
 
   it("throw when the answer switches to another protocol, which they did not ask for", async () => {

@@ -1,3 +1,4 @@
+import { OstiaryError } from "./errors.ts";
 import type { Answer } from "./transport.ts";
 
 /** Data with its HTTP response. */
@@ -18,6 +19,7 @@ export class APIPromise<Data> extends Promise<Data> {
   readonly #answer: Promise<Answer>;
   readonly #read: (answer: Answer) => Promise<Data>;
   #data: Promise<Data> | null = null;
+  #isTaken = false;
 
   constructor(answer: Promise<Answer>, read: (answer: Answer) => Promise<Data>) {
     // The data is read on demand, because a caller of `asResponse` needs an unread body.
@@ -31,8 +33,14 @@ export class APIPromise<Data> extends Promise<Data> {
     return Promise;
   }
 
-  /** The HTTP response with its body unread, to which neither `timeout` nor `signal` applies. Errors are thrown as usual. */
+  /**
+   * The HTTP response with its body unread, to which neither `timeout` nor `signal` applies. Errors are thrown as usual.
+   *
+   * @throws {OstiaryError} the promise was awaited before, which reads the body.
+   */
   async asResponse(): Promise<Response> {
+    if (this.#data !== null) throw alreadyRead();
+    this.#isTaken = true;
     const { wire, release } = await this.#answer;
     release();
     return wire.toResponse();
@@ -63,7 +71,14 @@ export class APIPromise<Data> extends Promise<Data> {
   }
 
   #parsed(): Promise<Data> {
-    this.#data ??= this.#answer.then(this.#read);
+    this.#data ??= this.#answer.then((answer) => {
+      if (this.#isTaken) throw alreadyRead();
+      return this.#read(answer);
+    });
     return this.#data;
   }
+}
+
+function alreadyRead(): OstiaryError {
+  return new OstiaryError("The body can be read only once: with asResponse, or by awaiting the result.");
 }

@@ -216,7 +216,7 @@ class NodeAnswer implements WireAnswer {
   readonly #url: string;
   readonly #incoming: Incoming;
   #headers: Headers | null = null;
-  #body: Response["body"] = null;
+  #response: Response | null = null;
   #text: string | null = null;
   /** The reason why the body ended early. */
   #error: Error | null = null;
@@ -246,12 +246,7 @@ class NodeAnswer implements WireAnswer {
   }
 
   get body(): Response["body"] {
-    if (BODILESS.has(this.status)) {
-      this.discard();
-      return null;
-    }
-    this.#body ??= this.#streamed();
-    return this.#body;
+    return this.toResponse().body;
   }
 
   async text(): Promise<string> {
@@ -266,10 +261,20 @@ class NodeAnswer implements WireAnswer {
     this.#incoming.destroy();
   }
 
+  /** Always the same one, as its body can be read only once. */
   toResponse(): Response {
-    const body = BODILESS.has(this.status) ? null : (this.#text ?? this.body);
+    this.#response ??= this.#newResponse();
+    return this.#response;
+  }
+
+  #newResponse(): Response {
     const { status, headers } = this;
-    const response = new Response(body, { status, statusText: this.#incoming.statusMessage ?? "", headers });
+    const isBodiless = BODILESS.has(status);
+    if (isBodiless) this.discard();
+    const body = isBodiless ? null : (this.#text ?? this.#streamed());
+    // Node accepts control characters, a Response does not.
+    const statusText = this.#incoming.statusMessage?.replaceAll(/[^\t -~\x80-\xff]/g, "") ?? "";
+    const response = new Response(body, { status, statusText, headers });
     return Object.defineProperty(response, "url", { value: this.#url });
   }
 
