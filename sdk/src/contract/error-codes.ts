@@ -55,40 +55,52 @@ export type ErrorCode =
   | "server_is_overloaded"
   | "upstream_timeout";
 
-/** Every code with its status and type. */
-export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeEntry>> = {
-  invalid_json: { status: 400, type: "invalid_request_error" },
-  invalid_request: { status: 400, type: "invalid_request_error" },
-  context_length_exceeded: { status: 400, type: "invalid_request_error" },
-  invalid_api_key: { status: 401, type: "invalid_request_error" },
-  revoked_api_key: { status: 401, type: "invalid_request_error" },
-  invalid_management_token: { status: 401, type: "invalid_request_error" },
-  not_signed_in: { status: 401, type: "invalid_request_error" },
-  wrong_credentials: { status: 401, type: "invalid_request_error" },
-  credit_balance_exhausted: { status: 402, type: "insufficient_quota" },
-  account_suspended: { status: 403, type: "permission_error" },
-  ip_blocked: { status: 403, type: "permission_error" },
-  permission_denied: { status: 403, type: "permission_error" },
-  model_not_found: { status: 404, type: "invalid_request_error" },
-  not_found: { status: 404, type: "invalid_request_error" },
-  method_not_allowed: { status: 405, type: "invalid_request_error" },
-  request_timeout: { status: 408, type: "invalid_request_error" },
-  conflict: { status: 409, type: "invalid_request_error" },
-  key_limit_reached: { status: 409, type: "invalid_request_error" },
-  idempotency_key_in_use: { status: 409, type: "invalid_request_error" },
-  idempotent_answer_gone: { status: 409, type: "invalid_request_error" },
-  request_too_large: { status: 413, type: "invalid_request_error" },
-  unsupported_media_type: { status: 415, type: "invalid_request_error" },
-  expectation_failed: { status: 417, type: "invalid_request_error" },
-  idempotency_key_reused: { status: 422, type: "invalid_request_error" },
-  rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
-  too_many_concurrent_requests: { status: 429, type: "rate_limit_error" },
-  headers_too_large: { status: 431, type: "invalid_request_error" },
-  internal_error: { status: 500, type: "server_error" },
-  upstream_error: { status: 502, type: "server_error" },
-  server_is_overloaded: { status: 503, type: "server_error" },
-  upstream_timeout: { status: 504, type: "server_error" },
+/** The HTTP status of every code. */
+export const ERROR_STATUSES: Readonly<Record<ErrorCode, number>> = {
+  invalid_json: 400,
+  invalid_request: 400,
+  context_length_exceeded: 400,
+  invalid_api_key: 401,
+  revoked_api_key: 401,
+  invalid_management_token: 401,
+  not_signed_in: 401,
+  wrong_credentials: 401,
+  credit_balance_exhausted: 402,
+  account_suspended: 403,
+  ip_blocked: 403,
+  permission_denied: 403,
+  model_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  conflict: 409,
+  key_limit_reached: 409,
+  idempotency_key_in_use: 409,
+  idempotent_answer_gone: 409,
+  request_too_large: 413,
+  unsupported_media_type: 415,
+  expectation_failed: 417,
+  idempotency_key_reused: 422,
+  rate_limit_exceeded: 429,
+  too_many_concurrent_requests: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+  upstream_error: 502,
+  server_is_overloaded: 503,
+  upstream_timeout: 504,
 };
+
+/** Every code with its status and type. */
+export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeEntry>> = /* @__PURE__ */ Object.fromEntries(
+  /* @__PURE__ */ Object.entries(ERROR_STATUSES).map(([code, status]) => [code, { status, type: typeOf(status) }]),
+) as Record<ErrorCode, ErrorCodeEntry>;
+
+function typeOf(status: number): ErrorType {
+  if (status >= 500) return "server_error";
+  if (status === 402) return "insufficient_quota";
+  if (status === 403) return "permission_error";
+  return status === 429 ? "rate_limit_error" : "invalid_request_error";
+}
 
 /** The body of every error answer, and the data of an SSE `error` event. */
 export interface ErrorEnvelope {

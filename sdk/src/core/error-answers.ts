@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode } from "../contract/error-codes.ts";
+import { ERROR_STATUSES, type ErrorCode } from "../contract/error-codes.ts";
 import {
   APIError,
   type APIErrorDetails,
@@ -13,6 +13,7 @@ import {
   RateLimitError,
   UnprocessableEntityError,
 } from "./errors.ts";
+import { isFields } from "./fields.ts";
 import type { WireAnswer } from "./wire.ts";
 
 const CLASSES: Readonly<Record<number, new (message: string, details: APIErrorDetails) => APIError>> = {
@@ -37,8 +38,8 @@ export function errorFor(status: number, body: unknown, headers: Headers): APIEr
 
 /** The error for an error event inside a stream, whose answer had begun with 200. */
 export function errorForEvent(body: unknown, headers: Headers): APIError {
-  const { code } = readEnvelope(body);
-  return errorFor(isListed(code) ? ERROR_CODES[code].status : 500, body, headers);
+  const { code, httpStatus } = readEnvelope(body);
+  return errorFor(isListed(code) ? ERROR_STATUSES[code] : httpStatus, body, headers);
 }
 
 /** The error for a success that the service cannot have sent. */
@@ -53,6 +54,14 @@ export function notFromService({ status, headers }: Pick<WireAnswer, "status" | 
   });
 }
 
+/** @throws {APIError} an answer that should be a stream is a page, a JSON document or nothing. */
+export function requireStream(wire: WireAnswer): void {
+  const isOther = /^(text\/html|application\/json)\b/i.test(wire.header("content-type") ?? "");
+  if (!isOther && wire.status !== 204) return;
+  wire.discard();
+  throw notFromService(wire);
+}
+
 function defaultMessage(status: number): string {
   // A redirect that a web page does not follow has the status 0.
   return status === 0 || (status >= 300 && status < 400)
@@ -61,15 +70,15 @@ function defaultMessage(status: number): string {
 }
 
 function isListed(code: string | null): code is ErrorCode {
-  return code !== null && Object.hasOwn(ERROR_CODES, code);
+  return code !== null && Object.hasOwn(ERROR_STATUSES, code);
 }
 
-/** A procedure's error has the same content as an envelope, in tRPC's form. */
+/** A procedure's error has the same content as an envelope, in tRPC's form, and its status. */
 function errorIn(outer: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const error = asRecord(outer.error);
-  const inner = asRecord(error.json);
-  const details = asRecord(asRecord(inner.data).ostiary);
-  return Object.keys(details).length === 0 ? error : { ...details, message: inner.message };
+  const { message, data } = asRecord(error.json);
+  const { ostiary, httpStatus } = asRecord(data);
+  return ostiary === undefined ? { ...error, httpStatus } : { ...asRecord(ostiary), message, httpStatus };
 }
 
 function readEnvelope(body: unknown): {
@@ -77,18 +86,20 @@ function readEnvelope(body: unknown): {
   code: string | null;
   type: string | null;
   param: string | null;
+  httpStatus: number;
 } {
-  const outer = asRecord(body);
-  const error = errorIn(outer);
+  const error = errorIn(asRecord(body));
   const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
   return {
     message: text(error.message),
     code: text(error.code),
     type: text(error.type),
     param: text(error.param),
+    // An event has no status of its own.
+    httpStatus: typeof error.httpStatus === "number" ? error.httpStatus : 500,
   };
 }
 
 function asRecord(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  return isFields(value) ? value : {};
 }
