@@ -18,8 +18,8 @@ import type { ClientOptions } from "./client.ts";
 import { clientTransformer, MAX_BATCHED_CALLS } from "./contract/procedure-data.ts";
 import type { ProcedureError, Procedures } from "./contract/procedures.ts";
 import { follow } from "./core/abort.ts";
-import { errorFor, errorForEvent } from "./core/error-answers.ts";
-import { type APIError, OstiaryError } from "./core/errors.ts";
+import { errorFor, errorForEvent, notFromService } from "./core/error-answers.ts";
+import { APIError, OstiaryError } from "./core/errors.ts";
 import { missingToken, prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
 import { subscriptionSteps } from "./core/subscription.ts";
 import type { Transport } from "./core/transport.ts";
@@ -151,16 +151,29 @@ async function exchange(
     { signal: signal ?? undefined },
   );
   const { ok, status, headers } = answer.wire;
-  const result: unknown = await transport.read(answer);
-  if (!ok && !isOfProcedures(result)) throw errorFor(status, result, headers);
+  const result: unknown = await transport.read(answer).catch((error) => {
+    // A proxy's page has the class of its status, as in every other answer.
+    throw !ok && error instanceof APIError ? errorFor(status, null, headers) : error;
+  });
+  if (!isOfProcedures(result, url.pathname.split(",").length)) {
+    throw ok ? notFromService(answer.wire) : errorFor(status, result, headers);
+  }
   return { ok, status, headers, json: () => Promise.resolve(result) };
 }
 
-/** Whether an error is one of procedures, and not of the whole request. */
-function isOfProcedures(body: unknown): boolean {
-  if (Array.isArray(body)) return true;
-  const { error } = body as { readonly error?: { readonly json?: unknown } };
-  return error?.json !== undefined;
+/** Whether an answer is that of as many procedures, or an error of all of them, and not one of the whole request. */
+function isOfProcedures(body: unknown, calls: number): boolean {
+  if (Array.isArray(body)) return body.length === calls && body.every((item) => isResult(item) || isError(item));
+  return isError(body);
+}
+
+function isResult(item: { readonly result?: unknown } | null): boolean {
+  return typeof item?.result === "object" && item.result !== null;
+}
+
+function isError(item: unknown): boolean {
+  const json = (item as { readonly error?: { readonly json?: unknown } | null } | null)?.error?.json;
+  return typeof json === "object" && json !== null;
 }
 
 /** Gives errors the client's own error as their cause. */

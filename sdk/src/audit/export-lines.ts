@@ -5,6 +5,7 @@ import type {
   ExportHeader,
   LeftOutEntry,
 } from "../contract/audit.ts";
+import { type Fields, isFields } from "../core/fields.ts";
 
 /** A string of JSON, and the colon after it if it is a name. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*(:))?/g;
@@ -38,22 +39,22 @@ export function positionOf(cursor: unknown): string | null {
 /** Reads a line. Returns `null` if it is none of an export. */
 export function readExportLine(text: string): ExportLine | null {
   const line = parsed(text);
-  if (!isObject(line) || namesIn(line) !== namesOf(text)) return null;
+  if (!isFields(line) || namesIn(line) !== namesOf(text)) return null;
   const { id, chain, cursor } = line;
-  if (isObject(line.proof)) return proofOf(line.proof, cursor);
-  if (typeof id !== "string" || !isObject(chain) || !isRecorded(chain)) return null;
+  if (isFields(line.proof)) return proofOf(line.proof, cursor);
+  if (typeof id !== "string" || !isFields(chain) || !isRecorded(chain)) return null;
   return { kind: "entry", cursor, entry: line as unknown as ExportedAuditEntry };
 }
 
 function proofOf(proof: Fields, cursor: unknown): ExportLine | null {
-  if (isObject(proof.export)) {
+  if (isFields(proof.export)) {
     const { from, to, filter } = proof.export;
     const isWhole = isTime(from) && isTime(to) && isFilter(filter);
     return isWhole
       ? { kind: "header", cursor, header: proof.export as unknown as ExportHeader["export"] }
       : null;
   }
-  if (isObject(proof.end)) {
+  if (isFields(proof.end)) {
     const { first, last, previous } = proof.end;
     const isWhole = isNumber(first) && isNumber(last) && (previous === null || isDigest(previous));
     return isWhole ? { kind: "end", cursor, end: proof.end as unknown as ExportEnd["end"] } : null;
@@ -67,10 +68,8 @@ function proofOf(proof: Fields, cursor: unknown): ExportLine | null {
 }
 
 function isFilter(value: unknown): boolean {
-  return isObject(value) && Object.values(value).every((text) => typeof text === "string");
+  return isFields(value) && Object.values(value).every((text) => typeof text === "string");
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 function parsed(text: string): unknown {
   try {
@@ -95,10 +94,6 @@ function namesIn(value: unknown): number {
   return Array.isArray(value) ? parts : parts + Object.keys(value).length;
 }
 
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isRecorded({ batch, entries, digest }: Fields): boolean {
   return isCount(batch) && isCount(entries) && isDigest(digest);
 }
@@ -108,9 +103,9 @@ function isCount(value: unknown): boolean {
 }
 
 function isLeftOut(value: unknown): value is LeftOutEntry {
-  if (!isObject(value) || !Number.isSafeInteger(value.place)) return false;
+  if (!isFields(value) || !Number.isSafeInteger(value.place)) return false;
   const { entry, digest } = value;
-  return entry === undefined ? isDigest(digest) : isObject(entry) && typeof entry.id === "string";
+  return entry === undefined ? isDigest(digest) : isFields(entry) && typeof entry.id === "string";
 }
 
 function isDigest(value: unknown): boolean {

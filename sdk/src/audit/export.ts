@@ -1,6 +1,7 @@
 import type { AuditExportParams } from "../contract/audit.ts";
 import { notNegative, objectOf } from "../core/checks.ts";
 import { readWithin } from "../core/deadline.ts";
+import { notFromService, requireStream } from "../core/error-answers.ts";
 import {
   APIConnectionError,
   APIError,
@@ -12,6 +13,7 @@ import {
 import { pause } from "../core/pause.ts";
 import { backoffOf } from "../core/retry.ts";
 import type { Answer, RequestOptions, Transport } from "../core/transport.ts";
+import type { WireAnswer } from "../core/wire.ts";
 
 /** Progress of an export. */
 export interface ExportProgress {
@@ -120,7 +122,7 @@ export class AuditExport implements AsyncIterable<string> {
       rest = text.slice(end);
       if (end === 0) continue;
       const whole = isRepeatedHeader ? text.slice(text.indexOf("\n") + 1, end) : text.slice(0, end);
-      this.#note(whole, format, isHeader && !isRepeatedHeader);
+      this.#note(whole, format, isHeader && !isRepeatedHeader, answer.wire);
       this.#hasHeader ||= isHeader;
       isHeader = false;
       isRepeatedHeader = false;
@@ -135,7 +137,8 @@ export class AuditExport implements AsyncIterable<string> {
     }
   }
 
-  #note(whole: string, format: "ndjson" | "csv", hasHeader: boolean): void {
+  /** @throws {APIError} the last line is none of an export. */
+  #note(whole: string, format: "ndjson" | "csv", hasHeader: boolean, wire: WireAnswer): void {
     let lines = hasHeader ? -1 : 0;
     let start = 0;
     for (let end = whole.indexOf("\n"); end !== -1; end = whole.indexOf("\n", start)) {
@@ -143,7 +146,10 @@ export class AuditExport implements AsyncIterable<string> {
       start = end + 1;
     }
     const last = whole.slice(whole.lastIndexOf("\n", whole.length - 2) + 1, -1);
-    const cursor = cursorOf(last, format) ?? this.#progress.cursor;
+    const own = cursorOf(last, format);
+    const isExport = hasHeader ? /^.*,cursor\n/.test(whole) : whole === "" || own !== null;
+    if (!isExport) throw notFromService(wire);
+    const cursor = own ?? this.#progress.cursor;
     this.#progress = {
       ...this.#progress,
       lines: this.#progress.lines + lines,
@@ -160,6 +166,7 @@ async function* piecesOf({
   release,
   streamIdleTimeoutMs,
 }: Answer): AsyncGenerator<string, void, undefined> {
+  requireStream(wire);
   const reader = wire.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) throw new APIConnectionError("The answer has no body.");
   let isWhole = false;

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { ChatCompletionChunk } from "../contract/chat.ts";
 import { APIPromise } from "./api-promise.ts";
-import { errorForEvent, notFromService } from "./error-answers.ts";
+import { errorForEvent, notFromService, requireStream } from "./error-answers.ts";
 import {
   APIConnectionTimeoutError,
   APIUserAbortError,
@@ -98,6 +98,7 @@ async function* chunksOf(answer: Answer): AsyncGenerator<ChatCompletionChunk, vo
   const { signal } = controller;
   const requestId = wire.header("x-request-id");
   try {
+    requireStream(wire);
     const { body } = wire;
     if (body === null) throw new StreamInterruptedError("The answer has no body.", requestId);
     for await (const data of eventData(body, signal, DONE, streamIdleTimeoutMs)) {

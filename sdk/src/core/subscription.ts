@@ -1,7 +1,7 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import { objectOf } from "./checks.ts";
 import { decimals } from "./decimals.ts";
-import { errorForEvent, notFromService } from "./error-answers.ts";
+import { errorForEvent, notFromService, requireStream } from "./error-answers.ts";
 import { APIConnectionError, APIUserAbortError, InternalServerError } from "./errors.ts";
 import { pause } from "./pause.ts";
 import { backoffOf } from "./retry.ts";
@@ -52,7 +52,7 @@ export async function* subscriptionSteps(
     yield "connecting";
     const given = lastEventId === undefined ? input : { ...(input as object | undefined), lastEventId };
     try {
-      for await (const step of eventsOf(transport, procedure, given, options)) {
+      for await (const step of eventsOf(transport, procedure, given, options, wasConnected)) {
         if (step === "ended") return;
         if (step === "connected") wasConnected = true;
         else {
@@ -77,6 +77,7 @@ async function* eventsOf(
   procedure: string,
   input: unknown,
   options: RequestOptions,
+  wasConnected: boolean,
 ): AsyncGenerator<SubscribedEvent | "connected" | "ended", void, undefined> {
   const headers = { ...options.headers, accept: "text/event-stream" };
   const query = input === undefined ? {} : { input: JSON.stringify(writeProcedureData(input)) };
@@ -87,6 +88,8 @@ async function* eventsOf(
     headers,
   });
   try {
+    // Later, it may be the page of a proxy while a node is replaced.
+    if (!wasConnected) requireStream(wire);
     if (wire.body === null) throw new APIConnectionError("The answer has no body.");
     for await (const { event, id, data } of serverSentEvents(wire.body, controller.signal, MAX_SILENCE_MS)) {
       switch (event) {

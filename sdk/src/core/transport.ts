@@ -196,7 +196,8 @@ export class Transport {
         since = Date.now();
       }
       discard(outcome);
-      this.#settings.log.info("trying again", { method, path, attempt, waitMs: Math.round(waitMs) });
+      const retry = { method, path, attempt, waitMs: Math.round(waitMs) };
+      this.#settings.log.write("info", "trying again", () => retry);
       await pause(waitMs, call.options.signal);
     }
   }
@@ -209,7 +210,7 @@ export class Transport {
       attempt,
       idempotencyKey: call.idempotencyKey,
     };
-    log.debug("request", () => ({ ...event, headers: withoutSecrets(call.request.headers) }));
+    log.write("debug", "request", () => ({ ...event, headers: withoutSecrets(call.request.headers) }));
     listeners?.emit("request", event);
     const startedAt = Date.now();
     const outcome = await this.#exchange(call, attempt);
@@ -220,7 +221,7 @@ export class Transport {
       requestId: wire?.header("x-request-id") ?? null,
       elapsedMs: Date.now() - startedAt,
     };
-    log.debug("answer", () => ({ ...event, ...seen, error: error?.name ?? null }));
+    log.write("debug", "answer", () => ({ ...event, ...seen, error: error?.name ?? null }));
     listeners?.emit("response", { ...event, ...seen, error });
     return outcome;
   }

@@ -1,4 +1,4 @@
-import { clientTransformer, UnreadableData, writeProcedureData } from "../contract/procedure-data.ts";
+import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import type { Procedure, Procedures } from "../contract/procedures.ts";
 import { APIPromise } from "./api-promise.ts";
 import { checkTime, fromCaller } from "./checks.ts";
@@ -100,9 +100,8 @@ async function outputOf(transport: Transport, answer: Answer): Promise<unknown> 
   try {
     // The typed values are checked. The rest relies on the table, which is generated from the router.
     return decimals(clientTransformer.deserialize(data));
-  } catch (cause) {
-    if (cause instanceof UnreadableData) throw notFromService(answer.wire);
-    throw cause;
+  } catch {
+    throw notFromService(answer.wire);
   }
 }
 

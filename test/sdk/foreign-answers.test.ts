@@ -1,0 +1,134 @@
+import { createTRPCClient, TRPCClientError } from "@trpc/client";
+import { describe, expect, it } from "vitest";
+import { APIError, AuthenticationError, PermissionDeniedError } from "../../sdk/src/index.ts";
+import { OstiaryOperator } from "../../sdk/src/operator.ts";
+import { type AppRouter, ostiaryLink } from "../../sdk/src/trpc.ts";
+import { answersInTurn, caught, collect, newClient } from "./fake-service.ts";
+
+const PAGE = "<!doctype html>\n<title>Sign in, please</title>\n";
+const HTML = { "content-type": "text/html; charset=utf-8" };
+const page = (status: number) => () => new Response(PAGE, { status, headers: HTML });
+const ask = { model: "m", messages: [{ role: "user" as const, content: "hi" }] };
+
+type Answer = () => Response;
+const client = (answer: Answer) => newClient({ managementToken: "mt-test", fetch: answersInTurn(answer) });
+const trpc = (answer: Answer) =>
+  createTRPCClient<AppRouter>({
+    links: [ostiaryLink({ managementToken: "mt-test", maxRetries: 0, fetch: answersInTurn(answer) })],
+  });
+/** The client's own error, which tRPC's error has as its cause. */
+const causeOf = async (call: Promise<unknown>) => {
+  const error = await caught(call);
+  expect(error).toBeInstanceOf(TRPCClientError);
+  return (error as Error).cause;
+};
+const subscribed = (answer: Answer) =>
+  new Promise((resolve, reject) => {
+    trpc(answer).audit.tail.subscribe({}, { onError: resolve, onComplete: () => reject(new Error("ended")) });
+  }).then((error) => (error as Error).cause);
+
+/** Every way to ask the service, and the error that it ends with. */
+const surfaces: Record<string, (answer: Answer) => Promise<unknown>> = {
+  "a list": (answer) => caught(client(answer).models.list()),
+  "a completion": (answer) => caught(client(answer).chat.completions.create(ask)),
+  "a stream": (answer) => caught(collect(client(answer).chat.completions.create({ ...ask, stream: true }))),
+  "a stream with events": (answer) => caught(client(answer).chat.completions.stream(ask).done()),
+  "a run with tools": (answer) => caught(client(answer).chat.completions.runTools({ ...ask, tools: [] }).done()),
+  "an export": (answer) => caught(collect(client(answer).audit.export())),
+  "an export as CSV": (answer) => caught(collect(client(answer).audit.export({ format: "csv" }))),
+  "an export with its proof": (answer) => caught(collect(client(answer).audit.export({ proof: true }))),
+  "a tail": (answer) => caught(collect(client(answer).audit.tail())),
+  "a procedure": (answer) => caught(client(answer).keys.list()),
+  "an operator's procedure": (answer) =>
+    caught(
+      new OstiaryOperator({ managementToken: "mt", maxRetries: 0, fetch: answersInTurn(answer) }).accounts.list(),
+    ),
+  "a query of tRPC's client": (answer) => causeOf(trpc(answer).account.get.query()),
+  "a change by tRPC's client": (answer) => causeOf(trpc(answer).keys.create.mutate({ name: "a" })),
+  "a subscription of tRPC's client": subscribed,
+};
+
+describe.each(Object.entries(surfaces))("a proxy's answer to %s", (_, ask) => {
+  it("has the class of its status, whatever its body", async () => {
+    const bodies = [PAGE, "", "null", "[]", "5", '{"message":"Forbidden"}'];
+    for (const body of bodies) {
+      const refused = await ask(() => new Response(body, { status: 401 }));
+      expect(refused, body).toBeInstanceOf(AuthenticationError);
+      const denied = await ask(() => new Response(body, { status: 403, headers: HTML }));
+      expect(denied, body).toBeInstanceOf(PermissionDeniedError);
+      expect(denied).toMatchObject({ status: 403, reason: null });
+    }
+  });
+
+  it("is an APIError if it is a page with a success", async () => {
+    const error = await ask(page(200));
+    expect(error).toBeInstanceOf(APIError);
+    expect(error).toMatchObject({ status: 200, message: expect.stringMatching(/not from the service/) });
+  });
+
+  it("is an APIError if it is a success without a body, or a redirect", async () => {
+    expect(await ask(() => new Response(null, { status: 204 }))).toMatchObject({ name: "APIError", status: 204 });
+    const elsewhere = { status: 302, headers: { location: "https://sign-in.example" } };
+    expect(await ask(() => new Response(null, elsewhere))).toMatchObject({ name: "APIError", status: 302 });
+  });
+});
+
+describe("an export", () => {
+  const cursor = "5~019b0000-0000-7000-8000-000000000000~1-1";
+
+  it.each([
+    ["ndjson", '{"status":"ok"}\n'],
+    ["csv", "status,time\nok,5\n"],
+  ] as const)("whose lines are not those of %s is not from the service", async (format, text) => {
+    const lines = client(() => new Response(text)).audit.export({ format });
+    expect(await caught(collect(lines))).toMatchObject({ name: "APIError", status: 200 });
+    expect(lines.progress.lines).toBe(0);
+  });
+
+  it("that is interrupted by a page keeps what it has, to be resumed", async () => {
+    const broken = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(`{"id":"1","cursor":"${cursor}"}\n`)),
+      pull: (controller) => controller.error(new TypeError("terminated")),
+    });
+    const fetch = answersInTurn(() => new Response(broken), page(200));
+    const lines = newClient({ fetch }).audit.export();
+    const read: string[] = [];
+    const reading = async () => {
+      for await (const line of lines) read.push(line);
+    };
+    expect(await caught(reading())).toBeInstanceOf(APIError);
+    expect([read.length, lines.progress.cursor]).toEqual([1, cursor]);
+  });
+});
+
+describe("a procedure's error whose code is newer than this package", () => {
+  const details = { code: "too_many_moons", type: "t", param: null, requestId: "req_1" };
+  const json = { message: "m", code: -32_003, data: { code: "FORBIDDEN", httpStatus: 403, ostiary: details } };
+
+  it("has the class of its status in tRPC's client, also among other calls", async () => {
+    const one = trpc(() => Response.json([{ error: { json } }], { status: 403 }));
+    expect(await causeOf(one.account.get.query())).toBeInstanceOf(PermissionDeniedError);
+    const several = trpc(() => Response.json([{ error: { json } }, { error: { json } }], { status: 207 }));
+    const causes = await Promise.all([several.account.get.query(), several.keys.list.query()].map(causeOf));
+    for (const cause of causes) {
+      expect(cause).toBeInstanceOf(PermissionDeniedError);
+      expect(cause).toMatchObject({ code: "too_many_moons", message: "m" });
+    }
+  });
+
+  it("ends a subscription", async () => {
+    const events = `event: connected\ndata: {}\n\nevent: serialized-error\ndata: ${JSON.stringify({ json })}\n\n`;
+    const ended = await caught(collect(client(() => new Response(events)).audit.tail()));
+    expect(ended).toBeInstanceOf(PermissionDeniedError);
+  });
+});
+
+describe("a batch of calls", () => {
+  it.each(["[]", "[null]", "[{}]", '[{"result":null}]', '[{"result":{"data":{}}},{"result":{"data":{}}}]', "{}"])(
+    "that is answered by %s is not answered by the service",
+    async (body) => {
+      const cause = await causeOf(trpc(() => new Response(body)).account.get.query());
+      expect(cause).toMatchObject({ name: "APIError", message: expect.stringMatching(/not from the service/) });
+    },
+  );
+});
