@@ -163,7 +163,8 @@ async function exchange(
 
 /** Whether an answer is that of as many procedures, or an error of all of them, and not one of the whole request. */
 function isOfProcedures(body: unknown, calls: number): boolean {
-  if (Array.isArray(body)) return body.length === calls && body.every((item) => isResult(item) || isError(item));
+  if (Array.isArray(body))
+    return body.length === calls && body.every((item) => isResult(item) || isError(item));
   return isError(body);
 }
 

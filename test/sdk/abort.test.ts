@@ -105,6 +105,34 @@ describe("a stream that is aborted before it is read", () => {
   });
 });
 
+describe("an export", () => {
+  const line = '{"id":"1","cursor":"5~019b0000-0000-7000-8000-000000000000~1-1"}\n';
+  /** An answer that begins, does not end, and ignores the request's signal. */
+  const ignoring = (cancel: () => void) =>
+    answersInTurn(() => {
+      const start = (controller: ReadableStreamDefaultController) =>
+        controller.enqueue(new TextEncoder().encode(line));
+      return new Response(new ReadableStream({ start, cancel }));
+    });
+
+  it("ends with the caller's signal, although its body ignores the signal", async () => {
+    const leaving = new AbortController();
+    const cancelled = vi.fn();
+    const lines = newClient({ fetch: ignoring(cancelled) }).audit.export({}, { signal: leaving.signal });
+    const read = async () => {
+      for await (const _ of lines) leaving.abort();
+    };
+    expect(await caught(read())).toBeInstanceOf(APIUserAbortError);
+    expect(cancelled).toHaveBeenCalledOnce();
+  });
+
+  it("ends its body when its loop is left, although the body ignores the signal", async () => {
+    const cancelled = vi.fn();
+    for await (const _ of newClient({ fetch: ignoring(cancelled) }).audit.export()) break;
+    expect(cancelled).toHaveBeenCalledOnce();
+  });
+});
+
 describe("a run with tools", () => {
   /** A schema that accepts every value at once. */
   const anything: StandardSchema<unknown> = {

@@ -104,7 +104,10 @@ describe("a success in JSON of another shape", () => {
 
   it.each(wrong)("ends a run with tools by a typed error: %j", async (body) => {
     const run = answering(body).chat.completions.runTools({ ...ask, tools: [] });
-    expect(await caught(run.done())).toMatchObject({ name: "OstiaryError", message: expect.stringMatching(/no choice/) });
+    expect(await caught(run.done())).toMatchObject({
+      name: "OstiaryError",
+      message: expect.stringMatching(/no choice/),
+    });
   });
 
   it("ends the list of keys, and an export of actions, whose cursor is missing", async () => {

@@ -170,6 +170,23 @@ describe("a client's events", () => {
   });
 });
 
+describe("a logger that throws", () => {
+  it("does not fail a request: its error is an unhandled rejection", async () => {
+    const unhandled: unknown[] = [];
+    const own = process.listeners("unhandledRejection");
+    process.removeAllListeners("unhandledRejection");
+    process.on("unhandledRejection", (error) => unhandled.push(error));
+    const debug = () => {
+      throw new Error("by the logger");
+    };
+    const logger = { debug, info: debug, warn: debug, error: debug };
+    await newClient({ fetch: answersInTurn(emptyList), logLevel: "debug", logger }).models.list();
+    await expect.poll(() => unhandled.length).toBe(2);
+    process.removeAllListeners("unhandledRejection");
+    for (const listener of own) process.on("unhandledRejection", listener);
+  });
+});
+
 describe("the log at level debug", () => {
   it("has every attempt with its headers, and no secret, prompt or answer", async () => {
     const said: string[] = [];

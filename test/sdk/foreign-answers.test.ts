@@ -33,7 +33,12 @@ const surfaces: Record<string, (answer: Answer) => Promise<unknown>> = {
   "a completion": (answer) => caught(client(answer).chat.completions.create(ask)),
   "a stream": (answer) => caught(collect(client(answer).chat.completions.create({ ...ask, stream: true }))),
   "a stream with events": (answer) => caught(client(answer).chat.completions.stream(ask).done()),
-  "a run with tools": (answer) => caught(client(answer).chat.completions.runTools({ ...ask, tools: [] }).done()),
+  "a run with tools": (answer) =>
+    caught(
+      client(answer)
+        .chat.completions.runTools({ ...ask, tools: [] })
+        .done(),
+    ),
   "an export": (answer) => caught(collect(client(answer).audit.export())),
   "an export as CSV": (answer) => caught(collect(client(answer).audit.export({ format: "csv" }))),
   "an export with its proof": (answer) => caught(collect(client(answer).audit.export({ proof: true }))),
@@ -41,7 +46,11 @@ const surfaces: Record<string, (answer: Answer) => Promise<unknown>> = {
   "a procedure": (answer) => caught(client(answer).keys.list()),
   "an operator's procedure": (answer) =>
     caught(
-      new OstiaryOperator({ managementToken: "mt", maxRetries: 0, fetch: answersInTurn(answer) }).accounts.list(),
+      new OstiaryOperator({
+        managementToken: "mt",
+        maxRetries: 0,
+        fetch: answersInTurn(answer),
+      }).accounts.list(),
     ),
   "a query of tRPC's client": (answer) => causeOf(trpc(answer).account.get.query()),
   "a change by tRPC's client": (answer) => causeOf(trpc(answer).keys.create.mutate({ name: "a" })),
@@ -67,7 +76,10 @@ describe.each(Object.entries(surfaces))("a proxy's answer to %s", (_, ask) => {
   });
 
   it("is an APIError if it is a success without a body, or a redirect", async () => {
-    expect(await ask(() => new Response(null, { status: 204 }))).toMatchObject({ name: "APIError", status: 204 });
+    expect(await ask(() => new Response(null, { status: 204 }))).toMatchObject({
+      name: "APIError",
+      status: 204,
+    });
     const elsewhere = { status: 302, headers: { location: "https://sign-in.example" } };
     expect(await ask(() => new Response(null, elsewhere))).toMatchObject({ name: "APIError", status: 302 });
   });
@@ -87,7 +99,8 @@ describe("an export", () => {
 
   it("that is interrupted by a page keeps what it has, to be resumed", async () => {
     const broken = new ReadableStream<Uint8Array>({
-      start: (controller) => controller.enqueue(new TextEncoder().encode(`{"id":"1","cursor":"${cursor}"}\n`)),
+      start: (controller) =>
+        controller.enqueue(new TextEncoder().encode(`{"id":"1","cursor":"${cursor}"}\n`)),
       pull: (controller) => controller.error(new TypeError("terminated")),
     });
     const fetch = answersInTurn(() => new Response(broken), page(200));
@@ -103,7 +116,11 @@ describe("an export", () => {
 
 describe("a procedure's error whose code is newer than this package", () => {
   const details = { code: "too_many_moons", type: "t", param: null, requestId: "req_1" };
-  const json = { message: "m", code: -32_003, data: { code: "FORBIDDEN", httpStatus: 403, ostiary: details } };
+  const json = {
+    message: "m",
+    code: -32_003,
+    data: { code: "FORBIDDEN", httpStatus: 403, ostiary: details },
+  };
 
   it("has the class of its status in tRPC's client, also among other calls", async () => {
     const one = trpc(() => Response.json([{ error: { json } }], { status: 403 }));
@@ -124,11 +141,15 @@ describe("a procedure's error whose code is newer than this package", () => {
 });
 
 describe("a batch of calls", () => {
-  it.each(["[]", "[null]", "[{}]", '[{"result":null}]', '[{"result":{"data":{}}},{"result":{"data":{}}}]', "{}"])(
-    "that is answered by %s is not answered by the service",
-    async (body) => {
-      const cause = await causeOf(trpc(() => new Response(body)).account.get.query());
-      expect(cause).toMatchObject({ name: "APIError", message: expect.stringMatching(/not from the service/) });
-    },
-  );
+  it.each([
+    "[]",
+    "[null]",
+    "[{}]",
+    '[{"result":null}]',
+    '[{"result":{"data":{}}},{"result":{"data":{}}}]',
+    "{}",
+  ])("that is answered by %s is not answered by the service", async (body) => {
+    const cause = await causeOf(trpc(() => new Response(body)).account.get.query());
+    expect(cause).toMatchObject({ name: "APIError", message: expect.stringMatching(/not from the service/) });
+  });
 });

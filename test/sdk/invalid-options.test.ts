@@ -119,6 +119,52 @@ const calls: Record<string, [() => unknown, RegExp]> = {
     () => verifyActionsExport([], { expected: wrong("1:aa") }),
     /expected/,
   ],
+  "an expected batch whose number is a text": [
+    () => verifyAuditExport([], { expected: [wrong({ batch: "1", digest: "aa" })] }),
+    /expected/,
+  ],
+  "a number of removed batches that is a text": [
+    () => verifyAuditExport([], { removedBatches: wrong("5") }),
+    /removedBatches must be a number/,
+  ],
+  "a maximum of rounds that is a text": [
+    () => completions.runTools({ ...ask, tools: [] }, { maxRounds: wrong("5") }).done(),
+    /maxRounds must be a number/,
+  ],
+  "a tool without a function": [
+    () => tool(wrong({ name: "a", schema: z.object({}) })),
+    /run must be a function/,
+  ],
+  "a listener of a stream that is no function": [
+    () =>
+      completions
+        .stream(ask)
+        .on("error", () => {})
+        .on("chunk", wrong(null)),
+    /listener must be a function/,
+  ],
+  "progress that is no function": [
+    () => client.audit.export({}, { onProgress: wrong("log") }),
+    /onProgress must be a function/,
+  ],
+  "a logger without functions": [() => newClient({ logger: wrong({}) }), /logger.debug must be a function/],
+  "an application without a name": [
+    () => newClient({ appInfo: wrong("my-app") }),
+    /appInfo must have a name/,
+  ],
+  "default headers that are a text": [
+    () => newClient({ defaultHeaders: wrong("x-a: 1") }),
+    /headers and query must be an object/,
+  ],
+  "headers that are a text": [() => client.models.list({ headers: wrong("x-a: 1") }), /header/],
+  "a query that is a text": [
+    () => client.models.list({ query: wrong("a=1") }),
+    /headers and query must be an object/,
+  ],
+  "an extra body that is a text": [
+    () => completions.create({ ...ask, extra_body: wrong("text") }),
+    /extra_body must be an object/,
+  ],
   "an amount that is no whole number": [
     () => operator.accounts.grantCredits("id", { amountNanoUsd: "1.5", reason: "r" }),
     /amountNanoUsd must be a whole number/,
@@ -133,6 +179,31 @@ describe("a call that is not valid", () => {
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(OstiaryError);
     expect(error).toMatchObject({ name: "OstiaryError", message: expect.stringMatching(message) });
+  });
+});
+
+describe("options in a form that TypeScript would refuse", () => {
+  it("may be collections of headers and parameters, which have no fields", async () => {
+    const fetch = answersInTurn(emptyList);
+    const defaultHeaders = wrong<Record<string, string>>(new Headers({ "X-Default": "1" }));
+    await newClient({ fetch, defaultHeaders }).audit.list(
+      { limit: 5 },
+      {
+        headers: wrong(new Map([["X-Own", "2"]])),
+        query: wrong(new URLSearchParams("a=3")),
+      },
+    );
+    const [url, init] = fetch.mock.calls[0] ?? [];
+    expect(new URL(String(url)).search).toBe("?limit=5&a=3");
+    expect(init?.headers).toMatchObject({ "x-default": "1", "x-own": "2" });
+  });
+
+  it("may be an idempotency key that is a number, without which a retry could be charged twice", async () => {
+    const fetch = answersInTurn(unreachable, () => Response.json({}));
+    const idempotencyKey = wrong<string>(5);
+    await newClient({ fetch, maxRetries: 1 }).chat.completions.create(ask, { idempotencyKey });
+    for (const [, init] of fetch.mock.calls) expect(init?.headers).toMatchObject({ "idempotency-key": "5" });
+    expect(fetch).toHaveBeenCalledTimes(2);
   });
 });
 

@@ -5,7 +5,7 @@ import type {
   ExportHeader,
   LeftOutEntry,
 } from "../contract/audit.ts";
-import { type Fields, isFields } from "../core/fields.ts";
+import { type Fields, isFields, parsedJson } from "../core/fields.ts";
 
 /** A string of JSON, and the colon after it if it is a name. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*(:))?/g;
@@ -38,7 +38,7 @@ export function positionOf(cursor: unknown): string | null {
 
 /** Reads a line. Returns `null` if it is none of an export. */
 export function readExportLine(text: string): ExportLine | null {
-  const line = parsed(text);
+  const line = parsedJson(text);
   if (!isFields(line) || namesIn(line) !== namesOf(text)) return null;
   const { id, chain, cursor } = line;
   if (isFields(line.proof)) return proofOf(line.proof, cursor);
@@ -69,15 +69,6 @@ function proofOf(proof: Fields, cursor: unknown): ExportLine | null {
 
 function isFilter(value: unknown): boolean {
   return isFields(value) && Object.values(value).every((text) => typeof text === "string");
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller reports the number of the line.
-    return null;
-  }
 }
 
 /** The number of names that a text in JSON has in all its objects. */

@@ -1,17 +1,19 @@
 import type { AuditExportParams } from "../contract/audit.ts";
-import { notNegative, objectOf } from "../core/checks.ts";
+import { aborted } from "../core/abort.ts";
+import { functionOf, notNegative, objectOf } from "../core/checks.ts";
 import { readWithin } from "../core/deadline.ts";
-import { notFromService, requireStream } from "../core/error-answers.ts";
+import { notFromService, streamOf } from "../core/error-answers.ts";
 import {
   APIConnectionError,
   APIError,
-  APIUserAbortError,
+  type APIUserAbortError,
   InternalServerError,
   OstiaryError,
   RateLimitError,
 } from "../core/errors.ts";
 import { pause } from "../core/pause.ts";
 import { backoffOf } from "../core/retry.ts";
+import { cancelledBy } from "../core/sse.ts";
 import type { Answer, RequestOptions, Transport } from "../core/transport.ts";
 import type { WireAnswer } from "../core/wire.ts";
 
@@ -64,6 +66,7 @@ export class AuditExport implements AsyncIterable<string> {
     this.#transport = transport;
     this.#params = objectOf("params", params);
     this.#options = objectOf("options", options);
+    if (options.onProgress != null) functionOf("onProgress", options.onProgress);
     const cursor = params.cursor ?? null;
     this.#progress = { lines: 0, characters: 0, resumptions: 0, timestamp: null, cursor };
   }
@@ -166,25 +169,28 @@ async function* piecesOf({
   release,
   streamIdleTimeoutMs,
 }: Answer): AsyncGenerator<string, void, undefined> {
-  requireStream(wire);
-  const reader = wire.body?.pipeThrough(new TextDecoderStream()).getReader();
-  if (reader === undefined) throw new APIConnectionError("The answer has no body.");
+  const { signal } = controller;
   let isWhole = false;
+  let stop = release;
   try {
+    const text = cancelledBy(signal, streamOf(wire).pipeThrough(new TextDecoderStream()));
+    stop = text.release;
     for (;;) {
-      const { done, value } = await readWithin(streamIdleTimeoutMs, reader);
+      const { done, value } = await readWithin(streamIdleTimeoutMs, text.reader);
+      if (signal.aborted) throw aborted();
       if (done) break;
       yield value;
     }
     isWhole = true;
   } catch (cause) {
-    if (cause instanceof APIConnectionError) throw cause;
-    if (controller.signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause });
+    if (cause instanceof OstiaryError) throw cause;
+    if (signal.aborted) throw aborted(cause);
     throw new APIConnectionError("The export was interrupted.", { cause });
   } finally {
     release();
     // A caller that leaves early ends the request.
     if (!isWhole) controller.abort();
+    stop();
   }
 }
 

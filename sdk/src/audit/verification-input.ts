@@ -10,7 +10,8 @@ export function checkPoints<Name extends "batch" | "position">(
   number: Name,
 ): void {
   for (const point of points as readonly (Partial<Record<string, unknown>> | null)[]) {
-    if (!point?.[number] || !point.digest) throw new OstiaryError(`expected needs ${number} and digest.`);
+    if (typeof point?.[number] !== "number" || typeof point.digest !== "string")
+      throw new OstiaryError(`expected needs ${number} and digest.`);
   }
 }
 

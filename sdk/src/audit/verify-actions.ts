@@ -1,5 +1,6 @@
 import { objectOf } from "../core/checks.ts";
 import { UnverifiableExportError } from "../core/errors.ts";
+import { parsedJson } from "../core/fields.ts";
 import { linkDigest, sha256OfText } from "./digest.ts";
 import { checkPoints, MAX_UNREADABLE_START, requireLines } from "./verification-input.ts";
 
@@ -92,7 +93,8 @@ class ActionsCheck {
   }
 
   async add(text: string, line: number): Promise<void> {
-    const [, action = "", position = "", digest = ""] = isJson(text) ? (LINE.exec(text) ?? []) : [];
+    const [, action = "", position = "", digest = ""] =
+      parsedJson(text) === undefined ? [] : (LINE.exec(text) ?? []);
     if (action === "") {
       if (this.#actions === 0 && line > MAX_UNREADABLE_START) throw notAnExport();
       return this.#note("unreadable", null, line);
@@ -143,14 +145,4 @@ class ActionsCheck {
 
 function notAnExport(): UnverifiableExportError {
   return new UnverifiableExportError("it is not an export of the audit trail in NDJSON.");
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    // The caller reports the number of the line.
-    return false;
-  }
 }

@@ -1,5 +1,5 @@
 import type { ChainPoint } from "../contract/management.ts";
-import { objectOf } from "../core/checks.ts";
+import { notNegative, objectOf } from "../core/checks.ts";
 import { ExportCheck } from "./export-check.ts";
 import { checkPoints, requireLines } from "./verification-input.ts";
 
@@ -109,7 +109,7 @@ export async function verifyAuditExport(
   const points = [expected ?? []].flat();
   checkPoints(points, "batch");
   requireLines(lines);
-  const check = new ExportCheck(points, removedBatches ?? 0);
+  const check = new ExportCheck(points, notNegative("removedBatches", removedBatches ?? 0));
   let line = 0;
   for await (const text of lines) {
     line++;

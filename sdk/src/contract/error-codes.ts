@@ -92,7 +92,10 @@ export const ERROR_STATUSES: Readonly<Record<ErrorCode, number>> = {
 
 /** Every code with its status and type. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeEntry>> = /* @__PURE__ */ Object.fromEntries(
-  /* @__PURE__ */ Object.entries(ERROR_STATUSES).map(([code, status]) => [code, { status, type: typeOf(status) }]),
+  /* @__PURE__ */ Object.entries(ERROR_STATUSES).map(([code, status]) => [
+    code,
+    { status, type: typeOf(status) },
+  ]),
 ) as Record<ErrorCode, ErrorCodeEntry>;
 
 function typeOf(status: number): ErrorType {

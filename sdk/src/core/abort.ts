@@ -1,4 +1,10 @@
 import { functionOf } from "./checks.ts";
+import { APIUserAbortError } from "./errors.ts";
+
+/** The error of a request that its caller has aborted. */
+export function aborted(cause?: unknown): APIUserAbortError {
+  return new APIUserAbortError("The request was aborted.", { cause });
+}
 
 /**
  * Aborts the controller with the caller's signal, at once if that is already aborted, until released. `AbortSignal.any` is missing in

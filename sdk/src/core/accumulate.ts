@@ -1,4 +1,4 @@
-import type { ChatCompletion, ChatCompletionChunk } from "../contract/chat.ts";
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionMessage } from "../contract/chat.ts";
 import { OstiaryError } from "./errors.ts";
 import { type Fields, isFields } from "./fields.ts";
 
@@ -61,6 +61,13 @@ export class CompletionBuilder {
       })),
     } as unknown as ChatCompletion;
   }
+}
+
+/** The first choice's message. @throws {OstiaryError} there is none. */
+export function messageOf({ choices }: Partial<ChatCompletion>): ChatCompletionMessage {
+  const message = choices?.[0]?.message;
+  if (!isFields(message)) throw new OstiaryError("The answer has no choice.");
+  return message;
 }
 
 function wholeMessage({ tool_calls: calls, ...message }: Fields): Fields {

@@ -1,3 +1,4 @@
+import { objectOf } from "./checks.ts";
 import { OstiaryError } from "./errors.ts";
 
 /**
@@ -13,5 +14,5 @@ export function bodyOf<
     throw new OstiaryError(`${method} was called without parameters. Pass ${example}.`);
   }
   const { extra_body: extra, ...body } = params;
-  return { ...body, ...extra };
+  return { ...body, ...(extra == null ? {} : objectOf("extra_body", extra)) };
 }

@@ -6,7 +6,7 @@ import type {
   ChatCompletionToolCall,
 } from "../contract/chat.ts";
 import { follow } from "./abort.ts";
-import { CompletionBuilder } from "./accumulate.ts";
+import { CompletionBuilder, messageOf } from "./accumulate.ts";
 import { OstiaryError } from "./errors.ts";
 import { type EndEvents, EventStream } from "./event-stream.ts";
 import { readableLines } from "./iteration.ts";
@@ -62,9 +62,7 @@ export class ChatStream
 
   /** The first choice's message. */
   async finalMessage(): Promise<ChatCompletionMessage> {
-    const message = (await this.result()).choices[0]?.message;
-    if (message === undefined) throw new OstiaryError("The answer has no choice.");
-    return message;
+    return messageOf(await this.result());
   }
 
   /** The first choice's text. */

@@ -54,10 +54,10 @@ export function notFromService({ status, headers }: Pick<WireAnswer, "status" | 
   });
 }
 
-/** @throws {APIError} an answer that should be a stream is a page, a JSON document or nothing. */
-export function requireStream(wire: WireAnswer): void {
+/** The body of an answer that should be a stream. @throws {APIError} it is a page, a JSON document or nothing. */
+export function streamOf(wire: WireAnswer): NonNullable<Response["body"]> {
   const isOther = /^(text\/html|application\/json)\b/i.test(wire.header("content-type") ?? "");
-  if (!isOther && wire.status !== 204) return;
+  if (wire.body !== null && !isOther) return wire.body;
   wire.discard();
   throw notFromService(wire);
 }

@@ -1,3 +1,4 @@
+import { functionOf } from "./checks.ts";
 import { notify } from "./client-events.ts";
 import { APIUserAbortError } from "./errors.ts";
 
@@ -20,11 +21,12 @@ export abstract class EventStream<Events extends { [Name in keyof Events]: reado
   #result: Promise<Result> | null = null;
   #isObserved = false;
 
-  /** Adds a listener. @returns the stream. */
+  /** Adds a listener. @returns the stream. @throws {OstiaryError} it is no function. */
   on<Name extends keyof (Events & EndEvents)>(
     name: Name,
     listener: Listener<(Events & EndEvents)[Name]>,
   ): this {
+    functionOf("listener", listener);
     this.#listeners[name] = [...(this.#listeners[name] ?? []), listener];
     return this;
   }

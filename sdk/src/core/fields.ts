@@ -6,6 +6,16 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** What a text in JSON stands for; `undefined`: it is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller tells where the text is from.
+    return undefined;
+  }
+}
+
 /** The objects of a list; none of anything else. */
 export function fieldsIn(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isFields) : [];

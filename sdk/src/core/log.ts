@@ -1,12 +1,14 @@
+import { functionOf } from "./checks.ts";
+import { notify } from "./client-events.ts";
 import { OstiaryError } from "./errors.ts";
 
 /** The destination of a client's log, such as `console`. */
 export interface Logger {
-  /** Takes details of requests and answers, with secrets removed. */
+  /** Takes each request and its outcome, with secrets removed. */
   debug(message: string, ...details: unknown[]): void;
-  /** Takes requests with their outcome. */
+  /** Takes retries. */
   info(message: string, ...details: unknown[]): void;
-  /** Takes retries and other problems that the client deals with. */
+  /** Takes problems that the client deals with. */
   warn(message: string, ...details: unknown[]): void;
   /** Takes failures. */
   error(message: string, ...details: unknown[]): void;
@@ -21,22 +23,21 @@ export class Log {
   readonly #logger: Logger;
   readonly #level: number;
 
+  /** @throws {OstiaryError} the logger lacks a function, which JavaScript does not prevent. */
   constructor(logger: Logger, level: LogLevel) {
+    for (const name of ["debug", "info", "warn", "error"] as const)
+      functionOf(`logger.${name}`, logger[name]);
     this.#logger = logger;
     this.#level = LEVELS.indexOf(level);
   }
 
-  warn(message: string, details: object): void {
-    if (this.#level >= LEVELS.indexOf("warn")) this.#logger.warn(`[ostiary] ${message}`, details);
-  }
-
-  info(message: string, details: object): void {
-    if (this.#level >= LEVELS.indexOf("info")) this.#logger.info(`[ostiary] ${message}`, details);
-  }
-
   /** The details are made only if they are logged. */
-  debug(message: string, details: () => object): void {
-    if (this.#level >= LEVELS.indexOf("debug")) this.#logger.debug(`[ostiary] ${message}`, details());
+  write(level: "info" | "debug", message: string, details: () => object): void {
+    if (this.#level < LEVELS.indexOf(level)) return;
+    notify(
+      [(text: string, said: object) => this.#logger[level](text, said)],
+      [`[ostiary] ${message}`, details()],
+    );
   }
 }
 

@@ -1,11 +1,11 @@
-import { APIUserAbortError } from "./errors.ts";
+import { aborted } from "./abort.ts";
 
 /** Waits. @throws {APIUserAbortError} as soon as the signal is aborted. */
 export function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => {
       clearTimeout(timer);
-      reject(new APIUserAbortError("The request was aborted."));
+      reject(aborted());
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", abort);

@@ -66,7 +66,14 @@ export async function* serverSentEvents(
 }
 
 /** A reader of a body that is cancelled when the signal is aborted, also if it already is. */
-function cancelledBy(signal: AbortSignal, body: ReadableStream<Uint8Array>) {
+export function cancelledBy<Piece>(
+  signal: AbortSignal,
+  body: ReadableStream<Piece>,
+): {
+  readonly reader: ReadableStreamDefaultReader<Piece>;
+  readonly cancel: () => void;
+  readonly release: () => void;
+} {
   const reader = body.getReader();
   // The cancellation is not awaited: if another reader shares the body (a `fetch` that clones answers for its log), it completes
   // only when that reader is done, and a broken body cannot be cancelled at all.

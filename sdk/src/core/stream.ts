@@ -1,10 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { ChatCompletionChunk } from "../contract/chat.ts";
+import { aborted } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
-import { errorForEvent, notFromService, requireStream } from "./error-answers.ts";
+import { errorForEvent, notFromService, streamOf } from "./error-answers.ts";
 import {
   APIConnectionTimeoutError,
-  APIUserAbortError,
+  type APIUserAbortError,
   OstiaryError,
   StreamInterruptedError,
 } from "./errors.ts";
@@ -98,16 +99,13 @@ async function* chunksOf(answer: Answer): AsyncGenerator<ChatCompletionChunk, vo
   const { signal } = controller;
   const requestId = wire.header("x-request-id");
   try {
-    requireStream(wire);
-    const { body } = wire;
-    if (body === null) throw new StreamInterruptedError("The answer has no body.", requestId);
-    for await (const data of eventData(body, signal, DONE, streamIdleTimeoutMs)) {
+    for await (const data of eventData(streamOf(wire), signal, DONE, streamIdleTimeoutMs)) {
       if (signal.aborted) break;
       if (data === DONE) return;
       yield readChunk(data, wire);
     }
   } catch (error) {
-    if (signal.aborted) throw new APIUserAbortError("The request was aborted.", { cause: error });
+    if (signal.aborted) throw aborted(error);
     if (error instanceof APIConnectionTimeoutError) controller.abort();
     if (error instanceof OstiaryError) throw error;
     // The error of a lost connection differs between runtimes; a truncated event is a SyntaxError.
@@ -115,7 +113,7 @@ async function* chunksOf(answer: Answer): AsyncGenerator<ChatCompletionChunk, vo
   } finally {
     release();
   }
-  if (signal.aborted) throw new APIUserAbortError("The request was aborted.");
+  if (signal.aborted) throw aborted();
   // The service ends every complete stream with `[DONE]`, because a lost connection looks like an end.
   throw new StreamInterruptedError("The stream ended before the answer was complete.", requestId);
 }

@@ -1,8 +1,9 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
+import { aborted } from "./abort.ts";
 import { objectOf } from "./checks.ts";
 import { decimals } from "./decimals.ts";
-import { errorForEvent, notFromService, requireStream } from "./error-answers.ts";
-import { APIConnectionError, APIUserAbortError, InternalServerError } from "./errors.ts";
+import { errorForEvent, notFromService, streamOf } from "./error-answers.ts";
+import { APIConnectionError, InternalServerError } from "./errors.ts";
 import { pause } from "./pause.ts";
 import { backoffOf } from "./retry.ts";
 import { serverSentEvents } from "./sse.ts";
@@ -89,9 +90,9 @@ async function* eventsOf(
   });
   try {
     // Later, it may be the page of a proxy while a node is replaced.
-    if (!wasConnected) requireStream(wire);
-    if (wire.body === null) throw new APIConnectionError("The answer has no body.");
-    for await (const { event, id, data } of serverSentEvents(wire.body, controller.signal, MAX_SILENCE_MS)) {
+    const body = wasConnected ? wire.body : streamOf(wire);
+    if (body === null) return;
+    for await (const { event, id, data } of serverSentEvents(body, controller.signal, MAX_SILENCE_MS)) {
       switch (event) {
         case "connected":
           yield "connected";
@@ -107,13 +108,13 @@ async function* eventsOf(
       }
     }
   } catch (error) {
-    if (options.signal?.aborted) throw new APIUserAbortError("The request was aborted.", { cause: error });
+    if (options.signal?.aborted) throw aborted(error);
     throw error;
   } finally {
     release();
     controller.abort();
   }
-  if (options.signal?.aborted) throw new APIUserAbortError("The request was aborted.");
+  if (options.signal?.aborted) throw aborted();
 }
 
 /** The typed data of an event. @throws {APIError} it is not from the service. */

@@ -8,10 +8,11 @@ import type {
   CompletionUsage,
 } from "../contract/chat.ts";
 import { follow } from "./abort.ts";
-import { fromCaller } from "./checks.ts";
+import { messageOf } from "./accumulate.ts";
+import { fromCaller, positive } from "./checks.ts";
 import { APIUserAbortError, OstiaryError } from "./errors.ts";
 import { type EndEvents, EventStream } from "./event-stream.ts";
-import { fieldsIn, isFields } from "./fields.ts";
+import { fieldsIn } from "./fields.ts";
 import type { RunnableTool } from "./tools.ts";
 import type { RequestOptions } from "./transport.ts";
 
@@ -130,7 +131,8 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
   }
 
   async #run(body: ChatCompletionCreateParams, options: ToolRunOptions): Promise<ChatCompletion> {
-    const { maxRounds = DEFAULT_ROUNDS, signal, ...own } = options;
+    const { maxRounds: given, signal, ...own } = options;
+    const maxRounds = positive("maxRounds", given ?? DEFAULT_ROUNDS);
     const release = follow(signal, this.#controller);
     try {
       for (let round = 1; round <= maxRounds; round++) {
@@ -235,12 +237,6 @@ function withoutForcedChoice(body: ChatCompletionCreateParams): ChatCompletionCr
 /** A key of the caller's names one request, so each round has its own. */
 function keyOfRound({ idempotencyKey }: RequestOptions, round: number): RequestOptions {
   return typeof idempotencyKey === "string" ? { idempotencyKey: `${idempotencyKey}-${round}` } : {};
-}
-
-function messageOf({ choices }: Partial<ChatCompletion>): ChatCompletionMessage {
-  const message = choices?.[0]?.message;
-  if (!isFields(message)) throw new OstiaryError("The answer has no choice.");
-  return message;
 }
 
 function callsIn(completion: ChatCompletion): readonly ChatCompletionToolCall[] {

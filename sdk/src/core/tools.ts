@@ -1,5 +1,6 @@
 import type { ChatCompletionTool, ChatCompletionToolCall } from "../contract/chat.ts";
 import type { StandardSchema } from "../contract/structured.ts";
+import { functionOf } from "./checks.ts";
 import { OstiaryError } from "./errors.ts";
 import { describeIssues, jsonSchemaOf, schemaOf } from "./structured.ts";
 
@@ -55,11 +56,12 @@ export interface RunnableTool {
  * console.log(weather.definition.function.name);
  * ```
  *
- * @throws {OstiaryError} the schema is missing or cannot be converted to JSON Schema.
+ * @throws {OstiaryError} `run` or the schema is missing, or the schema cannot be converted to JSON Schema.
  */
 export function tool<Args>(definition: ToolDefinition<Args>): RunnableTool {
   const schema = schemaOf(definition);
   const { name, description, jsonSchema = jsonSchemaOf(schema), strict, run } = definition;
+  functionOf("run", run);
   return {
     definition: {
       type: "function",

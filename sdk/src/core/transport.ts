@@ -1,10 +1,11 @@
-import { follow } from "./abort.ts";
+import { aborted, follow } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
 import { checkTime, fromCaller, notNegative, objectOf, positive } from "./checks.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
 import { after, within } from "./deadline.ts";
 import { errorFor, notFromService } from "./error-answers.ts";
 import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError, OstiaryError } from "./errors.ts";
+import { parsedJson } from "./fields.ts";
 import type { Log } from "./log.ts";
 import { withoutQuery } from "./path.ts";
 import { pause } from "./pause.ts";
@@ -161,12 +162,7 @@ export class Transport {
   async read<Body>(answer: Answer): Promise<Identified<Body>> {
     const text = await wholeText(answer);
     const { wire } = answer;
-    let body: unknown;
-    try {
-      body = JSON.parse(text);
-    } catch {
-      body = null;
-    }
+    const body = parsedJson(text);
     if (typeof body !== "object" || body === null) throw notFromService(wire);
     // The property is not enumerable, so that it is not printed. The rest relies on the service's contract.
     return Object.defineProperty(body, "_request_id", {
@@ -300,13 +296,16 @@ export class Transport {
       target.method === "POST" && plane === "models" && target.isStreamed !== true && isRetried;
     const { idempotencyKey } = options;
     return {
-      url: withQuery(address, { ...target.query, ...options.query }),
+      url: withQuery(
+        address,
+        [target.query, options.query].flatMap((query) => withoutUnset(query ?? {})),
+      ),
       method: target.method,
       headers: {
         accept: "application/json",
         ...(target.body === undefined ? {} : { "content-type": "application/json" }),
         ...(idempotencyKey === undefined && hasOwnKey ? { [IDEMPOTENCY_KEY]: newIdempotencyKey() } : {}),
-        ...(typeof idempotencyKey === "string" ? checked({ [IDEMPOTENCY_KEY]: idempotencyKey }) : {}),
+        ...(idempotencyKey == null ? {} : checked({ [IDEMPOTENCY_KEY]: idempotencyKey })),
         ...this.#defaultHeaders,
         ...(options.headers == null ? {} : checked(options.headers)),
         ...(secret === null ? {} : { authorization: secret }),
@@ -336,16 +335,19 @@ function checked(headers: Readonly<Record<string, string | undefined>>): Readonl
 function lowerCased(
   headers: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string | undefined>> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return Object.fromEntries(withoutUnset(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** Without those that are not set, which would be sent as the text `undefined` or `null`. */
 function withoutUnset<Value>(values: Readonly<Record<string, Value | null | undefined>>): [string, Value][] {
-  return Object.entries(values).filter((entry): entry is [string, Value] => entry[1] != null);
+  objectOf("headers and query", values);
+  // Such as `Headers` and `URLSearchParams`, which have no fields.
+  const entries =
+    Symbol.iterator in values ? [...(values as Iterable<[string, Value]>)] : Object.entries(values);
+  return entries.filter((entry): entry is [string, Value] => entry[1] != null);
 }
 
-function withQuery(address: string, query: Query): string {
-  const given = withoutUnset(query);
+function withQuery(address: string, given: readonly [string, NonNullable<Query[string]>][]): string {
   if (given.length === 0) return address;
   const url = new URL(address);
   for (const [name, value] of given) {
@@ -417,14 +419,15 @@ async function errorOf(answer: Outcome): Promise<Error> {
   if (answer instanceof APIConnectionError) return answer;
   const { status, headers } = answer.wire;
   const lateAt = Math.min(answer.lateAt, Date.now() + ERROR_BODY_TIMEOUT_MS);
-  let body: unknown = null;
+  let text = "";
   try {
-    body = JSON.parse(await textOf({ ...answer, lateAt }));
+    text = await textOf({ ...answer, lateAt });
   } catch (error) {
     if (error instanceof APIUserAbortError) return error;
-    // The body is a proxy's page or was interrupted.
+    // The body was interrupted.
   }
-  return errorFor(status, body, headers);
+  // It may be a proxy's page.
+  return errorFor(status, parsedJson(text), headers);
 }
 
 function lateAnswer(timeoutMs: number, cause?: unknown): APIConnectionTimeoutError {
@@ -442,8 +445,4 @@ function withoutSecrets(headers: Readonly<Record<string, string>>): object {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, LOGGED_HEADERS.has(name) ? value : "…"]),
   );
-}
-
-function aborted(cause?: unknown): APIUserAbortError {
-  return new APIUserAbortError("The request was aborted.", { cause });
 }

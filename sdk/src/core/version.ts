@@ -1,4 +1,5 @@
 import { isBrowser } from "./environment.ts";
+import { OstiaryError } from "./errors.ts";
 
 /** The version of this package. */
 export const VERSION = "0.1.0";
@@ -13,12 +14,13 @@ export interface AppInfo {
   readonly url?: string | undefined;
 }
 
-/** The `User-Agent` header; `null` in web pages, where the browser's own must be sent. */
+/** The `User-Agent` header; `null` in web pages, where the browser's own must be sent. @throws {OstiaryError} the application has no name. */
 export function userAgentOf(appInfo: AppInfo | null | undefined): string | null {
   if (isBrowser()) return null;
   const product = `ostiary-node/${VERSION}`;
   if (appInfo == null) return product;
   const { name, version, url } = appInfo;
+  if (!name) throw new OstiaryError("appInfo must have a name.");
   const app = version == null ? name : `${name}/${version}`;
   return `${product} (${url == null ? app : `${app}; ${url}`})`;
 }

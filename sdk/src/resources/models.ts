@@ -27,7 +27,7 @@ export class Models {
     return new APIPagePromise(answer, async (begun) => {
       const { data, _request_id } = await this.#transport.read<ModelList>(begun);
       if (!Array.isArray(data)) throw notFromService(begun.wire);
-      return new Page(data, null, _request_id, () => Promise.reject(new Error("there is one page")));
+      return new Page(data, null, _request_id, () => this.list(options));
     });
   }
 
