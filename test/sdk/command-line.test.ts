@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT, type Service } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
+import { loopback } from "./loopback.ts";
 import { type ManagedService, startManagedService } from "./managed-service.ts";
 
 const CLI = join(ROOT, "sdk/dist/cli.js");
@@ -169,6 +170,49 @@ describe("the SDK's command line", () => {
       expect(await run(args, env)).toMatchObject({ code: 1, stdout: "" });
       expect(await readFile(file, "utf8")).toBe("kept\n");
     }
+  });
+
+  it("fails with the status of a proxy's page, whatever it asked for, and leaves files as they are", async () => {
+    let status = 200;
+    await using proxy = await loopback((_, response) => {
+      response.writeHead(status, { "content-type": "text/html" }).end("<h1>Sign in</h1>\n");
+    });
+    const file = join(folder, "page.ndjson");
+    await writeFile(file, "kept\n");
+    const commands = [
+      ["chat", "sandbox/echo", "hi"],
+      ["models"],
+      ["audit", "export"],
+      ["audit", "export", "-o", file],
+      ["audit", "export", "--format", "csv", "-o", file],
+      ["audit", "verify"],
+      ["actions", "export", "-o", file],
+      ["keys", "list"],
+      ["keys", "create", "a"],
+      ["usage"],
+    ];
+    for (status of [200, 401, 403]) {
+      const message = status === 200 ? "is not from the service" : "has no error of the service";
+      for (const args of commands) {
+        const outcome = await run(args, { OSTIARY_BASE_URL: proxy.url });
+        expect(outcome, args.join(" ")).toMatchObject({ code: 1, stdout: "" });
+        expect(outcome.stderr).toMatch(new RegExp(`^${status}: .*${message}`));
+      }
+    }
+    expect(await readFile(file, "utf8")).toBe("kept\n");
+  });
+
+  it("fails when a stream is interrupted", async () => {
+    await using cut = await loopback((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end('data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n');
+    });
+    const outcome = await run(["chat", "sandbox/echo", "hi"], { OSTIARY_BASE_URL: cut.url });
+    expect(outcome).toMatchObject({
+      code: 1,
+      stdout: "Hel",
+      stderr: expect.stringContaining("ended before the answer"),
+    });
   });
 
   it("tells that a file without entries proves nothing", async () => {

@@ -1,5 +1,11 @@
 import process from "node:process";
-import { APIConnectionError, APIError, APIUserAbortError, OstiaryError } from "../core/errors.ts";
+import {
+  APIConnectionError,
+  APIError,
+  APIUserAbortError,
+  OstiaryError,
+  StreamInterruptedError,
+} from "../core/errors.ts";
 import { connectionProblem, endWithOutput } from "./output.ts";
 import { createProgram } from "./program.ts";
 
@@ -23,11 +29,16 @@ function report(error: unknown): number {
   if (error instanceof APIUserAbortError) return INTERRUPTED;
   if (error instanceof APIError) {
     const id = error.requestId === null ? "" : ` (request ${error.requestId})`;
-    process.stderr.write(`${error.status} ${error.code ?? ""}: ${error.message}${id}\n`);
+    const code = error.code === null ? "" : ` ${error.code}`;
+    process.stderr.write(`${error.status}${code}: ${error.message}${id}\n`);
     return FAILED;
   }
   if (error instanceof APIConnectionError) {
     process.stderr.write(`${connectionProblem(error)}\n`);
+    return FAILED;
+  }
+  if (error instanceof StreamInterruptedError) {
+    process.stderr.write(`${error.message}\n`);
     return FAILED;
   }
   if (error instanceof OstiaryError) {
