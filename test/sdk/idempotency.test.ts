@@ -74,6 +74,25 @@ describe("the idempotency key of a request", () => {
     await newClient({ fetch, maxRetries: 1 }).chat.completions.create(ask);
     expect(fetch).toHaveBeenCalledTimes(12);
   });
+
+  it.each(["86400", "99999999999999999999", "0"])(
+    "does not let the client wait for an earlier attempt beyond `timeout`, nor without pause: retry-after: %s",
+    async (value) => {
+      const code = "idempotency_key_in_use";
+      const fetch = answersInTurn(() =>
+        Response.json(
+          { error: { message: "m", type: "t", param: null, code } },
+          { status: 409, headers: { "retry-after": value } },
+        ),
+      );
+      const client = newClient({ fetch, maxRetries: 1, timeout: 1_500 });
+      expect(await caught(client.chat.completions.create(ask))).toMatchObject({
+        name: "ConflictError",
+        code,
+      });
+      expect(fetch.mock.calls.length).toBeLessThan(6);
+    },
+  );
 });
 
 describe("a POST without an idempotency key", () => {

@@ -57,8 +57,12 @@ function mayHaveRun(outcome: Failed, { plane }: Retried): boolean {
   return plane === "management" || wire.header("x-request-id") === null;
 }
 
-/** Milliseconds until the answer to an earlier attempt of the same call is asked for again; `null` if none is being answered. */
-export function waitForEarlier(error: Error): number | null {
+/**
+ * Milliseconds until the answer to an earlier attempt of the same call is asked for again; `null` if none is being answered, or not so
+ * much time is left.
+ */
+export function waitForEarlier(error: Error, leftMs: number): number | null {
   if (!(error instanceof APIError) || error.code !== "idempotency_key_in_use") return null;
-  return retryAfterMsOf(error.headers) ?? IN_USE_WAIT_MS;
+  const waitMs = retryAfterMsOf(error.headers) || IN_USE_WAIT_MS;
+  return waitMs < leftMs ? waitMs : null;
 }

@@ -411,7 +411,7 @@ async function earlierAttempt(
   if (outcome instanceof APIConnectionError || outcome.wire.status !== 409) return null;
   if (idempotencyKey === null || maxRetries === 0) return null;
   const error = await errorOf(outcome);
-  return { error, waitMs: Date.now() - since < timeoutMs ? waitForEarlier(error) : null };
+  return { error, waitMs: waitForEarlier(error, since + timeoutMs - Date.now()) };
 }
 
 /** The error of an answer that is not a success. Its class depends on the status alone if the body cannot be read in time. */
