@@ -58,6 +58,17 @@ describe("an answer that does not come from the service", () => {
     },
   );
 
+  it.each([undefined, null, {}, { ok: true, status: 200 }])(
+    "is an APIConnectionError if the `fetch` that was given returns %j",
+    async (returned) => {
+      const fetch = async () => returned as unknown as Response;
+      expect(await caught(newClient({ fetch }).models.list())).toMatchObject({
+        name: "APIConnectionError",
+        cause: expect.any(TypeError),
+      });
+    },
+  );
+
   it("ends with the caller's signal while its body arrives", async () => {
     const abort = new AbortController();
     await using server = await loopback((_, response) => {

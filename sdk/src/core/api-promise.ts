@@ -80,5 +80,5 @@ export class APIPromise<Data> extends Promise<Data> {
 }
 
 function alreadyRead(): OstiaryError {
-  return new OstiaryError("The body can be read only once: with asResponse, or by awaiting the result.");
+  return new OstiaryError("The body can be read only once: await the result, or call asResponse.");
 }

@@ -18,7 +18,8 @@ export interface EndEvents {
  */
 export abstract class EventStream<Events extends { [Name in keyof Events]: readonly unknown[] }, Result> {
   readonly #listeners: { [Name in keyof (Events & EndEvents)]?: Listener<(Events & EndEvents)[Name]>[] } = {};
-  #result: Promise<Result> | null = null;
+  /** Every constructor starts the work, which sets it. */
+  #result = new Promise<Result>(() => {});
   #isObserved = false;
 
   /** Adds a listener. @returns the stream. @throws {OstiaryError} it is no function. */
@@ -60,7 +61,7 @@ export abstract class EventStream<Events extends { [Name in keyof Events]: reado
   /** The result. Whoever asks for it handles the error. */
   protected result(): Promise<Result> {
     this.#isObserved = true;
-    return this.#result ?? Promise.reject(new Error("the work was not started"));
+    return this.#result;
   }
 
   /** Starts the work. Call it once, in the constructor. */

@@ -96,7 +96,7 @@ export async function parsedCompletion<Output>(
 
 /** Like the answer that it is made of, it has the request id in a property that is not printed. */
 function withRequestId<Body extends object>(body: Body, requestId: string | null | undefined): Body {
-  return Object.defineProperty(body, "_request_id", { value: requestId, enumerable: false });
+  return Object.defineProperty(body, "_request_id", { value: requestId });
 }
 
 function jsonOf(text: string, completion: ChatCompletion): unknown {

@@ -49,26 +49,23 @@ export async function sendByFetch(
 }
 
 class FetchAnswer implements WireAnswer {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly headers: Headers;
   readonly #response: Response;
 
+  /** @throws {TypeError} it is no response, which a `fetch` of the caller's may return. */
   constructor(response: Response) {
+    const { status, ok, headers } = response;
+    if (!headers) throw new TypeError("not a Response");
+    this.status = status;
+    this.ok = ok;
+    this.headers = headers;
     this.#response = response;
   }
 
-  get status(): number {
-    return this.#response.status;
-  }
-
-  get ok(): boolean {
-    return this.#response.ok;
-  }
-
   header(name: string): string | null {
-    return this.#response.headers.get(name);
-  }
-
-  get headers(): Headers {
-    return this.#response.headers;
+    return this.headers.get(name);
   }
 
   get body(): Response["body"] {
