@@ -4,7 +4,7 @@ import { signInOperator } from "../fixtures/operator.ts";
 import { type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
 import { ANSWER_COST, waitsFor } from "./gated-model.ts";
 import { isDistributed } from "./load.ts";
-import { type Account, accountAt, ageReservations, expectPaid, openAccount } from "./money.ts";
+import { type Account, accountAt, ageClaims, ageReservations, expectPaid, openAccount } from "./money.ts";
 import {
   ask,
   askTimes,
@@ -113,6 +113,30 @@ describe.skipIf(!isDistributed)("a node that is cut off from the database", () =
     await nodes.settled();
     const { uncollected } = await expectPaid(operator, account, [...here, ...there]);
     expect(uncollected).toBe(0n);
+  });
+
+  it("frees what it had reserved for an answer that another node has given to the same idempotency key", async () => {
+    const { node, other, model, operator } = nodes;
+    // All of it is held. With more, the node would have some left, and release all together.
+    const opened = await openAccount(operator, ANSWER_COST);
+    const asked = { idempotencyKey: "twice", content: waitsFor("twice") };
+    const [answers] = await hold(opened, 1, "twice", asked);
+    const more = { amountNanoUsd: 2n * ANSWER_COST, reason: "test" };
+    await operator.trpc.operator.accounts.grantCredits.mutate({ id: opened.accountId, ...more });
+    const account = { ...opened, granted: opened.granted + more.amountNanoUsd };
+    node.database.blackHole();
+    model.open("twice");
+    const here = (await answers) ?? [];
+    await ageClaims(other.service);
+    const there = [await ask(other.baseUrl, account.key, asked)];
+    expect(statusesOf([...here, ...there])).toEqual([200]);
+    node.database.heal();
+    await nodes.settled();
+    there.push(...(await spendAll(other.baseUrl, account)));
+    await nodes.settled();
+    const { balance, uncollected } = await expectPaid(operator, account, [...here, ...there]);
+    expect(uncollected).toBe(ANSWER_COST);
+    expect(balance).toBeLessThan(SHORTEST_COST);
   });
 
   it("and then killed has the charges in its journal paid from its reserve when it is back", async () => {

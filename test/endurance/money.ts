@@ -128,3 +128,9 @@ export async function ageReservations(service: Service): Promise<void> {
   for (const { table_name: table, column_name: column } of columns)
     await sql`update ${sql(table)} set ${sql(column)} = ${sql(column)} - interval '2 days'`;
 }
+
+/** Makes claims of requests with idempotency keys look as if their nodes had not renewed them for minutes. */
+export async function ageClaims(service: Service): Promise<void> {
+  await using sql = await openDatabaseOf(service);
+  await sql`update idempotent_requests set renewed_at = renewed_at - interval '5 minutes' where answered_at is null`;
+}

@@ -16,6 +16,7 @@ const WHERE: Readonly<Record<ReintroducedFault, readonly Scenario[]>> = {
   "answers commit apart": [scenarios.KEYS_AND_CRASHES],
   "entries are charged again": [scenarios.STATEMENTS_ARE_LATE],
   "asks tell no charges": [scenarios.DATABASE_IS_RESTORED],
+  "repeated answers stay reserved": [scenarios.KEYS_ARE_ANSWERED_TWICE],
   "lost slots stay lost": [scenarios.REDIS_FORGETS, scenarios.REDIS_IS_CUT_OFF],
   "lost counts stay lost": [scenarios.REDIS_FORGETS_COUNTS],
   "admissions have an old epoch": [scenarios.REDIS_FORGETS_EPOCHS],

@@ -20,6 +20,7 @@ const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [
   ["when processes stand still", scenarios.PROCESSES_STAND_STILL],
   ["when processes stand still for long", scenarios.PROCESSES_STAND_STILL_FOR_LONG],
   ["when the credit of nodes is released", scenarios.CREDIT_IS_RELEASED],
+  ["when idempotency keys are answered twice", scenarios.KEYS_ARE_ANSWERED_TWICE],
   ["when the database is restored", scenarios.DATABASE_IS_RESTORED],
   [
     "when messages are lost, and no request is refused for lack of credit that exists",

@@ -54,7 +54,10 @@ function applyBatch(state: State, entries: readonly Line[]): Answer {
     const isRepeat = key === 1 && db.key !== 0 && db.key !== id && !faults.has("charge-repeats");
     if (key === 1) db.key ||= id;
     const due = isRepeat ? 0 : cost;
-    const aside = row === undefined ? 0 : Math.min(due, row.granted - row.charged);
+    const used = row === undefined ? 0 : Math.min(cost, row.granted - row.charged);
+    const aside = Math.min(due, used);
+    // What is set aside for a repeated answer is free again.
+    db.free += used - aside;
     const more = faults.has("blind-debit") ? due - aside : Math.min(due - aside, db.free);
     db.free -= more;
     db.collected += aside + more;
@@ -65,7 +68,7 @@ function applyBatch(state: State, entries: readonly Line[]): Answer {
     // What did not come from what was set aside counts as set aside for this: `granted − charged` stays as it is, and `charged`
     // is the sum of all costs.
     row.charged += cost;
-    row.granted += cost - aside;
+    row.granted += cost - used;
   }
   return { ids: entries.map(({ id }) => id) };
 }

@@ -257,6 +257,29 @@ export const DATABASE_IS_RESTORED = scenario(
   },
 );
 
+/** By nodes that were cut off or stood still for longer than their claims last. */
+export const KEYS_ARE_ANSWERED_TWICE = scenario(
+  300,
+  {
+    nodes: { min: 2, max: 2 },
+    creditNanoUsd: { min: 100, max: 600 },
+    maxTokens: 40,
+    longestAnswerMs: MINUTE_MS,
+    keyed: "always",
+    events: [
+      freezes(5 * MINUTE_MS),
+      outages({ store: "database", how: ["cut", "stalled"], who: "either" }),
+      hitMessages("database", ["request-late", "answer-lost"]),
+    ],
+    minEvents: 2,
+    maxEvents: 5,
+  },
+  {
+    drainWithinMs: 60 * MINUTE_MS,
+    invariants: MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
+  },
+);
+
 export const CREDIT_IS_THERE = scenario(
   300,
   {

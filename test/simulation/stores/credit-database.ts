@@ -250,19 +250,27 @@ export class CreditDatabase {
       charged.set(accountId, (charged.get(accountId) ?? 0n) + cost + implausibleNanoUsd);
     }
     const inOrder = [...due.values()].sort((a, b) => Number((a.spender ?? 0n) - (b.spender ?? 0n)));
-    for (const { accountId, spender, cost, repeated } of inOrder) {
-      const free = this.free.get(accountId) ?? 0n;
+    const shares = inOrder.map(({ accountId, spender, cost, repeated }) => {
       const row = spender === null ? undefined : this.spenders.get(spender)?.reserves.get(accountId);
-      const fromReserve = min(cost - repeated, row === undefined ? 0n : row.granted - row.charged);
-      const fromFree = min(cost - repeated - fromReserve, free);
+      const used = min(cost, row === undefined ? 0n : row.granted - row.charged);
+      const fromReserve = min(cost - repeated, used);
       if (row !== undefined) {
         row.charged += cost;
-        row.granted += cost - fromReserve;
+        row.granted += cost - used;
         this.#checked(row);
       }
+      // What repeated answers have used is free again.
+      if (!this.#faults.has("repeated answers stay reserved"))
+        this.#setFree(accountId, (this.free.get(accountId) ?? 0n) + used - fromReserve);
+      else if (row !== undefined) row.granted += used - fromReserve;
+      return { accountId, row, repeated, missing: cost - repeated - fromReserve };
+    });
+    for (const { accountId, row, repeated, missing } of shares) {
+      const free = this.free.get(accountId) ?? 0n;
+      const fromFree = min(missing, free);
       this.#setFree(accountId, free - fromFree);
       note(accountId, "repeated", repeated);
-      const short = cost - repeated - fromReserve - fromFree;
+      const short = missing - fromFree;
       note(accountId, row === undefined ? "released" : "beyond_hold", short);
     }
     for (const [accountId, amount] of charged) {

@@ -9,6 +9,8 @@ export const REINTRODUCED_FAULTS = {
   "entries are charged again": "a batch that is sent again is charged again",
   "asks tell no charges":
     "a node does not learn what was charged to its reserve for entries of others, which name its spender after a restore",
+  "repeated answers stay reserved":
+    "what a node has set aside for a second answer to an idempotency key stays so, though the node does not count on it",
   "lost slots stay lost": "a renewal takes no concurrency slot again that the store has lost",
   "lost counts stay lost":
     "what nodes have admitted in the last minute is not counted again in a store that has lost it",
