@@ -3,8 +3,9 @@ import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
+import { signOut } from "../fixtures/menu.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import { openSite, signInBy } from "../fixtures/site.ts";
+import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { type Owner, signUp, signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
 interface PageUnderTest {
@@ -139,4 +140,26 @@ describe.skipIf(!hasBrowser).each(VISITORS)("every page of $name", ({ pages, who
     }
     expect(wrong).toEqual({});
   }, 120_000);
+});
+
+describe.skipIf(!hasBrowser)("a page", () => {
+  it("is named in the browser's tab", async () => {
+    const page = await openKeys(site, await signUpWithKey(site.service.baseUrl));
+    await expect.poll(() => page.title()).toBe("API keys · Ostiary");
+    await page.getByRole("link", { name: "Request log" }).click();
+    await expect.poll(() => page.title()).toBe("Request log · Ostiary");
+    await signOut(page);
+    await expect.poll(() => page.title()).toBe("Sign in · Ostiary");
+  });
+
+  it("is light or dark as the system is, or as its root says", async () => {
+    const { page } = await site.page({ colorScheme: "dark" });
+    await page.goto("/sign-in");
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await ground();
+    await page.evaluate(() => {
+      document.documentElement.dataset.theme = "light";
+    });
+    expect(await ground()).not.toBe(dark);
+  });
 });

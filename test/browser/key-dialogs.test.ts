@@ -1,0 +1,133 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { chooseInRow, toastOf } from "../fixtures/menu.ts";
+import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
+import { signUp, signUpWithKey } from "../fixtures/user.ts";
+
+const site = openSite();
+
+/** A page that shows a new key. */
+async function pageWithNewKey(): Promise<Page> {
+  const { page } = await site.page();
+  await page.clock.install();
+  await signInBy(page, await signUp(site.service.baseUrl));
+  // By a link, so that there is a page to go back to.
+  await page.goto("/models");
+  await page.getByRole("link", { name: "API keys" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("fresh");
+  await page.keyboard.press("Enter");
+  await page.getByTestId("key-string").waitFor();
+  return page;
+}
+
+/** What the focused element says to a person. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    return element === null || element === document.body
+      ? "nothing"
+      : element.id || (element.textContent ?? "");
+  });
+}
+
+describe.skipIf(!hasBrowser)("a key that is shown", () => {
+  it("stays until its owner says that they have it, wherever the focus is", async () => {
+    const page = await pageWithNewKey();
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    for (let press = 0; press < 4; press++) await page.keyboard.press("Escape");
+    // Beside the dialog, where other dialogs are dismissed.
+    await page.mouse.click(5, 5);
+    await page.getByTestId("key-string").waitFor();
+    await page.getByLabel("I have stored it").check();
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
+  it("is not lost by loading the page again, before its owner was asked", async () => {
+    const page = await pageWithNewKey();
+    const shown = await page.getByTestId("key-string").textContent();
+    const question = page.waitForEvent("dialog");
+    // Not awaited: the page stays, and nothing is loaded.
+    page.reload().catch(() => {});
+    const asked = await question;
+    expect(asked.type()).toBe("beforeunload");
+    await asked.dismiss();
+    expect(await page.getByTestId("key-string").textContent()).toBe(shown);
+  });
+
+  it("is not lost by going back", async () => {
+    const page = await pageWithNewKey();
+    const shown = await page.getByTestId("key-string").textContent();
+    await page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          addEventListener("popstate", resolve, { once: true });
+          history.back();
+        }),
+    );
+    await expect.poll(() => new URL(page.url()).pathname).toBe("/settings/keys");
+    expect(await page.getByTestId("key-string").textContent()).toBe(shown);
+  });
+
+  it("is not lost with a session that ends meanwhile, and signing in comes after", async () => {
+    const page = await pageWithNewKey();
+    const shown = await page.getByTestId("key-string").textContent();
+    await page.context().clearCookies();
+    // Someone goes to their secret manager and comes back: what is stale by then is asked for again.
+    const refused = page.waitForResponse(
+      async (response) =>
+        response.url().includes("keys.list") && (await response.text()).includes("not_signed_in"),
+    );
+    await page.clock.fastForward("01:00");
+    await page.evaluate(() => dispatchEvent(new Event("visibilitychange")));
+    await refused;
+    // The answer has been read when the page has had its turn.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+    expect(await page.getByTestId("key-string").textContent()).toBe(shown);
+    await page.getByLabel("I have stored it").click();
+    // From here on nothing holds the page back: it may be gone before the button is pressed, or while it is.
+    const done = page.evaluate(() => {
+      for (const button of document.querySelectorAll("button"))
+        if (button.textContent === "Done") button.click();
+    });
+    await done.catch((error: Error) => expect(error.message).toContain("navigation"));
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("the keyboard", () => {
+  it("stays where it was when a form is refused", async () => {
+    const page = await openKeys(site, await signUpWithKey(site.service.baseUrl));
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("test");
+    await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("alert").waitFor();
+    expect(await focused(page)).toBe("Create key");
+  });
+
+  it("is led to the page that a link leads to", async () => {
+    const page = await openKeys(site, await signUpWithKey(site.service.baseUrl));
+    await page.getByRole("link", { name: "Credits" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Credits" }).waitFor();
+    await expect.poll(() => focused(page)).toBe("main");
+    await page.keyboard.press("g");
+    await page.keyboard.press("m");
+    await page.getByRole("searchbox").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("echo");
+    await expect.poll(() => new URL(page.url()).searchParams.get("search")).toBe("echo");
+  });
+
+  it("is not lost when the button that opened a dialog is gone", async () => {
+    const page = await openKeys(site, await signUpWithKey(site.service.baseUrl));
+    await chooseInRow(page, "test", "Revoke");
+    await page.getByLabel(/to confirm/).fill("test");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await focused(page)).toBe("main");
+    await toastOf(page, "Key “test” revoked").waitFor();
+  });
+});
