@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import { openSite } from "../fixtures/site.ts";
+import { openSite, signInBy } from "../fixtures/site.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
 
 const site = openSite(() => startOperatedService());
@@ -81,6 +81,48 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
         return [...element.children].filter((cell) => cell.getBoundingClientRect().bottom > bottom).length;
       });
       expect(beyond).toBe(0);
+    }
+  });
+
+  it.each([375, 600, 800, 1_024, 1_440])("shows whole error codes at %i pixels", async (width) => {
+    const operator = await signInOperator(site.service.baseUrl);
+    const owner = visit(site.service.baseUrl);
+    const email = `${crypto.randomUUID()}@example.com`;
+    const accountName = "Research and development of Example Corporation";
+    await owner.trpc.auth.signUp.mutate({ email, password: PASSWORD, accountName });
+    const { key } = await owner.trpc.keys.create.mutate({ name: "a key for the nightly evaluation" });
+    await chat(key, "no/such-model-of-any-provider-in-the-world");
+    const { id } = await owner.trpc.account.get.query();
+    const viewport = { width, height: 900 };
+    const lists = /log\.list|audit\.list/;
+    // The longest of all, where a row has a line for it.
+    const longest = width > 1_200 ? "rate_limit_exceeded" : "too_many_concurrent_requests";
+    for (const [visitor, path] of [
+      [operator, `/operator/log?accountId=${id}`],
+      [owner, "/audit"],
+    ] as const) {
+      const { page } = await site.page({ viewport });
+      await signInBy(page, visitor);
+      await page.route(lists, async (route) => {
+        const response = await route.fetch();
+        const body = (await response.text()).replaceAll('"model_not_found"', `"${longest}"`);
+        await route.fulfill({ response, body });
+      });
+      await page.goto(path);
+      const code = page.getByRole("grid").getByText(longest);
+      await code.waitFor();
+      const [cell, row, frame] = await code.evaluate((element) => {
+        const of = (selector: string) => element.closest(selector) as HTMLElement;
+        const { bottom } = of("tr").getBoundingClientRect();
+        const below = [...of("tr").children].filter((each) => each.getBoundingClientRect().bottom > bottom);
+        const frameOf = of(".EntryTable_entriesFrame");
+        return [
+          of("td").scrollWidth - of("td").clientWidth,
+          below.length,
+          frameOf.scrollWidth - frameOf.clientWidth,
+        ];
+      });
+      expect([path, cell, row, frame]).toEqual([path, 0, 0, 0]);
     }
   });
 

@@ -45,6 +45,9 @@ interface EntryTableProps {
 const CARDS = matchMedia("(max-width: 1200px)");
 const ROW_PX = 52;
 const CARD_PX = 68;
+/** On phones cards have a third line. */
+const TALL_CARDS = matchMedia("(max-width: 720px)");
+const TALL_CARD_PX = 90;
 const HEAD_PX = 38;
 /** The number of extra rows outside the view, because scrolling runs ahead of rendering. */
 const OVERSCAN = 6;
@@ -52,9 +55,12 @@ const OVERSCAN = 6;
 const MAX_NEAR_END = 150;
 
 const watchCards = (listener: () => void) => {
-  CARDS.addEventListener("change", listener);
-  return () => CARDS.removeEventListener("change", listener);
+  for (const media of [CARDS, TALL_CARDS]) media.addEventListener("change", listener);
+  return () => {
+    for (const media of [CARDS, TALL_CARDS]) media.removeEventListener("change", listener);
+  };
 };
+const heightPx = () => (TALL_CARDS.matches ? TALL_CARD_PX : CARDS.matches ? CARD_PX : ROW_PX);
 
 /**
  * A table of entries that renders only the rows in view. The row at the keyboard's position is always rendered, so that
@@ -62,8 +68,8 @@ const watchCards = (listener: () => void) => {
  */
 export function EntryTable(props: EntryTableProps) {
   const { entries, fresh, hasMore, openPlace, scroller, columns, open, loadMore, onTop, children } = props;
-  const isCards = useSyncExternalStore(watchCards, () => CARDS.matches);
-  const rowPx = isCards ? CARD_PX : ROW_PX;
+  const rowPx = useSyncExternalStore(watchCards, heightPx);
+  const isCards = rowPx !== ROW_PX;
   const headPx = isCards ? 0 : HEAD_PX;
   const [currentPlace, setCurrentPlace] = useState<number | null>(null);
   const rows = useRef<HTMLTableSectionElement>(null);

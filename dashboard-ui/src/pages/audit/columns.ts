@@ -65,7 +65,8 @@ export function gridOf(columns: readonly Column[]): { readonly widths: string; r
   const rest = widthsOf(afterStatus(columns));
   const before = ["6.8rem", ...widthsOf(columns.filter(isBeforeModel)), "minmax(0, 1.5fr)"];
   return {
-    widths: [...before, "minmax(0, 1fr)", ...rest, "2rem"].join(" "),
+    // The longest error code has 28 characters.
+    widths: [...before, "clamp(6.5rem, 13cqi, 12.7rem)", ...rest, "2rem"].join(" "),
     status: before.length + 1,
   };
 }
