@@ -1,11 +1,11 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
-import { openDatabaseOf } from "../fixtures/database.ts";
 import { insertEntries } from "../fixtures/entries.ts";
+import { insertKeys } from "../fixtures/keys.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
 import { goToKeys, openSite } from "../fixtures/site.ts";
-import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
+import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
 import { rowsOf } from "./audit-page.ts";
 
 const KB = 1_024;
@@ -58,16 +58,6 @@ async function firstLoadOf(path: string, visitor: Visitor | null): Promise<Traff
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.waitForLoadState("networkidle");
   return traffic;
-}
-
-/** Creates keys in the database, quicker than one by one. */
-async function insertKeys({ trpc }: Owner, count: number): Promise<void> {
-  const { id } = await trpc.account.get.query();
-  await using sql = await openDatabaseOf(site.service);
-  await sql`
-    insert into keys (id, account_id, name, key_id, digest, state, created_at, issued_at)
-    select gen_random_uuid(), ${id}, 'deployment ' || n, lpad(n::text, 4, '0'), sha256((${id} || n)::bytea), 'active', now(), now()
-    from generate_series(1, ${count}::bigint) n`;
 }
 
 describe.skipIf(!hasBrowser)("the first load", () => {
@@ -156,7 +146,7 @@ describe.skipIf(!hasBrowser)("the first load", () => {
 
   it("of a thousand keys is bounded, and so is what the open page asks for", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
-    await insertKeys(owner, 999);
+    await insertKeys(site.service, owner, 999);
     for (const path of ["/", "/audit"]) {
       const { procedures, all } = await firstLoadOf(path, owner);
       expect(procedures, path).toBeLessThan(15 * KB);

@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { insertKeys } from "../fixtures/keys.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { openSite } from "../fixtures/site.ts";
 import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
@@ -49,6 +50,21 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
     await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
     expect(await page.getByRole("dialog").count()).toBe(0);
     expect(complaints).toEqual([]);
+  });
+
+  it("finds a key of an account that has more than a thousand", async () => {
+    const many = await signUpWithKey(site.service.baseUrl);
+    await insertKeys(site.service, many, 1_100);
+    const { page } = await openPalette(many);
+    await page.keyboard.type("test");
+    // The oldest key, which the first page of the list does not have.
+    await option(page, /^test/).waitFor();
+    await page.getByRole("combobox", { name: "Search everything" }).fill("deployment 7");
+    await option(page, /^deployment 7/)
+      .first()
+      .waitFor();
+    await page.getByRole("combobox", { name: "Search everything" }).fill("no such key");
+    await page.getByText("Nothing found.").waitFor();
   });
 
   it("gets what is typed before it has the focus, and nothing else does", async () => {

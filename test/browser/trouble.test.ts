@@ -2,13 +2,14 @@ import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { chooseInRow, signOut } from "../fixtures/menu.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startService } from "../fixtures/service.ts";
 import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { type Owner, PASSWORD, signUp, signUpWithKey } from "../fixtures/user.ts";
 import { failProcedure, PROCEDURES } from "./fail-procedure.ts";
 import { fillSignIn } from "./sign-in.ts";
 
-const site = openSite();
+const site = openSite(startOperatedService);
 
 async function confirmRevocation(page: Page): Promise<void> {
   await page.getByLabel(/to confirm/).fill("test");
@@ -106,6 +107,94 @@ describe.skipIf(!hasBrowser)("a figure that could not be loaded", () => {
     await failProcedure(page, procedure);
     await page.goto("/");
     await page.getByRole("paragraph").filter({ hasText: label }).waitFor();
+  });
+});
+
+describe.skipIf(!hasBrowser)("what helps beside a page's own content", () => {
+  const busy = (page: Page) => page.getByText("The database is busy.");
+
+  it.each([
+    { who: "an owner", path: "/audit", field: "Key", procedure: "keys.list", shown: "test (…" },
+    { who: "an owner", path: "/audit", field: "Model", procedure: "models.list", shown: "sandbox/lorem" },
+    {
+      who: "an operator",
+      path: "/operator/log?status=error",
+      field: "Error code",
+      procedure: "operator.log.summary",
+      shown: "model_not_found",
+    },
+    {
+      who: "an operator",
+      path: "/operator/log",
+      field: "Account",
+      procedure: "operator.accounts.list",
+      shown: "@example.com",
+    },
+  ])("says that it has no suggestions: $field, for $who", async ({ who, path, field, procedure, shown }) => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const visitor = who === "an owner" ? owner : await signInOperator(site.service.baseUrl);
+    const { page } = await site.page();
+    await signInBy(page, visitor);
+    await failProcedure(page, procedure);
+    await page.goto(path);
+    await page.getByRole("combobox", { name: field, exact: true }).click();
+    const list = page.getByRole("dialog");
+    await list.getByText("Suggestions could not be loaded. The database is busy.").waitFor();
+    expect(await list.getByText("Nothing found.").count()).toBe(0);
+    // The rest of the page can be used, and the next look at the list asks again.
+    await page.keyboard.press("Escape");
+    await list.waitFor({ state: "detached" });
+    await page.unrouteAll({ behavior: "wait" });
+    await page.getByRole("combobox", { name: field, exact: true }).click();
+    await list.getByRole("option").filter({ hasText: shown }).first().waitFor();
+    expect(await busy(page).and(list).count()).toBe(0);
+  });
+
+  it("does not say that nothing was found while it is being searched", async () => {
+    const { page } = await site.page();
+    await signInBy(page, await signUpWithKey(site.service.baseUrl));
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/keys\.list/, async (route) => {
+      await answered;
+      await route.fallback();
+    });
+    await page.goto("/audit");
+    await page.getByRole("combobox", { name: "Key", exact: true }).click();
+    const list = page.getByRole("dialog");
+    await list.getByText("Loading…").waitFor();
+    expect(await list.getByText("Nothing found.").count()).toBe(0);
+    answer();
+    await list.getByRole("option", { name: /^test/ }).waitFor();
+    await list.getByRole("combobox").fill("no such key");
+    await list.getByText("Nothing found.").waitFor();
+  });
+
+  it("says that there may be warnings of the operator's settings, and asks again", async () => {
+    const { page } = await site.page();
+    await signInBy(page, await signInOperator(site.service.baseUrl));
+    await failProcedure(page, "operator.warnings");
+    await page.goto("/operator");
+    await page.getByRole("heading", { name: "Accounts", level: 1 }).waitFor();
+    const told = page.getByRole("status").filter({ hasText: "Warnings about settings could not be loaded." });
+    await told.getByText("The database is busy.").waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    await told.getByRole("button", { name: "Try again" }).click();
+    await told.waitFor({ state: "detached" });
+  });
+
+  it("says that not everything was searched for a command", async () => {
+    const { page } = await site.page();
+    await signInBy(page, await signUpWithKey(site.service.baseUrl));
+    await failProcedure(page, "keys.list");
+    await page.goto("/models");
+    await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search everything" }).fill("echo");
+    await page.getByRole("option", { name: /sandbox\/echo/ }).waitFor();
+    await page.getByText("Not everything could be searched. The database is busy.").waitFor();
   });
 });
 

@@ -1,5 +1,6 @@
 import { Combobox } from "@base-ui/react/combobox";
 import { type RefObject, useState } from "react";
+import { errorTextOf } from "../api/errors.ts";
 import styles from "./SearchSelect.module.css";
 import type { SearchOption, SearchProps } from "./SearchSelect.tsx";
 import textStyles from "./text.module.css";
@@ -15,6 +16,7 @@ export function SearchList(props: SearchListProps) {
   const { searchLabel, searchPlaceholder, value, optionsFor, onChoose, onSearch, anchor, onClose } = props;
   const [search, setSearch] = useState("");
   const options = optionsFor(search.trim());
+  const status = statusOf(props, options.length === 0);
   return (
     <Combobox.Root
       items={options}
@@ -47,7 +49,10 @@ export function SearchList(props: SearchListProps) {
               placeholder={searchPlaceholder ?? "Search"}
               spellCheck={false}
             />
-            <Combobox.Empty className={styles.empty}>Nothing found.</Combobox.Empty>
+            <Combobox.Status className={styles.status}>{status}</Combobox.Status>
+            <Combobox.Empty className={styles.empty}>
+              {status === null ? "Nothing found." : null}
+            </Combobox.Empty>
             <Combobox.List className={styles.list} aria-label={searchLabel}>
               {(option: SearchOption) => (
                 <Combobox.Item key={option.value} value={option} className={styles.option}>
@@ -61,4 +66,11 @@ export function SearchList(props: SearchListProps) {
       </Combobox.Portal>
     </Combobox.Root>
   );
+}
+
+/** What is said of options that are missing: they could not be loaded, or not yet. */
+function statusOf({ query }: SearchProps, isEmpty: boolean): string | null {
+  if (query === undefined) return null;
+  if (query.isError) return `Suggestions could not be loaded. ${errorTextOf(query.error)}`;
+  return isEmpty && (query.isLoading || query.isPlaceholderData) ? "Loading…" : null;
 }

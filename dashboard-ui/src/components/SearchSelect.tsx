@@ -1,3 +1,4 @@
+import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useId, useRef, useState } from "react";
 import { ChevronDown } from "../icons/icons.ts";
 import { classes } from "./classes.ts";
@@ -12,6 +13,12 @@ export interface SearchOption {
   readonly note?: string | undefined;
 }
 
+/** The state of a query for options. */
+export type OptionsQuery = Pick<
+  UseQueryResult<unknown, unknown>,
+  "isLoading" | "isPlaceholderData" | "isError" | "error" | "isFetching" | "refetch"
+>;
+
 /** What the list of options needs. */
 export interface SearchProps {
   /** The name of the search field: "Search models". */
@@ -20,6 +27,8 @@ export interface SearchProps {
   readonly value: string;
   /** The options for a text, the best first: Enter chooses it. */
   readonly optionsFor: (search: string) => readonly SearchOption[];
+  /** The query that options come from. If it fails, what is known without it can still be chosen. */
+  readonly query?: OptionsQuery | undefined;
   readonly onChoose: (value: string) => void;
   readonly onSearch?: ((search: string) => void) | undefined;
 }
@@ -48,6 +57,8 @@ export function SearchSelect(props: SearchSelectProps) {
   const note = error ?? hint;
   const open = () => {
     onOpen?.();
+    // What could not be loaded is asked for again.
+    if (search.query?.isError === true && !search.query.isFetching) void search.query.refetch();
     setOpen(true);
   };
   return (

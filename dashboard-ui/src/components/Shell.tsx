@@ -2,10 +2,11 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
-import { errorTextOf } from "../api/errors.ts";
+import { errorTextOf, isUnreachable } from "../api/errors.ts";
 import { Menu as MenuIcon } from "../icons/icons.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import buttonStyles from "./Button.module.css";
+import { Button } from "./Button.tsx";
 import { ConnectionLost } from "./ConnectionLost.tsx";
 import { CreditBanner } from "./CreditBanner.tsx";
 import { classes } from "./classes.ts";
@@ -180,6 +181,17 @@ function SettingsWarnings() {
   const found = useQuery(
     api.operator.warnings.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }),
   );
+  // A lost connection is told by a line of its own.
+  if (found.data === undefined && found.isError && !isUnreachable(found.error)) {
+    return (
+      <Notice tone="warning">
+        <p>Warnings about settings could not be loaded. {errorTextOf(found.error)}</p>
+        <Button busy={found.isFetching} onClick={() => void found.refetch()}>
+          Try again
+        </Button>
+      </Notice>
+    );
+  }
   return found.data?.warnings.map((warning) => (
     <Notice key={warning} tone="warning">
       <p>{warning}</p>

@@ -1,6 +1,7 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Dialog } from "@base-ui/react/dialog";
 import { useState } from "react";
+import { errorTextOf } from "../../api/errors.ts";
 import { Search } from "../../icons/icons.ts";
 import dialogStyles from "../Dialog.module.css";
 import type { PageLink } from "../pages.ts";
@@ -24,7 +25,7 @@ export interface PaletteProps {
 export function Palette(props: PaletteProps) {
   const { isOperator, takeTyped, onClose } = props;
   const [text, setText] = useState("");
-  const { groups, isSearching } = useCommands(text, props);
+  const { groups, isSearching, error } = useCommands(text, props);
   const run = (command: Command) => {
     onClose();
     command.run();
@@ -56,8 +57,11 @@ export function Palette(props: PaletteProps) {
                 spellCheck={false}
               />
             </div>
+            <Autocomplete.Status className={styles.status}>
+              {error === null ? null : `Not everything could be searched. ${errorTextOf(error)}`}
+            </Autocomplete.Status>
             <Autocomplete.Empty className={styles.empty}>
-              {isSearching ? "Searching…" : "Nothing found."}
+              {isSearching ? "Searching…" : error === null ? "Nothing found." : null}
             </Autocomplete.Empty>
             <Autocomplete.List className={styles.list}>
               {(group: CommandGroup) => (

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
 import { api } from "../../api/client.ts";
 import {
   BookOpen,
@@ -16,6 +15,7 @@ import {
 } from "../../icons/icons.ts";
 import { PAGE_ICONS } from "../page-icons.ts";
 import { chooseTheme } from "../theme.ts";
+import { usePaused } from "../use-paused.ts";
 import {
   type Command,
   type CommandGroup,
@@ -29,11 +29,15 @@ import type { PaletteProps } from "./Palette.tsx";
 
 const icon = { size: 16, "aria-hidden": true } as const;
 
-/** The commands that match the text. Accounts are searched on the server, everything else here. */
-export function useCommands(
-  text: string,
-  props: PaletteProps,
-): { readonly groups: readonly CommandGroup[]; readonly isSearching: boolean } {
+interface Commands {
+  readonly groups: readonly CommandGroup[];
+  readonly isSearching: boolean;
+  /** Why some of what is searched could not be loaded; `null` while it could. */
+  readonly error: unknown;
+}
+
+/** The commands that match the text. Accounts, and the keys of an account that has very many, are searched on the server. */
+export function useCommands(text: string, props: PaletteProps): Commands {
   const search = withoutSecret(text).trim();
   const pages = usePages(props);
   const actions = useActions(props);
@@ -50,7 +54,11 @@ export function useCommands(
     { value: "Models", items: owned.models },
     { value: "Actions", items: found(actions) },
   ]);
-  return { groups, isSearching: accounts.isSearching };
+  return {
+    groups,
+    isSearching: accounts.isSearching || owned.isSearching,
+    error: accounts.error ?? owned.error,
+  };
 }
 
 function usePages({ pages }: PaletteProps): readonly Command[] {
@@ -103,9 +111,15 @@ function useOwned(search: string, isEnabled: boolean) {
   const navigate = useNavigate();
   const keys = useQuery(api.keys.list.queryOptions(undefined, { enabled: isEnabled }));
   const models = useQuery(api.models.list.queryOptions(undefined, { enabled: isEnabled }));
-  if (search === "" || !isEnabled) return { keys: [], models: [] };
+  const further = useFurtherKeys(search, keys.data?.nextCursor != null);
+  const error = keys.error ?? models.error ?? further.error;
+  if (search === "" || !isEnabled) return { keys: [], models: [], isSearching: false, error };
+  const listed = keys.data?.keys ?? [];
+  const isListed = new Set(listed.map(({ id }) => id));
   return {
-    keys: (keys.data?.keys ?? [])
+    isSearching: keys.isLoading || models.isLoading || further.isSearching,
+    error,
+    keys: [...listed, ...further.keys.filter(({ id }) => !isListed.has(id))]
       .filter(({ name, keyId }) => matches(search, name, keyId))
       .slice(0, MAX_OF_A_KIND)
       .map(({ id, name, keyId, state }) => ({
@@ -128,22 +142,32 @@ function useOwned(search: string, isEnabled: boolean) {
   };
 }
 
-const TYPING_MS = 200;
+/** The keys that match among those that the first page of an account's keys does not have. */
+function useFurtherKeys(search: string, isCut: boolean) {
+  const paused = usePaused(search);
+  const isAsked = isCut && paused !== "";
+  const input = { search: paused.slice(0, MAX_KEY_SEARCH), limit: MAX_OF_A_KIND };
+  const found = useQuery(api.keys.list.queryOptions(input, { enabled: isAsked }));
+  return {
+    keys: isAsked && paused === search ? (found.data?.keys ?? []) : [],
+    isSearching: isCut && search !== "" && (paused !== search || found.isFetching),
+    error: found.error,
+  };
+}
+
+/** The longest text that keys are searched for. */
+const MAX_KEY_SEARCH = 64;
 
 /** The accounts of the service that match, for operators. */
 function useAccounts(search: string, isEnabled: boolean) {
   const navigate = useNavigate();
-  const [settled, setSettled] = useState(search);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(search), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [search]);
-  const isAsked = isEnabled && settled !== "";
+  const paused = usePaused(search);
+  const isAsked = isEnabled && paused !== "";
   const found = useQuery(
-    api.operator.accounts.list.queryOptions({ search: settled, limit: MAX_OF_A_KIND }, { enabled: isAsked }),
+    api.operator.accounts.list.queryOptions({ search: paused, limit: MAX_OF_A_KIND }, { enabled: isAsked }),
   );
   const items: readonly Command[] =
-    isAsked && settled === search
+    isAsked && paused === search
       ? (found.data?.accounts ?? []).map(({ id, name, users, state }) => ({
           id,
           label: name,
@@ -152,5 +176,6 @@ function useAccounts(search: string, isEnabled: boolean) {
           run: () => void navigate({ to: "/operator/accounts/$accountId", params: { accountId: id } }),
         }))
       : [];
-  return { items, isSearching: isEnabled && search !== "" && (settled !== search || found.isFetching) };
+  const isSearching = isEnabled && search !== "" && (paused !== search || found.isFetching);
+  return { items, isSearching, error: found.error };
 }

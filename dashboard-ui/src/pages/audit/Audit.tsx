@@ -51,8 +51,8 @@ export function Audit() {
 
   const { filters, refreshRange } = useFilters(search);
   const chosenKey = useFilterKey(search.key);
-  const catalog = useQuery(api.models.list.queryOptions()).data?.models;
-  const knownModels = useMemo(() => catalog?.map((model) => model.id) ?? [], [catalog]);
+  const catalog = useQuery(api.models.list.queryOptions());
+  const knownModels = useMemo(() => catalog.data?.models.map(({ id }) => id) ?? [], [catalog.data]);
   const { log, reload, loadMore } = useEntries(filters);
   const summary = useSummary(filters, search.live === true);
   const isRefused = errorFieldOf(log.error) !== null;
@@ -100,6 +100,7 @@ export function Audit() {
         search={search}
         filters={filters}
         knownModels={knownModels}
+        catalog={catalog}
         error={log.error}
         put={put}
         onFind={(entry) => putEntry(entry, false)}

@@ -2,6 +2,7 @@ import { type ReactNode, useId, useState } from "react";
 import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
 import { classes } from "../../components/classes.ts";
+import type { OptionsQuery } from "../../components/SearchSelect.tsx";
 import { Select } from "../../components/Select.tsx";
 import { TextField } from "../../components/TextField.tsx";
 import styles from "./Filters.module.css";
@@ -16,8 +17,9 @@ import { useSuggestions } from "./use-summary.ts";
 interface FiltersProps {
   readonly search: AuditSearch;
   readonly filters: AuditFilters;
-  /** The models that are always suggested. */
+  /** The models that are always suggested, and the query that they come from. */
   readonly knownModels: readonly string[];
+  readonly catalog: OptionsQuery;
   /** The error of the service, if it refused the filters. */
   readonly error: unknown;
   /** Changes the filters of the address. */
@@ -40,7 +42,7 @@ const TIMES = [
 
 /** The form of the log's filters. */
 export function Filters(props: FiltersProps) {
-  const { search, filters, knownModels, error, put, onFind, children, hasUpstream = false } = props;
+  const { search, filters, knownModels, catalog, error, put, onFind, children, hasUpstream = false } = props;
   const id = useId();
   const [isOpened, setOpened] = useState({ model: false, error_code: false, upstream: false });
   const models = useSuggestions(filters, "model", knownModels, isOpened.model);
@@ -74,7 +76,7 @@ export function Filters(props: FiltersProps) {
         <SuggestField
           label="Model"
           value={search.model ?? ""}
-          suggestions={models}
+          suggestions={catalog.isError && !models.query.isError ? { ...models, query: catalog } : models}
           error={errorTextAt(error, "model")}
           onOpen={() => setOpened((now) => ({ ...now, model: true }))}
           onCommit={putText("model")}

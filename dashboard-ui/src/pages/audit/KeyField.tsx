@@ -1,6 +1,7 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import type { ListedKey } from "../../api/types.ts";
 import { SearchSelect } from "../../components/SearchSelect.tsx";
+import { usePaused } from "../../components/use-paused.ts";
 import { useFoundKeys } from "./use-filter-key.ts";
 
 interface KeyFieldProps {
@@ -18,15 +19,13 @@ interface KeyFieldProps {
   readonly onCommit: (id: string) => void;
 }
 
-/** How long typing pauses before keys are searched. */
-const WAIT_MS = 150;
-
 /** A choice of a key. The service searches, because an account may have thousands. */
 export function KeyField(props: KeyFieldProps) {
   const { value, chosen, hint, error, placeholder = "Any", isOptional = true, onCommit } = props;
   const [isWanted, setWanted] = useState(false);
   const [search, setSearch] = useState("");
-  const found = useFoundKeys(usePaused(search), isWanted);
+  const query = useFoundKeys(usePaused(search), isWanted);
+  const found = query.data?.keys ?? [];
   const named = chosen ?? found.find((key) => key.id === value);
   const optionsFor = (text: string) => {
     const options = found
@@ -47,6 +46,7 @@ export function KeyField(props: KeyFieldProps) {
       hint={hint}
       error={error}
       optionsFor={optionsFor}
+      query={query}
       onChoose={onCommit}
       onSearch={setSearch}
       onOpen={() => {
@@ -59,14 +59,4 @@ export function KeyField(props: KeyFieldProps) {
 
 function labelOf({ name, keyId, state }: ListedKey): string {
   return `${name} (…${keyId})${state === "revoked" ? ", revoked" : ""}`;
-}
-
-/** The text once typing has paused. */
-function usePaused(text: string): string {
-  const [paused, setPaused] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setPaused(text), WAIT_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return paused;
 }

@@ -1,6 +1,12 @@
 import { formatCount } from "../../components/format.ts";
-import { type SearchOption, SearchSelect } from "../../components/SearchSelect.tsx";
+import { type OptionsQuery, type SearchOption, SearchSelect } from "../../components/SearchSelect.tsx";
 import { filterOfText, isContained, textOfFilter } from "./filters.ts";
+
+/** Values to choose from, and the query that they come from. */
+export interface Suggestions {
+  readonly values: readonly Suggestion[];
+  readonly query: OptionsQuery;
+}
 
 /** A value to choose. */
 export interface Suggestion {
@@ -13,7 +19,7 @@ interface SuggestFieldProps {
   readonly label: string;
   /** The filter: a value, a pattern, or empty. */
   readonly value: string;
-  readonly suggestions: readonly Suggestion[];
+  readonly suggestions: Suggestions;
   readonly error?: string | undefined;
   /** Called with the chosen filter; empty for any value. */
   readonly onCommit: (filter: string) => void;
@@ -32,7 +38,8 @@ export function SuggestField({ label, value, suggestions, error, onCommit, onOpe
       placeholder="Any"
       value={value}
       error={error}
-      optionsFor={(search) => optionsFor(search, suggestions, value)}
+      optionsFor={(search) => optionsFor(search, suggestions.values, value)}
+      query={suggestions.query}
       onChoose={onCommit}
       onOpen={onOpen}
     />

@@ -19,15 +19,12 @@ export function useFilterKey(filter: string | undefined): ListedKey | undefined 
   return isKeyId ? byKeyId.data?.keys.find(({ keyId }) => keyId === filter) : undefined;
 }
 
-/** The first keys whose name or key ID contains a text, active ones first. Nothing is asked for until `isWanted`. */
-export function useFoundKeys(text: string, isWanted: boolean): readonly ListedKey[] {
+/** A query for the first keys whose name or key ID contains a text, active ones first. Nothing is asked for until `isWanted`. */
+export function useFoundKeys(text: string, isWanted: boolean) {
   const search = text === "" ? {} : { search: text.slice(0, 64) };
-  const found = useQuery(
+  return useQuery(
     api.keys.list.queryOptions(isWanted ? { ...search, limit: MAX_SUGGESTED } : skipToken, {
       placeholderData: keepPreviousData,
     }),
   );
-  return found.data?.keys ?? NO_KEYS;
 }
-
-const NO_KEYS: readonly ListedKey[] = [];

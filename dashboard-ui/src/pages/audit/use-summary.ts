@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type AuditFilters, withoutFilter } from "./filters.ts";
 import { summaryQuery, useLogSource } from "./log-source.ts";
-import type { Suggestion } from "./SuggestField.tsx";
+import type { Suggestions } from "./SuggestField.tsx";
 
 /** The interval of refreshes while the log is followed. */
 const LIVE_MS = 10_000;
@@ -30,19 +30,21 @@ export function useSuggestions(
   name: keyof typeof COUNTED,
   known: readonly string[],
   isWanted: boolean,
-): readonly Suggestion[] {
+): Suggestions {
   const others = useMemo(() => withoutFilter(filters, name), [filters, name]);
-  const { data } = useQuery({
+  const query = useQuery({
     ...summaryQuery(useLogSource(), others),
     enabled: isWanted,
     placeholderData: keepPreviousData,
   });
-  return useMemo(() => {
+  const { data } = query;
+  const values = useMemo(() => {
     const counted = data?.[COUNTED[name]] ?? [];
-    const values = new Set(counted.map(({ value }) => value));
+    const found = new Set(counted.map(({ value }) => value));
     return [
       ...counted.map(({ value, requests }) => ({ value, count: requests })),
-      ...known.filter((value) => !values.has(value)).map((value) => ({ value, count: null })),
+      ...known.filter((value) => !found.has(value)).map((value) => ({ value, count: null })),
     ];
   }, [data, known, name]);
+  return { values, query };
 }

@@ -41,7 +41,8 @@ function Log() {
   const { put, putEntry, clearFilters, timesCleared } = useLogSearch(useNavigate({ from: "/operator/log" }));
   const scroller = useRef<HTMLDivElement>(null);
   const { filters, refreshRange } = useFilters(search);
-  const knownModels = useKnownModels();
+  const catalog = useQuery(api.operator.catalog.queryOptions());
+  const knownModels = useMemo(() => catalog.data?.models.map(({ id }) => id) ?? [], [catalog.data]);
   const { log, reload, loadMore } = useEntries(filters);
   const summary = useSummary(filters, false);
   const pages = log.data?.pages ?? NO_PAGES;
@@ -65,6 +66,7 @@ function Log() {
         search={search}
         filters={filters}
         knownModels={knownModels}
+        catalog={catalog}
         error={log.error}
         put={put}
         onFind={(entry) => putEntry(entry, false)}
@@ -108,10 +110,4 @@ function Log() {
       />
     </div>
   );
-}
-
-/** The models of the catalog. */
-function useKnownModels(): readonly string[] {
-  const models = useQuery(api.operator.catalog.queryOptions()).data?.models;
-  return useMemo(() => models?.map(({ id }) => id) ?? [], [models]);
 }

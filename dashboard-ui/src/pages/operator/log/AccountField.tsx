@@ -31,7 +31,8 @@ export function AccountField({ value, error, onCommit }: AccountFieldProps) {
       placeholder="Any"
       value={value}
       error={error}
-      optionsFor={(text) => optionsFor(text.trim(), found, value)}
+      optionsFor={(text) => optionsFor(text.trim(), found.data?.accounts ?? [], value)}
+      query={found}
       onChoose={onCommit}
       onSearch={(text) => setSearch(text.trim())}
       onOpen={() => setSearch("")}
@@ -45,17 +46,14 @@ function optionsFor(text: string, found: readonly ListedAccount[], chosen: strin
   return accounts.length === 0 && UUID.test(text) ? [{ value: text, label: text }] : accounts;
 }
 
-/** The first accounts that match; nothing is asked for while the search is `null`. */
-function useFound(search: string | null): readonly ListedAccount[] {
-  const query = useQuery(
+/** A query for the first accounts that match; nothing is asked for while the search is `null`. */
+function useFound(search: string | null) {
+  return useQuery(
     api.operator.accounts.list.queryOptions(search === null ? skipToken : { search, limit: MAX_SUGGESTED }, {
       placeholderData: keepPreviousData,
     }),
   );
-  return query.data?.accounts ?? NONE;
 }
-
-const NONE: readonly ListedAccount[] = [];
 
 /** Accounts may have the same name, but no two users have the same address. */
 function labelOf({ name, users }: ListedAccount): string {
