@@ -6,6 +6,7 @@ import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startService } from "../fixtures/service.ts";
 import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { type Owner, PASSWORD, signUp, signUpWithKey } from "../fixtures/user.ts";
+import { chat } from "./audit-page.ts";
 import { failProcedure, PROCEDURES } from "./fail-procedure.ts";
 import { fillSignIn } from "./sign-in.ts";
 
@@ -94,6 +95,24 @@ describe.skipIf(!hasBrowser)("a slow answer", () => {
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     await page.getByRole("link", { name: "Models" }).click();
     await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+  });
+
+  it.each([
+    { of: "audit.summary", path: "/audit", shown: /sandbox\/echo/ },
+    { of: "usage.performance", path: "/", shown: /sandbox\/echo/ },
+    { of: "operator.log.summary", path: "/operator/log", shown: /sandbox\/echo/ },
+    { of: "operator.upstreamHistory", path: "/operator/upstreams", shown: /^sandbox/ },
+  ])("holds up nothing else of its page: $of", async ({ of, path, shown }) => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await chat(site.service.baseUrl, owner.key);
+    const { page } = await site.page();
+    await signInBy(page, path.startsWith("/operator") ? await signInOperator(site.service.baseUrl) : owner);
+    // It is never answered, and nor is what was asked for with it.
+    await page.route(PROCEDURES, (route) =>
+      route.request().url().includes(of) ? undefined : route.fallback(),
+    );
+    await page.goto(path);
+    await page.locator("main").getByRole("row", { name: shown }).first().waitFor();
   });
 });
 

@@ -45,6 +45,15 @@ export const queryClient = new QueryClient({
   },
 });
 
+/** Queries that read many entries. A batch is answered as a whole, so the others of a page would wait for one of these. */
+const LONG_QUERIES: ReadonlySet<string> = new Set([
+  "audit.summary",
+  "keys.addresses",
+  "operator.log.summary",
+  "operator.performance",
+  "operator.upstreamHistory",
+  "usage.performance",
+]);
 const MAX_INPUT_IN_ADDRESS = 2_000;
 /** The timeout of a procedure. The service ends each earlier, so that only an answer that got lost takes longer. */
 const PROCEDURE_TIMEOUT_MS = 60_000;
@@ -69,7 +78,11 @@ export const client = createTRPCClient<AppRouter>({
         condition: ({ type, input }) =>
           type === "query" && JSON.stringify(input ?? "").length > MAX_INPUT_IN_ADDRESS,
         true: httpLink({ ...http, methodOverride: "POST" }),
-        false: httpBatchLink({ ...http, maxItems: 10 }),
+        false: splitLink({
+          condition: ({ path }) => LONG_QUERIES.has(path),
+          true: httpLink(http),
+          false: httpBatchLink({ ...http, maxItems: 10 }),
+        }),
       }),
     }),
   ],
