@@ -230,6 +230,42 @@ describe("a request for procedures with an API key", () => {
   });
 });
 
+describe("a batch whose client wants each result as soon as it is ready", () => {
+  const STREAMED = { "trpc-accept": "application/jsonl", "content-type": "application/json" };
+
+  /** Calls a mutation as the only one of a batch. */
+  function mutate(name: string, input: unknown, headers: Readonly<Record<string, string>> = {}) {
+    return fetch(`${service.baseUrl}/trpc/${name}?batch=1`, {
+      method: "POST",
+      headers: { ...STREAMED, ...headers },
+      body: JSON.stringify({ 0: input === undefined ? {} : { json: input } }),
+    });
+  }
+
+  it("signs in and out like any other", async () => {
+    const owner = await signUp(service.baseUrl);
+    const signedIn = await mutate("auth.signIn", { email: owner.email, password: PASSWORD });
+    expect(await signedIn.text()).toContain(owner.email);
+    const [cookie = ""] = signedIn.headers.getSetCookie();
+    expect(cookie).toMatch(/^ostiary_session=/);
+    const signedOut = await mutate("auth.signOut", undefined, { cookie: cookie.split(";", 1)[0] ?? "" });
+    await signedOut.text();
+    expect(signedOut.headers.getSetCookie()).toEqual([expect.stringMatching(/^ostiary_session=;/)]);
+  });
+
+  it("is recorded with the code of the error that it was answered with, and has all results", async () => {
+    const { key, trpc } = await signUpWithKey(service.baseUrl);
+    const answer = await fetch(`${service.baseUrl}/trpc/tokens.list,models.list?batch=1`, {
+      headers: { ...STREAMED, authorization: `Bearer ${key}` },
+    });
+    const text = await answer.text();
+    expect(text).toContain("sandbox/echo");
+    expect(text).toContain("permission_denied");
+    const { entries } = await trpc.audit.list.query({});
+    expect(entries.map(({ errorCode }) => errorCode)).toEqual(["permission_denied"]);
+  });
+});
+
 describe("a request for procedures that is refused as a whole", () => {
   it("is understood by tRPC's own links, and by clients of the HTTP API", async () => {
     const options = {

@@ -89,7 +89,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
   // Headers of failed procedures, such as `retry-after`.
   const failureHeaders = new Headers();
   let errorCode: ErrorCode | null = null;
-  const response = await fetchRequestHandler({
+  const answered = await fetchRequestHandler({
     endpoint: "/trpc",
     req: complete,
     router: parts.router,
@@ -107,6 +107,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
       parts.log.error({ requestId, path, ...loggedOf(failure) }, "a procedure failed");
     },
   });
+  const response = await withAllResults(answered);
   if (caller.kind === "key") {
     const { snapshot, wouldRefuse } = caller.permission;
     const outcome = { status: response.status, errorCode, wouldRefuse };
@@ -117,6 +118,17 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
   response.headers.set("x-request-id", requestId);
   response.headers.set("cache-control", "no-store");
   return response;
+}
+
+/**
+ * Waits for all calls of a batch whose client wants each result as soon as it is ready (`accept: application/jsonl`). The session cookie,
+ * the headers of failures and what is recorded of the request are known only then.
+ */
+async function withAllResults(response: Response): Promise<Response> {
+  const { status, headers } = response;
+  if (!headers.has("transfer-encoding")) return response;
+  headers.delete("transfer-encoding");
+  return new Response(await response.arrayBuffer(), { status, headers });
 }
 
 /**
