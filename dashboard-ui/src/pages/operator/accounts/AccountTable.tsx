@@ -30,13 +30,13 @@ const columnsFor = (
   { label: "Active keys", kind: "number", cell: ({ activeKeys }) => formatCount(activeKeys) },
   { label: "Balance", kind: "number", cell: ({ balanceNanoUsd }) => formatUsdRoughly(balanceNanoUsd) },
   {
-    label: "Requests, 30 d",
+    label: "Requests, 30\u00a0d",
     kind: "number",
     cell: ({ recentRequests }) => formatCount(recentRequests),
     ...sortOf("requests", order, onOrder),
   },
   {
-    label: "Cost, 30 d",
+    label: "Cost, 30\u00a0d",
     kind: "number",
     cell: ({ recentCostNanoUsd }) => formatUsdRoughly(recentCostNanoUsd),
     ...sortOf("cost", order, onOrder),
