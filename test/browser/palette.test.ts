@@ -65,6 +65,18 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
       .waitFor();
     await page.getByRole("combobox", { name: "Search everything" }).fill("no such key");
     await page.getByText("Nothing found.").waitFor();
+    // On the page of keys, too.
+    await page.getByRole("combobox", { name: "Search everything" }).fill("test");
+    await option(page, /^test/).click();
+    await page.getByRole("row", { name: /^test/ }).waitFor();
+    await page.getByLabel("Search", { exact: true }).fill("tes");
+    await page.getByRole("button", { name: "Actions for test" }).waitFor();
+    await page.getByLabel("Search", { exact: true }).fill("no such key");
+    await page.getByText("No key matches “no such key”.").waitFor();
+    // All keys that are listed are active, and a revoked one is not.
+    await many.trpc.keys.revoke.mutate({ id: many.id });
+    await page.goto("/settings/keys?state=revoked");
+    await page.getByText("No revoked key is among those that are listed.").waitFor();
   });
 
   it("gets what is typed before it has the focus, and nothing else does", async () => {

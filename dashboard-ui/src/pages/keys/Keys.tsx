@@ -15,6 +15,7 @@ import textStyles from "../../components/text.module.css";
 import { toast } from "../../components/toast.ts";
 import { Plus } from "../../icons/icons.ts";
 import { KeyList } from "./KeyList.tsx";
+import { useFoundKeys } from "./use-found-keys.ts";
 import { LIVE_MS, MAX_GOT, useFreshKeys } from "./use-fresh-keys.ts";
 
 const createKey = lazyCode(async () => (await import("./CreateKey.tsx")).CreateKey);
@@ -25,6 +26,8 @@ const LATER = [createKey.preload, revokeKey.preload];
 
 /** The refresh interval of a list that is longer than what is seen. The keys on the screen are refreshed more often. */
 const WHOLE_LIST_MS = 60_000;
+
+const NO_KEYS: readonly ListedKey[] = [];
 
 type OpenDialog = { readonly kind: "create" } | { readonly kind: "revoke"; readonly key: ListedKey };
 
@@ -40,6 +43,7 @@ export function Keys() {
   );
 
   const isCut = list.data?.nextCursor != null;
+  const found = useFoundKeys(search.search, list.data?.keys ?? NO_KEYS, isCut);
   const counts = useQuery(api.keys.count.queryOptions(undefined, { enabled: isCut }));
 
   const [latest] = useFreshKeys(dialog?.kind === "revoke" ? [dialog.key] : []);
@@ -90,7 +94,8 @@ export function Keys() {
           ) : (
             <>
               <KeyList
-                keys={all}
+                keys={found.keys.length === 0 ? all : [...all, ...found.keys]}
+                found={found}
                 total={
                   isCut && counts.data !== undefined ? counts.data.active + counts.data.revoked : all.length
                 }
@@ -99,8 +104,8 @@ export function Keys() {
               />
               {isCut ? (
                 <p className={textStyles.small}>
-                  The list has the first {formatCount(all.length)} keys, active ones first. Use the SDK or the
-                  command line to list all keys.
+                  The list has the first {formatCount(all.length)} keys, active ones first. Search to find the
+                  others. The SDK and the command line list all keys.
                 </p>
               ) : null}
             </>
