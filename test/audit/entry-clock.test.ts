@@ -88,7 +88,7 @@ describe("a period of an export", () => {
       asOf: async () => 7n as AsOf,
       exportEntries: async ({ cursorStart }) => {
         start = cursorStart;
-        return { text: "", count: 0, last: null, searchedTo: null };
+        return { text: "", count: 0, last: null, searchedTo: null, removed: { batches: 0n, upTo: null } };
       },
     };
     const recorder: Pick<Recorder, "flushed"> = { flushed: async () => {} };

@@ -72,6 +72,42 @@ describe("an audit log with entries past its plan's retention", () => {
     expect((await owner.trpc.account.get.query()).auditRetentionDays).toBe(30);
   });
 
+  it("is not exported with a gap if they are deleted before an export continues", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { token } = await owner.trpc.tokens.create.mutate({ name: "export" });
+    const ask = (parameters: Record<string, string>, method = "GET") =>
+      fetch(`${service.baseUrl}/v1/audit/export?${new URLSearchParams(parameters)}`, {
+        method,
+        headers: { authorization: `Bearer ${token}` },
+      });
+    for (let count = 0; count < 4; count++) {
+      await chat(owner.key);
+      // An entry a batch, and a millisecond.
+      const [newest] = await idsOf(owner);
+      await expect.poll(() => Date.now()).toBeGreaterThan(timeOf(newest ?? ""));
+    }
+    const ids = (await idsOf(owner)).reverse();
+    const exported = async (parameters: Record<string, string>) => {
+      const text = await (await ask(parameters)).text();
+      return text.split("\n").filter((line) => line.includes("~"));
+    };
+    const formats = ["csv", "ndjson"] as const;
+    const before = await Promise.all(formats.map((format) => exported({ format })));
+    await dropOldEntries(sql, BUILT_IN_PLANS, new Date(timeOf(ids[2] ?? "") + 30 * DAY_MS));
+    for (const [index, format] of formats.entries()) {
+      const lines = before[index] ?? [];
+      expect(lines).toHaveLength(4);
+      const [first = "", second = ""] = lines.map((line) => /(\d*~[^"},]+)"?\}?$/.exec(line)?.[1] ?? "");
+      expect((await ask({ format, cursor: first }, "HEAD")).status).toBe(404);
+      const refused = await ask({ format, cursor: first });
+      expect(refused.status).toBe(404);
+      expect(await refused.json()).toMatchObject({
+        error: { code: "not_found", param: "cursor", message: expect.stringContaining("without a cursor") },
+      });
+      expect(await exported({ format, cursor: second })).toEqual(lines.slice(2));
+    }
+  });
+
   it("does not restore or charge them again from an old journal", async () => {
     await using first = await startService();
     const owner = await signUpWithKey(first.baseUrl);

@@ -134,6 +134,23 @@ describe("an export that is resumed in a file", () => {
     expect(after).toBe(before);
   });
 
+  it.each([
+    ["csv", "id,model,cursor\na,m,a~1\n"],
+    ["ndjson", '{"id":"a","cursor":"a~1"}\n'],
+  ] as const)("after which entries were deleted stays as it is: %s", async (format, before) => {
+    const details = {
+      type: "invalid_request_error",
+      code: "not_found",
+      param: "cursor",
+      message: "Deleted.",
+    };
+    const refused = Response.json({ error: details }, { status: 404 });
+    const { error, after } = await resume(before, format, refused);
+    expect(error).toBeInstanceOf(OstiaryError);
+    expect(String(error)).toMatch(/The file cannot be resumed: .*deleted.*Keep the file.*another file/);
+    expect(after).toBe(before);
+  });
+
   it("has one header if the file has no more than that", async () => {
     const whole = "id,model,cursor\na,m,a~1\n";
     const { cursors, after } = await resume("id,model,cursor\na,m,", "csv", whole);

@@ -7,7 +7,7 @@ import { isWithin, networkOf } from "../audit/network.ts";
 import type { Ostiary } from "../client.ts";
 import type { AuditExportParams, ExportHeader } from "../contract/audit.ts";
 import { DAY_MS } from "../contract/time-units.ts";
-import { BadRequestError, OstiaryError } from "../core/errors.ts";
+import { APIError, BadRequestError, NotFoundError, OstiaryError } from "../core/errors.ts";
 import { writeAll } from "./output.ts";
 
 const TAIL_BYTES = 64 * 1024;
@@ -41,9 +41,16 @@ export async function exportTo({ client, params, file, isResumed, signal }: Expo
   bar.end(lines.progress);
 }
 
-/** The service tells of a file without a header, such as CSV, that it has another selection. */
+/** The service tells of a file without a header, such as CSV, that it has another selection; and of each, that what follows is deleted. */
 function resumptionError(error: unknown): unknown {
-  if (!(error instanceof BadRequestError) || error.param !== "cursor") return error;
+  if (!(error instanceof APIError) || error.param !== "cursor") return error;
+  if (error instanceof NotFoundError) {
+    return new OstiaryError(
+      "The file cannot be resumed: entries after its last line were deleted at the end of their retention. Keep the file, which may have entries that are deleted too, and export the remaining ones to another file.",
+      { cause: error },
+    );
+  }
+  if (!(error instanceof BadRequestError)) return error;
   return new OstiaryError(
     "The file cannot be resumed: its export has another period, filter, proof or set of columns, or is of another account. Pass the options that it began with, or export without --resume, which replaces it.",
     { cause: error },

@@ -13,10 +13,11 @@ import {
   readCursor,
   readExportCursor,
 } from "./cursor.ts";
-import { selectionOf } from "./export-selection.ts";
+import { selectionOf } from "./selection.ts";
 import type { EntryFilter } from "./filter.ts";
 import type { LogScope } from "./filter-sql.ts";
 import type { Recorder } from "./recorder.ts";
+import { type Removed, requireContinuable, requireKept } from "./removed-entries.ts";
 
 export type ExportFormat = "ndjson" | "csv";
 
@@ -43,6 +44,8 @@ export interface ExportedLines {
   readonly last: EntryId | null;
   /** As that of a {@link ListedStretch}. */
   readonly searchedTo: EntryId | null;
+  /** What had been deleted when the lines were read. */
+  readonly removed: Removed;
 }
 
 /** Which entries are searched: those that match in a snapshot of an account's log, or in the log of all accounts. */
@@ -169,8 +172,8 @@ export class AuditLog {
    *
    * The account has one export more until the text has ended or is left: call `return` of a text that is not read.
    *
-   * @throws {Failure} `invalid_request` when the cursor is not that of an export with these parameters; `rate_limit_exceeded` for too
-   *   many exports at once.
+   * @throws {Failure} `invalid_request` when the cursor is not that of an export with these parameters; `not_found` when entries after it
+   *   were deleted, also while the text is read; `rate_limit_exceeded` for too many exports at once.
    */
   async export(
     accountId: AccountId,
@@ -178,6 +181,10 @@ export class AuditLog {
   ): Promise<AsyncIterableIterator<string>> {
     const selection = selectionOf(accountId, format, filter);
     const position = cursor === null ? null : readExportCursor(cursor, isProved, selection);
+    if (position !== null) {
+      const removed = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#entries.removed(accountId));
+      requireContinuable(position, removed);
+    }
     const asOf = position?.asOf ?? (await this.#start(accountId, null)).asOf;
     const hasSnapshot = position === null ? !isClosed(filter, this.#pastMs()) : position.asOf !== null;
     const stretch = {
@@ -212,8 +219,11 @@ async function* pagesAfter(
   start: EntryId | null,
   read: (after: EntryId | null) => Promise<ExportedLines>,
 ): AsyncGenerator<string> {
+  let before: Removed | null = null;
   for (let after = start; ; ) {
-    const { text, count, last, searchedTo } = await read(after);
+    const { text, count, last, searchedTo, removed } = await read(after);
+    if (after !== null) requireKept(after, removed, before);
+    before = removed;
     if (count > 0) yield text;
     after = count < EXPORTED_AT_ONCE ? searchedTo : last;
     if (after === null) return;

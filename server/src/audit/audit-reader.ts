@@ -9,6 +9,7 @@ import { CSV_VALUES, jsonFields, SELECTED_COLUMNS } from "./entry-sql.ts";
 import { provedLines } from "./export-proof.ts";
 import type { EntryFilter } from "./filter.ts";
 import { fromNewest, inPeriod, isPart, isSearch, type LogScope, matching } from "./filter-sql.ts";
+import { REMOVED_COLUMNS, type Removed, type RemovedRow, readRemoved, removedOf } from "./removed-entries.ts";
 
 /** New entries are counted up to this number. */
 const MAX_COUNTED = 10_000;
@@ -136,7 +137,7 @@ export class PostgresAuditReader {
     const fields = isCsv
       ? sql`concat_ws(',', ${sql.unsafe(CSV_VALUES)}, csv_field(${cursor})) as line`
       : sql`${sql.unsafe(jsonFields(isPart(filter)))}, ${cursor} as cursor`;
-    const [row] = await sql<{ text: string | null; count: bigint; last: EntryId | null }[]>`
+    const [row] = await sql<({ text: string | null; count: bigint; last: EntryId | null } & RemovedRow)[]>`
       with batch as (
         select entries.id, ${fields}
         from audit_entries entries
@@ -148,11 +149,20 @@ export class PostgresAuditReader {
         order by entries.id
         limit ${limit}
       )
-      select string_agg(${isCsv ? sql`line` : sql`row_to_json(batch)::text`} || chr(10), '' order by id) as text, count(*) as count,
-             (select id from batch order by id desc limit 1) as last
-      from batch`;
+      select lines.*, ${sql.unsafe(REMOVED_COLUMNS)}
+      from (
+        select string_agg(${isCsv ? sql`line` : sql`row_to_json(batch)::text`} || chr(10), '' order by id) as text, count(*) as count,
+               (select id from batch order by id desc limit 1) as last
+        from batch
+      ) lines
+      left join audit_chains chain on chain.account_id = ${accountId}`;
     const { text = null, count = 0n, last = null } = row ?? {};
-    return { text: text ?? "", count: Number(count), last, searchedTo: edge };
+    return { text: text ?? "", count: Number(count), last, searchedTo: edge, removed: removedOf(row) };
+  }
+
+  /** What retention has deleted of the account's log by now. */
+  removed(accountId: AccountId): Promise<Removed> {
+    return readRemoved(this.#database, accountId);
   }
 
   /** The lines of an export with its proof: see {@link provedLines}. */

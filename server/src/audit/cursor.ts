@@ -1,7 +1,7 @@
 import type { EntryId } from "../contract/entry.ts";
 import { cursorTextOf, readCursorText } from "../database/page.ts";
 import { Failure } from "../errors/failure.ts";
-import { SELECTION_DIGITS, type Selection } from "./export-selection.ts";
+import { SELECTION_DIGITS, type Selection } from "./selection.ts";
 import type { EntryFilter } from "./filter.ts";
 
 /**

@@ -4,6 +4,7 @@ import type { Database } from "../database/database.ts";
 import type { ExportedStretch } from "./audit-log.ts";
 import { JSON_COVERED_FIELDS, jsonFields } from "./entry-sql.ts";
 import { inPeriod, isSearch, matching } from "./filter-sql.ts";
+import { REMOVED_COLUMNS, type Removed, type RemovedRow, removedOf } from "./removed-entries.ts";
 
 /** Places of a batch that one line covers, counted from the batch's beginning, so that lines are the same after an interruption. */
 export const PLACES_A_LINE = 500;
@@ -38,16 +39,28 @@ export interface ProofChunk extends RecordedBatch {
   readonly content: string | null;
 }
 
-/** Writes the lines of the next `limit` entries of the period, in segments that end where a batch needs a proof. */
+/** A row of {@link readSegments}. If there are no entries, one row tells only what was deleted. */
+type SegmentRow = (ProvedSegment | { readonly entry: null }) & {
+  readonly scanned: bigint | null;
+} & RemovedRow;
+
+/**
+ * Writes the lines of the next `limit` entries of the period, in segments that end where a batch needs a proof. `removed` is what had been
+ * deleted when they were read.
+ */
 export async function readSegments(
   sql: Database,
   { accountId, filter, asOf, cursorStart }: ExportedStretch,
   after: EntryId,
   { first, last }: { readonly first: bigint; readonly last: bigint },
   limit: number,
-): Promise<{ readonly segments: readonly ProvedSegment[]; readonly isEnd: boolean }> {
+): Promise<{
+  readonly segments: readonly ProvedSegment[];
+  readonly isEnd: boolean;
+  readonly removed: Removed;
+}> {
   // Walks audit_entries_by_account.
-  const segments = await sql<(ProvedSegment & { readonly scanned: bigint })[]>`
+  const rows = await sql<SegmentRow[]>`
     with scanned as materialized (
       select entries.id, entries.batch, batch.newest, batch.entries,
              case when ${matching(sql, accountId, filter, asOf)} then (
@@ -69,12 +82,21 @@ export async function readSegments(
     divided as (
       select *, count(*) filter (where ends) over (order by id rows between unbounded preceding and 1 preceding) as segment
       from placed
+    ),
+    segments as (
+      select segment, coalesce(string_agg(line || ',"cursor":"' || ${cursorStart}::text || id || '~' || first || '-' || last || '"}' || chr(10), '' order by id), '') as text,
+             count(*) as scanned, (array_agg(id order by id desc))[1] as entry, min(first) as first, max(last) as last,
+             (array_agg(batch order by id desc))[1] as batch, (array_agg(entries order by id desc))[1] as entries, bool_or(ends) as "needsProof"
+      from divided group by segment
     )
-    select coalesce(string_agg(line || ',"cursor":"' || ${cursorStart}::text || id || '~' || first || '-' || last || '"}' || chr(10), '' order by id), '') as text,
-           count(*) as scanned, (array_agg(id order by id desc))[1] as entry, min(first) as first, max(last) as last,
-           (array_agg(batch order by id desc))[1] as batch, (array_agg(entries order by id desc))[1] as entries, bool_or(ends) as "needsProof"
-    from divided group by segment order by segment`;
-  return { segments, isEnd: segments.reduce((sum, { scanned }) => sum + Number(scanned), 0) < limit };
+    select segments.*, ${sql.unsafe(REMOVED_COLUMNS)}
+    from (select) alone
+    left join segments on true
+    left join audit_chains chain on chain.account_id = ${accountId}
+    order by segment`;
+  const segments = rows.filter((row) => row.entry !== null);
+  const scanned = rows.reduce((sum, row) => sum + Number(row.scanned ?? 0n), 0);
+  return { segments, isEnd: scanned < limit, removed: removedOf(rows[0]) };
 }
 
 /** Reads what the export leaves out of some batches: the entries at the places from one on, up to a number of them. */

@@ -17,6 +17,7 @@ import {
 } from "./export-proof-store.ts";
 import { type EntryFilter, searchOf } from "./filter.ts";
 import { batchesOf } from "./insert-all.ts";
+import { entriesDeleted, type Removed, requireKept } from "./removed-entries.ts";
 
 /** Entries that one statement reads: of the period, or of batches that need a proof. */
 const ENTRIES_AT_ONCE = 5_000;
@@ -37,6 +38,7 @@ export async function* provedLines(
   let entry = start?.entry ?? beforeAll(filter);
   let position: ProofPosition = start?.proof ?? { first: 0n, last: 0n, written: null };
   let before: BatchBefore | null = null;
+  let removedBefore: Removed | null = null;
   const { written } = position;
   if (start === null) {
     const { from, to } = filter;
@@ -52,11 +54,14 @@ export async function* provedLines(
     if (written === null) yield* completed();
     else if (written !== "end") yield* continued(written);
     for (;;) {
-      const { segments, isEnd } = await run(async () => {
+      const { segments, isEnd, removed } = await run(async () => {
         const read = await readSegments(sql, stretch, entry, position, ENTRIES_AT_ONCE);
         await readBefore(read.segments.at(-1)?.first ?? position.first);
         return read;
       });
+      // Before its first entry, an export has missed nothing.
+      if (position.first !== 0n) requireKept(entry, removed, removedBefore);
+      removedBefore = removed;
       const groups = batchesOf(
         segments,
         ({ needsProof, entries }) => (needsProof ? entries : 0),
@@ -102,6 +107,8 @@ export async function* provedLines(
     position = { first, last, written: "end" };
     if (last === 0n) return proofLine('{"end":{"first":null,"last":null,"previous":null}}');
     const { digest: previous } = await run(() => readBefore(first));
+    // Without the digest before it, the first batch would seem to be changed.
+    if (previous === null && first > 1n) throw entriesDeleted();
     return proofLine(JSON.stringify({ end: { first: Number(first), last: Number(last), previous } }));
   }
 

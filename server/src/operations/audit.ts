@@ -102,7 +102,7 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
         query("cursor", {
           type: "string",
           description:
-            "The cursor of the last line received. The other parameters must be those that the export began with.",
+            "The cursor of the last line received. The other parameters must be those that the export began with. If entries after it were deleted at the end of their retention, the answer is 404.",
         }),
         query("proof", {
           type: "boolean",
@@ -119,7 +119,7 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
             "text/csv": { schema: { type: "string" } },
           },
         },
-        ...errors(AUDIT_ERRORS),
+        ...errors([...AUDIT_ERRORS, "not_found"]),
       },
     }),
     read: ({ query: sent, header }) => {

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
+import { AuditLog, type ExportFormat } from "../../server/src/audit/audit-log.ts";
+import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
+import { type EntryFilter, filterOf } from "../../server/src/audit/filter.ts";
+import type { Recorder } from "../../server/src/audit/recorder.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import { timeOfEntry } from "../../server/src/contract/entry.ts";
+import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
+import { Reads } from "../../server/src/database/reads.ts";
+import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
+import { recordLog, SAMPLE } from "../fixtures/audit-logs.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const RETENTION_DAYS = BUILT_IN_PLANS.free.auditRetentionDays ?? 0;
+const DELETED = {
+  code: "not_found",
+  param: "cursor",
+  message: expect.stringMatching(/deleted at the end of their retention.*again, without a cursor/),
+};
+
+let database: AuditDatabase;
+let log: AuditLog;
+
+beforeAll(async () => {
+  database = await openAuditDatabase(SAMPLE);
+  const recorder = { flushed: async (_: AccountId | null) => {} } as Recorder;
+  // By a clock that stands still nothing takes time.
+  log = new AuditLog(database.reader, recorder, new Reads(() => 0), Date.now);
+});
+
+afterAll(async () => {
+  await database?.[Symbol.asyncDispose]();
+});
+
+/** A log with an entry a millisecond, in batches of a hundred. */
+const longLog = (entries: number) =>
+  recordLog(
+    database,
+    Array.from({ length: entries / 100 }, (_, batch) =>
+      Array.from({ length: 100 }, (_, index) => ({ atMs: batch * 100 + index, status: 200 })),
+    ),
+  );
+
+/** Deletes the entries that are older than one. */
+const deleteBefore = (entry: { readonly id: Parameters<typeof timeOfEntry>[0] } | undefined) => {
+  if (entry === undefined) throw new Error("no such entry");
+  const now = timeOfEntry(entry.id).getTime() + RETENTION_DAYS * DAY_MS;
+  return dropOldEntries(database.sql, BUILT_IN_PLANS, new Date(now));
+};
+
+interface Export {
+  readonly format: ExportFormat;
+  readonly filter: Partial<EntryFilter>;
+  readonly isProved: boolean;
+}
+
+const begin = (accountId: AccountId, { format, filter, isProved }: Export, cursor: string | null = null) =>
+  log.export(accountId, format, { ...filterOf({}), ...filter }, cursor, isProved);
+
+const linesOf = (text: string) => text.split("\n").slice(0, -1);
+
+async function linesIn(parts: AsyncIterable<string>): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const text of parts) lines.push(...linesOf(text));
+  return lines;
+}
+
+const cursorOf = (line: string | undefined) => /([\d]*~[^",}]+)"?\}?$/.exec(line ?? "")?.[1] ?? "";
+
+const EXPORTS: readonly (readonly [string, Export])[] = [
+  ["CSV", { format: "csv", filter: {}, isProved: false }],
+  ["NDJSON", { format: "ndjson", filter: {}, isProved: false }],
+  ["CSV with a filter", { format: "csv", filter: { status: { from: 200, to: 200 } }, isProved: false }],
+  [
+    "NDJSON with a closed period",
+    { format: "ndjson", filter: { from: new Date(0), to: new Date(Date.UTC(2026, 1, 28)) }, isProved: false },
+  ],
+  [
+    "NDJSON with a proof",
+    { format: "ndjson", filter: { from: new Date(0), to: new Date(Date.UTC(2026, 1, 28)) }, isProved: true },
+  ],
+];
+
+describe.each(EXPORTS)("an export as %s", (_, wanted) => {
+  it("does not continue after entries that retention has deleted", async () => {
+    const { accountId, entries } = await longLog(600);
+    const lines = await linesIn(await begin(accountId, wanted));
+    const of = (index: number) => lines.find((line) => line.includes(entries[index]?.id ?? "none"));
+    await deleteBefore(entries[300]);
+    for (const index of [0, 150, 298]) {
+      await expect(begin(accountId, wanted, cursorOf(of(index)))).rejects.toMatchObject(DELETED);
+    }
+  });
+
+  it("continues where all that was deleted is before its cursor", async () => {
+    const { accountId, entries } = await longLog(600);
+    await deleteBefore(entries[100]);
+    const lines = await linesIn(await begin(accountId, wanted));
+    const at = lines.findIndex((line) => line.includes(entries[399]?.id ?? "none"));
+    if (!wanted.isProved) await deleteBefore(entries[400]);
+    const rest = await linesIn(await begin(accountId, wanted, cursorOf(lines[at])));
+    expect(rest).toEqual(lines.slice(at + 1));
+    // Without a proof, nothing of the export's beginning is needed any more.
+    expect(rest.filter((line) => !line.startsWith('{"proof"'))).toHaveLength(200);
+  });
+
+  it("fails when retention overtakes it, and continues no more", async () => {
+    const { accountId, entries } = await longLog(6_000);
+    const parts = await begin(accountId, wanted);
+    const read: string[] = [];
+    const reading = async () => {
+      for await (const text of parts) {
+        read.push(...linesOf(text));
+        if (read.length >= 5_000) await deleteBefore(entries[5_500]);
+      }
+    };
+    await expect(reading()).rejects.toMatchObject(DELETED);
+    await expect(begin(accountId, wanted, cursorOf(read.at(-1)))).rejects.toMatchObject(DELETED);
+  });
+
+  it("is read to its end while retention deletes what it has written", async () => {
+    const { accountId, entries } = await longLog(6_000);
+    const lines: string[] = [];
+    for await (const text of await begin(accountId, wanted)) {
+      lines.push(...linesOf(text));
+      const written = lines.filter((line) => !line.startsWith('{"proof"')).length;
+      if (written >= 5_000) await deleteBefore(entries[Math.min(written, 5_900)]);
+    }
+    expect(lines.filter((line) => !line.startsWith('{"proof"'))).toHaveLength(6_000);
+    if (wanted.isProved)
+      expect(await verifyAuditExport(lines)).toMatchObject({ ok: true, complete: "range" });
+  });
+});
+
+describe("an export that begins where retention has deleted", () => {
+  // Of a request that lasted long, the entry is recorded with later ones.
+  const withLongRequest = () =>
+    recordLog(database, [
+      Array.from({ length: 100 }, (_, index) => ({ atMs: index, status: 200 })),
+      Array.from({ length: 6_000 }, (_, index) => ({
+        atMs: index < 10 ? 50 + index : 200 + index,
+        status: 200,
+      })),
+    ]);
+
+  it.each(EXPORTS)("has the entries that are older than deleted ones, as %s", async (_, wanted) => {
+    const { accountId, entries } = await withLongRequest();
+    await deleteBefore(entries[200]);
+    const lines = await linesIn(await begin(accountId, wanted));
+    expect(lines.filter((line) => !line.startsWith('{"proof"'))).toHaveLength(6_000);
+  });
+});
