@@ -1,11 +1,13 @@
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
+import { AUDIT_FIELD_LIST } from "../../sdk/src/contract/audit-entry.ts";
 import { decodeEntry, encodeEntry } from "../../server/src/audit/entry-values.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
 import type { SpenderId } from "../../server/src/contract/ids.ts";
 import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
+import { publicView } from "../../server/src/management/audit.ts";
 
 /** No two fields alike, so that none can stand in another's place unnoticed. */
 const full: AuditEntry = {
@@ -55,6 +57,16 @@ const bare: AuditEntry = {
   sourceIp: null,
   wouldRefuse: null,
 };
+
+describe("an entry as users of its account read it", () => {
+  it("has the fields of the API, and nothing else that the record may have", () => {
+    const names = AUDIT_FIELD_LIST.map(([name]) =>
+      name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+    );
+    const recorded = { ...full, keyName: "prod", prompt: "what only the service may know" };
+    expect(Object.keys(publicView(recorded)).sort()).toEqual(names.sort());
+  });
+});
 
 describe("an entry's line in the journal", () => {
   it("is one line that decodes to the entry", () => {

@@ -5,7 +5,13 @@ import {
   RECORDED_FIELDS,
   type RecordedField,
 } from "../../../sdk/src/contract/audit-entry.ts";
-import { type AuditEntry, type ListedEntry, requestIdOf, tokenCountOf } from "../contract/entry.ts";
+import {
+  type AuditEntry,
+  type ListedEntry,
+  requestIdOf,
+  type ShownProperty,
+  tokenCountOf,
+} from "../contract/entry.ts";
 
 /** A column of entries in the database, with the property of {@link AuditEntry} that it holds. */
 export interface EntryColumn {
@@ -43,6 +49,21 @@ function columnsOf(
     nullable,
     index: index < CHARGE_INDEXES.idempotency ? index : index + Object.keys(CHARGE_INDEXES).length,
   }));
+}
+
+const FIELDS: ReadonlySet<string> = new Set(RECORDED_FIELDS.map(([name]) => name));
+
+/** The properties of an entry that its account may see: those of the fields of the API. */
+const SHOWN_PROPERTIES: readonly (keyof ListedEntry)[] = [
+  ...ENTRY_COLUMNS.filter(({ field }) => FIELDS.has(field)).map(({ property }) => property),
+  "keyName" as const,
+].filter((property) => property !== "at");
+
+/** The properties of an entry that its account may see. */
+export function shownOf(entry: ListedEntry): Pick<ListedEntry, ShownProperty> {
+  const shown = SHOWN_PROPERTIES.map((property) => [property, entry[property]]);
+  // List and type are made from the same fields.
+  return Object.fromEntries(shown) as Pick<ListedEntry, ShownProperty>;
 }
 
 /** A row with the columns, and possibly others. */

@@ -70,6 +70,9 @@ export interface ListedEntry extends AuditEntry {
   readonly keyName: string;
 }
 
+/** A property of an entry that its account may see as it is. All others are only for the service, unless a field is made of them. */
+export type ShownProperty = Exclude<keyof RecordedValues, "at"> | "keyName";
+
 /** The request id that clients see for an entry. */
 export function requestIdOf(id: EntryId): string {
   // Not `replaceAll`, which takes several times as long.

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { RefusedCaller } from "../access/access.ts";
 import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
 import type { AsOf } from "../audit/cursor.ts";
+import { shownOf } from "../audit/entry-columns.ts";
 import { filterInput, filterOf } from "../audit/filter.ts";
 import type { AccountId } from "../contract/account.ts";
 import { entryIdOf, type ListedEntry, requestIdOf, tokenCountOf } from "../contract/entry.ts";
@@ -143,8 +144,8 @@ function readEventId(text: string): AsOf {
   });
 }
 
-/** An entry without what only the service itself needs. */
+/** An entry as users of its account read it: the fields of the API, under the names of procedures. */
 export function publicView(entry: ListedEntry) {
-  const { accountId, key, at, spender, implausibleNanoUsd, idempotency, ...rest } = entry;
-  return { ...rest, requestId: requestIdOf(entry.id), timestamp: at, tokenCount: tokenCountOf(entry) };
+  const { id, at } = entry;
+  return { ...shownOf(entry), requestId: requestIdOf(id), timestamp: at, tokenCount: tokenCountOf(entry) };
 }
