@@ -9,6 +9,7 @@ import { PostgresAuditReader } from "../../server/src/audit/audit-reader.ts";
 import { cursorText } from "../../server/src/audit/cursor.ts";
 import { filterOf } from "../../server/src/audit/filter.ts";
 import type { Recorder } from "../../server/src/audit/recorder.ts";
+import { selectionOf } from "../../server/src/audit/selection.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { EntryId } from "../../server/src/contract/entry.ts";
 import { openDatabase } from "../../server/src/database/database.ts";
@@ -77,7 +78,8 @@ try {
     const skip = Math.max(0, Math.floor(ENTRIES * depth) - 60);
     const [row] = await database<{ id: EntryId }[]>`
       select id from audit_entries where account_id = ${ACCOUNT} order by id desc offset ${skip} limit 1`;
-    const cursor = depth === 0 || row === undefined ? null : cursorText({ asOf, entry: row.id });
+    const selection = selectionOf(ACCOUNT, "page", filterOf({}));
+    const cursor = depth === 0 || row === undefined ? null : cursorText({ asOf, entry: row.id }, selection);
     const times: number[] = [];
     for (let page = 0; page < PAGES; page++) {
       const started = performance.now();

@@ -181,6 +181,90 @@ describe("the audit log", () => {
   });
 });
 
+describe("the cursor of a page", () => {
+  const FROM = "2020-01-01T00:00:00Z";
+  type Parameters = Readonly<Record<string, string>>;
+
+  /** An account with three entries, of which one failed. */
+  async function logged() {
+    const owner = await signUp(service.baseUrl);
+    const { key, id } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    for (const model of ["no/such/model", "sandbox/echo", "no/such/model"]) await chat(key, model);
+    const headers = await reader(owner);
+    return { id, headers, trpc: visit(service.baseUrl, headers).trpc };
+  }
+  const ask = (headers: Parameters, parameters: Parameters) =>
+    fetch(`${service.baseUrl}/v1/audit?${new URLSearchParams(parameters)}`, { headers });
+  const cursorOf = async (headers: Parameters, parameters: Parameters): Promise<string> =>
+    (await (await ask(headers, { ...parameters, limit: "1" })).json()).next_cursor;
+
+  it.each<[string, Parameters, Parameters]>([
+    ["a filter, without it", { status: "404" }, {}],
+    ["no filter, with one", {}, { status: "404" }],
+    ["a filter, with another value", { model: "no/*" }, { model: "no/such/*" }],
+    ["a filter, with another of the same value", { model: "*" }, { upstream: "*" }],
+    ["no period, with one", {}, { from: FROM }],
+    ["a period, with another", { from: FROM, to: "2030-01-01" }, { from: FROM, to: "2029-12-31" }],
+  ])("does not continue the pages of %s", async (_, begun, continued) => {
+    const { headers, trpc } = await logged();
+    const cursor = await cursorOf(headers, begun);
+    const refused = await ask(headers, { ...continued, cursor });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      error: {
+        code: "invalid_request",
+        param: "cursor",
+        message: expect.stringMatching(/another filter.*Pass those of the first page, or omit the cursor/),
+      },
+    });
+    const refusal = await refusalOf(trpc.audit.list.query({ ...continued, cursor }));
+    expect(refusal.code).toBe("invalid_request");
+    const next = await trpc.audit.list.query({ ...begun, cursor, limit: 7 });
+    expect(await (await ask(headers, { ...begun, cursor })).json()).toMatchObject({
+      data: next.entries.map(({ id }) => ({ id })),
+    });
+  });
+
+  it("does not continue those of another account, nor an export, nor an export the pages", async () => {
+    const { headers } = await logged();
+    const other = await logged();
+    const cursor = await cursorOf(headers, {});
+    expect((await ask(other.headers, { cursor })).status).toBe(400);
+    const [line] = await exported(headers);
+    expect((await ask(headers, { cursor: line?.cursor ?? "" })).status).toBe(400);
+    const query = new URLSearchParams({ cursor });
+    const export_ = await fetch(`${service.baseUrl}/v1/audit/export?${query}`, { headers });
+    expect(export_.status).toBe(400);
+  });
+
+  it("continues those whose filter is written in another way", async () => {
+    const { id, headers } = await logged();
+    const same: readonly [Parameters, Parameters][] = [
+      [
+        { from: "2020-01-01", to: "2030-01-31" },
+        { from: "2020-01-01T02:00:00+02:00", to: "2030-02-01T00:00:00Z" },
+      ],
+      [{ source: "192.0.2.1" }, { source: "::ffff:192.0.2.1/128" }],
+      [{ key: id }, { key: id.toUpperCase() }],
+    ];
+    for (const [begun, continued] of same) {
+      const answer = await ask(headers, { ...continued, cursor: await cursorOf(headers, begun) });
+      expect(answer.status, JSON.stringify(continued)).toBe(200);
+      expect((await answer.json()).data).toHaveLength(2);
+    }
+  });
+
+  it("of an earlier version, which did not name the filter, still continues them", async () => {
+    const { headers } = await logged();
+    const cursor = await cursorOf(headers, {});
+    const [, batch = "", id = ""] = /^(\d+?)(?:\d{20})?(~.+)$/.exec(cursor) ?? [];
+    const former = `${batch}${id}`;
+    expect(former).toMatch(/^\d{1,3}~/);
+    const answer = await ask(headers, { cursor: former, status: "404" });
+    expect((await answer.json()).data).toHaveLength(1);
+  });
+});
+
 describe("the entry of one request", () => {
   const sent = (key: string) =>
     fetch(`${service.baseUrl}/v1/chat/completions`, {

@@ -119,6 +119,12 @@ describe("the log of all accounts", () => {
     const unknown = `req_${"0".repeat(12)}7000${"8".padEnd(16, "0")}`;
     expect((await refusalOf(log.get.query({ requestId: unknown }))).code).toBe("not_found");
     expect((await refusalOf(log.list.query({ cursor: "x" }))).code).toBe("invalid_request");
+    const { nextCursor } = await log.list.query({ limit: 1 });
+    expect(nextCursor).not.toBeNull();
+    for (const other of [{ accountId: owner.accountId }, { status: "404" }]) {
+      const refusal = await refusalOf(log.list.query({ ...other, cursor: nextCursor ?? "" }));
+      expect(refusal.code).toBe("invalid_request");
+    }
     expect((await refusalOf(log.list.query({ accountId: "x" }))).code).toBe("invalid_request");
     expect((await refusalOf(log.list.query({ limit: 1_001 }))).code).toBe("invalid_request");
   });

@@ -140,7 +140,7 @@ export interface AuditExportParams extends AuditFilter {
 export interface AuditListParams extends AuditFilter {
   /** The maximum number of entries of a page: 1 to 1,000. Default 100. */
   readonly limit?: number | undefined;
-  /** The `next_cursor` of the previous page. Omit it for the first page. */
+  /** The `next_cursor` of the previous page, which had the same filters. Omit it for the first page. */
   readonly cursor?: string | undefined;
 }
 

@@ -794,7 +794,7 @@ export interface Procedures {
           readonly error_code?: string | undefined;
           /** An IP address or a CIDR block. */
           readonly source?: string | undefined;
-          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          /** The `nextCursor` of the previous page, which had the same filters. Omit it for the first page. */
           readonly cursor?: string | undefined;
           /** Has no effect. Infinite queries of TanStack Query send it. */
           readonly direction?: "forward" | undefined;
@@ -1929,7 +1929,7 @@ export interface Procedures {
           readonly error_code?: string | undefined;
           /** An IP address or a CIDR block. */
           readonly source?: string | undefined;
-          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          /** The `nextCursor` of the previous page, which had the same filters. Omit it for the first page. */
           readonly cursor?: string | undefined;
           /** Has no effect. Infinite queries of TanStack Query send it. */
           readonly direction?: "forward" | undefined;
@@ -2711,7 +2711,7 @@ export interface Procedures {
             readonly error_code?: string | undefined;
             /** An IP address or a CIDR block. */
             readonly source?: string | undefined;
-            /** The `nextCursor` of the previous page. Omit it for the first page. */
+            /** The `nextCursor` of the previous page, which had the same filters. Omit it for the first page. */
             readonly cursor?: string | undefined;
             /** Has no effect. Infinite queries of TanStack Query send it. */
             readonly direction?: "forward" | undefined;

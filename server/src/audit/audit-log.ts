@@ -6,18 +6,17 @@ import { Failure } from "../errors/failure.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
 import {
   type AsOf,
-  type Cursor,
   cursorText,
   exportCursorStart,
   isClosed,
   readCursor,
   readExportCursor,
 } from "./cursor.ts";
-import { selectionOf } from "./selection.ts";
 import type { EntryFilter } from "./filter.ts";
 import type { LogScope } from "./filter-sql.ts";
 import type { Recorder } from "./recorder.ts";
 import { type Removed, requireContinuable, requireKept } from "./removed-entries.ts";
+import { selectionOf } from "./selection.ts";
 
 export type ExportFormat = "ndjson" | "csv";
 
@@ -106,19 +105,21 @@ export class AuditLog {
    * Lists a page of entries. The first page includes all requests that this node has answered. Later pages show the log
    * of an account as it was at the first; that of all accounts may have further entries by then.
    *
-   * @throws {Failure} `invalid_request` when the cursor is not one of ours; as {@link Reads.whole}.
+   * @throws {Failure} `invalid_request` when the cursor is not that of pages with this scope and filter; as {@link Reads.whole}.
    */
   async list(
     scope: LogScope,
     { filter, cursor, limit, reader = scope ?? "operators" }: PageOfEntries,
   ): Promise<AuditPage> {
-    const { asOf, entry } = await this.#start(scope, cursor);
+    const selection = selectionOf(scope, "page", filter);
+    const { asOf, entry } =
+      cursor === null ? { asOf: await this.#now(scope), entry: null } : readCursor(cursor, selection);
     const { entries, searchedTo } = await this.#reads.whole(reader, (parts) =>
       this.#search(parts, { scope, filter, asOf }, entry, limit + 1),
     );
     const page = entries.slice(0, limit);
     const last = entries.length > limit ? (page.at(-1)?.id ?? null) : searchedTo;
-    return { entries: page, nextCursor: last === null ? null : cursorText({ asOf, entry: last }) };
+    return { entries: page, nextCursor: last === null ? null : cursorText({ asOf, entry: last }, selection) };
   }
 
   /** Searches part after part of the log until there are enough entries or the time is over. */
@@ -185,7 +186,7 @@ export class AuditLog {
       const removed = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#entries.removed(accountId));
       requireContinuable(position, removed);
     }
-    const asOf = position?.asOf ?? (await this.#start(accountId, null)).asOf;
+    const asOf = position?.asOf ?? (await this.#now(accountId));
     const hasSnapshot = position === null ? !isClosed(filter, this.#pastMs()) : position.asOf !== null;
     const stretch = {
       accountId,
@@ -203,14 +204,11 @@ export class AuditLog {
     return untilEnded(pages, () => stream.end());
   }
 
-  async #start(
-    scope: LogScope,
-    cursor: string | null,
-  ): Promise<Cursor | { readonly asOf: AsOf; readonly entry: null }> {
-    if (cursor !== null) return readCursor(cursor);
+  /** The present moment, which includes all requests that this node has answered. */
+  #now(scope: LogScope): Promise<AsOf> {
     return withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#recorder.flushed(scope);
-      return { asOf: await this.#entries.asOf(scope), entry: null };
+      return this.#entries.asOf(scope);
     });
   }
 }

@@ -1,8 +1,7 @@
 import type { EntryId } from "../contract/entry.ts";
-import { cursorTextOf, readCursorText } from "../database/page.ts";
 import { Failure } from "../errors/failure.ts";
-import { SELECTION_DIGITS, type Selection } from "./selection.ts";
 import type { EntryFilter } from "./filter.ts";
+import { SELECTION_DIGITS, type Selection } from "./selection.ts";
 
 /**
  * A snapshot of an account's log: the number of its last batch at some moment. Reads as of it leave out later entries.
@@ -19,16 +18,25 @@ export interface Cursor {
 const BATCH = "\\d{1,18}";
 /** A UUIDv7. */
 const ID = "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}";
-const CURSOR = new RegExp(`^(${BATCH})~(${ID})$`);
+/** Cursors of earlier versions do not name the selection. */
+const SELECTION = `(\\d{${SELECTION_DIGITS}})?`;
+const CURSOR = new RegExp(`^(${BATCH})${SELECTION}~(${ID})$`);
 
-export function cursorText({ asOf, entry }: Cursor): string {
-  return cursorTextOf(asOf, entry);
+/** The cursor of pages with a selection. */
+export function cursorText({ asOf, entry }: Cursor, selection: Selection): string {
+  return `${asOf}${selection}~${entry}`;
 }
 
-/** @throws {Failure} `invalid_request` if the text is not a cursor. */
-export function readCursor(text: string): Cursor {
-  const { number, id } = readCursorText(text, CURSOR);
-  return { asOf: BigInt(number) as AsOf, entry: id as EntryId };
+/** @throws {Failure} `invalid_request` if the text is not a cursor of pages with the selection. */
+export function readCursor(text: string, selection: Selection): Cursor {
+  const [, asOf, begunSelection, entry] = CURSOR.exec(text) ?? [];
+  if (asOf === undefined || entry === undefined) throw notACursor();
+  if (begunSelection !== undefined && begunSelection !== selection) {
+    throw refused(
+      "The cursor is that of pages with another filter or period, or of another account. Pass those of the first page, or omit the cursor to begin again.",
+    );
+  }
+  return { asOf: BigInt(asOf) as AsOf, entry: entry as EntryId };
 }
 
 /** Where an export continues. */
@@ -58,7 +66,7 @@ export interface WrittenProof {
 }
 
 const EXPORT_CURSOR = new RegExp(
-  `^(\\d{0,18})(\\d{${SELECTION_DIGITS}})?~(${ID})(?:~(${BATCH})-(${BATCH})(?:~(?:(batch|rest)(${BATCH})\\.(\\d{1,9})|(end)))?)?$`,
+  `^(\\d{0,18})${SELECTION}~(${ID})(?:~(${BATCH})-(${BATCH})(?:~(?:(batch|rest)(${BATCH})\\.(\\d{1,9})|(end)))?)?$`,
 );
 
 /**
@@ -85,9 +93,7 @@ export function proofCursorEnd({ first, last, written }: ProofPosition): string 
 export function readExportCursor(text: string, isProved: boolean, selection: Selection): ExportPosition {
   const [, asOf, begunSelection, entry, first, last, section, batch, chunk, end] =
     EXPORT_CURSOR.exec(text) ?? [];
-  if (asOf === undefined || entry === undefined) {
-    throw refused("The cursor is not valid. Pass the cursor of an earlier answer unchanged.");
-  }
+  if (asOf === undefined || entry === undefined) throw notACursor();
   if (isProved !== (first !== undefined)) {
     throw refused(
       isProved
@@ -95,7 +101,6 @@ export function readExportCursor(text: string, isProved: boolean, selection: Sel
         : "The cursor is that of an export with a proof. Add proof=true, or begin again without a cursor.",
     );
   }
-  // Cursors of earlier versions do not name the selection.
   if (begunSelection !== undefined && begunSelection !== selection) {
     throw refused(
       "The cursor is that of an export with another period, filter, format or set of columns, or of another account. Pass the parameters that the export began with, or begin again without a cursor.",
@@ -114,6 +119,10 @@ export function readExportCursor(text: string, isProved: boolean, selection: Sel
         ? null
         : { first: BigInt(first), last: BigInt(last), written },
   };
+}
+
+function notACursor(): Failure {
+  return refused("The cursor is not valid. Pass the cursor of an earlier answer unchanged.");
 }
 
 function refused(message: string): Failure {

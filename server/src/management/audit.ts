@@ -16,7 +16,7 @@ import { accountReader, router, toTrpcError } from "./trpc.ts";
 /** The inputs of a page of entries. */
 export const entryPage = {
   ...filterInput,
-  /** The `nextCursor` of the previous page. Omit it for the first page. */
+  /** The `nextCursor` of the previous page, which had the same filters. Omit it for the first page. */
   cursor: z.string().optional(),
   /** Has no effect. Infinite queries of TanStack Query send it. */
   direction: z.literal("forward").optional(),

@@ -57,7 +57,10 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
       parameters: [
         ...filterParameters(),
         query("limit", { type: "integer", minimum: 1, maximum: LIMITS.max, default: LIMITS.default }),
-        query("cursor", { type: "string" }),
+        query("cursor", {
+          type: "string",
+          description: "The `next_cursor` of the previous page, which had the same filters.",
+        }),
       ],
       responses: {
         200: { description: "The page", content: json(page(ref("AuditEntry"))) },
