@@ -72,6 +72,23 @@ describe("an audit log with entries past its plan's retention", () => {
     expect((await owner.trpc.account.get.query()).auditRetentionDays).toBe(30);
   });
 
+  it("still has to follow the last batch that was deleted, for whoever kept its digest", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await chat(owner.key);
+    const { head } = await owner.trpc.audit.verify.query();
+    if (head === null) throw new Error("nothing was recorded");
+    const [newest] = await idsOf(owner);
+    await dropOldEntries(sql, BUILT_IN_PLANS, new Date(timeOf(newest ?? "") + 1 + 30 * DAY_MS));
+    await chat(owner.key);
+    const verified = (digest: string) =>
+      owner.trpc.audit.verify.query({ expected: { batch: head.batch, digest } });
+    expect(await verified(head.digest)).toMatchObject({ removedBatches: head.batch, problems: [] });
+    const other = head.digest.replace(/^./, (digit) => (digit === "0" ? "1" : "0"));
+    expect(await verified(other)).toMatchObject({
+      problems: [{ problem: "digest_differs", batch: head.batch }],
+    });
+  });
+
   it("is not exported with a gap if they are deleted before an export continues", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { token } = await owner.trpc.tokens.create.mutate({ name: "export" });

@@ -129,7 +129,7 @@ async function verifyStretch(
   const chainHead = await readHead(sql, accountId);
   const { head, removedBatches } = chainHead;
   const problems: ChainProblem[] = [...(after === null ? await findStrays(sql, accountId, chainHead) : [])];
-  if (expected !== null && expected.batch > removedBatches) {
+  if (expected !== null && expected.batch >= removedBatches) {
     const { batch } = expected;
     if ((await readDigest(sql, accountId, batch)) !== expected.digest) {
       problems.push({ batch, problem: "digest_differs", recordedEntries: null, foundEntries: 0 });
@@ -232,10 +232,13 @@ async function findStrays(
     group by audit_entries.batch order by audit_entries.batch limit ${MAX_PROBLEMS}`;
 }
 
-/** The digest of a batch; `null` if there is no such batch. */
+/** The digest of a batch, even if it is the last one that retention deleted; `null` if there is no such batch. */
 async function readDigest(sql: Transaction, accountId: AccountId, batch: number): Promise<string | null> {
-  const [row] = await sql<{ digest: string }[]>`
+  const [row] = await sql<{ digest: string | null }[]>`
     select encode(digest, 'hex') as digest from audit_batches
-    where account_id = ${accountId} and batch = ${batch}`;
+    where account_id = ${accountId} and batch = ${batch}
+    union all
+    select encode(removed_digest, 'hex') from audit_chains
+    where account_id = ${accountId} and removed_batches = ${batch}`;
   return row?.digest ?? null;
 }
