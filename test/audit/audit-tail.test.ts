@@ -13,6 +13,8 @@ const POLL_MS = 1_000;
 
 /** The last batch in the database. */
 let head: bigint;
+/** The last batch that retention has deleted. */
+let removed: bigint;
 /** Called while a poll waits for its answer, which is from before. */
 let onPoll: () => void;
 let tail: AuditTail;
@@ -20,6 +22,7 @@ let tail: AuditTail;
 beforeEach(() => {
   vi.useFakeTimers();
   head = 0n;
+  removed = 0n;
   onPoll = () => {};
   const reader: Partial<PostgresAuditReader> = {
     asOf: async () => head as AsOf,
@@ -28,6 +31,7 @@ beforeEach(() => {
       onPoll();
       return answer;
     },
+    removed: async () => ({ batches: removed, upTo: null }),
     listRecorded: async () => ({ entries: [], skipped: 0 }),
   };
   tail = new AuditTail(reader as PostgresAuditReader, new Reads(() => performance.now()));
@@ -53,6 +57,7 @@ it.each(["during a poll", "right after a poll"])(
     const leaving = new AbortController();
     const followed = { accountId: ACCOUNT, filter: filterOf({}), after: null, reader: ACCOUNT };
     const follower = tail.follow(followed, leaving.signal);
+    await follower.next();
     const news = follower.next();
     await vi.advanceTimersByTimeAsync(POLL_MS);
     expect(polls).toBe(1);
@@ -68,3 +73,28 @@ it.each(["during a poll", "right after a poll"])(
     await follower.return(null);
   },
 );
+
+/** The first news of a follower that has seen the batches up to one. */
+async function firstNews(after: bigint | null) {
+  const leaving = new AbortController();
+  const follower = tail.follow(ACCOUNT, filterOf({}), after as AsOf | null, leaving.signal);
+  const { value } = await follower.next();
+  leaving.abort();
+  await follower.return(null);
+  return value;
+}
+
+it("a new follower is told its place at once, so that an interruption before the first entry misses none", async () => {
+  head = 7n;
+  expect(await firstNews(null)).toEqual({ upTo: 7n, entries: [], skipped: 0, hasGap: false });
+});
+
+it.each([
+  ["has seen all that retention has deleted", 5n, false],
+  ["has not seen all that retention has deleted", 4n, true],
+  ["has seen more than there is, as before a database was restored", 9n, true],
+])("a follower that %s is told so", async (_, after, hasGap) => {
+  head = 7n;
+  removed = 5n;
+  expect(await firstNews(after)).toMatchObject({ upTo: 7n, hasGap });
+});

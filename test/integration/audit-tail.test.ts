@@ -118,6 +118,22 @@ describe("the live tail of the audit log", () => {
     again.leave();
   });
 
+  it("misses no entry if it is cut before the first one", async () => {
+    const { key, headers, trpc } = await ownerWithKey();
+    await chat(key);
+    // A read waits until what was answered is recorded.
+    await trpc.audit.list.query();
+    const tail = await follow(headers);
+    await expect.poll(() => tail.lastEventId()).not.toBe("");
+    tail.leave();
+    await tail.ended;
+    expect(tail.requestIds).toEqual([]);
+    const missed = await chat(key);
+    const again = await follow(headers, { lastEventId: tail.lastEventId() });
+    await expect.poll(() => again.requestIds).toEqual([missed]);
+    again.leave();
+  });
+
   it("sends only matching entries of its own account", async () => {
     const one = await ownerWithKey();
     const other = await ownerWithKey();

@@ -1154,7 +1154,10 @@ export interface Procedures {
         }[];
       }
     >;
-    /** Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Ends when the caller may no longer read the account. */
+    /**
+     * Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Without `lastEventId`, the first event has no
+     * entries: its `id` is the `lastEventId` to continue after if the connection is lost. Ends when the caller may no longer read the account.
+     */
     readonly tail: Procedure<
       "subscription",
       | {
@@ -1331,7 +1334,10 @@ export interface Procedures {
       | {
           /** `next` of the previous call. Omit it to begin with the first batch. */
           readonly after?: number | undefined;
-          /** A `head` that you saved earlier. The call then reports if the chain no longer contains it. */
+          /**
+           * A `head` that you saved earlier. The call then reports if the chain no longer contains it. One of a batch before `removedBatches`
+           * cannot be compared any more.
+           */
           readonly expected?:
             | {
                 /** The number of the batch, from 1. */

@@ -98,6 +98,9 @@ export class Audit {
     params: AuditTailParams = {},
     options?: RequestOptions,
   ): AsyncGenerator<LiveAuditEntries, void, undefined> {
-    for await (const { data } of this.#trpc.audit.tail.subscribe(params, options)) yield data;
+    for await (const { data } of this.#trpc.audit.tail.subscribe(params, options)) {
+      // The first event only tells where to continue.
+      if (data.entries.length > 0 || data.skipped > 0 || data.hasGap) yield data;
+    }
   }
 }

@@ -15,7 +15,7 @@ export interface TailNews {
   readonly entries: readonly ListedEntry[];
   /** How many more there were, at most ten thousand. */
   readonly skipped: number;
-  /** Whether earlier entries were left out because the follower was away for too long. */
+  /** Whether earlier entries were left out: the follower was away for too long, or the database was restored meanwhile. */
   readonly hasGap: boolean;
 }
 
@@ -79,7 +79,8 @@ export class AuditTail {
 
   /**
    * Yields news of an account's log until `signal` is aborted, and `null` after a while without news, so that the caller
-   * can check whether the client is still authorized.
+   * can check whether the client is still authorized. A new follower gets news without entries at once: it tells where to continue if the
+   * connection is lost before the first entry.
    *
    * @throws {Failure} `too_many_concurrent_requests` if too many clients follow already.
    */
@@ -94,10 +95,15 @@ export class AuditTail {
     this.#followers.add(follower);
     try {
       const head = await this.#entries.asOf(accountId);
-      const oldest = (head > MAX_BATCHES_BACK ? head - MAX_BATCHES_BACK : 0n) as AsOf;
-      let hasGap = after !== null && after < oldest;
-      let seen = after === null || after > head ? head : hasGap ? oldest : after;
+      const { batches: removed } = await this.#entries.removed(accountId);
+      const farthest = head - MAX_BATCHES_BACK;
+      const oldest = (farthest > removed ? farthest : removed) as AsOf;
+      // In a database that was restored, the numbers of batches come again.
+      const isKnown = after !== null && after <= head;
+      let hasGap = isKnown && after < oldest;
+      let seen = !isKnown ? head : hasGap ? oldest : after;
       follower.head = head;
+      if (!isKnown) yield { upTo: head, entries: [], skipped: 0, hasGap: after !== null };
       this.#polling ??= this.#poll().finally(() => {
         this.#polling = null;
       });

@@ -72,7 +72,8 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
       .input(z.strictObject(filterInput).prefault({}))
       .query(({ ctx, input }) => auditSummary.summarize(ctx.accountId, filterOf(input), ctx.reader)),
     /**
-     * Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Ends when the caller may no longer read the account.
+     * Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Without `lastEventId`, the first event has no
+     * entries: its `id` is the `lastEventId` to continue after if the connection is lost. Ends when the caller may no longer read the account.
      */
     tail: accountReader
       .input(
@@ -87,6 +88,8 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
       .subscription(async function* ({ ctx, input, signal }) {
         const ended = signal ?? new AbortController().signal;
         const after = input.lastEventId === undefined ? null : readEventId(input.lastEventId);
+        // A new client's first event has no entries, and the id to continue after.
+        let hasPlace = after !== null;
         try {
           const { accountId, reader } = ctx;
           const followed = { accountId, filter: filterOf(input), after, reader };
@@ -94,7 +97,8 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
             await ctx.requireSameCaller();
             if (news === null) continue;
             const { upTo, entries, skipped, hasGap } = news;
-            if (entries.length > 0 || hasGap) {
+            if (entries.length > 0 || hasGap || !hasPlace) {
+              hasPlace = true;
               yield tracked(String(upTo), {
                 /** The new entries, at most 200, oldest first. */
                 entries: entries.map(publicView),
@@ -119,7 +123,10 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
           .strictObject({
             /** `next` of the previous call. Omit it to begin with the first batch. */
             after: batchNumber.optional(),
-            /** A `head` that you saved earlier. The call then reports if the chain no longer contains it. */
+            /**
+             * A `head` that you saved earlier. The call then reports if the chain no longer contains it. One of a batch before `removedBatches`
+             * cannot be compared any more.
+             */
             expected: z
               .strictObject({
                 /** The number of the batch, from 1. */
