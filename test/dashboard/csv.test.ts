@@ -23,6 +23,11 @@ describe("a CSV file of the dashboard", () => {
     ["\n-1", `"'\n-1"`],
     ["a;=1;;@x; ;b", "a;'=1;;'@x; ;b"],
     ['a;"=1', `"a;""'=1"`],
+    [" =1", "' =1"],
+    ["a; \u00a0+1", "a;' \u00a0+1"],
+    ["\ufeff@x", "'\ufeff@x"],
+    ["\u200b=1", "'\u200b=1"],
+    [" plain; text -1", " plain; text -1"],
   ])("turns no text into a formula, whichever sign separates its fields: %j", async (text, cell) => {
     expect(await fileOf(text)).toBe(`text\r\n${cell}\r\n`);
   });

@@ -204,6 +204,28 @@ describe("an export", () => {
     expect(parseCsv(await rest.text()).map((row) => row[0])).toEqual(column("id").slice(4));
   });
 
+  it.each([
+    ["a space", " "],
+    ["a space that does not break", "\u00a0"],
+    ["an ideographic space", "\u3000"],
+    ["a byte order mark", "\ufeff"],
+    ["a space without width", "\u200b"],
+  ])("as CSV turns no value into a formula that begins with %s", async (_, space) => {
+    const owner = await signUp(service.baseUrl);
+    const headers = await reader(owner);
+    const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+    for (const model of [`${space}=1+1`, `a;${space}${space}@A1`, `${space}plain`, `a${space}-1`])
+      await chat(key, model);
+    const response = await fetch(`${service.baseUrl}/v1/audit/export?format=csv`, { headers });
+    const [header = [], ...rows] = parseCsv(await response.text());
+    expect(rows.map((row) => row[header.indexOf("model")])).toEqual([
+      `'${space}=1+1`,
+      `a;'${space}${space}@A1`,
+      `${space}plain`,
+      `a${space}-1`,
+    ]);
+  });
+
   it("is compressed only for clients that accept it", async () => {
     const owner = await signUp(service.baseUrl);
     const headers = await reader(owner);

@@ -8,9 +8,9 @@ export interface CsvColumn<Row> {
 
 /**
  * Before the sign with which a formula begins, which in some locales may be a full-width one: at the beginning of a text, or after a
- * semicolon, which separates fields in others, even if quotes precede it.
+ * semicolon, which separates fields in others, even if quotes precede it. Some spreadsheets skip spaces before the sign.
  */
-const FORMULA = /(^|;"*)(?=[=+\-@\t\r\n＝＋－＠])/g;
+const FORMULA = /(^|;"*)(?=[\s\u200b\u2060]*[=+\-@\t\r\n＝＋－＠])/g;
 
 /** The rows as CSV (RFC 4180). Text that a spreadsheet would run as a formula is quoted with an apostrophe. */
 function csvOf<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
