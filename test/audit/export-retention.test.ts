@@ -151,3 +151,25 @@ describe("an export that begins where retention has deleted", () => {
     expect(lines.filter((line) => !line.startsWith('{"proof"'))).toHaveLength(6_000);
   });
 });
+
+describe("an export of the whole log after retention", () => {
+  it("has its oldest batch verified by the point before it, which was kept", async () => {
+    const { accountId, entries } = await longLog(300);
+    const wanted: Export = { format: "ndjson", filter: {}, isProved: false };
+    const kept = JSON.parse((await linesIn(await begin(accountId, wanted)))[0] ?? "{}").chain;
+    const expected = { batch: kept.batch, digest: kept.digest };
+    await deleteBefore(entries[100]);
+    const lines = await linesIn(await begin(accountId, wanted));
+    const verified = (given: readonly string[], point = expected) =>
+      verifyAuditExport(given, { expected: point, removedBatches: 1 });
+    expect(await verified(lines)).toMatchObject({ ok: true, complete: "log", entries: 200, problems: [] });
+    const changed = lines.with(5, (lines[5] ?? "").replace(/"latency_ms":\d+/, '"latency_ms":987654'));
+    const report = await verified(changed);
+    expect(report.problems).toContainEqual({ problem: "changed", batch: 2, line: null });
+    const other = {
+      ...expected,
+      digest: expected.digest.replace(/^./, (digit: string) => (digit === "0" ? "1" : "0")),
+    };
+    expect(await verified(lines, other)).toMatchObject({ ok: false });
+  });
+});

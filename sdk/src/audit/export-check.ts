@@ -181,12 +181,19 @@ export class ExportCheck {
     return (from === null || atMs >= Date.parse(from)) && (to === null || atMs < Date.parse(to));
   }
 
-  #endLog(): void {
-    const { head, first, batches, linked } = this.#chain;
+  async #endLog(): Promise<void> {
+    const { head, first, batches } = this.#chain;
     if (head === null) return;
+    const before = this.#expected.find(({ batch }) => batch === Number(first) - 1);
+    if (before !== undefined) {
+      // The digest before the first batch, which only whoever kept it has: the batch's entries have to fit it.
+      this.#see(before);
+      await this.#chain.addPrevious(before.digest);
+    }
+    const { linked } = this.#chain;
     const isWhole = this.#isFromBeginning(first) && head.batch - Number(first) + 1 === batches;
-    // The oldest batch that retention left is covered only by those after it.
-    const unlinked = first === 1 ? 0 : 1;
+    // Without the digest before it, the entries of the oldest batch that retention left cannot be compared with its digest.
+    const unlinked = first === 1 || before !== undefined ? 0 : 1;
     if (!isWhole || linked < batches - unlinked) this.#note("batches_missing", null, null);
   }
 

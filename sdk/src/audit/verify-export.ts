@@ -81,12 +81,13 @@ export interface ExportVerification {
 export interface VerifyExportOptions {
   /**
    * Points that were kept earlier, which the export must contain. Without one, a recomputed chain cannot be detected. The first point
-   * of an export with a proof is the batch before its first one.
+   * of an export is the batch before its first one: an export without a proof is compared with it.
    */
   readonly expected?: ChainPoint | readonly ChainPoint[] | undefined;
   /**
    * The number of batches deleted at the end of their retention, as `audit.verify` returns it then or later. Default 0: an export of the
-   * whole log must begin with the first batch. Otherwise, and without a proof, the oldest remaining batch is verified only by those after it.
+   * whole log must begin with the first batch. Otherwise the entries of the oldest remaining batch are verified only with a proof, or if
+   * `expected` has the batch before it.
    */
   readonly removedBatches?: number | undefined;
 }
