@@ -77,7 +77,8 @@ it.each(["during a poll", "right after a poll"])(
 /** The first news of a follower that has seen the batches up to one. */
 async function firstNews(after: bigint | null) {
   const leaving = new AbortController();
-  const follower = tail.follow(ACCOUNT, filterOf({}), after as AsOf | null, leaving.signal);
+  const followed = { accountId: ACCOUNT, filter: filterOf({}), after: after as AsOf | null, reader: ACCOUNT };
+  const follower = tail.follow(followed, leaving.signal);
   const { value } = await follower.next();
   leaving.abort();
   await follower.return(null);

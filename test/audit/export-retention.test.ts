@@ -56,7 +56,7 @@ interface Export {
 }
 
 const begin = (accountId: AccountId, { format, filter, isProved }: Export, cursor: string | null = null) =>
-  log.export(accountId, format, { ...filterOf({}), ...filter }, cursor, isProved);
+  log.export(accountId, { format, filter: { ...filterOf({}), ...filter }, cursor, isProved });
 
 const linesOf = (text: string) => text.split("\n").slice(0, -1);
 
