@@ -4,12 +4,14 @@ import { hasBrowser } from "../fixtures/browser.ts";
 import { insertEntries } from "../fixtures/entries.ts";
 import { insertKeys } from "../fixtures/keys.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
-import { goToKeys, openSite } from "../fixtures/site.ts";
+import { goToKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
 import { rowsOf } from "./audit-page.ts";
 
 const KB = 1_024;
 const MAX_SCRIPT_BYTES = 200 * KB;
+/** Of pages that have both charts and programs to copy. */
+const MAX_DETAILS_SCRIPT_BYTES = 205 * KB;
 const MAX_DOOR_SCRIPT_BYTES = 90 * KB;
 const MAX_PAGE_BYTES = 250 * KB;
 /** What an open page may ask for in a minute: some 1.5 KB a second. */
@@ -52,7 +54,7 @@ async function trafficOf(page: Page): Promise<Traffic> {
 /** What a page takes until it is quiet. */
 async function firstLoadOf(path: string, visitor: Visitor | null): Promise<Traffic> {
   const { page } = await site.page();
-  if (visitor !== null) await goToKeys(page, visitor);
+  if (visitor !== null) await signInBy(page, visitor);
   const traffic = await trafficOf(page);
   await page.goto(path);
   await page.getByRole("heading", { level: 1 }).waitFor();
@@ -61,7 +63,7 @@ async function firstLoadOf(path: string, visitor: Visitor | null): Promise<Traff
 }
 
 describe.skipIf(!hasBrowser)("the first load", () => {
-  it("takes less than 200 KB of script, on every page of an account", async () => {
+  it("takes less than 200 KB of script, or 205 with charts and programs, on every page of an account", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await fetch(`${site.service.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${owner.key}` } });
     const [key] = (await owner.trpc.keys.list.query()).keys;
@@ -69,7 +71,7 @@ describe.skipIf(!hasBrowser)("the first load", () => {
     for (const path of ["/", "/audit", "/playground", "/models", "/settings/keys", ...details]) {
       const { script } = await firstLoadOf(path, owner);
       expect(script, path).toBeGreaterThan(50_000);
-      expect(script, path).toBeLessThan(MAX_SCRIPT_BYTES);
+      expect(script, path).toBeLessThan(details.includes(path) ? MAX_DETAILS_SCRIPT_BYTES : MAX_SCRIPT_BYTES);
     }
   });
 
@@ -92,7 +94,7 @@ describe.skipIf(!hasBrowser)("the first load", () => {
   it("moves nothing when the font arrives late, but letters within their lines", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     const { page } = await site.page();
-    await goToKeys(page, owner);
+    await signInBy(page, owner);
     let send = () => {};
     const sent = new Promise<void>((resolve) => {
       send = resolve;
@@ -125,7 +127,7 @@ describe.skipIf(!hasBrowser)("the first load", () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await insertEntries(site.service, owner, 2_000);
     const { page } = await site.page();
-    await goToKeys(page, owner);
+    await signInBy(page, owner);
     const traffic = await trafficOf(page);
     const pages: string[] = [];
     page.on("request", (request) => {

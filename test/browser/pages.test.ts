@@ -1,8 +1,8 @@
 // What holds of every page, whatever is on it.
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { violationsOf } from "../fixtures/axe.ts";
-import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
+import { colourViolationsOf, violationsOf } from "../fixtures/axe.ts";
+import { hasBrowser } from "../fixtures/browser.ts";
 import { signOut } from "../fixtures/menu.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
@@ -48,7 +48,8 @@ const OPERATOR: readonly PageUnderTest[] = [
   { path: "/settings/tokens", title: "Management tokens" },
   { path: "/settings/sign-in", title: "Security" },
 ];
-const SCHEMES = ["light", "dark"] as const;
+const WIDTH = 1_280;
+const HEIGHT = 900;
 const PHONE = 375;
 /** Tablets, upright and lying, and screens. */
 const WIDER = [768, 1_024, 1_440, 1_920];
@@ -78,12 +79,6 @@ beforeAll(async () => {
   owner = busy;
 });
 
-async function pageOf(visitor: Visitor | null, colorScheme: (typeof SCHEMES)[number]): Promise<WatchedPage> {
-  const watched = await site.page({ colorScheme });
-  if (visitor !== null) await signInBy(watched.page, visitor);
-  return watched;
-}
-
 async function show(page: Page, { path, title }: PageUnderTest): Promise<void> {
   await page.goto(path.replace(":key", keyId));
   await page.getByRole("heading", { level: 1, name: title, exact: true }).waitFor();
@@ -107,39 +102,46 @@ const VISITORS = [
   { name: "an operator", pages: OPERATOR, who: () => operator },
 ];
 
-describe.skipIf(!hasBrowser).each(VISITORS)("every page of $name", ({ pages, who }) => {
-  it.each(SCHEMES)(
-    "has nothing that axe finds wrong, and no complaint in the console: %s",
-    async (scheme) => {
-      const { page, complaints } = await pageOf(await who(), scheme);
-      const wrong: Record<string, readonly string[]> = {};
-      for (const under of pages) {
-        await show(page, under);
-        const found = await violationsOf(page);
-        if (found.length > 0) wrong[under.path] = found;
-      }
-      expect(wrong).toEqual({});
-      expect(complaints).toEqual([]);
-    },
-    120_000,
-  );
+/** Changes the theme, and waits until colours have passed into each other. */
+async function changeTheme(page: Page, colorScheme: "dark" | "light"): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.evaluate(async () => {
+    await new Promise(requestAnimationFrame);
+    const transitions = document.getAnimations().filter((animation) => animation instanceof CSSTransition);
+    await Promise.allSettled(transitions.map(({ finished }) => finished));
+  });
+}
 
-  it("fits phones, tablets and wide screens, without sideways scrolling, and a phone's page passes axe", async () => {
-    const { page } = await pageOf(await who(), "light");
+/** What is wrong with a page that is shown in the dark theme: there, in the light one, on a phone, and where it is wider than its window. */
+async function* faultsOf(page: Page): AsyncGenerator<readonly [place: string, faults: readonly string[]]> {
+  yield ["in the dark theme", await violationsOf(page)];
+  await changeTheme(page, "light");
+  yield ["in the light theme", await colourViolationsOf(page)];
+  for (const width of [PHONE, ...WIDER]) {
+    await page.setViewportSize({ width, height: HEIGHT });
+    if (width === PHONE) yield ["on a phone", await violationsOf(page)];
+    const beyond = await overflowOf(page);
+    yield [`at ${width}`, beyond > 0 ? [`${beyond} px beyond`] : []];
+  }
+}
+
+describe.skipIf(!hasBrowser).each(VISITORS)("every page of $name", ({ pages, who }) => {
+  it("has nothing that axe finds wrong, fits phones, tablets and wide screens, and complains of nothing", async () => {
+    const { page, complaints } = await site.page();
+    const visitor = await who();
+    if (visitor !== null) await signInBy(page, visitor);
     const wrong: Record<string, unknown> = {};
     for (const under of pages) {
-      await page.setViewportSize({ width: PHONE, height: 900 });
+      await page.setViewportSize({ width: WIDTH, height: HEIGHT });
+      await page.emulateMedia({ colorScheme: "dark" });
       await show(page, under);
-      const found = await violationsOf(page);
-      if (found.length > 0) wrong[under.path] = found;
-      for (const width of [PHONE, ...WIDER]) {
-        await page.setViewportSize({ width, height: 900 });
-        const beyond = await overflowOf(page);
-        if (beyond > 0) wrong[`${under.path} at ${width}`] = `${beyond} px beyond`;
+      for await (const [place, faults] of faultsOf(page)) {
+        if (faults.length > 0) wrong[`${under.path} ${place}`] = faults;
       }
     }
     expect(wrong).toEqual({});
-  }, 120_000);
+    expect(complaints).toEqual([]);
+  }, 240_000);
 });
 
 describe.skipIf(!hasBrowser)("a page", () => {

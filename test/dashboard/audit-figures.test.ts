@@ -47,7 +47,7 @@ describe("the columns of the log", () => {
     for (const shown of [[], ["key"], ["cost"], [...columns.COLUMNS]] as const) {
       const { widths, status } = columns.gridOf(shown);
       // Time, model, status and the button are always there.
-      expect(widths.match(/minmax\([^)]*\)|[\d.]+rem/g)).toHaveLength(4 + shown.length);
+      expect(widths.match(/(?:minmax|clamp)\([^)]*\)|[\d.]+rem/g)).toHaveLength(4 + shown.length);
       expect(status).toBe(shown.some((column) => column === "key") ? 4 : 3);
     }
   });

@@ -1,6 +1,5 @@
 import bash from "highlight.js/lib/languages/bash";
 import ini from "highlight.js/lib/languages/ini";
-import javascript from "highlight.js/lib/languages/javascript";
 import json from "highlight.js/lib/languages/json";
 import python from "highlight.js/lib/languages/python";
 import typescript from "highlight.js/lib/languages/typescript";
@@ -9,8 +8,12 @@ import { createLowlight } from "lowlight";
 import { memo, type ReactNode } from "react";
 import styles from "./ColouredCode.module.css";
 
-const lowlight = createLowlight({ bash, ini, javascript, json, python, typescript, yaml });
-lowlight.registerAlias({ bash: ["console", "shell"] });
+const lowlight = createLowlight({ bash, ini, json, python, typescript, yaml });
+lowlight.registerAlias({
+  bash: ["console", "shell"],
+  // The grammar of TypeScript contains that of JavaScript.
+  typescript: ["javascript", "js", "jsx", "mjs", "cjs"],
+});
 
 /** Colouring takes a millisecond for every thousand characters or so, which an answer that grows pays often. */
 const MAX_CHARACTERS = 20_000;
