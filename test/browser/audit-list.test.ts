@@ -5,6 +5,7 @@ import { insertEntries } from "../fixtures/entries.ts";
 import { openSite } from "../fixtures/site.ts";
 import { signUp, signUpWithKey } from "../fixtures/user.ts";
 import { chat, exported, focusedRow, goToEnd, rowOf, rowsOf, searchIn, startExport } from "./audit-page.ts";
+import { failProcedure } from "./fail-procedure.ts";
 
 const site = openSite();
 
@@ -295,18 +296,7 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     expect(await totals.locator("dl").getAttribute("aria-busy")).toBe("false");
 
     await page.unrouteAll({ behavior: "wait" });
-    // The entries, which are asked for with them, come.
-    await page.route(summaries, async (route) => {
-      const response = await route.fetch();
-      const names = new URL(route.request().url()).pathname.split("/").at(-1)?.split(",") ?? [];
-      const data = { ostiary: { code: "service_unavailable", param: null } };
-      const failed = { error: { json: { message: "The database is busy.", code: -32603, data } } };
-      const results: readonly unknown[] = await response.json();
-      await route.fulfill({
-        status: 207,
-        json: results.map((result, index) => (names[index] === "audit.summary" ? failed : result)),
-      });
-    });
+    await failProcedure(page, "audit.summary");
     await page.getByRole("button", { name: "Errors only" }).click();
     await totals.getByRole("alert").waitFor();
     expect(await totals.locator("dd").allTextContents()).toEqual(["–", "–", "–", "–"]);
