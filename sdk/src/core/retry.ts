@@ -64,5 +64,5 @@ function mayHaveRun(outcome: Failed, { plane }: Retried): boolean {
 export function waitForEarlier(error: Error, leftMs: number): number | null {
   if (!(error instanceof APIError) || error.code !== "idempotency_key_in_use") return null;
   const waitMs = retryAfterMsOf(error.headers) || IN_USE_WAIT_MS;
-  return waitMs < leftMs ? waitMs : null;
+  return waitMs > leftMs ? null : waitMs;
 }
