@@ -1,4 +1,4 @@
-import { keepPreviousData, skipToken, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
 import type { ListedKey } from "../../api/types.ts";
 
@@ -27,7 +27,7 @@ export function useFoundKeys(
   const text = search?.trim().slice(0, MAX_SEARCH) ?? "";
   const isAsked = isCut && text !== "";
   const query = useQuery(
-    api.keys.list.queryOptions(isAsked ? { search: text } : skipToken, { placeholderData: keepPreviousData }),
+    api.keys.list.queryOptions({ search: text }, { enabled: isAsked, placeholderData: keepPreviousData }),
   );
   const isListed = new Set(listed.map(({ id }) => id));
   return {
