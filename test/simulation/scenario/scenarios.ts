@@ -157,7 +157,7 @@ export const KEYS_AND_CRASHES = scenario(
 
 /** Shorter than a claim lasts, beside other faults of the database and of processes. */
 export const PROCESSES_STAND_STILL = scenario(
-  300,
+  200,
   {
     nodes: { min: 1, max: 2 },
     creditNanoUsd: { min: 50, max: 600 },
@@ -177,7 +177,7 @@ export const PROCESSES_STAND_STILL = scenario(
 
 /** Longer than claims, slots and the time after which a node counts as away. */
 export const PROCESSES_STAND_STILL_FOR_LONG = scenario(
-  300,
+  200,
   {
     nodes: { min: 2, max: 3 },
     creditNanoUsd: { min: 50, max: 600 },
@@ -208,7 +208,7 @@ export const PROCESSES_STAND_STILL_FOR_LONG = scenario(
 
 /** While the nodes that have reserved it run, are cut off, stand still or are down. */
 export const CREDIT_IS_RELEASED = scenario(
-  400,
+  200,
   {
     nodes: { min: 2, max: 3 },
     creditNanoUsd: { min: 50, max: 600 },
@@ -234,7 +234,7 @@ export const CREDIT_IS_RELEASED = scenario(
 
 /** While journals have entries that the database has lost. */
 export const DATABASE_IS_RESTORED = scenario(
-  300,
+  200,
   {
     nodes: { min: 2, max: 3 },
     creditNanoUsd: { min: 100, max: 600 },
@@ -259,7 +259,7 @@ export const DATABASE_IS_RESTORED = scenario(
 
 /** By nodes that were cut off or stood still for longer than their claims last. */
 export const KEYS_ARE_ANSWERED_TWICE = scenario(
-  300,
+  200,
   {
     nodes: { min: 2, max: 2 },
     creditNanoUsd: { min: 100, max: 600 },
