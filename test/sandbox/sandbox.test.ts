@@ -11,7 +11,7 @@ function send(fields: object, signal = new AbortController().signal) {
   return transport.send({
     method: "POST",
     url: "sandbox:/chat/completions",
-    headers: {},
+    headers: [],
     body: new TextEncoder().encode(JSON.stringify(body)),
     signal,
     timeouts,

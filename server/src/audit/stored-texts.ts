@@ -28,6 +28,8 @@ const WRITERS: { readonly [Kind in AuditFieldKind]: Writer } = {
 };
 
 const COLUMNS = ENTRY_COLUMNS.map(({ property, kind }) => ({ property, write: WRITERS[kind] }));
+/** Whether a column's texts may contain anything. Those of ids, numbers, times and addresses contain nothing {@link SPECIAL}. */
+const IS_FREE = ENTRY_COLUMNS.map(({ kind }) => WRITERS[kind] === textOf);
 
 /** What must not be in a line of `copy` as it is: it ends values and lines, or begins an escape. */
 const SPECIAL = /[\\\t\n\r]/;
@@ -54,9 +56,9 @@ export function lineOf(texts: StoredTexts): string {
   return texts.map(fieldOf).join("\t");
 }
 
-function fieldOf(text: string | null): string {
+function fieldOf(text: string | null, index: number): string {
   if (text === null) return "\\N";
-  return SPECIAL.test(text) ? text.replace(ALL_SPECIAL, escaped) : text;
+  return IS_FREE[index] === true && SPECIAL.test(text) ? text.replace(ALL_SPECIAL, escaped) : text;
 }
 
 function escaped(character: string): string {

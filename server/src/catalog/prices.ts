@@ -87,6 +87,8 @@ export function costOf(tokens: Usage, images: number, prices: ModelPrices): bigi
     let cost = 0n;
     for (const [part, partPrice] of parts) {
       const count = Math.min(tokens[part] ?? 0, rest);
+      // Most parts are not used.
+      if (count === 0) continue;
       rest -= count;
       cost += times(count, prices[partPrice]);
     }

@@ -119,6 +119,7 @@ function readChat(body: JsonBody): ChatInput {
     );
   }
   const data = chatBody.read(body);
+  const { images, files } = mediaIn(data.messages as readonly JsonObject[]);
   return {
     model: data.model,
     stream: data.stream === true,
@@ -126,7 +127,8 @@ function readChat(body: JsonBody): ChatInput {
     maxTokens: larger(data.max_completion_tokens ?? null, data.max_tokens ?? null),
     choices: data.n ?? 1,
     prompts: 1,
-    ...mediaIn(data.messages as readonly JsonObject[]),
+    images,
+    files,
   };
 }
 

@@ -14,7 +14,7 @@ import {
   ref,
   type Schema,
 } from "./openapi-parts.ts";
-import { jsonReply, NO_FACTS, type QueryOperation, type QuerySource } from "./operation.ts";
+import { factsWithoutUsage, jsonReply, type QueryOperation, type QuerySource } from "./operation.ts";
 import { invalid, readLimit } from "./query-parameters.ts";
 
 const LIMITS = { default: 20, max: 1_000 };
@@ -137,7 +137,7 @@ export function getModel(catalog: Catalog): QueryOperation<ModelQuery> {
       const model = catalog.find(asked.id);
       if (model === null) throw unknownModel();
       const view = asked.isForMessages ? messagesModelOf(model, asked.id) : publicView(model);
-      return jsonReply(view, { ...NO_FACTS, model: model.id });
+      return jsonReply(view, factsWithoutUsage(model.id));
     },
   };
 }

@@ -167,21 +167,27 @@ export interface EntryFacts {
   /** The tokens of the usage that count against the account's limit; `null` if the usage is not known. */
   readonly countedTokens: number | null;
   /** What the upstream reported beyond what the model can do: not part of the cost. */
-  readonly implausibleNanoUsd?: bigint;
+  readonly implausibleNanoUsd: bigint;
   readonly timeToFirstTokenMs: number | null;
   /** The answer to be kept for a request with an idempotency key; `null` where it is too long. */
   readonly kept?: KeptAnswer | null;
 }
 
-export const NO_FACTS: EntryFacts = {
-  model: null,
-  upstream: null,
-  usage: null,
-  usageSource: "none",
-  costNanoUsd: 0n,
-  countedTokens: null,
-  timeToFirstTokenMs: null,
-};
+/** What is known of a request that no model has answered. Objects made in one place have one shape, which their readers rely on to be fast. */
+export function factsWithoutUsage(model: string | null, upstream: string | null = null): EntryFacts {
+  return {
+    model,
+    upstream,
+    usage: null,
+    usageSource: "none",
+    costNanoUsd: 0n,
+    countedTokens: null,
+    implausibleNanoUsd: 0n,
+    timeToFirstTokenMs: null,
+  };
+}
+
+export const NO_FACTS: EntryFacts = factsWithoutUsage(null);
 /** Of an answer for which no model was asked: it costs nothing, and counts nothing against the limit on tokens. */
 export const FREE_FACTS: EntryFacts = { ...NO_FACTS, usage: NO_USAGE, countedTokens: 0 };
 

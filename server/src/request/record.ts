@@ -1,7 +1,7 @@
 import type { BegunRequest } from "../audit/recorder.ts";
 import { type AuditEntry, timeOfEntry } from "../contract/entry.ts";
 import type { IdempotencyRecord } from "../contract/kept-answer.ts";
-import { type EntryFacts, NO_FACTS } from "../operations/operation.ts";
+import { type EntryFacts, factsWithoutUsage } from "../operations/operation.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -17,7 +17,7 @@ const FREE_REFUSED_BYTES = 64 * 1024;
 
 /** Records that a request has begun, with the entry that it leaves if the process dies. `null` for requests without a known key. */
 export function recordBeginning(request: RequestContext, services: Services): BegunRequest | null {
-  const entry = entryOf(request, NODE_LOST, { ...NO_FACTS, model: request.model }, services);
+  const entry = entryOf(request, NODE_LOST, factsWithoutUsage(request.model), services);
   return entry === null ? null : services.recorder.begin(entry);
 }
 

@@ -7,8 +7,8 @@ import { RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import {
   type EntryFacts,
+  factsWithoutUsage,
   JSON_HEADERS,
-  NO_FACTS,
   type Reply,
   type ResponseHeaders,
   type StreamReply,
@@ -110,7 +110,7 @@ async function completionOf(
   sent: StreamOutcome,
   services: Services,
 ): Promise<{ readonly outcome: StreamOutcome; readonly facts: EntryFacts; readonly last: string }> {
-  let facts: EntryFacts = { ...NO_FACTS, model: request.model };
+  let facts: EntryFacts = factsWithoutUsage(request.model);
   try {
     facts = await reply.facts();
     return { outcome: sent, facts, last: sent.failure === null ? reply.last() : "" };
@@ -188,7 +188,7 @@ function outcomeOf(
   const facts =
     routesFailed !== null && costBasis !== null
       ? factsOfFailure(routesFailed, costBasis)
-      : { ...NO_FACTS, model };
+      : factsWithoutUsage(model);
   // Only a request that was being forwarded failed because the service stops. Any other has its own reason.
   if (request.isAbortedByShutdown && request.hold !== null)
     return { failure: stopping(), endReason: "shutdown", facts };

@@ -3,7 +3,7 @@ import type { Credential } from "../catalog/credential.ts";
 import { parseJsonObject } from "../json/json.ts";
 import { ANTHROPIC_VERSION, anthropicHeaders, bearerHeaders, googleHeaders } from "./credential-headers.ts";
 import { readText } from "./post-json.ts";
-import { type Transport, TransportError } from "./transport.ts";
+import { type HeaderList, type Transport, TransportError } from "./transport.ts";
 
 /** The dialects of providers that list their models. */
 export const LISTING_DIALECTS = ["openai", "openai-responses", "anthropic", "google"] as const;
@@ -47,7 +47,7 @@ export async function checkProvider(
     const response = await transport.send({
       method: "GET",
       url: `${address.baseUrl}/models${queryOf(address)}`,
-      headers: { accept: "application/json", ...headersOf(address) },
+      headers: ["accept", "application/json", ...headersOf(address)],
       body: null,
       signal: AbortSignal.timeout(timeoutMs),
       timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
@@ -66,9 +66,9 @@ function queryOf({ dialect }: ProviderAddress): string {
   return dialect === "anthropic" ? "?limit=1000" : "";
 }
 
-function headersOf({ dialect, credential }: ProviderAddress): Readonly<Record<string, string>> {
+function headersOf({ dialect, credential }: ProviderAddress): HeaderList {
   if (dialect === "anthropic")
-    return { "anthropic-version": ANTHROPIC_VERSION, ...anthropicHeaders(credential) };
+    return ["anthropic-version", ANTHROPIC_VERSION, ...anthropicHeaders(credential)];
   return dialect === "google" ? googleHeaders(credential) : bearerHeaders(credential);
 }
 

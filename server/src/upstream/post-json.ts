@@ -2,7 +2,7 @@ import { EventReader, EventTooLarge } from "../../../sdk/src/contract/event-read
 import { bearerHeaders } from "./credential-headers.ts";
 import type { UpstreamCall, UpstreamRefused } from "./dialect.ts";
 import { malformedResponse, refusalOf, refusedStatus } from "./refusal.ts";
-import type { ResponseBody, Transport, TransportResponse } from "./transport.ts";
+import type { HeaderList, ResponseBody, Transport, TransportResponse } from "./transport.ts";
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -10,13 +10,19 @@ const MAX_ERROR_BYTES = 64 * 1024;
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 /** Statuses of whole answers. Some frameworks answer each POST with 201, and proxies that change an answer with 203. */
 const ANSWERED = new Set([200, 201, 203]);
+const TYPES: HeaderList = [
+  "content-type",
+  "application/json",
+  "accept",
+  "application/json, text/event-stream",
+];
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export interface JsonPost {
   readonly url: string;
-  /** Besides the type. Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** Besides the types. */
+  readonly headers: HeaderList;
   /** JSON. */
   readonly body: string;
   /** What an error means where {@link refusalOf} does not know; `null`: it does. */
@@ -38,11 +44,7 @@ export async function postJson(
   const response = await transport.send({
     method: "POST",
     url,
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      ...headers,
-    },
+    headers: [...TYPES, ...headers],
     body: encoder.encode(body),
     signal,
     timeouts: upstream.timeouts,

@@ -25,23 +25,21 @@ export type ReportedCounts = { readonly [Name in keyof Usage]?: unknown };
  */
 export function checkedUsage(reported: ReportedCounts): Usage | null {
   if (reported.promptTokens === undefined || reported.promptTokens === null) return null;
-  if (!Object.values(reported).every(isPlausible)) return null;
-  // Checked above.
-  const count = (name: keyof Usage, max = MAX_TOKENS) => Math.min((reported[name] ?? 0) as number, max);
-  const promptTokens = count("promptTokens");
-  const completionTokens = count("completionTokens");
-  const cachedTokens = count("cachedTokens", promptTokens);
-  const cacheWrite1hTokens = count("cacheWrite1hTokens", promptTokens - cachedTokens);
-  const audioPromptTokens = count("audioPromptTokens", promptTokens);
-  const audioCompletionTokens = count("audioCompletionTokens", completionTokens);
+  for (const name in reported) if (!isPlausible(reported[name as keyof Usage])) return null;
+  const promptTokens = atMost(MAX_TOKENS, reported.promptTokens);
+  const completionTokens = atMost(MAX_TOKENS, reported.completionTokens);
+  const cachedTokens = atMost(promptTokens, reported.cachedTokens);
+  const cacheWrite1hTokens = atMost(promptTokens - cachedTokens, reported.cacheWrite1hTokens);
+  const audioPromptTokens = atMost(promptTokens, reported.audioPromptTokens);
+  const audioCompletionTokens = atMost(completionTokens, reported.audioCompletionTokens);
   const parts = {
-    cacheWriteTokens: count("cacheWriteTokens", promptTokens - cachedTokens - cacheWrite1hTokens),
+    cacheWriteTokens: atMost(promptTokens - cachedTokens - cacheWrite1hTokens, reported.cacheWriteTokens),
     cacheWrite1hTokens,
     audioPromptTokens,
-    imagePromptTokens: count("imagePromptTokens", promptTokens - audioPromptTokens),
-    reasoningTokens: count("reasoningTokens", completionTokens),
+    imagePromptTokens: atMost(promptTokens - audioPromptTokens, reported.imagePromptTokens),
+    reasoningTokens: atMost(completionTokens, reported.reasoningTokens),
     audioCompletionTokens,
-    imageCompletionTokens: count("imageCompletionTokens", completionTokens - audioCompletionTokens),
+    imageCompletionTokens: atMost(completionTokens - audioCompletionTokens, reported.imageCompletionTokens),
   };
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = {
     promptTokens,
@@ -50,6 +48,11 @@ export function checkedUsage(reported: ReportedCounts): Usage | null {
   };
   for (const name of PARTS) if (parts[name] > 0) usage[name] = parts[name];
   return usage;
+}
+
+/** A count that is known to be plausible, limited. */
+function atMost(max: number, count: unknown): number {
+  return Math.min((count ?? 0) as number, max);
 }
 
 /** Whether a count is absent or a whole number that an answer can have. */

@@ -99,21 +99,26 @@ function withoutUser(call: ConversationCall): ConversationCall {
   return { ...call, conversation: { ...call.conversation, user: null } };
 }
 
+interface MessagePost extends Omit<JsonPost, "url" | "headers"> {
+  readonly query: string;
+  /** The client's, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** Sends a request of the Messages API, with the operator's credential. @throws as {@link postJson}. */
 function postMessage(
   transport: Transport,
   call: UpstreamCall,
-  { query, headers, ...post }: Omit<JsonPost, "url"> & { readonly query: string },
+  { query, headers, ...post }: MessagePost,
 ): Promise<TransportResponse> {
   const { baseUrl, credential } = call.upstream;
   return postJson(transport, call, {
     ...post,
     url: `${baseUrl || DEFAULT_BASE_URL}/messages${query}`,
-    headers: {
-      "anthropic-version": ANTHROPIC_VERSION,
-      ...headers,
+    headers: [
+      ...Object.entries({ "anthropic-version": ANTHROPIC_VERSION, ...headers }).flat(),
       ...anthropicHeaders(credential),
-    },
+    ],
   });
 }
 

@@ -1,9 +1,9 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { TransportError, type TransportResponse } from "../transport.ts";
+import { type HeaderList, TransportError, type TransportResponse } from "../transport.ts";
 
 /** Without this header a server may choose any content coding (RFC 9110, section 12.5.3). */
-export const UNCOMPRESSED = { "accept-encoding": "identity" } as const;
+export const UNCOMPRESSED: HeaderList = ["accept-encoding", "identity"];
 
 /** By the names of content codings. Any other one is left as it is, and the answer is malformed then. */
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map([

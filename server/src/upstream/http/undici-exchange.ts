@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { RequestSignal } from "../../errors/request-signal.ts";
 import type { ResponseBody, TransportResponse } from "../transport.ts";
+import { decodedAnswer } from "./decoded-answer.ts";
 
 /** The bytes of an answer that are buffered before they are read. */
 const READ_AHEAD_BYTES = 64 * 1024;
@@ -67,7 +68,7 @@ export class UndiciExchange
   ): void {
     // The raw headers are not used, and a stream would keep them in memory.
     controller.rawHeaders = null;
-    this.#begin({ status, headers: firstOfEach(headers), body: this });
+    this.#begin(decodedAnswer({ status, headers: firstOfEach(headers), body: this }));
     // The callbacks are dropped, so that the body does not keep them in memory.
     this.#begin = NOTHING;
     this.#fail = NOTHING;

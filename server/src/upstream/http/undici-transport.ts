@@ -10,7 +10,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from "../transport.ts";
-import { decodedAnswer, UNCOMPRESSED } from "./decoded-answer.ts";
+import { UNCOMPRESSED } from "./decoded-answer.ts";
 import { AnswerOverdue, UndiciExchange } from "./undici-exchange.ts";
 import { connectWithoutInterim } from "./without-interim.ts";
 
@@ -38,14 +38,14 @@ export class UndiciTransport implements Transport {
         origin,
         path,
         method,
-        headers: { ...headers, ...UNCOMPRESSED },
+        headers: [...headers, ...UNCOMPRESSED],
         body,
         headersTimeout: timeouts.firstByteMs,
         bodyTimeout: timeouts.idleMs,
       },
       exchange,
     );
-    return head.then(decodedAnswer);
+    return head;
   }
 
   async close(): Promise<void> {
