@@ -107,8 +107,8 @@ export class Credits {
   /**
    * Holds credit for a request: its maximum cost, or what is left of the account if that is less.
    *
-   * @throws {Failure} `credit_balance_exhausted` if less than the minimum of the range is left; `server_is_overloaded` if the
-   *   database does not answer, or if other nodes have reserved the credit.
+   * @throws {Failure} `credit_balance_exhausted` if less than the minimum of the range is left, whatever other nodes release;
+   *   `server_is_overloaded` if the database does not answer, or if other nodes have reserved credit that may pay for the request.
    */
   async hold(accountId: AccountId, range: HoldRange): Promise<Hold> {
     const { maxNanoUsd } = range;
@@ -138,7 +138,12 @@ export class Credits {
         if (free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
         // An ask that was sent before this request came did not include it.
         if (!outcome.isShort) continue;
-        if (outcome.elsewhereNanoUsd > 0n) {
+        const { elsewhereNanoUsd, stuckNanoUsd } = outcome;
+        // Whatever becomes of the reserves of others, they hold no more than this.
+        const mayBecomeFree = free + elsewhereNanoUsd;
+        if (!pays(range, mayBecomeFree + stuckNanoUsd)) throw exhausted();
+        if (!pays(range, mayBecomeFree)) throw reservedByAbsentNode();
+        if (elsewhereNanoUsd > 0n) {
           // Nodes release what they do not need within a second, unless the database is slow to answer them. A request is answered in part
           // only if the account has no more.
           const waitedMs = this.#parts.monotonicMs() - request.beganMs;
@@ -147,8 +152,7 @@ export class Credits {
           await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
           continue;
         }
-        if (free >= range.minNanoUsd && free > 0n) return this.#holdFrom(spender, allowance, free);
-        throw outcome.stuckNanoUsd > 0n ? reservedByAbsentNode() : exhausted();
+        return this.#holdFrom(spender, allowance, free);
       }
     } finally {
       this.#asks.leave(request);
@@ -335,6 +339,11 @@ export class Credits {
   #withTimeout<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     return withTimeout(ANSWER_TIMEOUT_MS, question);
   }
+}
+
+/** Whether an amount pays for a useful answer to a request. */
+function pays({ minNanoUsd }: HoldRange, amount: bigint): boolean {
+  return amount >= minNanoUsd && amount > 0n;
 }
 
 function isDueForReplacement({ openedMs, allowances }: Spender, nowMs: number): boolean {

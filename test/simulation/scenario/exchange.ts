@@ -74,6 +74,6 @@ function refusalIn(text: string): Outcome {
 }
 
 function refusalOf(status: number, body: string): Outcome {
-  const { error }: { error: { code: string } } = JSON.parse(body);
-  return { kind: "refused", status, code: error.code };
+  const { error }: { error: { code: string; message: string } } = JSON.parse(body);
+  return { kind: "refused", status, code: error.code, message: error.message };
 }

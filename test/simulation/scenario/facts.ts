@@ -27,7 +27,7 @@ export interface Wish {
 /** How an attempt ended for its client. `whole`: it has seen the answer's last byte. */
 export type Outcome =
   | { readonly kind: "whole"; readonly text: string }
-  | { readonly kind: "refused"; readonly status: number; readonly code: string }
+  | { readonly kind: "refused"; readonly status: number; readonly code: string; readonly message: string }
   /** The answer broke off, or the process was gone. */
   | { readonly kind: "broken" };
 

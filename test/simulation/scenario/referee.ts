@@ -14,6 +14,8 @@ export const INVARIANTS = {
   "no overdraft": "no statement would leave less than nothing anywhere: the database has nothing to refuse",
   "recorded once": "each answer whose last byte went out has exactly one entry, and was charged what it took",
   "refused for want": "a request is refused for want of credit only if its account has too little",
+  "refused for reserves":
+    "a request is told that others have reserved its account's credit only if the account has enough for it",
   "refused for free": "what was refused is not charged",
   "key charged once": "an idempotency key that was answered is charged exactly once, and others at most once",
   "answered once": "all whole answers to an idempotency key are the same one",
@@ -59,6 +61,9 @@ export interface RefereeParts {
 
 /** After this many requests of an account within a second, a node may refuse others by what it knew so long ago. */
 const MANY = { requests: 4, withinMs: 1_000, rememberedMs: 250 };
+
+/** A shorter answer is not worth its price: a request that can't pay for it is refused. */
+const MIN_ANSWER_TOKENS = 16;
 
 /** Watches a run, and notes the first invariant that is broken. */
 export class Referee {
@@ -154,6 +159,7 @@ export class Referee {
     if (attempt.outcome?.kind === "whole") this.#lookAtRevocation(attempt);
     this.#lookAtTime(attempt);
     this.#lookAtWant(attempt);
+    this.#lookAtReserves(attempt);
     this.#spendable.ended(attempt);
   }
 
@@ -338,17 +344,38 @@ export class Referee {
 
   #lookAtWant({ wish, outcome, startedMs }: Attempt): void {
     if (outcome?.kind !== "refused" || outcome.code !== "credit_balance_exhausted") return;
-    const recent = (this.#attempts.get(wish.accountId) ?? []).filter(
-      ({ endedMs }) => endedMs === null || endedMs >= startedMs - MANY.withinMs,
-    );
-    const rememberedMs = recent.length > MANY.requests ? MANY.rememberedMs : 0;
     // Its own share is among what others may spend.
-    const least = this.#spendable.leastSince(wish.accountId, startedMs - rememberedMs);
-    if (least >= 0n)
+    const { leastLeft } = this.#spendable.since(
+      wish.accountId,
+      startedMs - this.#rememberedMs(wish, startedMs),
+    );
+    if (leastLeft >= 0n)
       this.#report(
         "refused for want",
-        `request ${wish.index} may cost ${wish.maxTokens}; ${wish.accountId} had ${least + BigInt(wish.maxTokens)} that no other request could spend`,
+        `request ${wish.index} may cost ${wish.maxTokens}; ${wish.accountId} had ${leastLeft + BigInt(wish.maxTokens)} that no other request could spend`,
       );
+  }
+
+  #lookAtReserves({ wish, outcome, startedMs }: Attempt): void {
+    if (outcome?.kind !== "refused" || !outcome.message.includes("reserved")) return;
+    const needed = BigInt(Math.min(wish.maxTokens, MIN_ANSWER_TOKENS));
+    const { mostHad } = this.#spendable.since(
+      wish.accountId,
+      startedMs - this.#rememberedMs(wish, startedMs),
+    );
+    if (mostHad < needed)
+      this.#report(
+        "refused for reserves",
+        `request ${wish.index} needs ${needed}; ${wish.accountId} had ${mostHad}, and the answer was "${outcome.message}"`,
+      );
+  }
+
+  /** For how long before a request its node may remember what the database has answered. */
+  #rememberedMs({ accountId }: Wish, startedMs: number): number {
+    const recent = (this.#attempts.get(accountId) ?? []).filter(
+      ({ endedMs }) => endedMs === null || endedMs >= startedMs - MANY.withinMs,
+    );
+    return recent.length > MANY.requests ? MANY.rememberedMs : 0;
   }
 
   #report(invariant: Invariant, what: string): void {

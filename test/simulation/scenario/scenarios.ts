@@ -107,7 +107,7 @@ export const NODES_DIE = scenario(
     keyed: "never",
     events: [crashes],
   },
-  { invariants: MONEY },
+  { invariants: [...MONEY, "refused for reserves"] },
 );
 
 export const NODES_ARE_CUT_OFF = scenario(
@@ -120,7 +120,7 @@ export const NODES_ARE_CUT_OFF = scenario(
     events: [outages({ store: "database", how: ["cut"], who: "one node" })],
     maxEvents: 2,
   },
-  { invariants: MONEY },
+  { invariants: [...MONEY, "refused for reserves"] },
 );
 
 export const DATABASE_IS_AWAY = scenario(
@@ -292,7 +292,7 @@ export const CREDIT_IS_THERE = scenario(
       outages({ store: "database", how: ["cut", "stalled"], who: "either" }),
     ],
   },
-  { invariants: ["refused for want"] },
+  { invariants: ["refused for want", "refused for reserves"] },
 );
 
 /** While requests of accounts that have spent theirs are refused. */
@@ -307,7 +307,7 @@ export const CREDIT_IS_GRANTED = scenario(
     events: [grants(3 * SECOND_MS)],
     maxEvents: 6,
   },
-  { invariants: ["refused for want", "answered in time", "paid for", "all drains"] },
+  { invariants: ["refused for want", "refused for reserves", "answered in time", "paid for", "all drains"] },
 );
 
 /** Priced requests to a node that knows their keys: beside the model's time only credit has to be waited for. */

@@ -5,8 +5,8 @@ import type { Attempt } from "./facts.ts";
 interface Account {
   /** Requests that may still be charged. */
   readonly owing: Set<Attempt>;
-  /** What was left for others at the most unfavourable, each time that it changed. */
-  readonly history: { readonly atMs: number; readonly left: bigint }[];
+  /** What was left for others at the most unfavourable, and what the account had, each time that one of them changed. */
+  readonly history: { readonly atMs: number; readonly left: bigint; readonly balance: bigint }[];
 }
 
 /**
@@ -61,22 +61,25 @@ export class Spendable {
   changed(accountId: AccountId): void {
     const account = this.#accounts.get(accountId);
     if (account === undefined) return;
-    let left = this.#balanceOf(accountId);
+    const balance = this.#balanceOf(accountId);
+    let left = balance;
     for (const { wish } of account.owing) left -= BigInt(wish.maxTokens);
-    account.history.push({ atMs: this.#nowMs(), left });
+    account.history.push({ atMs: this.#nowMs(), left, balance });
   }
 
-  /** The least that was left at any moment since. */
-  leastSince(accountId: AccountId, sinceMs: number): bigint {
+  /** The least that was left at any moment since, and the most that the account had. */
+  since(accountId: AccountId, sinceMs: number): { readonly leastLeft: bigint; readonly mostHad: bigint } {
     const history = this.#accounts.get(accountId)?.history ?? [];
-    let least = history.at(-1)?.left ?? 0n;
+    let leastLeft = history.at(-1)?.left ?? 0n;
+    let mostHad = history.at(-1)?.balance ?? 0n;
     for (let at = history.length - 1; at >= 0; at--) {
       const moment = history[at];
       if (moment === undefined) break;
-      if (moment.left < least) least = moment.left;
+      if (moment.left < leastLeft) leastLeft = moment.left;
+      if (moment.balance > mostHad) mostHad = moment.balance;
       // The one before the time held at the time.
       if (moment.atMs < sinceMs) break;
     }
-    return least;
+    return { leastLeft, mostHad };
   }
 }

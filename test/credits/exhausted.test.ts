@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { HoldRange } from "../../server/src/credits/allowance.ts";
+import { Credits } from "../../server/src/credits/credits.ts";
+import { CreditDatabase } from "../simulation/stores/credit-database.ts";
+
+/** After this long without a heartbeat a node counts as absent. */
+const ABSENT_MS = 61_000;
+
+let database: CreditDatabase;
+let account: AccountId;
+let here: Credits;
+let other: Credits;
+let nowMs: () => number;
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  nowMs = () => performance.now();
+  database = new CreditDatabase(nowMs);
+  account = crypto.randomUUID() as AccountId;
+  here = nodeNamed("here");
+  other = nodeNamed("other");
+  await Promise.all([here.open(), other.open()]);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function nodeNamed(nodeId: string): Credits {
+  return new Credits({
+    store: database.storeOf(nodeId),
+    monotonicMs: nowMs,
+    passedMs: nowMs,
+    maxDisconnectedMs: null,
+    owesEntries: () => false,
+  });
+}
+
+/** How a request for this much ends on this node, and how long it waits. */
+async function ask(range: HoldRange): Promise<{ readonly outcome: string; readonly waitedMs: number }> {
+  const beganMs = nowMs();
+  const asked = here.hold(account, range).then(
+    ({ amountNanoUsd }) => `held ${amountNanoUsd}`,
+    (failure: { readonly code: string; readonly retryAfterMs: number | null }) =>
+      failure.retryAfterMs === null ? failure.code : `${failure.code}, again in ${failure.retryAfterMs} ms`,
+  );
+  const ended = asked.then((outcome) => ({ outcome, waitedMs: nowMs() - beganMs }));
+  await vi.runAllTimersAsync();
+  return ended;
+}
+
+/** The other node answers a request for which it holds this much. */
+const holdElsewhere = (amount: bigint) => other.hold(account, { minNanoUsd: amount, maxNanoUsd: amount });
+
+describe("a request for which the account has too little", () => {
+  const range = { minNanoUsd: 20n, maxNanoUsd: 100n };
+
+  it("is refused with 402 at once, also while other nodes hold a part of the rest", async () => {
+    database.grant(account, 19n);
+    await holdElsewhere(10n);
+    expect(await ask(range)).toEqual({ outcome: "credit_balance_exhausted", waitedMs: 0 });
+  });
+
+  it("is refused with 402 when a node that is absent holds the rest", async () => {
+    database.grant(account, 19n);
+    await holdElsewhere(19n);
+    vi.advanceTimersByTime(ABSENT_MS);
+    expect(await ask(range)).toEqual({ outcome: "credit_balance_exhausted", waitedMs: 0 });
+  });
+});
+
+describe("a request for which the account may have enough", () => {
+  const range = { minNanoUsd: 20n, maxNanoUsd: 100n };
+
+  it("waits for what running nodes may release, and is to be sent again", async () => {
+    database.grant(account, 20n);
+    await holdElsewhere(10n);
+    const { outcome, waitedMs } = await ask(range);
+    expect(outcome).toBe("server_is_overloaded, again in 1000 ms");
+    expect(waitedMs).toBeGreaterThan(2_000);
+  });
+
+  it("is refused at once when only an absent node has reserved enough", async () => {
+    database.grant(account, 39n);
+    // With the usual extra of a tenth it reserves 33.
+    await holdElsewhere(30n);
+    vi.advanceTimersByTime(ABSENT_MS);
+    const third = nodeNamed("third");
+    await third.hold(account, { minNanoUsd: 6n, maxNanoUsd: 6n });
+    expect(await ask(range)).toEqual({ outcome: "server_is_overloaded, again in 30000 ms", waitedMs: 0 });
+  });
+});
