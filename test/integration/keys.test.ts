@@ -82,6 +82,15 @@ describe("creating a key again with the same idempotency key", () => {
     await stranger.trpc.keys.create.mutate({ name: "two", idempotencyKey });
   });
 
+  it("is refused when the rotation is to be reported idle after another time", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.keys.create.mutate({ name: "production" });
+    const call = { id, idempotencyKey: crypto.randomUUID() };
+    await owner.trpc.keys.rotate.mutate({ ...call, idleAfterSeconds: 3_600 });
+    const other = owner.trpc.keys.rotate.mutate({ ...call, idleAfterSeconds: 60 });
+    expect(await refusalOf(other)).toEqual({ status: 422, code: "idempotency_key_reused" });
+  });
+
   it("makes one key when all calls arrive concurrently", async () => {
     const owner = await signUp(service.baseUrl);
     const call = { name: "production", idempotencyKey: crypto.randomUUID() };

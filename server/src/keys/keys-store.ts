@@ -249,19 +249,23 @@ function restAfter(sql: Database, { state, id }: KeyPosition) {
 /** Handles a repeated call that has created a key before; `null` when it has not. */
 async function reissue(transaction: Transaction, key: NewKey, by: Actor): Promise<StoredKey | null> {
   if (key.idempotencyDigest === null) return null;
-  const [row] = await transaction<(Key & { issuedAt: Date; used: boolean })[]>`
-    select ${keyColumns(transaction)}, keys.issued_at as "issuedAt",
+  const [row] = await transaction<
+    (Key & { issuedAt: Date; idleAfterSeconds: number | null; used: boolean })[]
+  >`
+    select ${keyColumns(transaction)}, keys.issued_at as "issuedAt", keys.quiet_after_s as "idleAfterSeconds",
            exists (select from key_usage where key_usage.key = keys.id) as used
     from keys
     where keys.account_id = ${key.accountId} and keys.idempotency_digest = ${key.idempotencyDigest}`;
   if (row === undefined) return null;
-  const { issuedAt, used, ...earlier } = row;
+  const { issuedAt, idleAfterSeconds, used, ...earlier } = row;
   const age = key.createdAt.getTime() - issuedAt.getTime();
   if (age > REPLAYABLE_MS) {
     await transaction`update keys set idempotency_digest = null where id = ${earlier.id}`;
     return null;
   }
-  if (earlier.name !== key.name || earlier.replaces !== (key.rotation?.replaces ?? null)) {
+  const asked = key.rotation ?? { replaces: null, idleAfterSeconds: null };
+  const isSameRotation = earlier.replaces === asked.replaces && idleAfterSeconds === asked.idleAfterSeconds;
+  if (earlier.name !== key.name || !isSameRotation) {
     const message =
       "This idempotency key was used for a different call. Use a new one for every key that you create.";
     throw new Failure("idempotency_key_reused", message, { param: "idempotencyKey" });
