@@ -50,8 +50,8 @@ afterAll(async () => {
   await upstream?.[Symbol.asyncDispose]();
 });
 
-/** A node that has set all credit of a new account aside, and was last seen two minutes ago. */
-async function absentNode() {
+/** A node that has set all credit of a new account aside, and was last seen two minutes ago. `left`: what the account still has. */
+async function absentNode(left = CREDIT) {
   const owner = await signUpWithKey(service.baseUrl);
   const { id: accountId } = await owner.trpc.account.get.query();
   const nodeId = crypto.randomUUID();
@@ -63,7 +63,10 @@ async function absentNode() {
     await transaction`update accounts set free_nano_usd = 0 where id = ${accountId}`;
     await transaction`
       insert into credit_reserves (account_id, spender, granted_nano_usd, number)
-      values (${accountId}, ${spender.id}, ${CREDIT}, 1)`;
+      values (${accountId}, ${spender.id}, ${left}, 1)`;
+    await transaction`
+      insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+      select ${uuidv7()}, ${accountId}, now(), 'adjustment', ${left - CREDIT}, 'test' where ${left < CREDIT}`;
   });
   return { owner, accountId: accountId as AccountId, nodeId, spender: spender.id };
 }
@@ -122,6 +125,14 @@ describe("credit that an absent node has reserved", () => {
     await expect(
       operator.trpc.operator.nodes.release.mutate({ id: spender, reason: REASON }),
     ).rejects.toMatchObject({ data: { ostiary: { code: "not_found" } } });
+  });
+
+  it("is no reason to try again if it would not pay for the request", async () => {
+    const { owner } = await absentNode(5n);
+    const refused = await chat(owner.key);
+    expect(refused.status).toBe(402);
+    expect((await refused.json()).error).toMatchObject({ code: "credit_balance_exhausted" });
+    expect(await owner.trpc.credits.balance.query()).toEqual({ balanceNanoUsd: 5n, reservedNanoUsd: 5n });
   });
 
   it("pays for what the node had answered when it returns first, and otherwise as far as other credit reaches", async () => {
