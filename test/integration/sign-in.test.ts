@@ -185,6 +185,15 @@ describe("a session", () => {
     expect((await refusalOf(thief.trpc.keys.list.query())).code).toBe("not_signed_in");
   });
 
+  it("ends when another account is created in its browser, like the former one at a sign-in", async () => {
+    const owner = await signUp(service.baseUrl);
+    const former = owner.cookie();
+    const email = `${crypto.randomUUID()}@example.com`;
+    await owner.trpc.auth.signUp.mutate({ email, password: PASSWORD, accountName: "Another" });
+    expect((await owner.trpc.auth.me.query())?.user.email).toBe(email);
+    expect(await visit(service.baseUrl, { cookie: former }).trpc.auth.me.query()).toBeNull();
+  });
+
   it("is listed with its source, and can be ended alone or with all others", async () => {
     const { email, ...laptop } = await signUp(service.baseUrl);
     const phone = visit(service.baseUrl, { "user-agent": "Phone/1", "x-forwarded-for": "192.0.2.50" });

@@ -30,7 +30,7 @@ export interface Procedures {
   };
   /** Signing up, in and out of the dashboard. */
   readonly auth: {
-    /** Creates an account with its first user. The cookie of the answer signs them in. */
+    /** Creates an account with its first user. The cookie of the answer signs them in. Ends the session of an earlier cookie. */
     readonly signUp: Procedure<
       "mutation",
       {

@@ -1,10 +1,11 @@
 import * as z from "zod";
+import type { Session } from "../accounts/sign-in.ts";
 import type { SessionId, SignedIn } from "../accounts/user.ts";
 import type { Account } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 import { idOf, words } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
-import { publicProcedure, router, sessionProcedure } from "./trpc.ts";
+import { publicProcedure, type RpcContext, router, sessionProcedure } from "./trpc.ts";
 
 /** An e-mail address of up to 254 characters. */
 export const emailInput = z.email("must be an e-mail address").max(254);
@@ -18,37 +19,37 @@ export const accountNameInput = words(80);
 
 /** Signing up, in and out of the dashboard, by cookie. */
 export function authRouter({ signIn, signUpIsOpen }: RpcServices) {
+  /** Ends the session of the caller's cookie. */
+  const leave = async ({ caller }: RpcContext) => {
+    if (caller.kind === "session") await signIn.leaveSession(caller.signedIn.user.id, caller.id);
+  };
+  /** A browser has one session: its previous one ends. */
+  const begin = async (ctx: RpcContext, session: Session) => {
+    await leave(ctx);
+    ctx.sessionCookie.set(session);
+    return publicView(session.signedIn);
+  };
   return router({
-    /** Creates an account with its first user. The cookie of the answer signs them in. */
+    /** Creates an account with its first user. The cookie of the answer signs them in. Ends the session of an earlier cookie. */
     signUp: publicProcedure
       .input(z.strictObject({ email: emailInput, password: newPassword, accountName: accountNameInput }))
       .mutation(async ({ ctx, input }) => {
         if (!signUpIsOpen) {
           throw new Failure("permission_denied", "Sign-up is closed. Ask the operator for an account.");
         }
-        const session = await signIn.signUp(input, ctx.clientInfo);
-        ctx.sessionCookie.set(session);
-        return publicView(session.signedIn);
+        return await begin(ctx, await signIn.signUp(input, ctx.clientInfo));
       }),
 
     /** Signs a user in with a cookie. Ends the session of an earlier cookie. */
     signIn: publicProcedure
       .input(z.strictObject({ email: emailInput, password }))
       .mutation(async ({ ctx, input }) => {
-        const session = await signIn.signIn(input.email, input.password, ctx.clientInfo);
-        if (ctx.caller.kind === "session") {
-          // The previous session of this browser ends.
-          await signIn.leaveSession(ctx.caller.signedIn.user.id, ctx.caller.id);
-        }
-        ctx.sessionCookie.set(session);
-        return publicView(session.signedIn);
+        return await begin(ctx, await signIn.signIn(input.email, input.password, ctx.clientInfo));
       }),
 
     /** Ends the session of the cookie, and deletes the cookie. */
     signOut: publicProcedure.mutation(async ({ ctx }) => {
-      if (ctx.caller.kind === "session") {
-        await signIn.leaveSession(ctx.caller.signedIn.user.id, ctx.caller.id);
-      }
+      await leave(ctx);
       ctx.sessionCookie.clear();
     }),
 
