@@ -115,10 +115,14 @@ describe("a procedure", () => {
     expect(response.status).toBe(404);
   });
 
-  it("refuses a batch with too many calls", async () => {
-    const names = Array.from({ length: 500 }, () => "auth.me").join(",");
-    const response = await fetch(`${service.baseUrl}/trpc/${names}?batch=1`);
-    expect(response.status).toBe(400);
+  it("refuses a batch with too many calls, or of queries and mutations, and says so", async () => {
+    const batches = [Array(500).fill("auth.me"), Array(21).fill("auth.me"), ["auth.me", "auth.signOut"]].map(
+      (names) => fetch(`${service.baseUrl}/trpc/${names.join(",")}?batch=1`),
+    );
+    for (const response of await Promise.all(batches)) {
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain("A batch has at most 20 calls, all queries or all mutations.");
+    }
   });
 
   it("has the same answer for a wrong password and an unknown user", async () => {

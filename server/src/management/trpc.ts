@@ -3,6 +3,7 @@ import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { ZodError } from "zod";
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
 import {
+  MAX_BATCHED_CALLS,
   readProcedureData,
   UnreadableData,
   writeProcedureData,
@@ -85,7 +86,10 @@ export function failureOf(error: TRPCError): Failure {
     case "PARSE_ERROR":
       return new Failure("invalid_json", "The body is not valid JSON.");
     case "BAD_REQUEST":
-      return new Failure("invalid_request", "The call is not a valid tRPC call.");
+      return new Failure(
+        "invalid_request",
+        `The call is not a valid tRPC call. A batch has at most ${MAX_BATCHED_CALLS} calls, all queries or all mutations.`,
+      );
     default:
       return toFailure(error.cause);
   }
