@@ -9,6 +9,7 @@ import {
 } from "../../server/src/conversation/conversation.ts";
 import { messagesBodyOf } from "../../server/src/upstream/anthropic/conversation-body.ts";
 import { traitsOf } from "../../server/src/upstream/anthropic/models.ts";
+import { sidesOf } from "../../server/src/upstream/anthropic/sides.ts";
 import { writtenByPackage } from "./anthropic-package.ts";
 import { upstreamOf } from "./dialect.ts";
 import {
@@ -82,6 +83,11 @@ const turn: fc.Arbitrary<Turn> = fc.oneof(
   fc.record({ role: fc.constant("tool" as const), parts: list(result) }),
 );
 
+const INSTRUCTIONS: Turn = {
+  role: "system",
+  parts: [{ kind: "text", text: "Be brief.", cache: null, at }],
+};
+
 const conversation: fc.Arbitrary<Conversation> = fc
   .record({
     turns: fc.tuple(fc.array(turn, { maxLength: 3 }), fc.array(turn, { minLength: 1, maxLength: 4 })),
@@ -137,7 +143,8 @@ const conversation: fc.Arbitrary<Conversation> = fc
       tools: offered,
       ...(isThinking ? {} : sampling),
       toolChoice: isThinking && toolChoice?.kind !== "none" ? null : toolChoice,
-      turns: [...withOtherIds(early, "early"), ...CALLS, ...withOtherIds(after, "late")],
+      // The package moves the first instructions to the beginning, wherever they are.
+      turns: [INSTRUCTIONS, ...withOtherIds(early, "early"), ...CALLS, ...withOtherIds(after, "late")],
     };
   });
 
@@ -147,6 +154,29 @@ function asTheyWrite(asked: Conversation, model: string): Conversation {
   const isTheirs =
     reasoning?.effort !== null || (reasoning.budgetTokens !== null && traitsOf(model).hasBudgets);
   return isTheirs ? asked : { ...asked, reasoning: null };
+}
+
+/** The package asks every model to take instructions anywhere, even where none does, and leaves results where they are. */
+function inPlaces({ turns, ...asked }: Conversation, model: string): Conversation {
+  const sides = sidesOf(turns, traitsOf(model).hasLateInstructions);
+  return { ...asked, turns: sides.flatMap((side) => side.turns) };
+}
+
+/** The package has a message for each of several instructions that follow each other. */
+function withOneMessage(body: unknown): unknown {
+  const { messages, ...others } = body as { readonly messages: readonly SentMessage[] };
+  const merged: SentMessage[] = [];
+  for (const message of messages) {
+    const last = merged.at(-1);
+    if (last?.role === "system" && message.role === "system") last.content.push(...message.content);
+    else merged.push(message);
+  }
+  return { ...others, messages: merged };
+}
+
+interface SentMessage {
+  readonly role: string;
+  readonly content: unknown[];
 }
 
 /** The package does not tell calls of one id apart, which Anthropic refuses. */
@@ -190,8 +220,8 @@ describe("a request to Anthropic", () => {
             stream,
             maxTokens: null,
           });
-          const theirs = await writtenByPackage(asked, model, stream);
-          expect(JSON.parse(JSON.stringify(ours.body))).toEqual(theirs.body);
+          const theirs = await writtenByPackage(inPlaces(asked, model), model, stream);
+          expect(JSON.parse(JSON.stringify(ours.body))).toEqual(withOneMessage(theirs.body));
           expect(new Set(ours.betas)).toEqual(new Set(theirs.betas));
           // With an answer as the input of a tool, the package names what the client has not asked for.
           if (ours.answerTool !== null) return;

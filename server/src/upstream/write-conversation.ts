@@ -5,6 +5,7 @@ import {
   NOTHING_TO_READ,
   nameOf,
   type Reasoning,
+  type TextPart,
   type ToolCallPart,
   type Turn,
   UNSUPPORTED,
@@ -102,6 +103,11 @@ export function isUsualTier(tier: string | null): boolean {
 export function turnsWithUser(turns: readonly Turn[]): readonly Turn[] {
   if (turns.some(({ role }) => role !== "system")) return turns;
   return turns.map((turn) => (turn.role === "system" ? { role: "user", parts: turn.parts } : turn));
+}
+
+/** Instructions as a text of the user's, for providers that do not take them at their place in the conversation. */
+export function markedInstructions(parts: readonly TextPart[]): string {
+  return `<system>\n${parts.map(({ text }) => text).join("\n")}\n</system>`;
 }
 
 /** The refusal of a conversation of which nothing is left, as providers do not take empty texts. */

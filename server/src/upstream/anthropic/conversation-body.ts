@@ -20,7 +20,8 @@ import {
 import { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type ModelTraits, traitsOf } from "./models.ts";
 import { isOutputSchema, outputSchema } from "./output-schema.ts";
-import { isWritten, promptOf } from "./prompt.ts";
+import { promptOf } from "./prompt.ts";
+import { isWritten } from "./sides.ts";
 import { isThinking, ownBudgetOf, type Thinking, thinkingOf, thinkingWithin } from "./thinking.ts";
 import { answerToolFields, type ToolOptions, toolFields } from "./tools.ts";
 
@@ -41,8 +42,13 @@ export interface MessagesBody extends WrittenConversation {
   readonly answerTool: string | null;
 }
 
-/** A conversation as a request of Anthropic's Messages API. @throws {Failure} `invalid_request` naming what can't be expressed. */
-export function messagesBodyOf(call: ConversationCall): MessagesBody {
+/**
+ * A conversation as a request of Anthropic's Messages API.
+ *
+ * @param keepsInstructions Whether instructions within the conversation may be a message of their own, if the model takes that.
+ * @throws {Failure} `invalid_request` naming what can't be expressed.
+ */
+export function messagesBodyOf(call: ConversationCall, keepsInstructions = true): MessagesBody {
   const { upstreamModel, stream } = call;
   requireExpressible(call.conversation, LIMITS);
   const traits = traitsOf(upstreamModel);
@@ -51,7 +57,8 @@ export function messagesBodyOf(call: ConversationCall): MessagesBody {
   const conversation = hasLostThoughts ? { ...call.conversation, reasoning: null } : call.conversation;
   const { thinking, maxTokens } = tokensOf({ ...call, conversation }, traits);
   const breakpoints = new CacheBreakpoints();
-  const prompt = promptOf(turnsWithUser(conversation.turns), breakpoints);
+  const takesLate = keepsInstructions && traits.hasLateInstructions;
+  const prompt = promptOf(turnsWithUser(conversation.turns), breakpoints, takesLate);
   if (prompt.messages.every(hasNoContent)) throw nothingToRead(conversation);
   const sampling = samplingOf(conversation, thinking, traits);
   const output = outputOf({ conversation, traits, thinking, breakpoints, stream });

@@ -26,6 +26,7 @@ import { messagesBodyOf } from "./conversation-body.ts";
 import { forwardedBody, withPlainUser } from "./forwarded-body.ts";
 import { streamedMessage } from "./messages-stream.ts";
 import { isAnthropicModel } from "./models.ts";
+import { LATE_INSTRUCTIONS } from "./prompt.ts";
 import { readMessagesUsage } from "./usage.ts";
 
 /** Anthropic's Messages API. */
@@ -40,6 +41,8 @@ const BETA = "anthropic-beta";
 const MAX_MESSAGE_LENGTH = 1_000;
 /** Words by which other vendors' servers refuse an id of the user that is more than a name, as Claude Code's is: DeepSeek's. */
 const ABOUT_USER = /\buser_?id\b/i;
+/** Words by which a model, or a platform that serves it, refuses instructions within a conversation. */
+const ABOUT_LATE = /\brole\W{1,3}system\b|\btop-level\W{1,3}system\b/i;
 
 /**
  * Requests of the Messages API go through as they are, except for the model's name, and for an id of the user that another vendor's server
@@ -47,6 +50,7 @@ const ABOUT_USER = /\buser_?id\b/i;
  */
 function anthropicDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const users = new RefusedForms(ABOUT_USER, monotonicMs);
+  const lateInstructions = new RefusedForms(ABOUT_LATE, monotonicMs);
   return {
     own: {
       wire: "messages",
@@ -70,18 +74,29 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
     },
     converse: async (call) => {
       const { user } = call.conversation;
-      const send = async (keepsUser: boolean) => {
+      const send = async (keepsUser: boolean, keepsInstructions: boolean) => {
         const conversation = keepsUser ? call.conversation : withPlainId(call.conversation);
-        const { betas, answerTool, ignored, text } = written(() => messagesBodyOf({ ...call, conversation }));
+        const { betas, answerTool, ignored, text } = written(() =>
+          messagesBodyOf({ ...call, conversation }, keepsInstructions),
+        );
         const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
         const response = await postMessage(transport, call, { query: "", headers, body: text });
         return readAnswer(response, { stream: call.stream, reader: new MessageReader(answerTool), ignored });
       };
-      if (user === null || isAnthropicModel(call.upstreamModel, call.upstream)) return await send(true);
-      return await users.ask(call, {
-        send,
-        clientText: () => written(() => messagesBodyOf(withoutUser(call))).text,
-        hasOtherForm: () => withPlainId(call.conversation).user !== user,
+      const clientText = () => written(() => messagesBodyOf(withoutUser(call))).text;
+      const isOwnModel = user === null || isAnthropicModel(call.upstreamModel, call.upstream);
+      const sendWithUser = (keepsInstructions: boolean) =>
+        isOwnModel
+          ? send(true, keepsInstructions)
+          : users.ask(call, {
+              send: (keepsUser) => send(keepsUser, keepsInstructions),
+              clientText,
+              hasOtherForm: () => withPlainId(call.conversation).user !== user,
+            });
+      return await lateInstructions.ask(call, {
+        send: sendWithUser,
+        clientText,
+        hasOtherForm: () => messagesBodyOf(call).betas.includes(LATE_INSTRUCTIONS),
       });
     },
     embed: async () => {

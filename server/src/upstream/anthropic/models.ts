@@ -20,6 +20,8 @@ export interface ModelTraits {
   readonly hasXhighEffort: boolean;
   /** Whether it can be made to call a tool. */
   readonly hasForcedCalls: boolean;
+  /** Whether it takes instructions within a conversation. */
+  readonly hasLateInstructions: boolean;
   /** How it thinks as little as possible: not at all, only between its calls, or with a low effort. */
   readonly minThinking: "disabled" | "between_tools" | "low";
 }
@@ -34,20 +36,23 @@ const EARLY: ModelTraits = {
   hasBudgets: true,
   hasXhighEffort: false,
   hasForcedCalls: true,
+  hasLateInstructions: false,
   minThinking: "disabled",
 };
 const WITH_SCHEMAS: ModelTraits = { ...EARLY, hasOutputSchemas: true, hasTopPWithTemperature: false };
 const ADAPTIVE: ModelTraits = { ...WITH_SCHEMAS, maxTokens: 128_000, hasAdaptiveThinking: true };
 const WITHOUT_SAMPLING: ModelTraits = { ...ADAPTIVE, hasSampling: false, hasXhighEffort: true };
-const ALWAYS_THINKING: ModelTraits = { ...WITHOUT_SAMPLING, hasBudgets: false, minThinking: "low" };
+const WITH_LATE: ModelTraits = { ...WITHOUT_SAMPLING, hasLateInstructions: true };
+const ALWAYS_THINKING: ModelTraits = { ...WITH_LATE, hasBudgets: false, minThinking: "low" };
 
 /** The first pattern that a model's name matches decides. Names of models on other platforms contain Anthropic's. */
 const MODELS: readonly (readonly [pattern: RegExp, traits: ModelTraits])[] = [
   [/claude-sonnet-5-5/, { ...ALWAYS_THINKING, hasForcedCalls: false, minThinking: "between_tools" }],
   [/claude-opus-5-5|claude-fable-5-[12]/, { ...ALWAYS_THINKING, hasForcedCalls: false }],
-  [/claude-haiku-5-5/, { ...WITHOUT_SAMPLING, hasBudgets: false }],
+  [/claude-haiku-5-5/, { ...WITH_LATE, hasBudgets: false }],
   [/claude-fable-5/, ALWAYS_THINKING],
-  [/claude-(?:opus-(?:5|4-[78])|sonnet-5)/, WITHOUT_SAMPLING],
+  [/claude-opus-(?:5|4-8)/, WITH_LATE],
+  [/claude-(?:opus-4-7|sonnet-5)/, WITHOUT_SAMPLING],
   [/claude-(?:sonnet|opus)-4-6/, ADAPTIVE],
   [/claude-(?:sonnet|opus|haiku)-4-5/, { ...WITH_SCHEMAS, maxTokens: 64_000 }],
   [/claude-opus-4-1/, { ...WITH_SCHEMAS, maxTokens: 32_000 }],
@@ -56,7 +61,7 @@ const MODELS: readonly (readonly [pattern: RegExp, traits: ModelTraits])[] = [
   [/claude-3-haiku/, EARLY],
   [/claude-(?:instant(?:-|$)|v?2(?=$|[-.:])|3(?=$|[-.]))/, { ...EARLY, isKnown: false }],
   // A model that is newer than this list.
-  [/claude-/, { ...WITHOUT_SAMPLING, isKnown: false }],
+  [/claude-/, { ...WITH_LATE, isKnown: false }],
 ];
 /** Of other vendors' models that are served by this API. */
 const FOREIGN: ModelTraits = { ...EARLY, isKnown: false };

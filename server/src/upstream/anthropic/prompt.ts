@@ -15,10 +15,9 @@ import { messagesCallId } from "../../conversation/messages-call-id.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { callInputOf, given, resultWithoutCall } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
+import { type Group, isBlank, isWritten, sidesOf } from "./sides.ts";
 
-/** The provider of the signatures of thoughts. */
-const ANTHROPIC_SIGNATURE = "anthropic";
-const LATE_INSTRUCTIONS = "mid-conversation-system-2026-04-07";
+export const LATE_INSTRUCTIONS = "mid-conversation-system-2026-04-07";
 const PDFS = "pdfs-2024-09-25";
 
 export interface Prompt {
@@ -32,34 +31,20 @@ export interface Prompt {
 /**
  * The turns of a conversation as messages. Turns of one side that follow each other become one message.
  *
+ * @param takesLateInstructions As of {@link sidesOf}.
  * @throws {Failure} `invalid_request` naming what can't be expressed.
  */
-export function promptOf(turns: readonly Turn[], breakpoints: CacheBreakpoints): Prompt {
+export function promptOf(
+  turns: readonly Turn[],
+  breakpoints: CacheBreakpoints,
+  takesLateInstructions: boolean,
+): Prompt {
   const writer = new PromptWriter(breakpoints);
-  const groups = groupsOf(turns);
+  const groups = sidesOf(turns, takesLateInstructions);
   groups.forEach((group, index) => {
     writer.write(group, index === groups.length - 1);
   });
   return writer;
-}
-
-type Side = "system" | "user" | "assistant";
-interface Group {
-  readonly side: Side;
-  readonly turns: Turn[];
-}
-
-/** The results of tools are the user's. Turns of the model that have nothing but thoughts of other models are left out. */
-function groupsOf(turns: readonly Turn[]): readonly Group[] {
-  const groups: Group[] = [];
-  for (const turn of turns) {
-    if (turn.role === "assistant" && !turn.parts.some(isWritten)) continue;
-    const side = turn.role === "tool" ? "user" : turn.role;
-    const last = groups.at(-1);
-    if (last?.side === side) last.turns.push(turn);
-    else groups.push({ side, turns: [turn] });
-  }
-  return groups;
 }
 
 /** Calls that have one id in the client's conversation, by their ids as Anthropic takes them. */
@@ -100,15 +85,14 @@ class PromptWriter implements Prompt {
     if (side === "user" || content.length > 0) this.messages.push({ role: side, content });
   }
 
-  /** The first instructions are a field of their own. Later ones stay in their place. */
+  /** Those before the conversation are a field of their own. Anthropic refuses several messages of them in a row. */
   #instructions(blocks: readonly JsonObject[]): void {
-    if (blocks.length === 0) return;
-    if (this.system === null) {
+    if (this.messages.length === 0) {
       this.system = blocks;
       return;
     }
     this.betas.add(LATE_INSTRUCTIONS);
-    this.messages.push(...blocks.map((block) => ({ role: "system", content: [block] })));
+    this.messages.push({ role: "system", content: blocks });
   }
 
   /** Instructions are one block, or several where parts of them are to be cached. */
@@ -207,17 +191,6 @@ class PromptWriter implements Prompt {
     this.#callIds.add(id);
     return { type: "tool_use", id, name, input, ...this.#breakpoints.of(cache) };
   }
-}
-
-/** Whether a part of a model is sent back: thoughts of other models are not. */
-export function isWritten(part: AssistantPart): boolean {
-  if (part.kind === "reasoning") return part.signature?.provider === ANTHROPIC_SIGNATURE;
-  return part.kind === "call" || !isBlank(part.text);
-}
-
-/** Anthropic refuses a text of nothing but white space, which models of other providers write before their calls. */
-function isBlank(text: string): boolean {
-  return text.trim() === "";
 }
 
 /** A thought with the signature without which Anthropic refuses it. One that it does not show is encrypted. */

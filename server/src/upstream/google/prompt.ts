@@ -10,7 +10,7 @@ import type {
   UserPart,
 } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { callInputOf, resultWithoutCall } from "../write-conversation.ts";
+import { callInputOf, markedInstructions, resultWithoutCall } from "../write-conversation.ts";
 import type { ModelTraits } from "./models.ts";
 
 /** The provider of the signatures of thoughts and calls. */
@@ -102,7 +102,7 @@ class PromptWriter {
     const text = parts.map((part) => part.text).join("\n");
     if (text === "") return;
     if (this.#contents.length === 0) this.#instructions.push({ text });
-    else this.#add("user", [{ text: `<system>\n${text}\n</system>` }]);
+    else this.#add("user", [{ text: markedInstructions(parts) }]);
   }
 
   #writeResults(parts: readonly JsonObject[]): void {

@@ -21,6 +21,7 @@ import {
   given,
   givenList,
   isUsualTier,
+  markedInstructions,
   requireSupported,
   type WrittenConversation,
 } from "../write-conversation.ts";
@@ -120,11 +121,8 @@ function withOneSystem(turns: readonly Turn[]): readonly Turn[] {
   const parts = leading.flatMap((turn) => (turn.role === "system" ? turn.parts : []));
   const others = turns.slice(leading.length).map((turn): Turn => {
     if (turn.role !== "system") return turn;
-    const text = turn.parts.map((part) => part.text).join("\n");
-    return {
-      role: "user",
-      parts: [{ kind: "text", text: `<system>\n${text}\n</system>`, cache: null, at: "" }],
-    };
+    const text = markedInstructions(turn.parts);
+    return { role: "user", parts: [{ kind: "text", text, cache: null, at: "" }] };
   });
   return parts.length === 0 ? others : [{ role: "system", parts }, ...others];
 }

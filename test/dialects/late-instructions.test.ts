@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { chat, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
+
+const anthropic = upstreamOf("anthropic");
+const vendor = replayVendor("https://api.anthropic.com/v1/messages");
+const BETA = "mid-conversation-system-2026-04-07";
+const ANSWER = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "m",
+  content: [{ type: "text", text: "Fine." }],
+  stop_reason: "end_turn",
+  usage: { input_tokens: 1, output_tokens: 1 },
+};
+
+const system = (content: string) => ({ role: "system", content });
+const user = (content: string) => ({ role: "user", content });
+const assistant = (content: string) => ({ role: "assistant", content });
+const call = {
+  role: "assistant",
+  content: null,
+  tool_calls: [{ id: "a", type: "function", function: { name: "weather", arguments: "{}" } }],
+};
+const result = { role: "tool", tool_call_id: "a", content: "sunny" };
+const tools = [{ type: "function", function: { name: "weather", parameters: { type: "object" } } }];
+
+/** What is sent for messages, in short: each message's side, and the texts of its blocks or their types. */
+async function sentFor(model: string, messages: readonly object[]) {
+  vendor.answers(200, ANSWER);
+  await whole(chat(anthropic, model, { messages, tools }));
+  const { body, headers } = vendor.sent.at(-1) ?? {};
+  return {
+    system: body.system?.map(({ text }: { text: string }) => text),
+    messages: body.messages.map(shortOf),
+    isLate: headers?.get("anthropic-beta")?.includes(BETA) ?? false,
+  };
+}
+
+function shortOf({ role, content }: { role: string; content: { type: string; text?: string }[] }) {
+  return [role, ...content.map(({ type, text }) => text ?? type)];
+}
+
+const marked = (text: string) => `<system>\n${text}\n</system>`;
+
+describe("instructions within a conversation, for Anthropic", () => {
+  it("are a message of their own after what the user says, for models that take that", async () => {
+    const sent = await sentFor("claude-opus-5", [system("one"), user("hi"), system("two"), system("three")]);
+    expect(sent).toEqual({
+      system: ["one"],
+      messages: [
+        ["user", "hi"],
+        ["system", "two", "three"],
+      ],
+      isLate: true,
+    });
+  });
+
+  it("stay in their place where they are the only ones", async () => {
+    const messages = [user("hi"), call, result, system("be brief"), assistant("ok"), user("well?")];
+    const sent = await sentFor("claude-opus-4-8", messages);
+    expect(sent.system).toBeUndefined();
+    expect(sent.messages).toEqual([
+      ["user", "hi"],
+      ["assistant", "tool_use"],
+      ["user", "tool_result"],
+      ["system", "be brief"],
+      ["assistant", "ok"],
+      ["user", "well?"],
+    ]);
+  });
+
+  it.each(["claude-sonnet-5", "claude-opus-4-7", "another-vendors-model"])(
+    "are the user's, with a mark, for %s, which takes none",
+    async (model) => {
+      const sent = await sentFor(model, [user("hi"), system("be brief"), assistant("ok"), user("well?")]);
+      expect(sent).toEqual({
+        system: undefined,
+        messages: [
+          ["user", "hi", marked("be brief")],
+          ["assistant", "ok"],
+          ["user", "well?"],
+        ],
+        isLate: false,
+      });
+    },
+  );
+
+  it.each([
+    ["after the model's message", [assistant("ok"), system("x")], [["user", marked("x")]]],
+    [
+      "before what the user says",
+      [assistant("ok"), system("x"), user("well?")],
+      [["user", marked("x"), "well?"]],
+    ],
+  ])("are the user's, with a mark, %s, where no model takes them", async (_, messages, last) => {
+    const sent = await sentFor("claude-opus-5", [user("hi"), ...messages]);
+    expect(sent).toMatchObject({ system: undefined, isLate: false });
+    expect(sent.messages).toEqual([["user", "hi"], ["assistant", "ok"], ...last]);
+  });
+
+  it("are the user's, with a mark, between two of the user's messages", async () => {
+    const sent = await sentFor("claude-opus-5", [user("hi"), system("x"), user("well?")]);
+    expect(sent).toEqual({
+      system: undefined,
+      messages: [["user", "hi", marked("x"), "well?"]],
+      isLate: false,
+    });
+  });
+
+  it("do not come between a call and its result, which Anthropic refuses", async () => {
+    const sent = await sentFor("claude-opus-5", [user("hi"), call, system("x"), user("y"), result]);
+    expect(sent.messages).toEqual([
+      ["user", "hi"],
+      ["assistant", "tool_use"],
+      ["user", "tool_result", marked("x"), "y"],
+    ]);
+  });
+
+  it("are the user's where the platform of the model refuses them, which is remembered", async () => {
+    const message = "role 'system' is not supported on this model";
+    const messages = [user("hi"), system("be brief")];
+    const upstream = upstreamOf("anthropic", { name: "platform" });
+    vendor.answers(200, ANSWER);
+    vendor.answersOnce(400, { type: "error", error: { type: "invalid_request_error", message } });
+    await whole(chat(upstream, "claude-from-next-year", { messages }));
+    await whole(chat(upstream, "claude-from-next-year", { messages }));
+    expect(vendor.sent.map(({ body }) => body.messages.map(shortOf))).toEqual([
+      [
+        ["user", "hi"],
+        ["system", "be brief"],
+      ],
+      [["user", "hi", marked("be brief")]],
+      [["user", "hi", marked("be brief")]],
+    ]);
+  });
+
+  it("stay in their place among the items of the Responses API, too", async () => {
+    vendor.answers(200, ANSWER);
+    const input = [user("hi"), assistant("ok"), { role: "developer", content: "be brief" }, user("well?")];
+    await whole(respond(anthropic, "claude-opus-5", { input }));
+    expect(vendor.sent[0]?.body).not.toHaveProperty("system");
+    expect(vendor.sent[0]?.body.messages.map(shortOf)).toEqual([
+      ["user", "hi"],
+      ["assistant", "ok"],
+      ["user", marked("be brief"), "well?"],
+    ]);
+  });
+});
