@@ -156,7 +156,7 @@ function asTheyWrite(asked: Conversation, model: string): Conversation {
   return isTheirs ? asked : { ...asked, reasoning: null };
 }
 
-/** The package asks every model to take instructions anywhere, even where none does, and leaves results where they are. */
+/** The package asks every model to take instructions anywhere, even where none does. */
 function inPlaces({ turns, ...asked }: Conversation, model: string): Conversation {
   const sides = sidesOf(turns, traitsOf(model).hasLateInstructions);
   return { ...asked, turns: sides.flatMap((side) => side.turns) };

@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { chat, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
 
 const anthropic = upstreamOf("anthropic");
-const vendor = replayVendor("https://api.anthropic.com/v1/messages");
+const google = upstreamOf("google");
+const vendor = replayVendor(
+  /^https:\/\/(?:api\.anthropic\.com\/v1\/messages|generativelanguage\.googleapis\.com\/v1beta\/models\/)/,
+);
 const BETA = "mid-conversation-system-2026-04-07";
 const ANSWER = {
   id: "msg_1",
@@ -144,6 +147,22 @@ describe("instructions within a conversation, for Anthropic", () => {
       ["user", "hi"],
       ["assistant", "ok"],
       ["user", marked("be brief"), "well?"],
+    ]);
+  });
+});
+
+describe("instructions within a conversation, for Google", () => {
+  it("do not come between a call and its result, which Google refuses", async () => {
+    const parts = [{ text: "Fine." }];
+    vendor.answers(200, { candidates: [{ content: { role: "model", parts }, finishReason: "STOP" }] });
+    const messages = [user("hi"), call, system("x"), user("y"), result];
+    await whole(chat(google, "gemini-3-pro", { messages, tools }));
+    expect(vendor.sent[0]?.body.contents).toMatchObject([
+      { role: "user", parts: [{ text: "hi" }] },
+      { role: "model", parts: [{ functionCall: { name: "weather" } }] },
+      { role: "user", parts: [{ functionResponse: { name: "weather" } }] },
+      { role: "user", parts: [{ text: marked("x") }] },
+      { role: "user", parts: [{ text: "y" }] },
     ]);
   });
 });

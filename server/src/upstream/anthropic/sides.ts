@@ -13,8 +13,8 @@ export interface Group {
 }
 
 /**
- * The turns of a conversation by the sides that they are of. The results of tools are the user's, and come first in a message: Anthropic
- * wants them right after their calls. Turns without anything that is sent are left out.
+ * The turns of a conversation by the sides that they are of. The results of tools are the user's. Turns without anything that is sent are
+ * left out.
  *
  * Anthropic takes instructions before the conversation, and within it between what the user and what the model says, but only for some of
  * its models. All others stay in their place, too, as the user's, with a mark.
@@ -29,7 +29,7 @@ export function sidesOf(turns: readonly Turn[], takesLateInstructions: boolean):
     const isBetween = before.side === "user" && groups[index + 1]?.side !== "user";
     return takesLateInstructions && isBetween ? group.turns : group.turns.map(asUsers);
   });
-  return grouped(placed).map(({ side, turns: own }) => ({ side, turns: resultsFirst(own) }));
+  return grouped(placed);
 }
 
 function grouped(turns: readonly Turn[]): readonly Group[] {
@@ -41,10 +41,6 @@ function grouped(turns: readonly Turn[]): readonly Group[] {
     else groups.push({ side, turns: [turn] });
   }
   return groups;
-}
-
-function resultsFirst(turns: readonly Turn[]): Turn[] {
-  return [...turns.filter(({ role }) => role === "tool"), ...turns.filter(({ role }) => role !== "tool")];
 }
 
 function asUsers(turn: Turn): Turn {

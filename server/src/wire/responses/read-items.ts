@@ -15,6 +15,7 @@ import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { arrayOf, objectOf, textOf } from "../members.ts";
 import { audioPart, imagePart, partsOf, textPart } from "../openai-fields.ts";
+import { ResultTurns } from "../result-turns.ts";
 import { addTools, type ClientTool, type ClientTools, SEARCH } from "./client-tools.ts";
 
 export interface ItemContext {
@@ -49,8 +50,7 @@ class ItemReader {
   readonly ignored: string[] = [];
   /** Where the calls made so far stand, to which a signature may belong. */
   readonly #calls = new Map<string, { readonly parts: AssistantPart[]; readonly index: number }>();
-  /** The results of the calls of a turn, which follow it: most providers refuse anything in between. */
-  readonly #results = new Map<readonly AssistantPart[], ToolResultPart[]>();
+  readonly #results = new ResultTurns(this.turns);
   #said: AssistantPart[] | null = null;
 
   constructor(context: ItemContext) {
@@ -148,14 +148,7 @@ class ItemReader {
       throw cannot(at, "must be the id of a call that an earlier item has made");
     }
     if (this.#said === call.parts) this.#said = null;
-    let results = this.#results.get(call.parts);
-    if (results === undefined) {
-      results = [];
-      this.#results.set(call.parts, results);
-      const turn = this.turns.findLastIndex((one) => one.parts === call.parts);
-      this.turns.splice(turn + 1, 0, { role: "tool", parts: results });
-    }
-    results.push({ kind: "result", callId, parts, isError: false, cache: null, at });
+    this.#results.add(call.parts, { kind: "result", callId, parts, isError: false, cache: null, at });
   }
 
   /** @returns the parts of the assistant's turn. */

@@ -1,0 +1,185 @@
+import {
+  type AssistantPart,
+  type CacheTtl,
+  cannot,
+  type Signature,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+  type Turn,
+  UNSUPPORTED,
+  type UserPart,
+} from "../../conversation/conversation.ts";
+import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { resultWithoutCall } from "../../upstream/write-conversation.ts";
+import { cacheOf } from "../cache-control.ts";
+import { objectOf, textOf } from "../members.ts";
+import { audioPart, imagePart, partsOf, textPart } from "../openai-fields.ts";
+import { ResultTurns } from "../result-turns.ts";
+
+const ALL_HAVE = ["role", "content", "name", "cache_control"];
+const THOUGHTS = [
+  "reasoning_content",
+  "reasoning",
+  "reasoning_details",
+  "thinking_blocks",
+  "provider_specific_fields",
+];
+/** What messages may have. What is not known might change the answer. */
+const MEMBERS: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
+  ["system", ALL_HAVE],
+  ["developer", ALL_HAVE],
+  ["user", ALL_HAVE],
+  // Clients send back what models have said with more than is needed: their thoughts, in the forms of OpenRouter and LiteLLM too, members
+  // that are null, and, from OpenAI's libraries, the object that `parse` has made of the content.
+  ["assistant", [...ALL_HAVE, "tool_calls", "refusal", "annotations", "parsed", ...THOUGHTS]],
+  ["tool", [...ALL_HAVE, "tool_call_id"]],
+]);
+
+/** `ignored` gets the names of those who speak. AutoGen sends them with all messages, and LangGraph with those of its agents. */
+export function turnsOf(messages: readonly Json[], ignored: string[]): readonly Turn[] {
+  const turns: Turn[] = [];
+  const results = new ResultTurns(turns);
+  /** What was said together with a call, by the id of the call. */
+  const called = new Map<string, readonly AssistantPart[]>();
+  for (const [index, message] of messages.entries()) {
+    const at = `messages.${index}`;
+    if (!isJsonObject(message)) throw cannot(at, "must be a message");
+    requireKnown(message, at);
+    // The name of a result is that of the tool, which the call has.
+    if ((message.name ?? null) !== null && message.role !== "tool") ignored.push(`${at}.name`);
+    if (message.role === "tool") {
+      const result = resultOf(message, at);
+      const said = called.get(result.callId);
+      if (said === undefined) throw resultWithoutCall(result.at);
+      results.add(said, result);
+      continue;
+    }
+    const turn = turnOf(message, at);
+    turns.push(turn);
+    if (turn.role !== "assistant") continue;
+    for (const part of turn.parts) if (part.kind === "call") called.set(part.id, turn.parts);
+  }
+  return turns;
+}
+
+/**
+ * Clients of LiteLLM and OpenRouter say of a whole message that it ends what is to be cached. Its last part then does, but for blank
+ * texts, which Anthropic's models do not get.
+ */
+function cachedTo<Part extends { readonly cache: CacheTtl | null; readonly text?: unknown }>(
+  message: JsonObject,
+  parts: readonly Part[],
+): readonly Part[] {
+  const cache = cacheOf(message);
+  const last = parts.findLast(({ text }) => typeof text !== "string" || text.trim() !== "");
+  if (cache === null || last === undefined || last.cache !== null) return parts;
+  return parts.map((part) => (part === last ? { ...part, cache } : part));
+}
+
+function requireKnown(message: JsonObject, at: string): void {
+  const known = MEMBERS.get(message.role);
+  if (known === undefined) return;
+  for (const [name, value] of Object.entries(message)) {
+    if (value === null || value === undefined) continue;
+    if (!known.includes(name)) {
+      throw cannot(`${at}.${name}`, "is not supported by this model's provider; remove it");
+    }
+  }
+}
+
+function turnOf(message: JsonObject, at: string): Turn {
+  const { role, content } = message;
+  switch (role) {
+    case "system":
+    case "developer":
+      return { role: "system", parts: cachedTo(message, textParts(content, `${at}.content`)) };
+    case "user":
+      return { role, parts: cachedTo(message, partsOf(content, `${at}.content`, userPart)) };
+    case "assistant": {
+      const calls = callsOf(message.tool_calls, `${at}.tool_calls`);
+      return { role, parts: cachedTo(message, [...saidParts(message, at), ...calls]) };
+    }
+    default:
+      throw cannot(`${at}.role`, "must be system, developer, user, assistant or tool");
+  }
+}
+
+function resultOf(message: JsonObject, at: string): ToolResultPart {
+  const { tool_call_id: id, content } = message;
+  const idAt = `${at}.tool_call_id`;
+  if (typeof id !== "string") throw resultWithoutCall(idAt);
+  const parts = partsOf(content, `${at}.content`, resultPart);
+  const cache = parts.findLast((part) => part.cache !== null)?.cache ?? cacheOf(message);
+  return { kind: "result", callId: id, parts, isError: false, cache, at: idAt };
+}
+
+function saidParts({ content, refusal }: JsonObject, at: string): AssistantPart[] {
+  const said = content === null || content === undefined ? [] : textParts(content, `${at}.content`);
+  const parts = said.filter(({ text }) => text !== "");
+  if (parts.length > 0 || typeof refusal !== "string") return parts;
+  return [{ kind: "refusal", text: refusal, cache: null, at: `${at}.refusal` }];
+}
+
+function textParts(content: Json | undefined, contentAt: string): TextPart[] {
+  return partsOf(content, contentAt, (part, at) => {
+    const object = objectOf(part);
+    const { type, text, refusal } = object;
+    const said = type === "text" ? text : type === "refusal" ? refusal : null;
+    if (typeof said !== "string") throw cannot(at, "must be a text part for this model");
+    return { ...textPart(said, at), cache: cacheOf(object) };
+  });
+}
+
+/** Clients such as aider say in Anthropic's words what is to be cached. OpenAI's models cache without being asked. */
+function userPart(part: Json, at: string): UserPart {
+  if (!isJsonObject(part)) throw cannot(at, "must be a part of a message");
+  return { ...uncachedPart(part, at), cache: cacheOf(part) };
+}
+
+function uncachedPart(part: JsonObject, at: string): UserPart {
+  const { type, text, image_url: image, file } = part;
+  if (type === "text" && typeof text === "string") return textPart(text, at);
+  if (type === "image_url") {
+    if (!isJsonObject(image)) throw cannot(`${at}.image_url`, "must be an object with a url");
+    return imagePart(mediaSourceOf(image.url, `${at}.image_url.url`), image.detail, `${at}.image_url`);
+  }
+  if (type === "input_audio") return audioPart(part.input_audio, `${at}.input_audio`);
+  if (type === "file" && isJsonObject(file)) {
+    const source = typeof file.file_data === "string" ? dataSourceOf(file.file_data) : null;
+    if (source === null) throw cannot(`${at}.file.file_data`, "must be a data URL with base64");
+    return { kind: "file", source, filename: textOf(file.filename), cache: null, at: `${at}.file` };
+  }
+  throw cannot(at, UNSUPPORTED);
+}
+
+/** Chat completions have only texts in a result. Other formats have images and files, too, and clients send them to every model. */
+function resultPart(value: Json, at: string): ToolResultPart["parts"][number] {
+  const part = userPart(value, at);
+  if (part.kind === "audio") throw cannot(part.at, "must not be a part of a tool's result");
+  return part;
+}
+
+function callsOf(calls: Json | undefined, at: string): ToolCallPart[] {
+  if (calls === undefined || calls === null) return [];
+  if (!Array.isArray(calls)) throw cannot(at, "must be an array of calls");
+  return calls.map((call: Json, index) => {
+    const object = objectOf(call);
+    const { id, function: called, extra_content: extra } = object;
+    const { name, arguments: input } = objectOf(called);
+    if (typeof id !== "string" || typeof name !== "string" || typeof input !== "string") {
+      throw cannot(`${at}.${index}`, "must be a call of a function, with an id, a name and arguments");
+    }
+    const inputAt = `${at}.${index}.function.arguments`;
+    const cache = cacheOf(object);
+    return { kind: "call", id, name, input, signature: signatureOf(extra), cache, at: inputAt };
+  });
+}
+
+/** What Google wants back with its call, and nothing else that a client may have put there. Its name was `thoughtSignature` first. */
+function signatureOf(extra: Json | undefined): Signature | null {
+  const { thought_signature: present, thoughtSignature: former } = objectOf(objectOf(extra).google);
+  const thoughtSignature = textOf(present) ?? textOf(former);
+  return thoughtSignature === null ? null : { provider: "google", fields: { thoughtSignature } };
+}
