@@ -158,3 +158,61 @@ describe("a number that JavaScript can't hold, in the input of a call", () => {
     }
   });
 });
+
+describe("a number that JavaScript can't hold, in a schema", () => {
+  const SCHEMA = `{"type":"object","properties":{"id":{"type":"integer","maximum":${ID},"enum":[${ID},1]}}}`;
+  const CHAT = `{"type":"function","function":{"name":"w","parameters":${SCHEMA}}}`;
+  const RESPONSES = `{"type":"function","name":"w","parameters":${SCHEMA}}`;
+  const MESSAGES = `{"name":"w","input_schema":${SCHEMA}}`;
+  const FORMAT = `"name":"f","strict":false,"schema":${SCHEMA}`;
+  const OWN_ANSWERS = {
+    chat: completion('"{}"'),
+    messages: MESSAGE('{"type":"text","text":"ok"}'),
+    google: CANDIDATE,
+  };
+
+  async function sentBy(model: keyof typeof OWN_ANSWERS, path: string, rest: string): Promise<string> {
+    answer = OWN_ANSWERS[model];
+    await post(path, `{"model":"${model}",${rest}}`);
+    return upstream.received.at(-1)?.text ?? "";
+  }
+
+  it.each(["messages", "google"] as const)("is exact in a chat completion for %s", async (model) => {
+    const hi = '"messages":[{"role":"user","content":"hi"}]';
+    expect(await sentBy(model, "/v1/chat/completions", `${hi},"tools":[${CHAT}]`)).toContain(SCHEMA);
+    const format = `"response_format":{"type":"json_schema","json_schema":{${FORMAT}}}`;
+    expect(await sentBy(model, "/v1/chat/completions", `${hi},${format}`)).toContain(`"enum":[${ID},1]`);
+  });
+
+  it.each(["chat", "messages", "google"] as const)(
+    "is exact in a response of %s, and in what it repeats",
+    async (model) => {
+      answer = OWN_ANSWERS[model];
+      const rest = `"input":"hi","tools":[${RESPONSES},{"type":"namespace","name":"n","tools":[${RESPONSES}]}]`;
+      const repeated = await post("/v1/responses", `{"model":"${model}",${rest}}`);
+      expect(repeated).toContain(RESPONSES);
+      expect(upstream.received.at(-1)?.text.split(SCHEMA)).toHaveLength(3);
+      const format = `"input":"hi","text":{"format":{"type":"json_schema",${FORMAT}}}`;
+      expect(await sentBy(model, "/v1/responses", format)).toContain(`"enum":[${ID},1]`);
+      const added = `"input":[{"role":"user","content":"hi"},{"type":"additional_tools","tools":[${RESPONSES}]}]`;
+      expect(await sentBy(model, "/v1/responses", added)).toContain(SCHEMA);
+    },
+  );
+
+  it.each(["chat", "google"] as const)("is exact in a message for %s", async (model) => {
+    const hi = '"max_tokens":9,"messages":[{"role":"user","content":"hi"}]';
+    expect(await sentBy(model, "/v1/messages", `${hi},"tools":[${MESSAGES}]`)).toContain(SCHEMA);
+    const format = `"output_config":{"format":{"type":"json_schema","schema":${SCHEMA}}}`;
+    expect(await sentBy(model, "/v1/messages", `${hi},${format}`)).toContain(`"enum":[${ID},1]`);
+  });
+
+  it("is exact where the description tells what Anthropic's schemas do not have", async () => {
+    answer = MESSAGE('{"type":"text","text":"{}"}');
+    const format = `"response_format":{"type":"json_schema","json_schema":{${FORMAT.replace('"object",', '"object","additionalProperties":false,')}}}`;
+    await post(
+      "/v1/chat/completions",
+      `{"model":"messages","messages":[{"role":"user","content":"hi"}],${format}}`,
+    );
+    expect(upstream.received.at(-1)?.text).toContain(`maximum: ${ID}.`);
+  });
+});

@@ -88,6 +88,16 @@ describe("tools in a namespace", () => {
     expect(toolNames()).toEqual(["mcp__echo__say", "mcp__echo__get_it", "exec"]);
   });
 
+  it("have the description of the namespace once, as the first one's", async () => {
+    const described = { ...namespace("mcp__echo", [tool("say"), tool("get")]), description: "Echoes." };
+    running.answers.chat = answersMessage({ content: "ok" });
+    await running.ask({ input: "go", tools: [described] });
+    expect(sentTo(running.chat).tools.map((one: ResponseEvent) => one.function.description)).toEqual([
+      "say\n\nAbout all tools of mcp__echo: Echoes.",
+      "get",
+    ]);
+  });
+
   it("are called by namespace and name", async () => {
     const output = await outputOf({ tools }, [
       ...called(0, "call_1", "mcp__echo__say", ['{"text":"hi"}']),

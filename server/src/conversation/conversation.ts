@@ -25,6 +25,9 @@ export interface Conversation {
   readonly serviceTier: string | null;
   /** Groups requests that begin alike, for upstreams that cache prompts. */
   readonly promptCacheKey: string | null;
+  /** How long OpenAI may keep the prompt in its cache, and how it caches. Other providers have no such fields. */
+  readonly promptCacheRetention: string | null;
+  readonly promptCacheOptions: JsonObject | null;
   /** An id of the person who uses the client's application, for the provider's abuse checks. */
   readonly user: string | null;
   readonly metadata: JsonObject | null;
@@ -57,6 +60,8 @@ export const EMPTY_CONVERSATION: Conversation = {
   verbosity: null,
   serviceTier: null,
   promptCacheKey: null,
+  promptCacheRetention: null,
+  promptCacheOptions: null,
   user: null,
   metadata: null,
   names: {},

@@ -1,3 +1,4 @@
+import { mayHaveLongNumber, parseExact } from "./exact-numbers.ts";
 import { type Json, type JsonObject, parseJsonObject } from "./json.ts";
 import { type Member, type ScanLimits, type ScannedObject, scanObject } from "./json-text.ts";
 
@@ -52,6 +53,14 @@ export class JsonBody {
       seen.add(name);
     }
     return null;
+  }
+
+  /** The value of a member with its numbers as {@link parseExact} keeps them. */
+  exact(name: string): Json | undefined {
+    const member = this.members.findLast((one) => one.name === name);
+    if (member === undefined) return undefined;
+    const text = this.text.slice(member.valueStart, member.valueEnd);
+    return mayHaveLongNumber(text) ? parseExact(`{"value":${text}}`)?.value : this.value[name];
   }
 
   /** The text with the changes, and everything else unchanged. */

@@ -71,7 +71,14 @@ export function unsupported(name: string): Failure {
  */
 export function leftOutOf(conversation: Conversation, limits: ConversationLimits): readonly string[] {
   const fields = withoutEquivalent(conversation, limits).map((field) => nameOf(conversation, field));
-  return [...fields, ...conversation.turns.flatMap(detailsIn)];
+  return [...fields, ...cacheFieldsIn(conversation), ...conversation.turns.flatMap(detailsIn)];
+}
+
+/** The fields about OpenAI's cache that the client has sent, by its names. */
+export function cacheFieldsIn(conversation: Conversation): readonly string[] {
+  return (["promptCacheRetention", "promptCacheOptions"] as const)
+    .filter((field) => conversation[field] !== null)
+    .map((field) => nameOf(conversation, field));
 }
 
 function detailsIn(turn: Turn): readonly string[] {

@@ -11,6 +11,7 @@ import {
   type Tool,
 } from "../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
+import type { ExactValues } from "./exact-values.ts";
 import { booleanOf, numberOf, objectOf, textOf } from "./members.ts";
 
 /** What Chat Completions and the Responses API call the fields of {@link commonFieldsOf}, where the names differ. */
@@ -20,6 +21,8 @@ export const COMMON_NAMES: Conversation["names"] = {
   parallelToolCalls: "parallel_tool_calls",
   serviceTier: "service_tier",
   promptCacheKey: "prompt_cache_key",
+  promptCacheRetention: "prompt_cache_retention",
+  promptCacheOptions: "prompt_cache_options",
 };
 
 /** The fields that Chat Completions and the Responses API have alike. */
@@ -30,6 +33,8 @@ export function commonFieldsOf(body: JsonObject) {
     topP: numberOf(body.top_p),
     serviceTier: textOf(body.service_tier),
     promptCacheKey: textOf(body.prompt_cache_key),
+    promptCacheRetention: textOf(body.prompt_cache_retention),
+    promptCacheOptions: isJsonObject(body.prompt_cache_options) ? body.prompt_cache_options : null,
     user: textOf(body.safety_identifier) ?? textOf(body.user),
     metadata: isJsonObject(body.metadata) ? body.metadata : null,
   };
@@ -47,20 +52,29 @@ export function otherFieldsOf(
   });
 }
 
-export function functionOf({ description, parameters, strict }: JsonObject): Omit<Tool, "name"> {
+/** `at`: the place of the function. */
+export function functionOf(
+  { description, parameters, strict }: JsonObject,
+  exact: ExactValues,
+  at: string,
+): Omit<Tool, "name"> {
   return {
     description: textOf(description),
-    parameters: isJsonObject(parameters) ? parameters : null,
+    parameters: isJsonObject(parameters) ? exact(parameters, `${at}.parameters`) : null,
     strict: booleanOf(strict),
     cache: null,
   };
 }
 
-/** `schema`: what a format of type `json_schema` says of its schema. */
+/**
+ * @param at The place of its type, for errors.
+ * @param described What a format of type `json_schema` says of its schema, with its place.
+ */
 export function formatOf(
   format: Json | undefined,
-  schema: Json | undefined,
   at: string,
+  { schema, schemaAt }: { readonly schema: Json | undefined; readonly schemaAt: string },
+  exact: ExactValues,
 ): OutputFormat | null {
   if (!isJsonObject(format)) return null;
   if (format.type === "text") return { kind: "text" };
@@ -72,7 +86,7 @@ export function formatOf(
     kind: "schema",
     name: textOf(schema.name),
     description: textOf(schema.description),
-    schema: isJsonObject(schema.schema) ? schema.schema : null,
+    schema: isJsonObject(schema.schema) ? exact(schema.schema, `${schemaAt}.schema`) : null,
     strict: booleanOf(schema.strict),
   };
 }

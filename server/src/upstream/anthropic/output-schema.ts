@@ -1,3 +1,4 @@
+import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
 /** Anthropic takes 24 optional properties, but fails to compile schemas of fewer on some platforms. */
@@ -161,7 +162,9 @@ function constraintsOf(schema: JsonObject): string | null {
     const value = schema[keyword] ?? null;
     if (value === null || value === false) return [];
     const name = keyword.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-    return [`${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`];
+    const json = exactJson(JSON.stringify(value));
+    // A number that JavaScript can't hold is a text until then.
+    return [`${name}: ${typeof value === "string" && json.startsWith('"') ? value : json}`];
   });
   const { format } = schema;
   if (typeof format === "string" && !FORMATS.has(format)) constraints.push(`format: ${format}`);

@@ -14,8 +14,9 @@ import { ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
 import { identifierWithin } from "../identifiers.ts";
-import { answerTokens, callIdsFor } from "../openai/openai-limits.ts";
+import { answerTokens, callIdsFor, isOpenAiHost } from "../openai/openai-limits.ts";
 import {
+  cacheFieldsIn,
   effortIn,
   given,
   givenList,
@@ -40,6 +41,7 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
   const { tools, topK, user } = conversation;
   const callId = callIdsFor(call.upstream, MAX_CALL_ID_LENGTH);
   const hasTools = tools.length > 0;
+  const isOpenAi = isOpenAiHost(call.upstream);
   const body: JsonObject = {
     model: upstreamModel,
     input: conversation.turns.flatMap((turn) => itemsOf(turn, callId)),
@@ -57,9 +59,15 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
     reasoning: reasoningOf(conversation),
     service_tier: given(conversation.serviceTier),
     prompt_cache_key: given(conversation.promptCacheKey),
+    prompt_cache_retention: isOpenAi ? given(conversation.promptCacheRetention) : undefined,
+    prompt_cache_options: isOpenAi ? given(conversation.promptCacheOptions) : undefined,
     safety_identifier: user === null ? undefined : identifierWithin(user, MAX_USER_LENGTH),
   };
-  return { body, ignored: topK === null ? [] : [nameOf(conversation, "topK")] };
+  const ignored = [
+    ...(isOpenAi ? [] : cacheFieldsIn(conversation)),
+    ...(topK === null ? [] : [nameOf(conversation, "topK")]),
+  ];
+  return { body, ignored };
 }
 
 function itemsOf(turn: Turn, callId: (id: string) => string): readonly JsonObject[] {

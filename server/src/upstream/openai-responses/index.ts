@@ -11,6 +11,7 @@ import { readAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
+import { written } from "../write-conversation.ts";
 import { ENDED, ResponseReader } from "./answer-events.ts";
 import { responsesBodyOf } from "./conversation-body.ts";
 import { ResponseEditor } from "./edited-response.ts";
@@ -55,11 +56,11 @@ function responsesDialect(transport: Transport, monotonicMs: () => number): Dial
     converse: (call) =>
       reasoning.ask(call, {
         send: async (asksForReasoning) => {
-          const { body, ignored } = responsesBodyOf(call, asksForReasoning);
-          const response = await postWithBearer(transport, call, PATH, JSON.stringify(body));
+          const { ignored, text } = written(() => responsesBodyOf(call, asksForReasoning));
+          const response = await postWithBearer(transport, call, PATH, text);
           return readAnswer(response, { stream: call.stream, reader: new ResponseReader(), ignored });
         },
-        clientText: () => JSON.stringify(responsesBodyOf(call, false).body),
+        clientText: () => written(() => responsesBodyOf(call, false)).text,
       }),
     embed: embedderOf(transport, monotonicMs),
   };

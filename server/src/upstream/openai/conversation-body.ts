@@ -17,6 +17,7 @@ import { urlOf } from "../../conversation/media.ts";
 import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { ConversationCall, UpstreamCall } from "../dialect.ts";
 import {
+  cacheFieldsIn,
   effortIn,
   given,
   givenList,
@@ -97,6 +98,8 @@ export function chatBodyOf(
     verbosity: conversation.verbosity === "medium" ? undefined : given(conversation.verbosity),
     service_tier: isOpenAi ? given(conversation.serviceTier) : undefined,
     prompt_cache_key: isOpenAi ? given(conversation.promptCacheKey) : undefined,
+    prompt_cache_retention: isOpenAi ? given(conversation.promptCacheRetention) : undefined,
+    prompt_cache_options: isOpenAi ? given(conversation.promptCacheOptions) : undefined,
   };
   return { body, ignored: ignoredIn(conversation, isOpenAi) };
 }
@@ -109,6 +112,7 @@ function ignoredIn(conversation: Conversation, isOpenAi: boolean): readonly stri
   const { topK, reasoning, serviceTier } = conversation;
   return [
     ...(isOpenAi || isUsualTier(serviceTier) ? [] : [nameOf(conversation, "serviceTier")]),
+    ...(isOpenAi ? [] : cacheFieldsIn(conversation)),
     ...(topK === null ? [] : [nameOf(conversation, "topK")]),
     ...(reasoning !== null && effortIn(reasoning) === null ? [nameOf(conversation, "reasoning")] : []),
   ];

@@ -4,6 +4,7 @@ import { readAnswer } from "../read-answer.ts";
 import { isQuotation, isRefusalAbout } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
+import { written } from "../write-conversation.ts";
 import { CompletionReader } from "./answer-events.ts";
 import { type ChatForm, chatBodyOf, thinkerOf } from "./conversation-body.ts";
 
@@ -77,8 +78,7 @@ export function converserOf(
     const sent: string[] = [];
     let last: MadeChange | null = null;
     for (;;) {
-      const { body, ignored } = chatBodyOf(call, form);
-      const text = JSON.stringify(body);
+      const { ignored, text } = written(() => chatBodyOf(call, form));
       sent.push(text);
       try {
         const response = await postWithBearer(transport, call, PATH, text);
@@ -91,7 +91,7 @@ export function converserOf(
         const next = left.find(
           ({ words, change }) =>
             isRefusalAbout(words, thrown) &&
-            !sent.includes(JSON.stringify(chatBodyOf(call, { ...form, ...change }).body)),
+            !sent.includes(written(() => chatBodyOf(call, { ...form, ...change })).text),
         );
         if (next === undefined) throw thrown;
         form = { ...form, ...next.change };

@@ -10,6 +10,7 @@ import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import { cacheOf } from "../cache-control.ts";
+import { type ExactValues, exactValuesIn } from "../exact-values.ts";
 import { arrayOf, DEFERRED, numberOf, objectOf, otherMembersOf, textOf, textsOf } from "../members.ts";
 import { COMMON_NAMES, commonFieldsOf, formatOf, functionOf, otherFieldsOf } from "../openai-fields.ts";
 import { turnsOf } from "./chat-messages.ts";
@@ -84,7 +85,7 @@ export function chatRequest(
     stream: options.stream,
     includeUsage: options.includeUsage,
     earlyControlEvents: CHAT_CONTROL_EVENTS,
-    conversation: () => readChatConversation(body.value),
+    conversation: () => readChatConversation(body),
     writer: (head) => {
       const { includeUsage } = options;
       return new ChatWriter(head, { includeUsage, hidesThoughts: hidesThoughts(body.value) });
@@ -97,11 +98,14 @@ export function chatRequest(
  *
  * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
  */
-function readChatConversation(body: JsonObject): Conversation {
+function readChatConversation(request: JsonBody): Conversation {
+  const body = request.value;
   requireTypes(body);
   const ignored: string[] = [];
-  const { tools, toolChoice } = allowedOf(toolsOf(body.tools, ignored), body.tool_choice);
+  const exact = exactValuesIn(request);
+  const { tools, toolChoice } = allowedOf(toolsOf(body.tools, exact, ignored), body.tool_choice);
   const { response_format: format } = body;
+  const described = { schema: objectOf(format).json_schema, schemaAt: "response_format.json_schema" };
   const { reasoning, field } = askedReasoning(body);
   return {
     ...EMPTY_CONVERSATION,
@@ -115,7 +119,7 @@ function readChatConversation(body: JsonObject): Conversation {
     frequencyPenalty: numberOf(body.frequency_penalty),
     seed: numberOf(body.seed),
     stop: typeof body.stop === "string" ? [body.stop] : textsOf(body.stop),
-    format: formatOf(format, objectOf(format).json_schema, "response_format"),
+    format: formatOf(format, "response_format", described, exact),
     reasoning,
     verbosity: textOf(body.verbosity),
     names: { ...NAMES, reasoning: field },
@@ -125,16 +129,26 @@ function readChatConversation(body: JsonObject): Conversation {
   };
 }
 
-/** Fields that are texts. Their own provider refuses anything else, and nobody would tell the client that it was left out. */
-const TEXTS = ["user", "safety_identifier", "prompt_cache_key", "service_tier", "verbosity"];
+/** Fields that are texts, and those that are objects. Their own provider refuses anything else, and nobody would tell the client that it was left out. */
+const TEXTS = [
+  "user",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "service_tier",
+  "verbosity",
+];
+const OBJECTS = ["metadata", "prompt_cache_options"];
 
 function requireTypes(body: JsonObject): void {
   for (const name of TEXTS) {
     const value = body[name] ?? null;
     if (value !== null && typeof value !== "string") throw cannot(name, "must be a text");
   }
-  const metadata = body.metadata ?? null;
-  if (metadata !== null && !isJsonObject(metadata)) throw cannot("metadata", "must be an object");
+  for (const name of OBJECTS) {
+    const value = body[name] ?? null;
+    if (value !== null && !isJsonObject(value)) throw cannot(name, "must be an object");
+  }
 }
 
 /** OpenAI has no such field. Of servers that do, 0 and -1 turn it off. */
@@ -156,7 +170,7 @@ function messagesOf({ messages, cache_control }: JsonObject): readonly Json[] {
 const TOOL_MEMBERS = new Set(["type", "function", "cache_control", DEFERRED]);
 const FUNCTION_MEMBERS = new Set(["name", "description", "parameters", "strict", "cache_control"]);
 
-function toolsOf(value: Json | undefined, ignored: string[]): Tool[] {
+function toolsOf(value: Json | undefined, exact: ExactValues, ignored: string[]): Tool[] {
   return arrayOf(value).map((element, index) => {
     const tool = objectOf(element);
     const { type, function: called } = tool;
@@ -167,7 +181,11 @@ function toolsOf(value: Json | undefined, ignored: string[]): Tool[] {
       ...otherMembersOf(tool, TOOL_MEMBERS, `tools.${index}`),
       ...otherMembersOf(called, FUNCTION_MEMBERS, `tools.${index}.function`),
     );
-    return { name: called.name, ...functionOf(called), cache: cacheOf(tool) ?? cacheOf(called) };
+    return {
+      name: called.name,
+      ...functionOf(called, exact, `tools.${index}.function`),
+      cache: cacheOf(tool) ?? cacheOf(called),
+    };
   });
 }
 

@@ -14,12 +14,12 @@ import {
 } from "../../conversation/conversation.ts";
 import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
-import { exactJson, mayHaveLongNumber, parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
 import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
 import { cacheOf } from "../cache-control.ts";
+import { exactValuesIn } from "../exact-values.ts";
 import {
   arrayOf,
   booleanOf,
@@ -152,7 +152,7 @@ function readMessagesConversation(
     ignored,
     called: new Set(),
     added: [],
-    inputText: inputTextIn(request),
+    exact: exactValuesIn(request),
   };
   const { system: instructions, tool_choice: choice } = body;
   const system =
@@ -177,7 +177,7 @@ function readMessagesConversation(
     topP: numberOf(body.top_p),
     topK: numberOf(body.top_k),
     stop: textsOf(body.stop_sequences),
-    format: formatOf(body),
+    format: formatOf(body, reading),
     reasoning: reasoningOf(body),
     serviceTier: SERVICE_TIERS.get(body.service_tier ?? null) ?? null,
     user: textOf(objectOf(body.metadata).user_id),
@@ -200,22 +200,6 @@ function unknownIn({ service_tier: tier, output_config: config }: JsonObject): r
     ...(hasOtherEffort ? ["output_config.effort"] : []),
     ...otherMembersOf(output, OUTPUT_MEMBERS, "output_config"),
   ];
-}
-
-/** Writes the inputs of calls as the client has written them: JavaScript can't hold each of their numbers. */
-function inputTextIn({ text }: JsonBody): BlockReading["inputText"] {
-  if (!mayHaveLongNumber(text)) return (input) => JSON.stringify(input);
-  let exact: Json | undefined;
-  return (input, at) => {
-    exact ??= parseExact(text);
-    const found = at.split(".").reduce((value: Json | undefined, step) => memberOf(value, step), exact);
-    return exactJson(JSON.stringify(found ?? input));
-  };
-}
-
-function memberOf(value: Json | undefined, step: string): Json | undefined {
-  if (Array.isArray(value)) return value[Number(step)];
-  return objectOf(value)[step];
 }
 
 /**
@@ -285,7 +269,7 @@ const TOOL_MEMBERS = new Set([
   DEFERRED,
 ]);
 
-function toolOf(tool: Json | undefined, at: string, { names, ignored }: BlockReading): Tool[] {
+function toolOf(tool: Json | undefined, at: string, { names, ignored, exact }: BlockReading): Tool[] {
   if (!isJsonObject(tool)) throw cannot(at, "must be a tool");
   const { type, name, description, input_schema: schema, strict } = tool;
   if (type !== undefined && type !== null && type !== "custom") {
@@ -298,7 +282,7 @@ function toolOf(tool: Json | undefined, at: string, { names, ignored }: BlockRea
     {
       name: names.shortened(name),
       description: textOf(description),
-      parameters: isJsonObject(schema) ? schema : null,
+      parameters: isJsonObject(schema) ? exact(schema, `${at}.input_schema`) : null,
       strict: booleanOf(strict),
       cache: cacheOf(tool),
     },
@@ -335,7 +319,10 @@ function toolChoiceOf(
 }
 
 /** `output_format` is the name that the field had first. */
-function formatOf({ output_config: config, output_format: former }: JsonObject): OutputFormat | null {
+function formatOf(
+  { output_config: config, output_format: former }: JsonObject,
+  { exact }: BlockReading,
+): OutputFormat | null {
   const { format: present } = objectOf(config);
   const [format, at] = isJsonObject(present) ? [present, "output_config.format"] : [former, "output_format"];
   if (!isJsonObject(format)) return null;
@@ -343,7 +330,8 @@ function formatOf({ output_config: config, output_format: former }: JsonObject):
   if (type !== "json_schema" || !isJsonObject(schema)) {
     throw cannot(at, "must be of type json_schema, with a schema");
   }
-  return { kind: "schema", name: null, description: null, schema, strict: null };
+  const exactSchema = exact(schema, `${at}.schema`);
+  return { kind: "schema", name: null, description: null, schema: exactSchema, strict: null };
 }
 
 function reasoningOf({ thinking, output_config: config }: JsonObject): Reasoning | null {

@@ -15,8 +15,10 @@ import {
   type SignatureSealer,
   UNSEEN_TEXT,
 } from "../../conversation/sealed-signature.ts";
+import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { cacheOf } from "../cache-control.ts";
+import type { ExactValues } from "../exact-values.ts";
 import { objectOf, textOf } from "../members.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -32,8 +34,7 @@ export interface BlockReading {
   readonly called: Set<string>;
   /** The tools that were added within the conversation. */
   readonly added: Tool[];
-  /** The JSON of a call's input, which stands at a place of the request. */
-  readonly inputText: (input: JsonObject, at: string) => string;
+  readonly exact: ExactValues;
 }
 
 /** A block of text. */
@@ -202,7 +203,7 @@ function saidPart(
       reading.called.add(id);
       const signed = signatures.get(id) ?? null;
       const inputAt = `${at}.input`;
-      const text = reading.inputText(input, inputAt);
+      const text = exactJson(JSON.stringify(reading.exact(input, inputAt)));
       const called = reading.names.shortened(name);
       return [{ kind: "call", id, name: called, input: text, signature: signed, cache, at: inputAt }];
     }

@@ -1,5 +1,6 @@
 import { cannot, type Tool, type ToolChoice, UNSUPPORTED } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import type { ExactValues } from "../exact-values.ts";
 import { arrayOf, DEFERRED, objectOf, otherMembersOf, textOf } from "../members.ts";
 import { functionOf } from "../openai-fields.ts";
 import { hashedName, MAX_TOOL_NAME_LENGTH } from "../tool-name.ts";
@@ -33,10 +34,25 @@ export class ClientTools {
   readonly #tools = new Map<string, { readonly tool: ClientTool; readonly definition: Tool }>();
   readonly #names = new Map<string, string>();
   readonly #taken = new Set<string>();
+  /** What the client says of all tools of a namespace. */
+  readonly #descriptions = new Map<string, string>();
 
-  /** The functions that stand for the tools. */
+  /** The functions that stand for the tools. A function can't say what holds for a namespace, so the first one of it does. */
   get definitions(): readonly Tool[] {
-    return [...this.#tools.values()].map(({ definition }) => definition);
+    const left = new Map(this.#descriptions);
+    return [...this.#tools.values()].map(({ tool: { namespace }, definition }) => {
+      const shared = namespace === null ? undefined : left.get(namespace);
+      if (namespace === null || shared === undefined) return definition;
+      left.delete(namespace);
+      const about = `About all tools of ${namespace}: ${shared}`;
+      const { description: own } = definition;
+      return { ...definition, description: (own ?? "") === "" ? about : `${own}\n\n${about}` };
+    });
+  }
+
+  /** Notes what the client says of all tools of a namespace. */
+  describe(namespace: string, description: string): void {
+    this.#descriptions.set(namespace, description);
   }
 
   /** Adds a tool. A new definition replaces an earlier one of the same name: clients send their tools again when these have changed. */
@@ -81,20 +97,20 @@ function plainName({ namespace, name }: ClientTool): string {
   return plain.length > MAX_TOOL_NAME_LENGTH || plain === "" ? hashedName(plain, full) : plain;
 }
 
+interface ToolReading {
+  /** Where the tools are added. */
+  readonly tools: ClientTools;
+  readonly exact: ExactValues;
+  readonly namespace?: string | null;
+}
+
 /**
  * Adds the tools of a list, and those of its namespaces.
  *
  * @returns the places of tools that only the provider could run, such as web search, and of members of tools without equivalent elsewhere.
  */
-export function addTools(
-  tools: ClientTools,
-  list: readonly Json[],
-  at: string,
-  namespace: string | null = null,
-): readonly string[] {
-  return list.flatMap((tool, index) =>
-    isJsonObject(tool) ? addTool(tools, tool, `${at}.${index}`, namespace) : [],
-  );
+export function addTools(list: readonly Json[], at: string, reading: ToolReading): readonly string[] {
+  return list.flatMap((tool, index) => (isJsonObject(tool) ? addTool(tool, `${at}.${index}`, reading) : []));
 }
 
 const TOOL_MEMBERS = new Set([
@@ -108,24 +124,27 @@ const TOOL_MEMBERS = new Set([
   DEFERRED,
 ]);
 
-function addTool(
-  tools: ClientTools,
-  tool: JsonObject,
-  at: string,
-  namespace: string | null,
-): readonly string[] {
+const NAMESPACE_MEMBERS = new Set(["type", "name", "description", "tools", DEFERRED]);
+
+function addTool(tool: JsonObject, at: string, reading: ToolReading): readonly string[] {
+  const { tools, exact, namespace = null } = reading;
   const { type, name } = tool;
   if (type === "namespace" && namespace === null && Array.isArray(tool.tools)) {
-    return addTools(tools, tool.tools, `${at}.tools`, textOf(name));
+    const description = textOf(tool.description) ?? "";
+    if (typeof name === "string" && description !== "") tools.describe(name, description);
+    return [
+      ...addTools(tool.tools, `${at}.tools`, { ...reading, namespace: textOf(name) }),
+      ...otherMembersOf(tool, NAMESPACE_MEMBERS, at),
+    ];
   }
   if (type === "function" && typeof name === "string") {
-    tools.add({ kind: "function", namespace, name }, functionOf(tool));
+    tools.add({ kind: "function", namespace, name }, functionOf(tool, exact, at));
   } else if (type === "custom" && typeof name === "string") {
     const description = customDescription(tool);
     const definition = { description, parameters: CUSTOM_PARAMETERS, strict: null, cache: null };
     tools.add({ kind: "custom", namespace, name }, definition);
   } else if (type === "tool_search" && tool.execution === "client") {
-    tools.add(SEARCH, functionOf(tool));
+    tools.add(SEARCH, functionOf(tool, exact, at));
   } else return [at];
   return otherMembersOf(tool, TOOL_MEMBERS, at);
 }

@@ -12,7 +12,9 @@ import {
 } from "../../conversation/conversation.ts";
 import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
+import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import type { ExactValues } from "../exact-values.ts";
 import { arrayOf, objectOf, textOf } from "../members.ts";
 import { audioPart, imagePart, partsOf, textPart } from "../openai-fields.ts";
 import { ResultTurns } from "../result-turns.ts";
@@ -24,6 +26,7 @@ export interface ItemContext {
   readonly signatures: SignatureSealer;
   /** The position of the first item that the request itself has. Those before are of earlier responses. */
   readonly firstOwn: number;
+  readonly exact: ExactValues;
 }
 
 /**
@@ -38,7 +41,7 @@ export function readItems(items: readonly Json[], context: ItemContext) {
   for (const [index, item] of items.entries()) {
     const { firstOwn } = context;
     const at = index < firstOwn ? "previous_response_id" : `input.${index - firstOwn}`;
-    if (isJsonObject(item)) reader.read(item, at);
+    if (isJsonObject(item)) reader.read(item, at, `input.${index}`);
   }
   const { turns, ignored } = reader;
   return { turns, ignored };
@@ -57,7 +60,11 @@ class ItemReader {
     this.#context = context;
   }
 
-  read(item: JsonObject, at: string): void {
+  /**
+   * @param at Where the client has the item, for errors.
+   * @param place Where it is in the body, which has the items of earlier responses, too.
+   */
+  read(item: JsonObject, at: string, place: string): void {
     switch (item.type ?? "message") {
       case "message":
         this.#readMessage(item, at);
@@ -68,17 +75,17 @@ class ItemReader {
       case "function_call":
       case "custom_tool_call":
       case "tool_search_call":
-        this.#readCall(item, at);
+        this.#readCall(item, at, place);
         break;
       case "function_call_output":
       case "custom_tool_call_output":
         this.#addResult(item.call_id, outputParts(item.output, `${at}.output`), `${at}.call_id`);
         break;
       case "tool_search_output":
-        this.#readFoundTools(item, at);
+        this.#readFoundTools(item, at, place);
         break;
       case "additional_tools":
-        this.#addTools(item, at);
+        this.#addTools(item, at, place);
         break;
       default:
         this.ignored.push(at);
@@ -109,7 +116,7 @@ class ItemReader {
     this.#say({ kind: "reasoning", text, signature: opened?.signature ?? null, cache: null, at });
   }
 
-  #readCall(item: JsonObject, at: string): void {
+  #readCall(item: JsonObject, at: string, place: string): void {
     const { call_id: id } = item;
     const tool = toolOf(item);
     if (typeof id !== "string" || tool === null) {
@@ -121,7 +128,7 @@ class ItemReader {
       kind: "call",
       id,
       name: this.#context.tools.nameOf(tool),
-      input: inputOf(item),
+      input: this.#inputOf(item, place),
       signature: null,
       cache: null,
       at: `${at}.${item.type === "custom_tool_call" ? "input" : "arguments"}`,
@@ -130,16 +137,24 @@ class ItemReader {
     this.#calls.set(id, { parts, index: parts.length - 1 });
   }
 
-  #readFoundTools(item: JsonObject, at: string): void {
-    this.#addTools(item, at);
+  #readFoundTools(item: JsonObject, at: string, place: string): void {
+    this.#addTools(item, at, place);
     if (typeof item.call_id !== "string") return;
     const names = arrayOf(item.tools).flatMap((tool) => textOf(objectOf(tool).name) ?? []);
     const text = names.length === 0 ? "No tools found." : `Found tools: ${names.join(", ")}`;
     this.#addResult(item.call_id, [textPart(text, `${at}.tools`)], `${at}.call_id`);
   }
 
-  #addTools({ tools }: JsonObject, at: string): void {
-    this.ignored.push(...addTools(this.#context.tools, arrayOf(tools), `${at}.tools`));
+  #addTools({ tools: list }: JsonObject, at: string, place: string): void {
+    const { tools, exact } = this.#context;
+    const exactTool: ExactValues = (value, toolAt) => exact(value, place + toolAt.slice(at.length));
+    this.ignored.push(...addTools(arrayOf(list), `${at}.tools`, { tools, exact: exactTool }));
+  }
+
+  #inputOf({ type, arguments: input = {}, input: text }: JsonObject, place: string): string {
+    if (type === "custom_tool_call") return JSON.stringify({ input: textOf(text) ?? "" });
+    if (typeof input === "string") return input;
+    return exactJson(JSON.stringify(this.#context.exact(input ?? {}, `${place}.arguments`)));
   }
 
   #addResult(callId: Json | undefined, parts: ToolResultPart["parts"], at: string): void {
@@ -177,11 +192,6 @@ function toolOf({ type, name, namespace }: JsonObject): ClientTool | null {
     namespace: textOf(namespace),
     name,
   };
-}
-
-function inputOf({ type, arguments: input, input: text }: JsonObject): string {
-  if (type === "custom_tool_call") return JSON.stringify({ input: textOf(text) ?? "" });
-  return typeof input === "string" ? input : JSON.stringify(input ?? {});
 }
 
 /** The texts of a summary, or of a thought. */

@@ -5,6 +5,7 @@ import type { WireRequest } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
+import { exactValuesIn } from "../exact-values.ts";
 import { arrayOf, numberOf, objectOf, otherMembersOf, textOf } from "../members.ts";
 import {
   COMMON_NAMES,
@@ -98,7 +99,7 @@ export function responsesRequest(body: JsonBody, options: ResponsesOptions): Wir
   };
   let found: ReturnType<typeof readRequest> | null = null;
   const read = () => {
-    found ??= readRequest(body.value, signatures, firstOwn);
+    found ??= readRequest(body, signatures, firstOwn);
     return found;
   };
   return {
@@ -114,7 +115,7 @@ export function responsesRequest(body: JsonBody, options: ResponsesOptions): Wir
       new ResponsesWriter({
         head,
         tools: read().tools,
-        body: body.value,
+        body,
         owned,
         isStreamed: stream,
         signatures,
@@ -129,10 +130,12 @@ export function responsesRequest(body: JsonBody, options: ResponsesOptions): Wir
  * @param firstOwn The position of the first item that the request itself has. Those before are of earlier responses.
  * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
  */
-function readRequest(body: JsonObject, signatures: SignatureSealer, firstOwn: number) {
+function readRequest(request: JsonBody, signatures: SignatureSealer, firstOwn: number) {
+  const body = request.value;
+  const exact = exactValuesIn(request);
   const tools = new ClientTools();
-  const dropped = addTools(tools, arrayOf(body.tools), "tools");
-  const items = readItems(arrayOf(body.input), { tools, signatures, firstOwn });
+  const dropped = addTools(arrayOf(body.tools), "tools", { tools, exact });
+  const items = readItems(arrayOf(body.input), { tools, signatures, firstOwn, exact });
   const toolChoice = readToolChoice(body.tool_choice, tools, dropped.length > 0);
   const { input, instructions } = body;
   const turns = [...turnOf("user", input, "input"), ...items.turns];
@@ -147,7 +150,12 @@ function readRequest(body: JsonObject, signatures: SignatureSealer, firstOwn: nu
     tools: tools.definitions,
     toolChoice,
     maxTokens: numberOf(body.max_output_tokens),
-    format: formatOf(text.format, text.format, "text.format.type"),
+    format: formatOf(
+      text.format,
+      "text.format.type",
+      { schema: text.format, schemaAt: "text.format" },
+      exact,
+    ),
     // A summary alone does not ask for reasoning.
     reasoning:
       effort === null

@@ -11,7 +11,9 @@ import {
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Failure } from "../../errors/failure.ts";
+import { exactJson } from "../../json/exact-numbers.ts";
 import type { JsonObject } from "../../json/json.ts";
+import type { JsonBody } from "../../json/json-body.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { objectOf } from "../members.ts";
 import type { ClientTools } from "./client-tools.ts";
@@ -30,7 +32,7 @@ export interface ResponsesWriterParts {
   readonly head: AnswerHead;
   readonly tools: ClientTools;
   /** The request. */
-  readonly body: JsonObject;
+  readonly body: JsonBody;
   /** `store`, `previous_response_id`, and the id of a response that is to be stored. */
   readonly owned: JsonObject;
   /** Whether the client gets events, or only the whole response. */
@@ -64,8 +66,8 @@ export class ResponsesWriter implements AnswerWriter {
 
   constructor(parts: ResponsesWriterParts) {
     this.#parts = parts;
-    this.#repeatedText = JSON.stringify(repeatedFields(parts.body)).slice(1, -1);
-    this.#showsEncrypted = asksForEncrypted(parts.body.include);
+    this.#repeatedText = exactJson(JSON.stringify(repeatedFields(parts.body))).slice(1, -1);
+    this.#showsEncrypted = asksForEncrypted(parts.body.value.include);
   }
 
   begin(): string {
@@ -262,8 +264,9 @@ export class ResponsesWriter implements AnswerWriter {
 }
 
 /** The members of a response that repeat its request, or the default of what was not asked for. */
-function repeatedFields(body: JsonObject): JsonObject {
-  const text = objectOf(body.text);
+function repeatedFields(request: JsonBody): JsonObject {
+  const body = request.value;
+  const text = objectOf(request.exact("text"));
   return {
     background: false,
     instructions: body.instructions ?? null,
@@ -278,7 +281,7 @@ function repeatedFields(body: JsonObject): JsonObject {
     temperature: body.temperature ?? 1,
     text: { ...text, format: text.format ?? { type: "text" }, verbosity: text.verbosity ?? "medium" },
     tool_choice: body.tool_choice ?? "auto",
-    tools: body.tools ?? [],
+    tools: request.exact("tools") ?? [],
     top_logprobs: body.top_logprobs ?? 0,
     top_p: body.top_p ?? 1,
     truncation: body.truncation ?? "disabled",
