@@ -5,6 +5,8 @@ import {
   messageOf,
   messages,
   replayVendor,
+  respond,
+  streamText,
   upstreamOf,
   WEATHER_TOOL,
   whole,
@@ -212,5 +214,32 @@ describe("a request to Anthropic", () => {
       message: expect.stringContaining("needs max_tokens"),
     });
     expect(vendor.sent).toEqual([]);
+  });
+});
+
+describe("a message of Anthropic's that is cut off within a call", () => {
+  it("is incomplete, and so is the call", async () => {
+    const events = [
+      { type: "message_start", message: { usage: { input_tokens: 5, output_tokens: 1 } } },
+      {
+        type: "content_block_start",
+        index: 0,
+        content_block: { type: "tool_use", id: "a", name: "w", input: {} },
+      },
+      {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "input_json_delta", partial_json: '{"path":"/tm' },
+      },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "max_tokens" }, usage: { output_tokens: 9 } },
+      { type: "message_stop" },
+    ];
+    vendor.streams(...events.map((event) => `data: ${JSON.stringify(event)}\n\n`));
+    const text = await streamText(respond(upstream, "m", { input: "hi", stream: true }));
+    const done = text.split("\n").filter((line) => line.includes('"type":"response.output_item.done"'));
+    expect(done.map((line) => JSON.parse(line.slice("data: ".length)).item)).toMatchObject([
+      { type: "function_call", status: "incomplete", arguments: '{"path":"/tm' },
+    ]);
   });
 });

@@ -199,6 +199,27 @@ describe("an error in the place of a chat completion", () => {
     });
   });
 
+  it.each(["error", "network_error"])(
+    "may be no more than the reason %s, for a client of the same format, too",
+    async (reason) => {
+      const usage = { prompt_tokens: 10, completion_tokens: 2 };
+      const refused = { status: 500, failure: { code: "upstream_error" }, usage: { completionTokens: 2 } };
+      const failed = { index: 0, finish_reason: reason };
+      other.answers(200, { choices: [{ ...failed, message: { role: "assistant", content: "Hel" } }], usage });
+      await expect(chat(openai, "m", MESSAGE)).rejects.toMatchObject(refused);
+      const chunk = (fields: object) => `data: ${JSON.stringify(fields)}\n\n`;
+      const text = chunk({ choices: [{ ...failed, delta: { content: "Hel" } }] });
+      for (const end of ["data: [DONE]\n\n", ""]) {
+        other.streams(text, chunk({ choices: [], usage }) + end);
+        const answer = await chat(openai, "m", HI_STREAM);
+        if (answer.kind === "whole") throw new Error("no stream");
+        const events = answer.events[Symbol.asyncIterator]();
+        expect((await events.next()).value).toContain("Hel");
+        await expect(events.next().then(() => events.next())).rejects.toMatchObject(refused);
+      }
+    },
+  );
+
   it.each([false, null, "", 0])("is none if it is %j", async (error) => {
     const choices = [{ index: 0, delta: { content: "Hello" }, finish_reason: "stop" }];
     other.streams(`data: ${JSON.stringify({ error, choices })}\n\ndata: [DONE]\n\n`);
@@ -234,5 +255,68 @@ describe("a chat completion that is cut off at the beginning of a call", () => {
     const text = await streamText(respond(openai, "m", { input: "hi", stream: true }));
     const done = text.split("\n").filter((line) => line.includes('"type":"response.output_item.done"'));
     expect(done.map((line) => JSON.parse(line.slice("data: ".length)).item)).toMatchObject([call]);
+  });
+});
+
+describe("a chat completion that is cut off within a call", () => {
+  const chunk = (delta: object, finish: string | null = null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  const called = (index: number, input: string) => ({
+    index,
+    id: `call_${index}`,
+    type: "function",
+    function: { name: "w", arguments: input },
+  });
+  const itemsOf = (text: string) =>
+    text
+      .split("\n")
+      .filter((line) => line.includes('"type":"response.output_item.done"'))
+      .map((line) => JSON.parse(line.slice("data: ".length)).item);
+  const CUT = '{"path": "/tmp/\\u00';
+
+  // vLLM tells of the call though the maximum was reached, and some servers tell no reason.
+  it.each(["length", "tool_calls", "stop", null])("is incomplete where it ends with %s", async (reason) => {
+    const calls = [called(0, "{}"), called(1, CUT)];
+    other.streams(chunk({ tool_calls: calls }), chunk({}, reason), "data: [DONE]\n\n");
+    const events = await streamText(respond(openai, "m", { input: "hi", stream: true }));
+    expect(itemsOf(events)).toMatchObject([
+      { status: "completed", arguments: "{}" },
+      { status: "incomplete", arguments: CUT },
+    ]);
+    const streamed = await streamText(messages(openai, "m", { ...MESSAGE, stream: true }));
+    expect(streamed).toContain('"stop_reason":"max_tokens"');
+    const message = { role: "assistant", content: null, tool_calls: calls };
+    const usage = { prompt_tokens: 10, completion_tokens: 5 };
+    other.answers(200, { choices: [{ index: 0, message, finish_reason: reason }], usage });
+    expect(await whole(respond(openai, "m", { input: "hi" }))).toMatchObject({
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+      output: [{ status: "completed" }, { status: "incomplete", arguments: CUT }],
+    });
+    expect(await whole(messages(openai, "m", MESSAGE))).toMatchObject({ stop_reason: "max_tokens" });
+  });
+
+  it("is incomplete where the call is of a tool whose input is text", async () => {
+    const tools = [{ type: "custom", name: "w" }];
+    other.streams(chunk({ tool_calls: [called(0, '{"input":"*** Begin')] }), chunk({}, "tool_calls"));
+    const events = await streamText(respond(openai, "m", { input: "hi", stream: true, tools }));
+    expect(itemsOf(events)).toMatchObject([
+      { type: "custom_tool_call", status: "incomplete", input: "*** Begin" },
+    ]);
+  });
+
+  it.each(["", "eos", "end_turn"])("has calls whatever its reason is, such as %j", async (reason) => {
+    other.streams(chunk({ tool_calls: [called(0, "{}")] }), chunk({}, reason), "data: [DONE]\n\n");
+    const text = await streamText(messages(openai, "m", { ...MESSAGE, stream: true }));
+    expect(text).toContain('"stop_reason":"tool_use"');
+  });
+
+  it.each([
+    ["sensitive", "refusal"],
+    ["model_context_window_exceeded", "max_tokens"],
+  ])("is told in Anthropic's words for Zhipu's %s", async (reason, told) => {
+    other.streams(chunk({ content: "Hi" }, reason), "data: [DONE]\n\n");
+    const text = await streamText(messages(openai, "m", { ...MESSAGE, stream: true }));
+    expect(text).toContain(`"stop_reason":"${told}"`);
   });
 });

@@ -147,7 +147,7 @@ describe("a number that JavaScript can't hold, in the input of a call", () => {
   });
 
   it("is a malformed answer if it is no number of JSON", async () => {
-    for (const input of [`{"id":${ID}-1}`, `{"id":0${ID}}`, `{"id":${ID}.}`, `{"id":"${ID}}`]) {
+    for (const input of [`{"id":${ID}-1}`, `{"id":0${ID}}`, `{"id":${ID}.}`, `{"id":"${ID}"}}`]) {
       answer = completion(JSON.stringify(input));
       const response = await fetch(`${service.baseUrl}/v1/messages`, {
         method: "POST",

@@ -1,5 +1,5 @@
-import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
+import { isCutOff } from "../../json/cut-off.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
@@ -7,20 +7,19 @@ import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
 import { OPENAI_SIGNATURE, type Thinker, type ThoughtMember, thoughtSignature } from "./conversation-body.ts";
 import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
-import { finishReasonOf } from "./finish-reason.ts";
+import { finishOf, finishReasonOf, isFailure } from "./finish-reason.ts";
 import { ReasoningDetails } from "./reasoning-details.ts";
 import { readUsage } from "./usage.ts";
 
 const DONE = "[DONE]";
 /** Of an answer that is complete and does not say why it has ended. */
 const UNKNOWN_REASON = "";
-/** The reason of Mistral and OpenRouter for an answer that is not complete, because its provider has failed. */
-const FAILED = "error";
 
 /** A tool call while it is received. */
 interface Call {
   readonly number: number;
   readonly id: string;
+  input: string;
   extra: Json;
 }
 
@@ -86,8 +85,10 @@ export class CompletionReader extends AnswerReader {
   /** Without `[DONE]` a stream is complete only if the choice has told why it has finished. */
   end(): void {
     if (this.#reason === null) throw incompleteAnswer("a finish");
-    if (this.#reason === FAILED) throw refusalOf(500, "").reporting(this.#usage);
-    const reason = finishOf(this.#reason, this.#all.length > 0);
+    if (isFailure(this.#reason)) throw refusalOf(500, "").reporting(this.#usage);
+    const last = this.#all.at(-1);
+    const isCut = last !== undefined && isCutOff(last.input);
+    const reason = finishOf(this.#reason, { areMade: last !== undefined, isCut });
     this.#endThought();
     // The input of the last call of an answer that was cut off may be incomplete.
     const ended = reason === "length" || reason === "filter" ? this.#all.slice(0, -1) : this.#all;
@@ -146,7 +147,7 @@ export class CompletionReader extends AnswerReader {
     // Some servers give all calls the same position, and each an id of its own.
     const isAnother = typeof id === "string" && id !== "" && id !== call?.id;
     if (call === undefined || (isAnother && typeof name === "string" && name !== "")) {
-      call = { number: this.#all.length, id: callIdOf(id), extra: null };
+      call = { number: this.#all.length, id: callIdOf(id), input: "", extra: null };
       this.#calls.set(key, call);
       this.#all.push(call);
       this.found({
@@ -161,6 +162,7 @@ export class CompletionReader extends AnswerReader {
     // Some servers write the arguments as an object.
     const text = isJsonObject(input) ? jsonText(input) : input;
     if (typeof text === "string" && text !== "") {
+      call.input += text;
       this.found({ kind: "call-input", call: call.number, text });
     }
   }
@@ -180,23 +182,4 @@ function signatureOf(extra: Json): Signature | null {
   return isJsonObject(extra)
     ? { provider: OPENAI_SIGNATURE, fields: { extra_content: jsonText(extra) } }
     : null;
-}
-
-/** Some servers tell of calls that they have not made, or not of those that they have. */
-function finishOf(reason: string, hasCalls: boolean): FinishReason {
-  switch (reason) {
-    case "length":
-    // Mistral's and DeepSeek's words for an answer that was cut off by the model's context, and for want of resources.
-    case "model_length":
-    case "insufficient_system_resource":
-      return "length";
-    case "content_filter":
-      return "filter";
-    case "stop":
-    case "tool_calls":
-    case "function_call":
-      return hasCalls ? "calls" : "stop";
-    default:
-      return "stop";
-  }
 }

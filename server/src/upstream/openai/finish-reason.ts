@@ -1,6 +1,49 @@
-import type { JsonObject } from "../../json/json.ts";
+import type { FinishReason } from "../../conversation/answer.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+
+/** The reasons of Mistral and OpenRouter, and of Zhipu, for an answer that is not complete, because its provider has failed. */
+const FAILED = new Set(["error", "network_error"]);
 
 /** Why a choice has finished; `null` while it has not. Some servers write an empty reason in every chunk of a stream. */
 export function finishReasonOf({ finish_reason: reason }: JsonObject): string | null {
   return typeof reason === "string" && reason !== "" ? reason : null;
+}
+
+/** Whether a reason is that the provider has failed. */
+export function isFailure(reason: string | null): boolean {
+  return reason !== null && FAILED.has(reason);
+}
+
+/** Whether some choice has ended because the provider has failed. */
+export function hasFailure(choices: Json | undefined): boolean {
+  return (
+    Array.isArray(choices) &&
+    choices.some((choice) => isJsonObject(choice) && isFailure(finishReasonOf(choice)))
+  );
+}
+
+/**
+ * A reason in no provider's words. Some servers tell of calls that they have not made, or not of those that they have.
+ *
+ * @param isCut Whether the last call was cut off. vLLM tells of the call then, and not that the maximum was reached.
+ */
+export function finishOf(
+  reason: string,
+  calls: { readonly areMade: boolean; readonly isCut: boolean },
+): FinishReason {
+  switch (reason) {
+    case "length":
+    // Mistral's, DeepSeek's and Zhipu's words for an answer that was cut off by the model's context, and for want of resources.
+    case "model_length":
+    case "insufficient_system_resource":
+    case "model_context_window_exceeded":
+      return "length";
+    case "content_filter":
+    // Zhipu's.
+    case "sensitive":
+      return "filter";
+    default:
+      if (calls.isCut) return "length";
+      return calls.areMade ? "calls" : "stop";
+  }
 }

@@ -5,13 +5,14 @@ import { producedBy } from "../../tokens/token-estimate.ts";
 import type { Dialect, DialectDefinition, ForwardCall, UpstreamCall, WholeAnswer } from "../dialect.ts";
 import { asksForBase64, base64Of, isVector } from "../embedding-encoding.ts";
 import { answerText, postWithBearer } from "../post-json.ts";
-import { malformedResponse } from "../refusal.ts";
+import { malformedResponse, refusalOf } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
 import { ABOUT_CALL_IDS, withShortCallIds } from "./call-ids.ts";
 import type { ChatForm } from "./conversation-body.ts";
 import { converserOf, PATH } from "./converse.ts";
 import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
+import { hasFailure } from "./finish-reason.ts";
 import { limitOf } from "./openai-limits.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage } from "./usage.ts";
@@ -108,6 +109,7 @@ function wholeAnswer(
   if (!isAnswer || (results.length === 0 && hasError(value))) {
     throw hasError(value) ? refusedCompletion(value, text) : malformedResponse();
   }
+  if (hasFailure(value.choices)) throw refusalOf(500, "").reporting(readUsage(value.usage));
   return {
     kind: "whole",
     body: body.textWith({ model: call.publicModel, [member]: edit(results) }),

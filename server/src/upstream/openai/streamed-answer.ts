@@ -5,10 +5,10 @@ import { addProduced, type Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
 import { type EventForwarder, forwardedEvents, oneLine } from "../forward-events.ts";
 import { incompleteAnswer } from "../read-answer.ts";
-import { malformedResponse } from "../refusal.ts";
+import { malformedResponse, refusalOf } from "../refusal.ts";
 import { ChunkEditor, type EditedChunk } from "./chunk-editor.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
-import { finishReasonOf } from "./finish-reason.ts";
+import { finishReasonOf, hasFailure } from "./finish-reason.ts";
 import { readUsage } from "./usage.ts";
 import { type TextChunk, UsualChunk } from "./usual-chunk.ts";
 
@@ -41,6 +41,8 @@ class ChunkForwarder implements EventForwarder {
   isDone = false;
   /** Whether some choice has finished. */
   #isFinished = false;
+  /** Whether some choice has ended because the provider has failed. */
+  #hasFailed = false;
   readonly #includesUsage: boolean;
   readonly #editor: ChunkEditor;
   /** The kind of the last chunk whose text could be told apart. */
@@ -60,6 +62,7 @@ class ChunkForwarder implements EventForwarder {
   /** The client's event for a chunk; empty for a chunk of usage that the client did not request. */
   forward(data: string): string {
     if (data === DONE) {
+      this.#requireAnswer();
       this.isDone = true;
       return "";
     }
@@ -75,6 +78,7 @@ class ChunkForwarder implements EventForwarder {
     if (hasError(value)) throw refusedCompletion(value, data);
     addProduced(value.choices, this.produced);
     this.#isFinished ||= hasFinish(value);
+    this.#hasFailed ||= hasFailure(value.choices);
     const isHidden = !this.#includesUsage && "usage" in value;
     if (isHidden && Array.isArray(value.choices) && value.choices.length === 0) return "";
     if (this.#kinds < MAX_KINDS) {
@@ -97,7 +101,13 @@ class ChunkForwarder implements EventForwarder {
 
   /** Without `[DONE]` the stream is complete only if some choice has finished. */
   end(): void {
+    this.#requireAnswer();
     if (!this.#isFinished) throw incompleteAnswer("a finish");
+  }
+
+  /** The usage may come after the reason, so that the failure is told at the end. */
+  #requireAnswer(): void {
+    if (this.#hasFailed) throw refusalOf(500, "").reporting(this.usageSoFar);
   }
 }
 

@@ -2,6 +2,8 @@ import { parseJsonObject } from "../../json/json.ts";
 
 /** The beginning of the input of a custom tool's function, up to the text. */
 const HEAD = /^\s*\{\s*"input"\s*:\s*"/;
+/** An input without text, but for white space. */
+const EMPTY = '{"input":"';
 /** A text of this length that does not match {@link HEAD} is something else. */
 const MAX_HEAD_LENGTH = 256;
 /** What a JSON text consists of: its closing quote, escapes, and what stands for itself. The last escape may be incomplete. */
@@ -28,6 +30,11 @@ export class CustomInput {
   #half = "";
   #isBegun = false;
   #isClosed = false;
+
+  /** Whether the input so far is only the beginning of one. */
+  get isCut(): boolean {
+    return this.#isBegun ? !this.#isClosed : EMPTY.startsWith(this.#received.replaceAll(/\s/g, "") || " ");
+  }
 
   /** The piece of the text that a piece of the input adds; may be empty. */
   push(piece: string): string {

@@ -1,3 +1,4 @@
+import { isCutOff } from "../../json/cut-off.ts";
 import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { ClientTool } from "./client-tools.ts";
 import { CustomInput } from "./custom-input.ts";
@@ -173,6 +174,9 @@ export abstract class CallItem extends OutputItem {
   /** Adds a piece of the call's input. */
   abstract add(piece: string): string;
 
+  /** Whether the input so far is only the beginning of one. */
+  abstract get isCut(): boolean;
+
   /** The members of every call of a tool with a name. */
   protected named(type: string): JsonObject {
     const { id, status, callId: call_id, tool } = this;
@@ -183,6 +187,10 @@ export abstract class CallItem extends OutputItem {
 
 class FunctionCallItem extends CallItem {
   #input = "";
+
+  get isCut(): boolean {
+    return isCutOff(this.#input);
+  }
 
   add(piece: string): string {
     this.#input += piece;
@@ -203,6 +211,10 @@ class FunctionCallItem extends CallItem {
 
 class CustomCallItem extends CallItem {
   readonly #input = new CustomInput();
+
+  get isCut(): boolean {
+    return this.#input.isCut;
+  }
 
   add(piece: string): string {
     return this.#delta(this.#input.push(piece));
@@ -225,6 +237,10 @@ class CustomCallItem extends CallItem {
 /** A search for tools. Its input is an object, and has no events of its own. */
 class SearchCallItem extends CallItem {
   #input = "";
+
+  get isCut(): boolean {
+    return isCutOff(this.#input);
+  }
 
   add(piece: string): string {
     this.#input += piece;

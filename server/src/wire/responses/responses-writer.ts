@@ -180,7 +180,8 @@ export class ResponsesWriter implements AnswerWriter {
 
   #endCall(call: number, signature: Signature | null): string {
     const item = this.#calls.get(call);
-    if (item === undefined) return "";
+    // Anthropic ends a call that was cut off, too. The reason for the end of the answer follows.
+    if (item === undefined || item.isCut) return "";
     this.#calls.delete(call);
     const closed = item.close("completed");
     const encrypted = this.#sealed(signature, item.callId);
