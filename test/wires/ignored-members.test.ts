@@ -190,3 +190,46 @@ describe("a message that is empty", () => {
     expect(await ignoredBy(await chat({ messages: turns }))).toBeNull();
   });
 });
+
+describe("a part of a message", () => {
+  const breakpoint = { prompt_cache_breakpoint: { mode: "explicit" } };
+
+  it("of a chat completion is sent without members that others do not have, and the client is told", async () => {
+    const part = { type: "text", text: "hi" };
+    const content = [
+      { ...part, cache_control: { type: "ephemeral" }, annotations: null },
+      { ...part, ...breakpoint },
+    ];
+    const messages = [
+      { role: "system", content: [{ ...part, ...breakpoint }] },
+      { role: "user", content },
+    ];
+    expect(await ignoredBy(await chat({ messages }))).toBe(
+      "messages.0.content.0.prompt_cache_breakpoint, messages.1.content.1.prompt_cache_breakpoint",
+    );
+  });
+
+  it("of a response, too, and not of what a model has said before", async () => {
+    const said = { type: "output_text", text: "Yes?", annotations: [], logprobs: [] };
+    const input = [
+      { role: "user", content: [{ type: "input_text", text: "hi", ...breakpoint }] },
+      { type: "message", role: "assistant", id: "msg_1", status: "completed", content: [said] },
+      { type: "function_call", call_id: "a", name: "w", arguments: "{}" },
+      {
+        type: "function_call_output",
+        call_id: "a",
+        output: [{ type: "input_text", text: "x", ...breakpoint }],
+      },
+    ];
+    expect(await ignoredBy(await responses({ input }))).toBe(
+      "input.0.content.0.prompt_cache_breakpoint, input.3.output.0.prompt_cache_breakpoint",
+    );
+  });
+
+  it("is not the only one: a namespace of tools has no other members elsewhere", async () => {
+    const tools = [
+      { type: "namespace", name: "n", description: "d", tools: [{ type: "function", name: "f" }], x: 1 },
+    ];
+    expect(await ignoredBy(await responses({ tools }))).toBe("tools.0.x");
+  });
+});

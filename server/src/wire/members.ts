@@ -40,6 +40,17 @@ export function otherMembersOf(
   });
 }
 
+/** The same of the parts of a message. `content`: a text, or an array of parts. */
+export function otherMembersOfParts(
+  content: Json | undefined,
+  known: ReadonlySet<string>,
+  at: string,
+): readonly string[] {
+  return arrayOf(content).flatMap((part, index) =>
+    isJsonObject(part) ? otherMembersOf(part, known, `${at}.${index}`) : [],
+  );
+}
+
 /** The texts of an array. */
 export function textsOf(value: Json | undefined): readonly string[] {
   return arrayOf(value).filter((element) => typeof element === "string");

@@ -14,7 +14,7 @@ import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { resultWithoutCall } from "../../upstream/write-conversation.ts";
 import { cacheOf } from "../cache-control.ts";
-import { objectOf, textOf } from "../members.ts";
+import { objectOf, otherMembersOfParts, textOf } from "../members.ts";
 import { audioPart, imagePart, partsOf, textPart } from "../openai-fields.ts";
 import { ResultTurns } from "../result-turns.ts";
 
@@ -37,7 +37,17 @@ const MEMBERS: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
   ["tool", [...ALL_HAVE, "tool_call_id"]],
 ]);
 
-/** `ignored` gets the names of those who speak. AutoGen sends them with all messages, and LangGraph with those of its agents. */
+const PART_MEMBERS = new Set([
+  "type",
+  "text",
+  "image_url",
+  "input_audio",
+  "file",
+  "refusal",
+  "cache_control",
+]);
+
+/** `ignored` gets the names of those who speak, and members of parts without equivalent elsewhere. AutoGen sends them with all messages, and LangGraph with those of its agents. */
 export function turnsOf(messages: readonly Json[], ignored: string[]): readonly Turn[] {
   const turns: Turn[] = [];
   const results = new ResultTurns(turns);
@@ -49,6 +59,7 @@ export function turnsOf(messages: readonly Json[], ignored: string[]): readonly 
     requireKnown(message, at);
     // The name of a result is that of the tool, which the call has.
     if ((message.name ?? null) !== null && message.role !== "tool") ignored.push(`${at}.name`);
+    ignored.push(...otherMembersOfParts(message.content, PART_MEMBERS, `${at}.content`));
     if (message.role === "tool") {
       const result = resultOf(message, at);
       const said = called.get(result.callId);

@@ -15,7 +15,7 @@ import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { ExactValues } from "../exact-values.ts";
-import { arrayOf, objectOf, textOf } from "../members.ts";
+import { arrayOf, objectOf, otherMembersOfParts, textOf } from "../members.ts";
 import { audioPart, imagePart, partsOf, textPart } from "../openai-fields.ts";
 import { ResultTurns } from "../result-turns.ts";
 import { addTools, type ClientTool, type ClientTools, SEARCH } from "./client-tools.ts";
@@ -47,6 +47,24 @@ export function readItems(items: readonly Json[], context: ItemContext) {
   return { turns, ignored };
 }
 
+/** The types of items whose parts are read. */
+const READ_PARTS = new Set<Json>(["message", "function_call_output", "custom_tool_call_output"]);
+/** What parts have that is read, or that a model has written beside its text. */
+const PART_MEMBERS = new Set([
+  "type",
+  "text",
+  "image_url",
+  "detail",
+  "file_data",
+  "file_url",
+  "file_id",
+  "filename",
+  "input_audio",
+  "refusal",
+  "annotations",
+  "logprobs",
+]);
+
 class ItemReader {
   readonly #context: ItemContext;
   readonly turns: Turn[] = [];
@@ -65,7 +83,12 @@ class ItemReader {
    * @param place Where it is in the body, which has the items of earlier responses, too.
    */
   read(item: JsonObject, at: string, place: string): void {
-    switch (item.type ?? "message") {
+    const type = item.type ?? "message";
+    if (READ_PARTS.has(type)) {
+      const name = type === "message" ? "content" : "output";
+      this.ignored.push(...otherMembersOfParts(item[name], PART_MEMBERS, `${at}.${name}`));
+    }
+    switch (type) {
       case "message":
         this.#readMessage(item, at);
         break;
