@@ -1,16 +1,15 @@
 /** What of an escape may be at the end of a text that was cut off. */
 const PART_OF_ESCAPE = /(?<!\\)(?:\\\\)*(?<part>\\(?:u[0-9a-fA-F]{0,3})?)$/;
-/** What of a value without quotation marks may be. */
-const PART_OF_VALUE =
-  /(?:t(?:r(?:u(?:e)?)?)?|f(?:a(?:l(?:s(?:e)?)?)?)?|n(?:u(?:l(?:l)?)?)?|-|\d[\d.eE+-]*|-\d[\d.eE+-]*)$/;
-/** What completes a text before its closing brackets: nothing, a value, a value with its colon, or a member. */
+/** What of `true`, `false` or `null` may be. */
+const PART_OF_LITERAL = /(?:t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)$/;
+/** What completes a text before its closing brackets: nothing, a value or a digit, a value with its colon, or a member. */
 const ENDS = ["", "0", ":0", '"":0'];
 
 /** Whether a text is the beginning of a JSON text, and no JSON text itself. An empty text is none. */
 export function isCutOff(text: string): boolean {
   if (text.trim() === "" || isJson(text)) return false;
   const { closing, isInString } = openIn(text);
-  const part = isInString ? PART_OF_ESCAPE.exec(text)?.groups?.part : PART_OF_VALUE.exec(text)?.[0];
+  const part = isInString ? PART_OF_ESCAPE.exec(text)?.groups?.part : PART_OF_LITERAL.exec(text)?.[0];
   const kept = text.slice(0, text.length - (part?.length ?? 0)) + (isInString ? '"' : "");
   return ENDS.some((end) => isJson(kept + end + closing));
 }
