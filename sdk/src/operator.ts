@@ -110,10 +110,10 @@ export class OstiaryOperator {
 
   /** Exports the whole audit trail as lines of JSON, oldest first. `verifyActionsExport` verifies them without the service. */
   exportActions(
-    { after = 0 }: ActionsExportParams = {},
+    params: ActionsExportParams = {},
     options?: RequestOptions,
   ): AsyncGenerator<string, void, undefined> {
-    return actionLines((from) => this.trpc.operator.exportActions.query({ after: from }, options), after);
+    return actionLines(params, (page) => this.trpc.operator.exportActions.query(page, options));
   }
 
   /** Verifies that the audit trail is unmodified, some thousand actions per call. Pass `next` as `after` to continue. */

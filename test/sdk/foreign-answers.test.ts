@@ -153,3 +153,53 @@ describe("a batch of calls", () => {
     expect(cause).toMatchObject({ name: "APIError", message: expect.stringMatching(/not from the service/) });
   });
 });
+
+describe("a procedure's answer whose data is not what the procedure returns", () => {
+  const tokenClient = (answer: Answer) =>
+    newClient({ managementToken: "mt-test", fetch: answersInTurn(answer) });
+  const operator = (answer: Answer) =>
+    new OstiaryOperator({ managementToken: "mt-test", maxRetries: 0, fetch: answersInTurn(answer) });
+  /** Every method that reads a part of its procedure's data. */
+  const readers: Record<string, (answer: Answer) => Promise<unknown>> = {
+    "keys.list": (answer) => tokenClient(answer).keys.list(),
+    "keys.addresses": (answer) => tokenClient(answer).keys.addresses("id"),
+    "account.actions": async (answer) => tokenClient(answer).account.actions(),
+    "account.actions, iterated over": (answer) => collect(tokenClient(answer).account.actions()),
+    "account.exportActions": (answer) => collect(tokenClient(answer).account.exportActions()),
+    "credits.ledger": async (answer) => tokenClient(answer).credits.ledger(),
+    "credits.statement": (answer) => tokenClient(answer).credits.statement().toArray({ limit: 5 }),
+    "operator.exportActions": (answer) => collect(operator(answer).exportActions()),
+  };
+  const wrong = [null, 5, "text", [], {}, { keys: null, actions: {}, addresses: 1, entries: "", lines: "l" }];
+
+  it.each(Object.entries(readers))("is not from the service: %s", async (_, read) => {
+    for (const json of wrong) {
+      const headers = { "x-request-id": "req_1" };
+      const error = await caught(read(() => Response.json({ result: { data: { json } } }, { headers })));
+      expect(error, JSON.stringify(json)).toBeInstanceOf(APIError);
+      expect(error).toMatchObject({
+        name: "APIError",
+        status: 200,
+        requestId: "req_1",
+        message: expect.stringMatching(/not from the service/),
+      });
+    }
+  });
+
+  it("is not from the service as an event of a tail", async () => {
+    for (const json of [...wrong, { entries: null }]) {
+      const event = `event: connected\ndata: {}\n\nid: 1\ndata: ${JSON.stringify({ json })}\n\n`;
+      const error = await caught(collect(tokenClient(() => new Response(event)).audit.tail()));
+      expect(error, JSON.stringify(json)).toMatchObject({ name: "APIError" });
+    }
+  });
+});
+
+it("has its request id on each page of a procedure's list", async () => {
+  const page = () =>
+    Response.json(
+      { result: { data: { json: { entries: [], nextCursor: null } } } },
+      { headers: { "x-request-id": "req_9" } },
+    );
+  expect((await newClient({ fetch: answersInTurn(page) }).credits.ledger()).requestId).toBe("req_9");
+});

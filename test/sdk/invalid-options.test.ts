@@ -44,6 +44,10 @@ const calls: Record<string, [() => unknown, RegExp]> = {
     () => collect(client.account.exportActions(wrong(null))),
     /params must be/,
   ],
+  "null as the parameters of an operator's trail": [
+    () => collect(operator.exportActions(wrong(null))),
+    /params must be/,
+  ],
   "null as the parameters of a grant": [
     () => operator.accounts.grantCredits("id", wrong(null)),
     /params must be/,

@@ -1,6 +1,6 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import type { Procedure, Procedures } from "../contract/procedures.ts";
-import { APIPromise } from "./api-promise.ts";
+import { APIPromise, type WithResponse } from "./api-promise.ts";
 import { checkTime, fromCaller } from "./checks.ts";
 import { type Decimals, decimals } from "./decimals.ts";
 import { notFromService } from "./error-answers.ts";
@@ -103,6 +103,21 @@ async function outputOf(transport: Transport, answer: Answer): Promise<unknown> 
   } catch {
     throw notFromService(answer.wire);
   }
+}
+
+/** A procedure's answer, which has a list of this name. @throws {APIError} it has none: it is not from the service. */
+export async function listIn<Data extends object>(
+  answer: APIPromise<Data>,
+  name: keyof Data,
+): Promise<WithResponse<Data>> {
+  const answered = await answer.withResponse();
+  if (!hasList(answered.data, name)) throw notFromService(answered.response);
+  return answered;
+}
+
+/** Whether data has a list of this name, as its type says. */
+export function hasList<Data extends object>(data: Data | null, name: keyof Data): boolean {
+  return Array.isArray(data?.[name]);
 }
 
 /** A query is sent with its input in the address, unless it is too long for one. */

@@ -12,7 +12,7 @@ import type { APIPromise } from "../core/api-promise.ts";
 import { notFromService } from "../core/error-answers.ts";
 import { APIPagePromise, Page } from "../core/pagination.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
-import type { Trpc } from "../core/trpc.ts";
+import { hasList, type Trpc } from "../core/trpc.ts";
 
 /** The account's audit log. */
 export class Audit {
@@ -99,6 +99,7 @@ export class Audit {
     options?: RequestOptions,
   ): AsyncGenerator<LiveAuditEntries, void, undefined> {
     for await (const { data } of this.#trpc.audit.tail.subscribe(params, options)) {
+      if (!hasList(data, "entries")) throw notFromService({ status: 200, headers: new Headers() });
       // The first event only tells where to continue.
       if (data.entries.length > 0 || data.skipped > 0 || data.hasGap) yield data;
     }

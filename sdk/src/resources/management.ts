@@ -24,7 +24,7 @@ import type { APIPromise } from "../core/api-promise.ts";
 import { objectOf } from "../core/checks.ts";
 import { Page, PagePromise } from "../core/pagination.ts";
 import { newIdempotencyKey, type RequestOptions } from "../core/transport.ts";
-import type { Trpc } from "../core/trpc.ts";
+import { listIn, type Trpc } from "../core/trpc.ts";
 
 /** A page of `keys.list`. */
 interface KeyPage {
@@ -52,10 +52,13 @@ export class Keys {
     const keys: ListedKey[] = [];
     for (let cursor: string | null = null; ; ) {
       const input: { readonly cursor: string } | undefined = cursor === null ? undefined : { cursor };
-      const page: KeyPage = await this.#trpc.keys.list.query(input, options);
-      keys.push(...page.keys);
-      if (!page.nextCursor) return keys;
-      cursor = page.nextCursor;
+      const { data }: { readonly data: KeyPage } = await listIn(
+        this.#trpc.keys.list.query(input, options),
+        "keys",
+      );
+      keys.push(...data.keys);
+      if (!data.nextCursor) return keys;
+      cursor = data.nextCursor;
     }
   }
 
@@ -97,7 +100,7 @@ export class Keys {
 
   /** The addresses from which a key was used in the last 30 days, the latest first: at most 100. */
   async addresses(id: string, options?: RequestOptions): Promise<readonly KeyAddress[]> {
-    return (await this.#trpc.keys.addresses.query({ id }, options)).addresses;
+    return (await listIn(this.#trpc.keys.addresses.query({ id }, options), "addresses")).data.addresses;
   }
 
   /** Revokes a key permanently. Once this has resolved, every node refuses it. */
@@ -180,10 +183,7 @@ export class AccountResource {
    * ```
    */
   actions(params: PageParams = {}, options?: RequestOptions): PagePromise<AccountAction> {
-    return pages(params, async (page) => {
-      const { actions, nextCursor } = await this.#trpc.account.actions.query(page, options);
-      return { data: actions, nextCursor };
-    });
+    return pages(params, "actions", (page) => this.#trpc.account.actions.query(page, options));
   }
 
   /**
@@ -194,11 +194,7 @@ export class AccountResource {
     params: ActionsExportParams = {},
     options?: RequestOptions,
   ): AsyncGenerator<string, void, undefined> {
-    const { after } = objectOf("params", params);
-    return actionLines(
-      (from) => this.#trpc.account.exportActions.query({ after: from }, options),
-      after ?? 0,
-    );
+    return actionLines(params, (page) => this.#trpc.account.exportActions.query(page, options));
   }
 
   /**
@@ -244,10 +240,7 @@ export class Credits {
    * ```
    */
   ledger(params: PageParams = {}, options?: RequestOptions): PagePromise<LedgerEntry> {
-    return pages(params, async (page) => {
-      const { entries, nextCursor } = await this.#trpc.credits.ledger.query(page, options);
-      return { data: entries, nextCursor };
-    });
+    return pages(params, "entries", (page) => this.#trpc.credits.ledger.query(page, options));
   }
 
   /**
@@ -260,24 +253,23 @@ export class Credits {
    * ```
    */
   statement(params: PageParams = {}, options?: RequestOptions): PagePromise<StatementLine> {
-    return pages(params, async (page) => {
-      const { lines, nextCursor } = await this.#trpc.credits.statement.query(page, options);
-      return { data: lines, nextCursor };
-    });
+    return pages(params, "lines", (page) => this.#trpc.credits.statement.query(page, options));
   }
 }
 
-/** A list whose pages are fetched as they are needed. */
-function pages<Item>(
+/** A list whose pages are fetched as they are needed. Each has its items by this name. */
+function pages<Name extends string, Item>(
   params: PageParams,
+  name: Name,
   fetchPage: (
     params: PageParams,
-  ) => Promise<{ readonly data: readonly Item[]; readonly nextCursor: string | null }>,
+  ) => APIPromise<{ readonly [_ in Name]: readonly Item[] } & { readonly nextCursor: string | null }>,
 ): PagePromise<Item> {
   objectOf("params", params);
   const page = async (cursor: string | undefined): Promise<Page<Item>> => {
-    const { data, nextCursor } = await fetchPage({ ...params, ...(cursor === undefined ? {} : { cursor }) });
-    return new Page(data, nextCursor || null, null, page);
+    const answer = fetchPage({ ...params, ...(cursor === undefined ? {} : { cursor }) });
+    const { data, requestId } = await listIn(answer, name);
+    return new Page(data[name], data.nextCursor || null, requestId, page);
   };
   return new PagePromise((resolve, reject) => {
     page(params.cursor).then(resolve, reject);
