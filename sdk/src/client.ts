@@ -1,10 +1,11 @@
 import type { APIPromise } from "./core/api-promise.ts";
-import { objectOf } from "./core/checks.ts";
+import { fromCaller, objectOf, withoutUnset } from "./core/checks.ts";
 import { type ClientEvents, ClientListeners } from "./core/client-events.ts";
 import { OstiaryError } from "./core/errors.ts";
+import type { HeadersLike } from "./core/headers.ts";
 import type { Logger, LogLevel } from "./core/log.ts";
 import { checkedPath } from "./core/path.ts";
-import { prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
+import { prefixOf, refuseBrowsers, secretOf, transportOf } from "./core/settings.ts";
 import type { Plane, RequestOptions, Transport } from "./core/transport.ts";
 import { openTrpc, type Trpc } from "./core/trpc.ts";
 import type { AppInfo } from "./core/version.ts";
@@ -39,7 +40,7 @@ export interface ClientOptions {
   /** The maximum number of retries of a request, 0 or more. Default 2. */
   readonly maxRetries?: number | undefined;
   /** Headers for every request. `Authorization` cannot be overridden. */
-  readonly defaultHeaders?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly defaultHeaders?: HeadersLike | undefined;
   /**
    * Sends requests. Default: the runtime's `fetch`; on Node its HTTP client, with the proxies of `HTTPS_PROXY` and `HTTP_PROXY`, unless `fetch` was
    * replaced or given another dispatcher.
@@ -55,7 +56,7 @@ export interface ClientOptions {
   readonly logLevel?: LogLevel | undefined;
   /** The operator's name for the service: with `ACME`, the variables are `ACME_API_KEY` and `ACME_BASE_URL`. */
   readonly service?: string | undefined;
-  /** Allows the client in a web page. Set this only if no other person can read the page's key. */
+  /** Allows the client in a browser or an app. Set this only if no other person can read the key. */
   readonly dangerouslyAllowBrowser?: boolean | undefined;
 }
 
@@ -96,13 +97,15 @@ export class Ostiary {
   /** The address of the service, including `/v1`. */
   readonly baseURL: string;
   readonly #options: ClientOptions;
+  /** What the environment had when the client was made. */
+  readonly #found: ClientOptions;
   readonly #listeners: ClientListeners;
   readonly #transport: Transport;
 
-  /** @throws {OstiaryError} there is no key, an option is not valid, or this is a web page. */
+  /** @throws {OstiaryError} there is no key, an option is not valid, or this is a browser or an app. */
   constructor(options: ClientOptions = {}) {
-    refuseWebPages(options);
-    this.#options = options;
+    refuseBrowsers(options);
+    this.#options = set(options);
     this.#listeners = new ClientListeners();
     const prefix = prefixOf(options.service);
     const apiKey = secretOf("API key", options.apiKey, `${prefix}_API_KEY`);
@@ -121,6 +124,7 @@ export class Ostiary {
       );
     };
     const { transport, baseURL } = transportOf(options, prefix, secretFor, this.#listeners);
+    this.#found = { apiKey, managementToken: token, baseURL };
     this.baseURL = baseURL;
     this.#transport = transport;
     this.trpc = openTrpc(transport);
@@ -135,7 +139,8 @@ export class Ostiary {
   }
 
   /**
-   * A client with the same options, except for those given, and with the listeners that this client has now.
+   * A client with the same options, except for those given, and with the listeners that this client has now. It reads the environment
+   * only for another `service`.
    *
    * @example
    * ```ts
@@ -144,7 +149,9 @@ export class Ostiary {
    * ```
    */
   withOptions(options: ClientOptions): Ostiary {
-    const copy = new Ostiary({ ...this.#options, ...options });
+    const given = set(options);
+    const found = given.service === undefined ? set(this.#found) : {};
+    const copy = new Ostiary({ ...found, ...this.#options, ...given });
     copy.#listeners.addAll(this.#listeners);
     return copy;
   }
@@ -198,6 +205,11 @@ export class Ostiary {
     const target = { method: "POST", path: checkedPath(path), body, isStreamed: isStream(body) } as const;
     return this.#transport.request<Body>(target, others);
   }
+}
+
+/** Those options that are set. */
+function set(options: ClientOptions): ClientOptions {
+  return fromCaller(() => Object.fromEntries(withoutUnset("options", options)));
 }
 
 function isStream(body: unknown): boolean {

@@ -36,6 +36,7 @@ export {
   UnprocessableEntityError,
   UnverifiableExportError,
 } from "./core/errors.ts";
+export type { HeadersLike } from "./core/headers.ts";
 export type { Logger, LogLevel } from "./core/log.ts";
 export type { APIPagePromise, Page, PagePromise, ToArrayOptions } from "./core/pagination.ts";
 export type { APIStreamPromise, ChatCompletionStream } from "./core/stream.ts";

@@ -18,7 +18,7 @@ import type { APIPromise } from "./core/api-promise.ts";
 import { objectOf } from "./core/checks.ts";
 import type { Decimals } from "./core/decimals.ts";
 import { OstiaryError } from "./core/errors.ts";
-import { missingToken, prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
+import { missingToken, prefixOf, refuseBrowsers, secretOf, transportOf } from "./core/settings.ts";
 import { newIdempotencyKey, type RequestOptions } from "./core/transport.ts";
 import { openTrpc, type Trpc } from "./core/trpc.ts";
 
@@ -56,9 +56,9 @@ export class OstiaryOperator {
   /** Every procedure that operators may call: `operator.trpc.operator.warnings.query()`. */
   readonly trpc: Trpc;
 
-  /** @throws {OstiaryError} there is no management token, an option is not valid, or this is a web page. */
+  /** @throws {OstiaryError} there is no management token, an option is not valid, or this is a browser or an app. */
   constructor(options: Omit<ClientOptions, "apiKey"> = {}) {
-    refuseWebPages(options);
+    refuseBrowsers(options);
     const prefix = prefixOf(options.service);
     const token = secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`);
     if (token === undefined) throw missingToken(prefix);

@@ -20,7 +20,7 @@ import type { ProcedureError, Procedures } from "./contract/procedures.ts";
 import { follow } from "./core/abort.ts";
 import { errorFor, errorForEvent, notFromService } from "./core/error-answers.ts";
 import { APIError, OstiaryError } from "./core/errors.ts";
-import { missingToken, prefixOf, refuseWebPages, secretOf, transportOf } from "./core/settings.ts";
+import { missingToken, prefixOf, refuseBrowsers, secretOf, transportOf } from "./core/settings.ts";
 import { subscriptionSteps } from "./core/subscription.ts";
 import type { Transport } from "./core/transport.ts";
 
@@ -88,7 +88,7 @@ export interface OstiaryLinkOptions extends ClientOptions {
  * that only read, the API key), sends calls of one tick together, retries as the client does, and reads subscriptions. The `cause`
  * of a `TRPCClientError` is the client's own error, such as `RateLimitError`.
  *
- * @throws {OstiaryError} there is neither a token nor a key, an option is not valid, or this is a web page.
+ * @throws {OstiaryError} there is neither a token nor a key, an option is not valid, or this is a browser or an app.
  */
 export function ostiaryLink(options: OstiaryLinkOptions = {}): TRPCLink<AppRouter> {
   const transport = openTransport(options);
@@ -117,7 +117,7 @@ export function ostiaryLink(options: OstiaryLinkOptions = {}): TRPCLink<AppRoute
 }
 
 function openTransport(options: OstiaryLinkOptions): Transport {
-  refuseWebPages(options);
+  refuseBrowsers(options);
   const prefix = prefixOf(options.service);
   const secret =
     secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`) ??

@@ -182,3 +182,47 @@ describe("a subscription of tRPC's client whose signal is already aborted", () =
     expect(fetch).not.toHaveBeenCalled();
   });
 });
+
+describe("a `fetch` that ignores the signal of its request", () => {
+  const never: typeof globalThis.fetch = () => new Promise(() => {});
+  const reason = new Error("the user left");
+
+  it("is not waited for after `timeout`", async () => {
+    const error = await caught(newClient({ fetch: never, timeout: 20 }).models.list());
+    expect(error).toMatchObject({ name: "APIConnectionTimeoutError", option: "timeout" });
+  });
+
+  it("is not waited for after the caller's signal is aborted, and its late answer is discarded", async () => {
+    const leaving = new AbortController();
+    const cancelled = deferred<void>();
+    const answer = deferred<Response>();
+    const list = newClient({ fetch: () => answer.promise }).models.list({ signal: leaving.signal });
+    const error = caught(list);
+    setTimeout(() => leaving.abort(reason), 1);
+    expect(await error).toMatchObject({ name: "APIUserAbortError", cause: reason });
+    answer.resolve(new Response(new ReadableStream({ cancel: () => cancelled.resolve() })));
+    await cancelled.promise;
+  });
+
+  it("is not waited for in the middle of its answer", async () => {
+    const leaving = new AbortController();
+    const fetch = answersInTurn(() => new Response(new ReadableStream()));
+    const list = newClient({ fetch }).models.list({ signal: leaving.signal });
+    const error = caught(list);
+    setTimeout(() => leaving.abort(reason), 1);
+    expect(await error).toBeInstanceOf(APIUserAbortError);
+  });
+});
+
+describe("the reason of the caller's signal", () => {
+  it("is the cause of the error, before and between attempts too", async () => {
+    const reason = new Error("the user left");
+    const before = await caught(newClient().models.list({ signal: AbortSignal.abort(reason) }));
+    expect(before).toMatchObject({ name: "APIUserAbortError", cause: reason });
+    const leaving = new AbortController();
+    const fetch = answersInTurn(() => new Response("", { status: 503, headers: { "retry-after": "50" } }));
+    const waiting = caught(newClient({ fetch, maxRetries: 1 }).models.list({ signal: leaving.signal }));
+    setTimeout(() => leaving.abort(reason), 20);
+    expect(await waiting).toMatchObject({ name: "APIUserAbortError", cause: reason });
+  });
+});

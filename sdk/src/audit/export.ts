@@ -11,6 +11,7 @@ import {
   OstiaryError,
   RateLimitError,
 } from "../core/errors.ts";
+import { leavable, untilLeft } from "../core/iteration.ts";
 import { pause } from "../core/pause.ts";
 import { backoffOf } from "../core/retry.ts";
 import { cancelledBy } from "../core/sse.ts";
@@ -82,39 +83,46 @@ export class AuditExport implements AsyncIterable<string> {
    * @throws {APIError} the service refused; {@link APIConnectionError} the service cannot be reached or keeps interrupting;
    *   {@link APIUserAbortError} `signal` was aborted.
    */
-  async *[Symbol.asyncIterator](): AsyncGenerator<string, void, undefined> {
-    for await (const text of this.text()) yield* text.slice(0, -1).split("\n");
+  [Symbol.asyncIterator](): AsyncGenerator<string, void, undefined> {
+    const text = this.text();
+    return leavable(linesIn(text), () => {
+      text.return();
+    });
   }
 
   /** The same as pieces of text that end with a line break, which is faster for writing to a file. */
-  async *text(): AsyncGenerator<string, void, undefined> {
+  text(): AsyncGenerator<string, void, undefined> {
+    return untilLeft(this.#options, (options) => this.#read(options));
+  }
+
+  async *#read(options: ExportOptions): AsyncGenerator<string, void, undefined> {
     if (this.#started) throw new OstiaryError("An export can be iterated only once.");
     this.#started = true;
-    const maxResumptions = notNegative("maxResumptions", this.#options.maxResumptions ?? DEFAULT_RESUMPTIONS);
+    const maxResumptions = notNegative("maxResumptions", options.maxResumptions ?? DEFAULT_RESUMPTIONS);
     for (let failures = 0; ; ) {
       const before = this.#progress.characters;
       try {
-        yield* this.#request();
-        this.#options.onProgress?.(this.#progress);
+        yield* this.#request(options);
+        options.onProgress?.(this.#progress);
         return;
       } catch (error) {
-        if (!mayGoOn(error, this.#options.signal)) throw error;
+        if (!mayGoOn(error, options.signal)) throw error;
         failures = this.#progress.characters > before ? 1 : failures + 1;
         if (failures > maxResumptions) throw error;
         this.#progress = { ...this.#progress, resumptions: this.#progress.resumptions + 1 };
-        this.#options.onProgress?.(this.#progress);
-        await pause(backoffOf(failures - 1, MAX_PAUSE_MS), this.#options.signal);
+        options.onProgress?.(this.#progress);
+        await pause(backoffOf(failures - 1, MAX_PAUSE_MS), options.signal);
       }
     }
   }
 
   /** Yields the text of one request. */
-  async *#request(): AsyncGenerator<string, void, undefined> {
+  async *#request(options: ExportOptions): AsyncGenerator<string, void, undefined> {
     const { format: given, proof, cursor: _, ...filters } = this.#params;
     const format = given ?? "ndjson";
     const cursor = this.#progress.cursor ?? undefined;
     const query = { format, ...filters, ...(proof ? { proof: "true" } : {}), cursor };
-    const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, this.#options);
+    const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, options);
     // A request that restarts at the beginning sends the header again, which is skipped.
     let isHeader = format === "csv" && cursor === undefined;
     let isRepeatedHeader = isHeader && this.#hasHeader;
@@ -131,7 +139,7 @@ export class AuditExport implements AsyncIterable<string> {
       isRepeatedHeader = false;
       if (whole === "") continue;
       yield whole;
-      this.#options.onProgress?.(this.#progress);
+      options.onProgress?.(this.#progress);
     }
     if (rest !== "") throw new APIConnectionError("The export was interrupted within a line.");
     // Not every proxy tells that the service closed the connection early. Only an export with a proof has a line at its end.
@@ -161,6 +169,10 @@ export class AuditExport implements AsyncIterable<string> {
       cursor,
     };
   }
+}
+
+async function* linesIn(text: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+  for await (const piece of text) yield* piece.slice(0, -1).split("\n");
 }
 
 async function* piecesOf({

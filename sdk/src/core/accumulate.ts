@@ -45,9 +45,24 @@ export class CompletionBuilder {
     return fresh;
   }
 
+  /** All chunks so far as one; none before the first. */
+  chunks(): ChatCompletionChunk[] {
+    const choices = [...this.#choices.values()];
+    const chunk = {
+      ...this.#fields,
+      choices: choices.map(({ index, message, fields }) => ({ ...fields, index, delta: message })),
+    };
+    // A copy, which does not grow.
+    return this.#isEmpty() ? [] : [JSON.parse(JSON.stringify(chunk))];
+  }
+
+  #isEmpty(): boolean {
+    return Object.keys(this.#fields).length + this.#choices.size === 0;
+  }
+
   /** @throws {OstiaryError} there was no chunk. */
   completion(): ChatCompletion {
-    if (Object.keys(this.#fields).length === 0) throw new OstiaryError("The stream contained no chunks.");
+    if (this.#isEmpty()) throw new OstiaryError("The stream contained no chunks.");
     const choices = [...this.#choices.values()].toSorted((one, other) => one.index - other.index);
     // The fields are the chunks' own, and rely on the service's contract as they do.
     return {

@@ -9,7 +9,7 @@ import { follow } from "./abort.ts";
 import { CompletionBuilder, messageOf } from "./accumulate.ts";
 import { OstiaryError } from "./errors.ts";
 import { type EndEvents, EventStream } from "./event-stream.ts";
-import { readableLines } from "./iteration.ts";
+import { leavable, readableLines } from "./iteration.ts";
 import type { ChatCompletionStream } from "./stream.ts";
 
 /** Events of a stream and the arguments of their listeners. */
@@ -33,10 +33,10 @@ export class ChatStream
   implements AsyncIterable<ChatCompletionChunk>
 {
   readonly #builder = new CompletionBuilder();
-  readonly #chunks: ChatCompletionChunk[] = [];
+  /** Those that the iteration has not come to; `null` without one. */
+  #chunks: ChatCompletionChunk[] | null = null;
   #waiting: (() => void) | null = null;
   #isOver = false;
-  #isIterated = false;
   readonly #controller = new AbortController();
 
   /** @param open Sends the request, which ends when its signal is aborted: by `signal` or by the stream. */
@@ -70,16 +70,16 @@ export class ChatStream
     return (await this.finalMessage()).content ?? "";
   }
 
-  /** Iterates over the chunks. */
+  /** Iterates over the chunks. Those that arrived before the iteration are one, with all that they add up to. */
   [Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    if (this.#isIterated) throw new OstiaryError("A stream can be iterated only once.");
-    this.#isIterated = true;
-    return this.#iterate(this.result());
+    if (this.#chunks !== null) throw new OstiaryError("A stream can be iterated only once.");
+    this.#chunks = this.#builder.chunks();
+    return leavable(this.#iterate(this.#chunks, this.result()), () => this.abort());
   }
 
   /** The chunks as lines of JSON in UTF-8, to pass a stream on to a browser, for example. Cancelling it ends the request. */
   toReadableStream(): ReadableStream<Uint8Array> {
-    return readableLines(this[Symbol.asyncIterator](), () => this.abort());
+    return readableLines(this[Symbol.asyncIterator]());
   }
 
   /** Ends the request if it is not complete. */
@@ -87,24 +87,21 @@ export class ChatStream
     if (!this.#isOver) this.abort();
   }
 
-  async *#iterate(done: Promise<unknown>): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    let isLeft = true;
-    try {
-      for (;;) {
-        const chunk = this.#chunks.shift();
-        if (chunk !== undefined) yield chunk;
-        else if (this.#isOver) break;
-        else {
-          await new Promise<void>((resolve) => {
-            this.#waiting = resolve;
-          });
-        }
+  async *#iterate(
+    chunks: ChatCompletionChunk[],
+    done: Promise<unknown>,
+  ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+    for (;;) {
+      const chunk = chunks.shift();
+      if (chunk !== undefined) yield chunk;
+      else if (this.#isOver) break;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#waiting = resolve;
+        });
       }
-      await done;
-      isLeft = false;
-    } finally {
-      if (isLeft) this.abort();
     }
+    await done;
   }
 
   async #read(stream: PromiseLike<ChatCompletionStream>): Promise<ChatCompletion> {
@@ -125,7 +122,7 @@ export class ChatStream
 
   #take(chunk: ChatCompletionChunk): void {
     this.#builder.add(chunk);
-    this.#chunks.push(chunk);
+    this.#chunks?.push(chunk);
     this.#waiting?.();
     this.emit("chunk", chunk);
     for (const { index, delta } of chunk.choices) {

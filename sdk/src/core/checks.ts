@@ -27,6 +27,22 @@ export function objectOf<Given extends object>(name: string, given: Given): Give
   throw new OstiaryError(`${name} must be an object.`);
 }
 
+/**
+ * The names and values of an object, or of a collection such as `Headers` and `URLSearchParams`, without those that are not set, which
+ * would be sent as the text `undefined` or `null`.
+ *
+ * @throws {OstiaryError} they are no object, which JavaScript does not prevent.
+ */
+export function withoutUnset<Value>(
+  name: string,
+  values: Iterable<readonly [string, Value | null | undefined]> | object,
+): [string, Value][] {
+  objectOf(name, values);
+  const entries: readonly (readonly unknown[])[] =
+    Symbol.iterator in values ? [...(values as Iterable<[string, Value]>)] : Object.entries(values);
+  return entries.filter((entry): entry is [string, Value] => entry[1] != null);
+}
+
 /** Checks an option. @throws {OstiaryError} it is no function, which JavaScript does not prevent. */
 export function functionOf(name: string, given: unknown): void {
   if (typeof given !== "function") throw new OstiaryError(`${name} must be a function.`);

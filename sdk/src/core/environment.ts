@@ -2,6 +2,8 @@ interface Surroundings {
   readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> };
   readonly Deno?: { readonly env?: { get(name: string): string | undefined } };
   readonly window?: { readonly document?: unknown };
+  readonly importScripts?: unknown;
+  readonly navigator?: { readonly userAgent?: string; readonly product?: string };
 }
 
 const surroundings = globalThis as unknown as Surroundings;
@@ -17,7 +19,10 @@ export function readVariable(name: string): string | undefined {
   }
 }
 
-/** Whether the code runs in a web page, where every visitor could read the key. */
+/** Whether the code runs in a web page, a browser's worker or an app, where every user could read the key. */
 export function isBrowser(): boolean {
-  return surroundings.window?.document !== undefined;
+  const { window, importScripts, navigator } = surroundings;
+  if (window?.document !== undefined || navigator?.product === "ReactNative") return true;
+  // The workers of Deno have such a function too, and a server may pretend to be a browser, but none does both.
+  return typeof importScripts === "function" && /^Mozilla\//.test(navigator?.userAgent ?? "");
 }

@@ -5,7 +5,7 @@ export function pause(waitMs: number, signal: AbortSignal | undefined): Promise<
   return new Promise((resolve, reject) => {
     const abort = () => {
       clearTimeout(timer);
-      reject(aborted());
+      reject(aborted(signal?.reason));
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", abort);

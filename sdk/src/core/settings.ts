@@ -68,11 +68,12 @@ export function prefixOf(service: string | undefined): string {
 
 /** The given key or token, or the variable's; `undefined` without either. */
 export function secretOf(what: string, given: string | undefined, variable: string): string | undefined {
-  const secret = fromCaller(() => given?.trim()) || readVariable(variable);
-  // `fetch` would refuse it too, with the value in its message.
-  if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret)) {
+  // One that is given but empty does not give way to the variable's, which may be another account's.
+  const secret = fromCaller(() => given?.trim()) ?? readVariable(variable);
+  // `fetch` would refuse most of these too, with the value in its message. Some shells and files leave quotation marks.
+  if (secret !== undefined && !/^[!#-&(-~]+$/.test(secret)) {
     throw new OstiaryError(
-      `The ${what} is malformed: it contains a space, a line break or a non-ASCII character.`,
+      `The ${what} is malformed: it is empty, or contains a space, a line break, a quotation mark or a non-ASCII character.`,
     );
   }
   return secret;
@@ -85,11 +86,11 @@ export function missingToken(prefix: string): OstiaryError {
   );
 }
 
-/** @throws {OstiaryError} this is a web page, and the options do not allow it. */
-export function refuseWebPages(options: ClientOptions): void {
+/** @throws {OstiaryError} this is a browser or an app, and the options do not allow it. */
+export function refuseBrowsers(options: ClientOptions): void {
   if (fromCaller(() => options.dangerouslyAllowBrowser) === true || !isBrowser()) return;
   throw new OstiaryError(
-    "The client does not run in a web page, because every visitor could read the API key. Call the service from your own backend.",
+    "The client does not run in a browser or an app, because every user could read the API key. Call the service from your own backend.",
   );
 }
 

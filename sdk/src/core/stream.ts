@@ -10,7 +10,7 @@ import {
   StreamInterruptedError,
 } from "./errors.ts";
 import { fieldsIn, isFields } from "./fields.ts";
-import { readableLines, teed } from "./iteration.ts";
+import { type Leavable, leavable, readableLines, teed } from "./iteration.ts";
 import { eventData } from "./sse.ts";
 import type { Answer } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
@@ -33,23 +33,19 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
   /** Abort it to end the request from outside the loop. */
   readonly controller: AbortController;
   readonly #answer: Answer;
-  readonly #chunks: () => AsyncGenerator<ChatCompletionChunk, void, undefined>;
+  readonly #chunks: Leavable<ChatCompletionChunk>;
   #started = false;
-  #isComplete = false;
 
-  constructor(answer: Answer, chunks?: () => AsyncGenerator<ChatCompletionChunk, void, undefined>) {
+  constructor(answer: Answer, chunks: Leavable<ChatCompletionChunk> = chunksOf(answer)) {
     this.requestId = answer.wire.header("x-request-id");
     this.controller = answer.controller;
     this.#answer = answer;
-    this.#chunks = chunks ?? (() => this.#read());
+    this.#chunks = chunks;
   }
 
   /** Iterates over the chunks, once. */
   [Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    if (this.#started)
-      throw new OstiaryError("A stream can be iterated only once. Use `tee` to read it twice.");
-    this.#started = true;
-    return this.#chunks();
+    return this.#start();
   }
 
   /**
@@ -57,25 +53,25 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
    * when both have been left.
    */
   tee(): [ChatCompletionStream, ChatCompletionStream] {
-    const [left, right] = teed(this[Symbol.asyncIterator]());
+    const [left, right] = teed(this.#start());
     return [new ChatCompletionStream(this.#answer, left), new ChatCompletionStream(this.#answer, right)];
   }
 
   /** The chunks as lines of JSON in UTF-8, to pass a stream on to a browser, for example. Cancelling it ends the request. */
   toReadableStream(): ReadableStream<Uint8Array> {
-    return readableLines(this[Symbol.asyncIterator](), () => this.controller.abort());
+    return readableLines(this.#start());
   }
 
   /** Ends the request if it is not complete. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isComplete) return;
-    this.#answer.release();
-    this.controller.abort();
+    this.#chunks.leave();
   }
 
-  async *#read(): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    yield* chunksOf(this.#answer);
-    this.#isComplete = true;
+  #start(): Leavable<ChatCompletionChunk> {
+    if (this.#started)
+      throw new OstiaryError("A stream can be iterated only once. Use `tee` to read it twice.");
+    this.#started = true;
+    return this.#chunks;
   }
 }
 
@@ -89,19 +85,46 @@ export class APIStreamPromise
   }
 
   /** Iterates over the chunks, once. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-    yield* await this;
+  [Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+    return leavable(chunksIn(this), () => {
+      // Whoever leaves a request does not handle its error.
+      this.then((stream) => stream[Symbol.asyncDispose]()).catch(() => {});
+    });
   }
 }
 
-async function* chunksOf(answer: Answer): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+async function* chunksIn(
+  stream: PromiseLike<ChatCompletionStream>,
+): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  yield* await stream;
+}
+
+/** The chunks of an answer. Leaving them ends the request, unless the answer is complete. */
+function chunksOf(answer: Answer): Leavable<ChatCompletionChunk> {
+  let isComplete = false;
+  const chunks = readChunks(answer, () => {
+    isComplete = true;
+  });
+  return leavable(chunks, () => {
+    if (isComplete) return;
+    answer.release();
+    answer.controller.abort();
+    // Some `fetch` implementations ignore the signal in a body that is not being read.
+    answer.wire.discard();
+  });
+}
+
+async function* readChunks(
+  answer: Answer,
+  onComplete: () => void,
+): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const { wire, release, controller, streamIdleTimeoutMs } = answer;
   const { signal } = controller;
   const requestId = wire.header("x-request-id");
   try {
     for await (const data of eventData(streamOf(wire), signal, DONE, streamIdleTimeoutMs)) {
       if (signal.aborted) break;
-      if (data === DONE) return;
+      if (data === DONE) return onComplete();
       yield readChunk(data, wire);
     }
   } catch (error) {

@@ -1,9 +1,9 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import { aborted } from "./abort.ts";
-import { objectOf } from "./checks.ts";
 import { decimals } from "./decimals.ts";
 import { errorForEvent, notFromService, streamOf } from "./error-answers.ts";
 import { APIConnectionError, InternalServerError } from "./errors.ts";
+import { untilLeft } from "./iteration.ts";
 import { pause } from "./pause.ts";
 import { backoffOf } from "./retry.ts";
 import { serverSentEvents } from "./sse.ts";
@@ -28,15 +28,17 @@ const MAX_RECONNECT_MS = 15_000;
  * @throws {APIError} the service has refused or ended the subscription with an error, or sent an event that cannot be read.
  * @throws {APIUserAbortError} `options.signal` was aborted.
  */
-export async function* subscribe(
+export function subscribe(
   transport: Transport,
   procedure: string,
   input: unknown,
-  options?: RequestOptions,
+  options: RequestOptions = {},
 ): AsyncGenerator<SubscribedEvent, void, undefined> {
-  for await (const step of subscriptionSteps(transport, procedure, input, options)) {
-    if (typeof step === "object") yield { id: step.id, data: decimals(step.data) };
-  }
+  return untilLeft(options, async function* (own) {
+    for await (const step of subscriptionSteps(transport, procedure, input, own)) {
+      if (typeof step === "object") yield { id: step.id, data: decimals(step.data) };
+    }
+  });
 }
 
 /** What happens to a subscription: its events, and the states of its connection. */
@@ -46,7 +48,6 @@ export async function* subscriptionSteps(
   input: unknown,
   options: RequestOptions = {},
 ): AsyncGenerator<SubscribedEvent | "connecting" | "connected", void, undefined> {
-  objectOf("options", options);
   let lastEventId = (input as { readonly lastEventId?: string } | undefined)?.lastEventId;
   let wasConnected = false;
   for (let failures = 0; ; ) {
@@ -80,14 +81,11 @@ async function* eventsOf(
   options: RequestOptions,
   wasConnected: boolean,
 ): AsyncGenerator<SubscribedEvent | "connected" | "ended", void, undefined> {
-  const headers = { ...options.headers, accept: "text/event-stream" };
   const query = input === undefined ? {} : { input: JSON.stringify(writeProcedureData(input)) };
-  const target = { method: "GET", path: `/trpc/${procedure}`, plane: "management", query } as const;
-  const { wire, controller, release } = await transport.send(target, {
-    timeout: MAX_SILENCE_MS,
-    ...options,
-    headers,
-  });
+  const { wire, controller, release } = await transport.send(
+    { method: "GET", path: `/trpc/${procedure}`, plane: "management", query, accept: "text/event-stream" },
+    { ...options, timeout: options.timeout ?? MAX_SILENCE_MS },
+  );
   try {
     // Later, it may be the page of a proxy while a node is replaced.
     const body = wasConnected ? wire.body : streamOf(wire);

@@ -7,7 +7,7 @@ import type {
   ChatCompletionToolCall,
   CompletionUsage,
 } from "../contract/chat.ts";
-import { follow } from "./abort.ts";
+import { follow, unlessAborted } from "./abort.ts";
 import { messageOf } from "./accumulate.ts";
 import { fromCaller, positive } from "./checks.ts";
 import { APIUserAbortError, OstiaryError } from "./errors.ts";
@@ -164,7 +164,12 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
   async #answer(calls: readonly ChatCompletionToolCall[]): Promise<void> {
     for (const call of calls) this.emit("toolCall", call);
     this.#throwIfAborted();
-    const contents = await this.#unlessAborted(Promise.all(calls.map((call) => this.#resultOf(call))));
+    // A function may ignore the signal, or abort the run before it returns.
+    const answering = Promise.all(calls.map((call) => this.#resultOf(call)));
+    const contents = await unlessAborted(answering, this.#controller.signal).catch((error) => {
+      this.#throwIfAborted();
+      throw error;
+    });
     for (const [index, call] of calls.entries()) {
       this.#add({ role: "tool", tool_call_id: call.id, content: contents[index] ?? "" });
     }
@@ -196,23 +201,6 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
       );
     }
     return known.call(call.function.arguments, { signal: this.#controller.signal, call });
-  }
-
-  /** Settles as the work does, or rejects as soon as the run is aborted: a function may ignore its signal. */
-  async #unlessAborted<Result>(work: Promise<Result>): Promise<Result> {
-    const { signal } = this.#controller;
-    let stop = () => {};
-    const aborted = new Promise<never>((_, reject) => {
-      stop = () => reject(new APIUserAbortError("The run was aborted."));
-      // A function can abort the run before it returns.
-      if (signal.aborted) stop();
-      else signal.addEventListener("abort", stop, { once: true });
-    });
-    try {
-      return await Promise.race([work, aborted]);
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
   }
 
   #add(message: ChatCompletionMessageParam): void {

@@ -1,11 +1,12 @@
-import { aborted, follow } from "./abort.ts";
+import { aborted, follow, unlessAborted } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
-import { checkTime, fromCaller, notNegative, objectOf, positive } from "./checks.ts";
+import { checkTime, fromCaller, notNegative, objectOf, positive, withoutUnset } from "./checks.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
 import { after, within } from "./deadline.ts";
 import { errorFor, notFromService } from "./error-answers.ts";
-import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError, OstiaryError } from "./errors.ts";
+import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError } from "./errors.ts";
 import { parsedJson } from "./fields.ts";
+import { checked, type HeadersLike, IDEMPOTENCY_KEY, withoutSecrets } from "./headers.ts";
 import type { Log } from "./log.ts";
 import { withoutQuery } from "./path.ts";
 import { pause } from "./pause.ts";
@@ -22,7 +23,7 @@ export interface TransportSettings {
   readonly timeoutMs: number;
   readonly streamIdleTimeoutMs: number;
   readonly maxRetries: number;
-  readonly defaultHeaders: Readonly<Record<string, string | undefined>>;
+  readonly defaultHeaders: HeadersLike;
   /** The `User-Agent` header; `null` to send the runtime's own. */
   readonly userAgent?: string | null;
   readonly fetchOptions?: FetchOptions | undefined;
@@ -50,7 +51,7 @@ export interface RequestOptions {
   /** The maximum number of retries. Default: the client's. */
   readonly maxRetries?: number | undefined;
   /** Headers that override the client's; `undefined` leaves those as they are. `Authorization` cannot be overridden. */
-  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly headers?: HeadersLike | undefined;
   /** Parameters that are added to the URL. */
   readonly query?: Query | undefined;
   /**
@@ -76,6 +77,8 @@ export interface RequestTarget {
   readonly body?: unknown;
   /** Whether the answer is a stream. It gets no idempotency key by default, because a request with one runs on after it was aborted. */
   readonly isStreamed?: boolean;
+  /** The type of the answer, whatever the caller's headers are. Default: JSON. */
+  readonly accept?: string;
   /** Whether sending the request again does no harm, although it is a `POST`: its body contains an idempotency key, for example. */
   readonly isIdempotent?: boolean;
   /** Whether an answer with an error is to be read, as a batch of calls is, rather than thrown. */
@@ -114,7 +117,6 @@ export type Identified<Body> = Body & { readonly _request_id: string | null };
 
 /** The timeout for reading the body of an error, unless the request's own ends earlier. */
 const ERROR_BODY_TIMEOUT_MS = 10_000;
-const IDEMPOTENCY_KEY = "idempotency-key";
 
 /** Sends requests and retries them. */
 export class Transport {
@@ -123,10 +125,10 @@ export class Transport {
 
   constructor(settings: TransportSettings) {
     this.#settings = settings;
-    this.#defaultHeaders = checked({
-      ...(settings.userAgent == null ? {} : { "user-agent": settings.userAgent }),
-      ...lowerCased(settings.defaultHeaders),
-    });
+    this.#defaultHeaders = {
+      ...checked({ "user-agent": settings.userAgent ?? undefined }),
+      ...checked(settings.defaultHeaders),
+    };
   }
 
   /**
@@ -226,7 +228,7 @@ export class Transport {
   async #exchange(call: Call, attempt: number): Promise<Outcome> {
     const { timeoutMs, streamIdleTimeoutMs } = call;
     const { signal } = call.options;
-    if (signal?.aborted) throw aborted();
+    if (signal?.aborted) throw aborted(signal.reason);
     const controller = new AbortController();
     const release = follow(signal, controller);
     const lateAt = Date.now() + timeoutMs;
@@ -236,7 +238,7 @@ export class Transport {
       controller.abort();
     });
     try {
-      const wire = await this.#settings.send(call.request, controller.signal);
+      const wire = await this.#send(call.request, controller.signal);
       return this.#answer(call, attempt, {
         wire,
         controller,
@@ -253,6 +255,15 @@ export class Transport {
     } finally {
       stop();
     }
+  }
+
+  /** Does not wait for a `fetch` that ignores its signal. */
+  #send(request: WireRequest, signal: AbortSignal): Promise<WireAnswer> {
+    const sending = this.#settings.send(request, signal);
+    return unlessAborted(sending, signal).catch((error) => {
+      sending.then((late) => late.discard()).catch(() => {});
+      throw error;
+    });
   }
 
   /** Only requests with an idempotency key are repeated once their answer has begun: the service has kept that answer. */
@@ -298,7 +309,7 @@ export class Transport {
     return {
       url: withQuery(
         address,
-        [target.query, options.query].flatMap((query) => withoutUnset(query ?? {})),
+        [target.query, options.query].flatMap((query) => withoutUnset("query", query ?? {})),
       ),
       method: target.method,
       headers: {
@@ -308,6 +319,7 @@ export class Transport {
         ...(idempotencyKey == null ? {} : checked({ [IDEMPOTENCY_KEY]: idempotencyKey })),
         ...this.#defaultHeaders,
         ...(options.headers == null ? {} : checked(options.headers)),
+        ...(target.accept === undefined ? {} : { accept: target.accept }),
         ...(secret === null ? {} : { authorization: secret }),
       },
       body: target.body === undefined ? null : JSON.stringify(target.body),
@@ -317,34 +329,6 @@ export class Transport {
           : { ...fetchOptions, ...options.fetchOptions },
     };
   }
-}
-
-/**
- * Converts names to lower case, and leaves out headers that are not set.
- *
- * @throws {OstiaryError} a name or value cannot be sent. The message omits it, because it may be secret.
- */
-function checked(headers: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  try {
-    return Object.fromEntries(new Headers(withoutUnset(headers)));
-  } catch {
-    throw new OstiaryError("A header's name or value contains characters that are not allowed in headers.");
-  }
-}
-
-function lowerCased(
-  headers: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string | undefined>> {
-  return Object.fromEntries(withoutUnset(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-/** Without those that are not set, which would be sent as the text `undefined` or `null`. */
-function withoutUnset<Value>(values: Readonly<Record<string, Value | null | undefined>>): [string, Value][] {
-  objectOf("headers and query", values);
-  // Such as `Headers` and `URLSearchParams`, which have no fields.
-  const entries =
-    Symbol.iterator in values ? [...(values as Iterable<[string, Value]>)] : Object.entries(values);
-  return entries.filter((entry): entry is [string, Value] => entry[1] != null);
 }
 
 function withQuery(address: string, given: readonly [string, NonNullable<Query[string]>][]): string {
@@ -384,7 +368,8 @@ async function wholeText(answer: Answer): Promise<string> {
 
 async function textOf({ wire, controller, release, timeoutMs, lateAt }: Answer): Promise<string> {
   try {
-    return await within(lateAt - Date.now(), wire.text(), () => lateAnswer(timeoutMs));
+    const text = unlessAborted(wire.text(), controller.signal);
+    return await within(lateAt - Date.now(), text, () => lateAnswer(timeoutMs));
   } catch (cause) {
     if (cause instanceof APIConnectionTimeoutError) {
       controller.abort();
@@ -435,14 +420,5 @@ function lateAnswer(timeoutMs: number, cause?: unknown): APIConnectionTimeoutErr
     `No complete answer within ${timeoutMs} ms. Set \`timeout\` to wait for longer.`,
     "timeout",
     { cause },
-  );
-}
-
-/** The headers whose values are logged. All others may contain secrets. */
-const LOGGED_HEADERS = new Set(["accept", "content-type", IDEMPOTENCY_KEY, "user-agent"]);
-
-function withoutSecrets(headers: Readonly<Record<string, string>>): object {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, LOGGED_HEADERS.has(name) ? value : "…"]),
   );
 }

@@ -33,7 +33,7 @@ type Callable<Called extends Procedure> = Called["kind"] extends "query"
         /** Iterates over the procedure's events. Reconnects by itself, and continues after the last event. */
         readonly subscribe: (
           ...args: Arguments<Called["input"]>
-        ) => AsyncIterable<Decimals<Called["output"]>>;
+        ) => AsyncGenerator<Decimals<Called["output"]>, void, undefined>;
       };
 
 /** The procedures of a table, callable. */

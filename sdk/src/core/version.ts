@@ -14,7 +14,7 @@ export interface AppInfo {
   readonly url?: string | undefined;
 }
 
-/** The `User-Agent` header; `null` in web pages, where the browser's own must be sent. @throws {OstiaryError} the application has no name. */
+/** The `User-Agent` header; `null` in browsers and apps, which send their own. @throws {OstiaryError} the application has no name. */
 export function userAgentOf(appInfo: AppInfo | null | undefined): string | null {
   if (isBrowser()) return null;
   const product = `ostiary-node/${VERSION}`;

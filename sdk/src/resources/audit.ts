@@ -10,6 +10,7 @@ import type {
 } from "../contract/management.ts";
 import type { APIPromise } from "../core/api-promise.ts";
 import { notFromService } from "../core/error-answers.ts";
+import { leavable } from "../core/iteration.ts";
 import { APIPagePromise, Page } from "../core/pagination.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
 import { hasList, type Trpc } from "../core/trpc.ts";
@@ -94,14 +95,23 @@ export class Audit {
    * event. An event has at most 200 entries: `skipped` counts the others, and `hasGap` tells that entries may be missing
    * because the connection was lost for too long. Both are to be read in {@link Audit.list}.
    */
-  async *tail(
+  tail(
     params: AuditTailParams = {},
     options?: RequestOptions,
   ): AsyncGenerator<LiveAuditEntries, void, undefined> {
-    for await (const { data } of this.#trpc.audit.tail.subscribe(params, options)) {
-      if (!hasList(data, "entries")) throw notFromService({ status: 200, headers: new Headers() });
-      // The first event only tells where to continue.
-      if (data.entries.length > 0 || data.skipped > 0 || data.hasGap) yield data;
-    }
+    const events = this.#trpc.audit.tail.subscribe(params, options);
+    return leavable(entriesIn(events), () => {
+      events.return();
+    });
+  }
+}
+
+async function* entriesIn(
+  events: AsyncIterable<{ readonly data: LiveAuditEntries }>,
+): AsyncGenerator<LiveAuditEntries, void, undefined> {
+  for await (const { data } of events) {
+    if (!hasList(data, "entries")) throw notFromService({ status: 200, headers: new Headers() });
+    // The first event only tells where to continue.
+    if (data.entries.length > 0 || data.skipped > 0 || data.hasGap) yield data;
   }
 }
