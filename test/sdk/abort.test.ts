@@ -1,8 +1,10 @@
+import { getEventListeners } from "node:events";
 import { createTRPCClient } from "@trpc/client";
 import { describe, expect, it, vi } from "vitest";
 import { APIUserAbortError, type StandardSchema, tool } from "../../sdk/src/index.ts";
 import { type AppRouter, ostiaryLink } from "../../sdk/src/trpc.ts";
 import { answersInTurn, caught, collect, deferred, newClient } from "./fake-service.ts";
+import { loopback } from "./loopback.ts";
 
 const ask = { model: "m", messages: [{ role: "user" as const, content: "hi" }] };
 
@@ -214,7 +216,60 @@ describe("a `fetch` that ignores the signal of its request", () => {
   });
 });
 
+describe("a signal of many requests at once", () => {
+  it("has one listener, so that Node does not warn of a leak, and in the end none", async () => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const listeners = () => getEventListeners(signal, "abort").length;
+    const answer = deferred<void>();
+    const fetch: typeof globalThis.fetch = async () => {
+      await answer.promise;
+      return Response.json({ object: "list", data: [] });
+    };
+    const lists = Array.from({ length: 20 }, () => newClient({ fetch }).models.list({ signal }));
+    await vi.waitFor(() => expect(listeners()).toBe(1));
+    answer.resolve();
+    await Promise.all(lists);
+    expect(listeners()).toBe(0);
+
+    const { fetch: silent, asked } = unanswered();
+    const ended = Array.from({ length: 20 }, () =>
+      caught(newClient({ fetch: silent }).models.list({ signal })),
+    );
+    await asked;
+    leaving.abort();
+    for (const error of await Promise.all(ended)) expect(error).toBeInstanceOf(APIUserAbortError);
+    expect(listeners()).toBe(0);
+  });
+});
+
 describe("the reason of the caller's signal", () => {
+  it("is the cause of the error, whatever sends the request and however far it is", async () => {
+    await using server = await loopback((request, response) => {
+      if (request.url === "/v1/models") return;
+      response.writeHead(200, { "content-type": "text/plain" }).write(":");
+    });
+    const reason = new Error("the user left");
+    for (const send of [undefined, globalThis.fetch]) {
+      const client = newClient({ baseURL: server.url, fetch: send });
+      const asking: ((signal: AbortSignal) => Promise<unknown>)[] = [
+        (signal) => client.models.list({ signal }),
+        (signal) => client.models.retrieve("m", { signal }),
+        (signal) => collect(client.chat.completions.create({ ...ask, stream: true }, { signal })),
+        (signal) => client.chat.completions.stream(ask, { signal }).done(),
+        (signal) => collect(client.audit.export({}, { signal })),
+        (signal) => collect(client.audit.tail({}, { signal })),
+        (signal) => client.chat.completions.runTools({ ...ask, tools: [] }, { signal }).done(),
+      ];
+      for (const [index, start] of asking.entries()) {
+        const leaving = new AbortController();
+        const error = caught(start(leaving.signal));
+        setTimeout(() => leaving.abort(reason), 50);
+        expect(await error, String(index)).toMatchObject({ name: "APIUserAbortError", cause: reason });
+      }
+    }
+  });
+
   it("is the cause of the error, before and between attempts too", async () => {
     const reason = new Error("the user left");
     const before = await caught(newClient().models.list({ signal: AbortSignal.abort(reason) }));

@@ -87,3 +87,25 @@ describe("an API key in use", () => {
     expect(elsewhere).toBe(0);
   });
 });
+
+describe("an error as JSON, as logs write it", () => {
+  it("has its message and what tells errors apart, and no headers", async () => {
+    const headers = { "x-request-id": "req_1", "set-cookie": "session=secret" };
+    const refusal = { error: { message: "no such key", type: "t", param: null, code: "invalid_api_key" } };
+    const fetch = async () => Response.json(refusal, { status: 401, headers });
+    const error = await new Ostiary({ apiKey: KEY, fetch }).models.list().catch((thrown: unknown) => thrown);
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      name: "AuthenticationError",
+      message: "no such key",
+      status: 401,
+      code: "invalid_api_key",
+      type: "t",
+      param: null,
+      requestId: "req_1",
+    });
+    expect(JSON.parse(JSON.stringify(refused({ apiKey: "" })))).toEqual({
+      name: "OstiaryError",
+      message: expect.stringContaining("is empty"),
+    });
+  });
+});

@@ -189,14 +189,14 @@ async function* piecesOf({
     stop = text.release;
     for (;;) {
       const { done, value } = await readWithin(streamIdleTimeoutMs, text.reader);
-      if (signal.aborted) throw aborted();
+      if (signal.aborted) throw aborted(signal);
       if (done) break;
       yield value;
     }
     isWhole = true;
   } catch (cause) {
     if (cause instanceof OstiaryError) throw cause;
-    if (signal.aborted) throw aborted(cause);
+    if (signal.aborted) throw aborted(signal);
     throw new APIConnectionError("The export was interrupted.", { cause });
   } finally {
     release();

@@ -1,9 +1,49 @@
 import { functionOf } from "./checks.ts";
 import { APIUserAbortError } from "./errors.ts";
 
-/** The error of a request that its caller has aborted. `cause` is the signal's reason, or the error that followed. */
-export function aborted(cause?: unknown): APIUserAbortError {
-  return new APIUserAbortError("The request was aborted.", { cause });
+/** What is to be done when a signal is aborted, by one listener for all. */
+interface Followers {
+  readonly acts: Set<() => void>;
+  readonly listener: () => void;
+}
+
+/** Node warns of a leak when a signal has more than ten listeners, as that of many requests at once would. */
+const followers = /* @__PURE__ */ new WeakMap<AbortSignal, Followers>();
+
+/** The error of a request that its caller has aborted, by this signal. */
+export function aborted(signal?: AbortSignal): APIUserAbortError {
+  return new APIUserAbortError("The request was aborted.", { cause: signal?.reason });
+}
+
+/**
+ * Acts when the signal is aborted, at once if it already is, until released.
+ *
+ * @throws {OstiaryError} it is no signal, which JavaScript does not prevent.
+ */
+export function onAbort(signal: AbortSignal | null | undefined, act: () => void): () => void {
+  if (signal == null) return () => {};
+  functionOf("signal.addEventListener", signal.addEventListener);
+  if (signal.aborted) {
+    act();
+    return () => {};
+  }
+  const { acts, listener } = followers.get(signal) ?? listenTo(signal);
+  acts.add(act);
+  return () => {
+    if (!acts.delete(act) || acts.size > 0) return;
+    signal.removeEventListener("abort", listener);
+    followers.delete(signal);
+  };
+}
+
+function listenTo(signal: AbortSignal): Followers {
+  const acts = new Set<() => void>();
+  const listener = () => {
+    for (const act of acts) act();
+  };
+  signal.addEventListener("abort", listener, { once: true });
+  followers.set(signal, { acts, listener });
+  return { acts, listener };
 }
 
 /**
@@ -13,24 +53,18 @@ export function aborted(cause?: unknown): APIUserAbortError {
  * @throws {OstiaryError} it is no signal, which JavaScript does not prevent.
  */
 export function follow(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
-  if (signal != null) functionOf("signal.addEventListener", signal.addEventListener);
-  const abort = () => controller.abort(signal?.reason);
-  if (signal?.aborted) abort();
-  else signal?.addEventListener("abort", abort, { once: true });
-  return () => signal?.removeEventListener("abort", abort);
+  return onAbort(signal, () => controller.abort(signal?.reason));
 }
 
 /** Settles as the work does, or rejects with the signal's reason as soon as it is aborted, which the work may ignore. */
 export async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  let stop = () => {};
+  let release = () => {};
   const left = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
+    release = onAbort(signal, () => reject(signal.reason));
   });
   try {
     return await Promise.race([work, left]);
   } finally {
-    signal.removeEventListener("abort", stop);
+    release();
   }
 }

@@ -5,6 +5,11 @@ import { numberOf, retryAfterMsOf } from "./retry-after.ts";
 export class OstiaryError extends Error {
   /** The name of the error's class. */
   override readonly name: string = "OstiaryError";
+
+  /** The error for `JSON.stringify`, with its message and without headers. */
+  toJSON(): object {
+    return { ...this, message: this.message, headers: undefined };
+  }
 }
 
 /** The fields of an error answer. */

@@ -1,17 +1,15 @@
-import { aborted } from "./abort.ts";
+import { aborted, onAbort } from "./abort.ts";
 
 /** Waits. @throws {APIUserAbortError} as soon as the signal is aborted. */
 export function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(aborted(signal?.reason));
-    };
     const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
+      release();
       resolve();
     }, waitMs);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
+    const release = onAbort(signal, () => {
+      clearTimeout(timer);
+      reject(aborted(signal));
+    });
   });
 }

@@ -128,7 +128,7 @@ async function* readChunks(
       yield readChunk(data, wire);
     }
   } catch (error) {
-    if (signal.aborted) throw aborted(error);
+    if (signal.aborted) throw aborted(signal);
     if (error instanceof APIConnectionTimeoutError) controller.abort();
     if (error instanceof OstiaryError) throw error;
     // The error of a lost connection differs between runtimes; a truncated event is a SyntaxError.
@@ -136,7 +136,7 @@ async function* readChunks(
   } finally {
     release();
   }
-  if (signal.aborted) throw aborted();
+  if (signal.aborted) throw aborted(signal);
   // The service ends every complete stream with `[DONE]`, because a lost connection looks like an end.
   throw new StreamInterruptedError("The stream ended before the answer was complete.", requestId);
 }

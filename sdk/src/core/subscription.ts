@@ -106,13 +106,13 @@ async function* eventsOf(
       }
     }
   } catch (error) {
-    if (options.signal?.aborted) throw aborted(error);
+    if (options.signal?.aborted) throw aborted(options.signal);
     throw error;
   } finally {
     release();
     controller.abort();
   }
-  if (options.signal?.aborted) throw aborted();
+  if (options.signal?.aborted) throw aborted(options.signal);
 }
 
 /** The typed data of an event. @throws {APIError} it is not from the service. */

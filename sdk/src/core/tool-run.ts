@@ -209,7 +209,8 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
   }
 
   #throwIfAborted(): void {
-    if (this.#controller.signal.aborted) throw new APIUserAbortError("The run was aborted.");
+    if (this.#controller.signal.aborted)
+      throw new APIUserAbortError("The run was aborted.", { cause: this.#controller.signal.reason });
   }
 }
 

@@ -228,7 +228,7 @@ export class Transport {
   async #exchange(call: Call, attempt: number): Promise<Outcome> {
     const { timeoutMs, streamIdleTimeoutMs } = call;
     const { signal } = call.options;
-    if (signal?.aborted) throw aborted(signal.reason);
+    if (signal?.aborted) throw aborted(signal);
     const controller = new AbortController();
     const release = follow(signal, controller);
     const lateAt = Date.now() + timeoutMs;
@@ -249,7 +249,7 @@ export class Transport {
       });
     } catch (cause) {
       release();
-      if (signal?.aborted) throw aborted(cause);
+      if (signal?.aborted) throw aborted(signal);
       if (timedOut) return lateAnswer(timeoutMs, cause);
       return new APIConnectionError(`The service at ${this.#settings.baseURL} cannot be reached.`, { cause });
     } finally {
@@ -375,7 +375,7 @@ async function textOf({ wire, controller, release, timeoutMs, lateAt }: Answer):
       controller.abort();
       throw cause;
     }
-    if (controller.signal.aborted) throw aborted(cause);
+    if (controller.signal.aborted) throw aborted(controller.signal);
     throw new APIConnectionError("The answer was interrupted.", { cause });
   } finally {
     release();
