@@ -198,10 +198,13 @@ export class Ostiary {
    * Sends a `POST` request with a JSON body to a path below `/v1`. Use `asResponse` to read an answer that is not JSON.
    *
    * @returns the JSON of the answer, whose type you state.
-   * @throws {OstiaryError} the path does not begin with a slash or leaves `/v1`.
+   * @throws {OstiaryError} the path does not begin with a slash or leaves `/v1`, or the body is not one of JSON, such as a form or a file.
    */
   post<Body>(path: string, options: RequestOptions & { readonly body?: unknown } = {}): APIPromise<Body> {
     const { body, ...others } = objectOf("options", options);
+    // In JSON, a form or a file would be an empty object.
+    if (!/ (Array|Boolean|Null|Number|Object|String|Undefined)\]$/.test(Object.prototype.toString.call(body)))
+      throw new OstiaryError("body must be a value of JSON. Send forms and files with `fetch`.");
     const target = { method: "POST", path: checkedPath(path), body, isStreamed: isStream(body) } as const;
     return this.#transport.request<Body>(target, others);
   }

@@ -160,6 +160,22 @@ const calls: Record<string, [() => unknown, RegExp]> = {
     () => newClient({ defaultHeaders: wrong("x-a: 1") }),
     /headers must be an object/,
   ],
+  "default headers with a pair that is null": [
+    () => newClient({ defaultHeaders: wrong([null]) }),
+    /Invalid option/,
+  ],
+  "headers with a pair that is null": [
+    () => client.models.list({ headers: wrong([null]) }),
+    /Invalid option/,
+  ],
+  "a form as the body of a post": [
+    () => client.post("/files", { body: new FormData() }),
+    /body must be a value of JSON/,
+  ],
+  "a file as the body of a post": [() => client.post("/files", { body: new Blob(["a"]) }), /body must be/],
+  "bytes as the body of a post": [() => client.post("/files", { body: new Uint8Array(2) }), /body must be/],
+  "a Map as the body of a post": [() => client.post("/files", { body: new Map() }), /body must be/],
+  "a function as the body of a post": [() => client.post("/files", { body: () => {} }), /body must be/],
   "headers that are a text": [() => client.models.list({ headers: wrong("x-a: 1") }), /header/],
   "a query that is a text": [() => client.models.list({ query: wrong("a=1") }), /query must be an object/],
   "an extra body that is a text": [

@@ -114,6 +114,27 @@ describe("the timing of requests", () => {
     expect(fetch).toHaveBeenCalledTimes(4);
   });
 
+  it("reads a delay that a proxy has repeated, and none of a text that is no number of seconds", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    for (const [text, ms] of [
+      ["5, 5", 5_000],
+      ["2,7", 2_000],
+      ["-1", 500],
+      ["1e3", 500],
+      ["5 apples", 500],
+      ["Infinity", 500],
+    ] as const) {
+      const fetch = answersInTurn(failing(429, { "retry-after": text }), emptyList);
+      const done = newClient({ fetch, maxRetries: 1 }).models.list();
+      await vi.advanceTimersByTimeAsync(ms - 1);
+      expect(fetch, text).toHaveBeenCalledTimes(1);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(fetch, text).toHaveBeenCalledTimes(2);
+      await done;
+    }
+    vi.restoreAllMocks();
+  });
+
   it("prefers a delay in milliseconds over one in seconds", async () => {
     const fetch = answersInTurn(failing(503, { "retry-after-ms": "20", "retry-after": "1" }), emptyList);
     const done = newClient({ fetch, maxRetries: 1 }).models.list();

@@ -1,4 +1,4 @@
-import { withoutUnset } from "./checks.ts";
+import { fromCaller, withoutUnset } from "./checks.ts";
 import { OstiaryError } from "./errors.ts";
 
 export const IDEMPOTENCY_KEY = "idempotency-key";
@@ -15,7 +15,7 @@ export type HeadersLike =
  * @throws {OstiaryError} a name or value cannot be sent. The message omits it, because it may be secret.
  */
 export function checked(headers: HeadersLike): Readonly<Record<string, string>> {
-  const given = withoutUnset<string>("headers", headers);
+  const given = fromCaller(() => withoutUnset<string>("headers", headers));
   try {
     return Object.fromEntries(new Headers(given));
   } catch {

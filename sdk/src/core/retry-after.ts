@@ -10,7 +10,8 @@ export function retryAfterMsOf(headers: Headers): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
 }
 
-/** The number that a header has; `null` for any other text. */
+/** The number that a header has, or the first one of a header that was sent twice; `null` for any other text. */
 export function numberOf(text: string | null): number | null {
-  return text !== null && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null;
+  const number = /^\d+(\.\d+)?(?=,|$)/.exec(text ?? "")?.[0];
+  return number === undefined ? null : Number(number);
 }
