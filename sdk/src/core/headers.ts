@@ -1,6 +1,7 @@
 import { fromCaller, withoutUnset } from "./checks.ts";
 import { OstiaryError } from "./errors.ts";
 
+/** The header by which the service recognizes a repeated request. */
 export const IDEMPOTENCY_KEY = "idempotency-key";
 
 /** Headers in any form that `fetch` takes. Those that are `undefined` or `null` are left out. */
