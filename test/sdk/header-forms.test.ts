@@ -4,11 +4,12 @@ import { answersInTurn, collect, emptyList, newClient } from "./fake-service.ts"
 
 const ask = { model: "m", messages: [{ role: "user" as const, content: "hi" }] };
 const forms: Record<string, HeadersLike> = {
-  "an object": { "X-Tenant": "acme", "x-unset": undefined },
+  "an object": { "X-Tenant": "acme", "x-unset": undefined, "x-null": null },
   Headers: new Headers({ "X-Tenant": "acme" }),
   "an array of pairs": [
     ["X-Tenant", "acme"],
     ["x-unset", undefined],
+    ["x-null", null],
   ],
   "a Map": new Map([["X-Tenant", "acme"]]),
 };
@@ -54,7 +55,7 @@ describe.each(Object.entries(forms))("headers given as %s", (_, headers) => {
     await send(newClient({ managementToken: "mt", fetch }), headers);
     const sent = fetch.mock.calls[0]?.[1]?.headers;
     expect(sent).toMatchObject({ "x-tenant": "acme" });
-    expect(sent).not.toHaveProperty("x-unset");
+    for (const name of ["x-unset", "x-null"]) expect(sent).not.toHaveProperty(name);
   });
 
   it("are sent with every request of a client that has them as its default, and of its copies", async () => {

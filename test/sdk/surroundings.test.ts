@@ -82,6 +82,11 @@ describe("a key or token", () => {
     expect(() => ostiaryLink({ managementToken: empty })).toThrow(/token is malformed: it is empty/);
   });
 
+  it("of a service whose name is empty is that of the usual variable", () => {
+    vi.stubEnv("OSTIARY_API_KEY", "sk-0123");
+    expect(() => new Ostiary({ service: " " })).not.toThrow();
+  });
+
   it("of the environment that is empty is none", () => {
     vi.stubEnv("OSTIARY_API_KEY", " \n");
     expect(() => new Ostiary()).toThrow(/No API key is set/);

@@ -7,8 +7,8 @@ export const IDEMPOTENCY_KEY = "idempotency-key";
 /** Headers in any form that `fetch` takes. Those that are `undefined` or `null` are left out. */
 export type HeadersLike =
   | Headers
-  | Iterable<readonly [name: string, value: string | undefined]>
-  | Readonly<Record<string, string | undefined>>;
+  | Iterable<readonly [name: string, value: string | null | undefined]>
+  | Readonly<Record<string, string | null | undefined>>;
 
 /**
  * Converts names to lower case, and leaves out headers that are not set.

@@ -61,9 +61,7 @@ function sendOf(given: typeof fetch | null | undefined): Send {
 
 /** The prefix of the environment variables. */
 export function prefixOf(service: string | undefined): string {
-  return fromCaller(() => (service ?? "OSTIARY").trim())
-    .toUpperCase()
-    .replaceAll(/[^A-Z0-9]+/g, "_");
+  return (fromCaller(() => service?.trim()) || "OSTIARY").toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
 }
 
 /** The given key or token, or the variable's; `undefined` without either. */
