@@ -1,5 +1,6 @@
 import { createTRPCClient, TRPCClientError } from "@trpc/client";
-import { describe, expect, it } from "vitest";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import type { Procedure, Procedures } from "../../sdk/src/contract/procedures.ts";
 import { APIError, AuthenticationError, PermissionDeniedError } from "../../sdk/src/index.ts";
 import { OstiaryOperator } from "../../sdk/src/operator.ts";
 import { type AppRouter, ostiaryLink } from "../../sdk/src/trpc.ts";
@@ -170,6 +171,39 @@ describe("a procedure's answer whose data is not what the procedure returns", ()
     "credits.statement": (answer) => tokenClient(answer).credits.statement().toArray({ limit: 5 }),
     "operator.exportActions": (answer) => collect(operator(answer).exportActions()),
   };
+  /** Every kind of call whose data the caller gets as it is. */
+  const passed: Record<string, (answer: Answer) => Promise<unknown>> = {
+    "keys.create": (answer) => tokenClient(answer).keys.create({ name: "a" }),
+    "usage.summary": (answer) =>
+      tokenClient(answer).usage.summary({ from: "2026-01-01", to: "2026-02-01", interval: "day" }),
+    "audit.verify": (answer) => tokenClient(answer).audit.verify(),
+    "trpc.account.limits": (answer) => tokenClient(answer).trpc.account.limits.query(),
+    "operator.catalog": (answer) => operator(answer).catalog(),
+  };
+
+  it.each(Object.entries(passed))("is not from the service if it is no object: %s", async (_, read) => {
+    for (const data of [
+      ...[null, 5, "text", []].map((json) => ({ json })),
+      { json: null, meta: { values: ["undefined"] } },
+    ]) {
+      const error = await caught(read(() => Response.json({ result: { data } })));
+      expect(error, JSON.stringify(data)).toMatchObject({ name: "APIError", status: 200 });
+    }
+  });
+
+  it("may be nothing only of procedures of a person's session", async () => {
+    type WithoutObject<Table> = {
+      [Name in keyof Table & string]: Table[Name] extends Procedure
+        ? Table[Name]["output"] extends Readonly<Record<string, unknown>>
+          ? never
+          : Name
+        : WithoutObject<Table[Name]>;
+    }[keyof Table & string];
+    expectTypeOf<WithoutObject<Omit<Procedures, "auth">>>().toBeNever();
+    const client = tokenClient(() => Response.json({ result: { data: { json: null } } }));
+    expect(await client.trpc.auth.me.query()).toBeNull();
+  });
+
   const wrong = [null, 5, "text", [], {}, { keys: null, actions: {}, addresses: 1, entries: "", lines: "l" }];
 
   it.each(Object.entries(readers))("is not from the service: %s", async (_, read) => {
