@@ -387,7 +387,7 @@ describe.concurrent("a slow client", () => {
       for (const socket of sockets) {
         socket.on("error", () => {});
         // More than the system keeps for a client that reads nothing.
-        socket.write("GET /v1/openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(300));
+        socket.write("GET /v1/openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(100));
       }
       const ports = new Set(sockets.map(({ localPort }) => localPort));
       const isServed = () => servedConnections(service.pid).then((of) => of.filter((one) => ports.has(one)));

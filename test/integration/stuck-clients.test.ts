@@ -12,8 +12,9 @@ import { signUpWithKey } from "../fixtures/user.ts";
 
 const CHAT = "POST /v1/chat/completions";
 const WORDS = "word ".repeat(2_000);
-/** More answers than the system keeps for a client that reads nothing. */
-const MANY = 300;
+/** Requests for more answers than the system keeps for a client that reads nothing, so long that only some are read at once. */
+const manyFor = (path: string) =>
+  `GET ${path} HTTP/1.1\r\nhost: x\r\nx-padding: ${"x".repeat(1_000)}\r\n\r\n`.repeat(300);
 
 /** A connection on which something is sent, and nothing is read. */
 async function openUnread(baseUrl: string, sent: string): Promise<Socket & Disposable> {
@@ -145,7 +146,7 @@ describe("a service that is told to stop", () => {
     const { key } = await signUpWithKey(baseUrl);
     using _body = await openUnread(baseUrl, post("/v1/chat/completions", "{", authorization(key), 1_000));
     using _call = await openUnread(baseUrl, post("/trpc/auth.signIn", "{", "", 1_000));
-    using _pages = await openUnread(baseUrl, "GET /docs HTTP/1.1\r\nhost: x\r\n\r\n".repeat(MANY));
+    using _pages = await openUnread(baseUrl, manyFor("/docs"));
     await expect.poll(() => metricOf(baseUrl, "ostiary_request_body_bytes")).toBe(2_000);
     expect(await service.stop()).toBe(0);
     await using next = await startAfter(service);
@@ -187,10 +188,7 @@ describe("a service that is told to stop", () => {
     );
     const { service } = behind;
     const { key } = await signUpWithKey(service.baseUrl);
-    using _metrics = await openUnread(
-      `http://127.0.0.1:${metricsPort}`,
-      "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n".repeat(MANY),
-    );
+    using _metrics = await openUnread(`http://127.0.0.1:${metricsPort}`, manyFor("/metrics"));
     const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },

@@ -16,8 +16,6 @@ interface State {
   idleSinceMs: number;
   /** Whether the connection has had a request. */
   isUsed: boolean;
-  /** Answers that wait for the end of an earlier one, because the client sends requests without awaiting their answers. */
-  readonly waiting: Set<ServerResponse>;
 }
 
 /** `_httpMessage` is private to Node's server: the answer that is being written. No public property tells whether there is one. */
@@ -59,13 +57,9 @@ export class ClientConnections {
     });
   }
 
-  /** Call it with the connection and the answer of each request. */
-  begin({ [STATE]: state }: ClientSocket, response: ServerResponse): void {
-    if (state === undefined) return;
-    state.isUsed = true;
-    if (response.socket !== null) return;
-    state.waiting.add(response);
-    response.once("socket", () => state.waiting.delete(response));
+  /** Call it with the connection of each request. */
+  begin({ [STATE]: state }: ClientSocket): void {
+    if (state !== undefined) state.isUsed = true;
   }
 
   /** Call it when a request of the connection was answered. */
@@ -93,14 +87,9 @@ export class ClientConnections {
   }
 
   #add(socket: ClientSocket): void {
-    const waiting = new Set<ServerResponse>();
-    socket[STATE] = { idleSinceMs: performance.now(), isUsed: false, waiting };
+    socket[STATE] = { idleSinceMs: performance.now(), isUsed: false };
     this.#open.add(socket);
-    socket.once("close", () => {
-      this.#open.delete(socket);
-      // Node tells this only of the answer that is being sent.
-      for (const response of waiting) response.destroy().emit("close");
-    });
+    socket.once("close", () => this.#open.delete(socket));
     if (this.#isCrowded) this.#makeRoom();
   }
 

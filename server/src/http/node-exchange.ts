@@ -203,7 +203,7 @@ function writeChunk(
   const bytes = Buffer.byteLength(chunk);
   const text = `${bytes.toString(16)}\r\n${chunk}\r\n`;
   const { socket } = response;
-  // A response has no socket while an earlier answer is sent on the same connection.
+  // A response has no socket any more when its client has gone.
   if (isBegun && socket !== null)
     return socket.write(text, bytes === chunk.length ? "latin1" : "utf8") ? null : socket;
   response.chunkedEncoding = false;
@@ -214,26 +214,17 @@ function writeChunk(
   }
 }
 
-/**
- * Resolves whether more may be written in time. If the client has gone, `close` is emitted instead of `drain`. An answer that waits for
- * the end of an earlier one can't be read yet: its time begins with its turn.
- */
+/** Resolves whether more may be written in time. If the client has gone, `close` is emitted instead of `drain`. */
 function drained(full: ServerResponse | Socket): Promise<boolean> {
   return new Promise((resolve) => {
-    let timer: NodeJS.Timeout | undefined;
-    const begin = () => {
-      timer = setTimeout(decide, READER_TIMEOUT_MS, false);
-    };
     const decide = (isDrained: boolean) => {
       clearTimeout(timer);
-      full.off("socket", begin);
       full.off("drain", done);
       full.off("close", done);
       resolve(isDrained);
     };
+    const timer = setTimeout(decide, READER_TIMEOUT_MS, false);
     const done = () => decide(true);
-    if ("socket" in full && full.socket === null) full.on("socket", begin);
-    else begin();
     full.on("drain", done);
     full.on("close", done);
   });

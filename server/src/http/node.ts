@@ -17,6 +17,7 @@ import { EarlyRefusals } from "./early-refusals.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { NodeExchange, pathOf } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
+import { handleInTurn } from "./pipelined-requests.ts";
 import { withoutAddress } from "./refusal.ts";
 import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
@@ -54,11 +55,13 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     if (closing) setImmediate(() => server.closeIdleConnections());
   }
   const handle = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
-    connections.begin(request.socket, response);
+    const { socket } = request;
+    connections.begin(socket);
     if (retiring) response.shouldKeepAlive = false;
     // `on`, here and below, of what happens once: `once` makes two functions more.
     response.on("close", answered);
-    route(request, response, awaitsContinue);
+    if (response.socket !== null) route(request, response, awaitsContinue);
+    else handleInTurn(socket, response, () => route(request, response, awaitsContinue));
   };
   const server = openServer(options.tls, (request, response) => handle(request, response, false));
   server.maxHeadersCount = MAX_HEADERS;

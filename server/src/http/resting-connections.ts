@@ -1,13 +1,7 @@
-import type { IncomingMessage } from "node:http";
+import { type ReadSocket, readAgain, stopReading } from "./reading.ts";
 
 /** A long list is shortened when this many of its connections have been read again. */
 const SHORTENED_FROM = 4_096;
-
-/** What Node's HTTP server keeps of a connection that it does not read. There is no public way to stop one: it reads on after a request. */
-type ServerSocket = IncomingMessage["socket"] & {
-  _paused?: boolean;
-  readonly parser?: { resume(): void } | null;
-};
 
 /**
  * Connections that are not read for a while, so that others go first. They are read again in the order in which they came, some in
@@ -16,7 +10,7 @@ type ServerSocket = IncomingMessage["socket"] & {
  */
 export class RestingConnections {
   readonly #readableInTurn: () => number;
-  #resting: ServerSocket[] = [];
+  #resting: ReadSocket[] = [];
   /** How many of the list have been read again. */
   #done = 0;
 
@@ -26,21 +20,14 @@ export class RestingConnections {
   }
 
   /** Reads no further request of a connection until it is its turn. The request that has arrived may be answered meanwhile. */
-  rest(socket: ServerSocket): void {
-    // Node itself has stopped a client that does not read its answers.
-    if (socket._paused === true) return;
-    socket._paused = true;
-    socket.pause();
+  rest(socket: ReadSocket): void {
+    if (!stopReading(socket)) return;
     if (this.#resting.push(socket) === 1) setImmediate(() => this.#readAgain());
   }
 
   #readAgain(): void {
     const next = this.#resting.slice(this.#done, this.#done + this.#readableInTurn());
-    for (const socket of next) {
-      socket._paused = false;
-      socket.parser?.resume();
-      socket.resume();
-    }
+    for (const socket of next) readAgain(socket);
     this.#done += next.length;
     const isOver = this.#done === this.#resting.length;
     if (isOver || this.#done >= SHORTENED_FROM) {

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { metricOf } from "../fixtures/metrics.ts";
+import { openRaw } from "../fixtures/raw-http.ts";
+import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+
+// How much of a node a client can use who sends requests on one connection without awaiting their answers.
+
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService({ env: { OSTIARY_LOG: "silent" } });
+  key = (await signUpWithKey(service.baseUrl)).key;
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+const CALL = "GET /trpc/auth.me HTTP/1.1\r\nhost: x\r\n\r\n";
+const HEALTH = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+const refusedCalls = () =>
+  metricOf(service.baseUrl, 'ostiary_procedure_calls_refused_total{reason="address"}');
+
+/** A request to a model that answers after some time. */
+function slowRequest(delayMs: number): string {
+  const body = JSON.stringify({
+    model: "sandbox/echo",
+    messages: [{ role: "user", content: `sandbox:delay ${delayMs}` }],
+  });
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`;
+  return `${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+describe("requests that are sent without awaiting their answers", () => {
+  it("are answered in their order", async () => {
+    using connection = await openRaw(service.baseUrl);
+    connection.send(`${slowRequest(300)}${HEALTH}`.repeat(3));
+    for (let pair = 0; pair < 3; pair++) {
+      expect((await connection.answer()).body).toContain("chat.completion");
+      expect((await connection.answer()).body).toBe('{"status":"ok"}');
+    }
+  });
+
+  it("are answered to the last one when there are a hundred", async () => {
+    using connection = await openRaw(service.baseUrl);
+    connection.send(HEALTH.repeat(100));
+    for (let asked = 0; asked < 100; asked++) expect((await connection.answer()).status).toBe(200);
+    connection.send(HEALTH);
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  it("are handled one at a time, so that a stranger has no more refusals waiting than connections", async () => {
+    using first = await openRaw(service.baseUrl);
+    // More than an address may call in a minute, so that all others are refused, each some time after the one before.
+    for (let call = 0; call < 301; call++) {
+      first.send(CALL);
+      await first.answer();
+    }
+    const before = await refusedCalls();
+    using others = await openRaw(service.baseUrl);
+    others.send(CALL.repeat(90));
+    await others.answer();
+    expect((await refusedCalls()) - before).toBeLessThan(20);
+  });
+
+  it.skipIf(RUNTIME === "deno")("end the connection when thousands of them wait", async () => {
+    using connection = await openRaw(service.baseUrl);
+    connection.send(slowRequest(2_000) + HEALTH.repeat(2_000));
+    expect(await connection.closed).toBe("");
+    using another = await openRaw(service.baseUrl);
+    another.send(HEALTH);
+    expect((await another.answer()).status).toBe(200);
+  });
+
+  // Deno reads on: https://github.com/denoland/deno/pull/36869
+  it.skipIf(RUNTIME === "deno")("are not read while several wait", async () => {
+    const { hostname, port } = new URL(service.baseUrl);
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    await once(socket, "connect");
+    const MIB = 1024 * 1024;
+    const large = slowRequest(3_000).replace("host: x", `host: x\r\na: ${"a".repeat(12_000)}`);
+    socket.write(large.repeat(Math.ceil((64 * MIB) / large.length)));
+    await setTimeout(1_500);
+    // What the system keeps of it.
+    expect(socket.bytesWritten - socket.writableLength).toBeLessThan(24 * MIB);
+    expect(socket.destroyed).toBe(false);
+    socket.destroy();
+  });
+});
