@@ -39,6 +39,11 @@ describe("a body whose length is declared twice, on Deno", () => {
 describe("a request whose target and host are no address, on Deno", () => {
   it.each([
     ["host", (secret: string) => `GET /v1/models?key=${secret} HTTP/1.1\r\nhost: a b@/%zz\r\n\r\n`],
+    ["host with a path", (secret: string) => `GET /healthz HTTP/1.1\r\nhost: x/v1/${secret}?\r\n\r\n`],
+    [
+      "host with a path that only URLs know",
+      (secret: string) => `GET / HTTP/1.1\r\nhost: x\\v1\\${secret}#\r\n\r\n`,
+    ],
     ["target", (secret: string) => `GET http://[::1/v1/${secret} HTTP/1.1\r\nhost: x\r\n\r\n`],
   ])("is answered 400 in the usual error format, and a key in its URL is not logged: %s", async (_, text) => {
     using connection = await openRaw(service.baseUrl);

@@ -36,6 +36,8 @@ interface Opened {
 /** How long a port may take to be free after its server was closed. */
 const REOPEN_TIMEOUT_MS = 5_000;
 const REOPEN_PAUSE_MS = 2;
+/** What ends the host in an address. */
+const BEYOND_HOST = /[/\\?#]/;
 
 /** Serves on `Deno.serve`. */
 export async function serveOnDeno(served: Served, options: ListenerOptions): Promise<Listener> {
@@ -82,8 +84,12 @@ function handlerOf(served: Served, exchanges: Set<FetchExchange>): Handler {
   };
 }
 
-/** `null` if target and host are no address. Deno would write the error to standard error, with the whole URL. */
-function addressOf({ url }: Request): URL | null {
+/**
+ * `null` if target and host are no address. Deno would write the error to standard error, with the whole URL. It puts the host in front of the
+ * target as it is, so that one with a path would be asked for instead of what proxies have seen as the target.
+ */
+function addressOf({ url, headers }: Request): URL | null {
+  if (BEYOND_HOST.test(headers.get("host") ?? "")) return null;
   try {
     return new URL(url);
   } catch {
