@@ -1,6 +1,10 @@
 import { writeSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { codeOf } from "../errors/system-errors.ts";
+import { join } from "node:path";
+import { codeOf, isDiskFull } from "../errors/system-errors.ts";
+
+/** A file that is created and removed at start, to test whether its folder is writable. */
+const TRIAL_NAME = "writable";
 
 /** A journal file that is open for appending. */
 export interface JournalFile {
@@ -79,6 +83,19 @@ export const fileSystem: JournalFiles = {
   rename,
   remove: (path) => rm(path, { force: true }),
 };
+
+/** Requires that files can be created in a folder. A full disk counts as writable: what is deleted later makes room. @throws the system's error. */
+export async function requireWritable(folder: string, files: JournalFiles = fileSystem): Promise<void> {
+  const path = join(folder, TRIAL_NAME);
+  try {
+    await files.remove(path);
+    const file = await files.create(path);
+    await file.close();
+    await files.remove(path);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+  }
+}
 
 async function openedFile(file: FileHandle): Promise<JournalFile> {
   const identity = identityOf(await file.stat({ bigint: true }));

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { Unavailable } from "../errors/failure.ts";
-import { codeOf, fileReasonOf, isDiskFull } from "../errors/system-errors.ts";
-import { fileSystem, type JournalFile, type JournalFiles } from "./journal-files.ts";
+import { codeOf, fileReasonOf } from "../errors/system-errors.ts";
+import { fileSystem, type JournalFile, type JournalFiles, requireWritable } from "./journal-files.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
 import { RejectedLines } from "./rejected-lines.ts";
 import { nextSegment, type Segment, segmentFile, segmentOfFile } from "./segment-files.ts";
@@ -14,8 +14,6 @@ const SEGMENT_BYTES = 4 * 1024 * 1024;
 const SEGMENT_MS = 60 * 60_000;
 /** A journal that could not be written is usable again when these bytes fit on the disk. */
 const PROBE = new Uint8Array(64 * 1024);
-/** A file that is created and removed at start, to test whether the folder is writable. */
-const TRIAL_NAME = "writable";
 /** The system's codes for a machine that lacks a resource, which tell nothing about the file. */
 const LACKS_RESOURCE = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 const ignoreError = () => {};
@@ -100,7 +98,7 @@ export class Journal {
     const { folder, files = fileSystem } = options;
     try {
       await files.makeFolder(folder);
-      await tryToWrite(folder, files);
+      await requireWritable(folder, files);
       const names = await files.names(folder);
       const leftover = names.flatMap((name) => segmentOfFile(name) ?? []);
       const rejected = await RejectedLines.open(folder, files);
@@ -356,19 +354,6 @@ export class Journal {
     const done = this.#writing.then(work);
     this.#writing = done.catch(ignoreError);
     return done;
-  }
-}
-
-/** @throws if the folder is not writable. */
-async function tryToWrite(folder: string, files: JournalFiles): Promise<void> {
-  const path = join(folder, TRIAL_NAME);
-  try {
-    await files.remove(path);
-    const file = await files.create(path);
-    await file.close();
-    await files.remove(path);
-  } catch (error) {
-    if (!isDiskFull(error)) throw error;
   }
 }
 

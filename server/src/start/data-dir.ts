@@ -1,11 +1,9 @@
-import { mkdir, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import process from "node:process";
+import { requireWritable } from "../audit/journal-files.ts";
 import { codeOf, fileReasonOf, isDiskFull } from "../errors/system-errors.ts";
 import { StartupFailure } from "./startup-failure.ts";
-
-/** A file that is created and removed at start, to test whether the folder is writable. */
-const TRIAL_NAME = "writable";
 
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it is not a folder",
@@ -23,11 +21,9 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Creates the data folder if it does not exist. @throws {StartupFailure} if it can't be created or written to. */
 export async function openDataDir(dataDir: string): Promise<void> {
-  const trial = join(dataDir, TRIAL_NAME);
   try {
     await makeFolder(dataDir);
-    await writeFile(trial, "", { mode: 0o600 });
-    await rm(trial, { force: true });
+    await requireWritable(dataDir);
   } catch (error) {
     if (isDiskFull(error)) return;
     throw unusableDataDir(dataDir, error);
