@@ -197,6 +197,22 @@ function pauseWatch(passedMs: () => number, onPaused: () => void): () => void {
 }
 
 /**
+ * Asks until a starting node may go on.
+ *
+ * @param obstacle returns why it may not yet; `null`: it may. It is told when it is asked for the last time.
+ * @throws {StartupFailure} with the obstacle that there still is after {@link JOIN_TIMEOUT_MS}.
+ */
+async function waitUntilClear(obstacle: (isLastTry: boolean) => Promise<string | null>): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
+    const isLastTry = waitedMs >= JOIN_TIMEOUT_MS;
+    const reason = await obstacle(isLastTry);
+    if (reason === null) return;
+    if (isLastTry) throw new StartupFailure(reason);
+    await setTimeout(PAUSE_MS);
+  }
+}
+
+/**
  * Enters the node in the registry, as soon as no other node excludes it.
  *
  * @throws {StartupFailure} if one still does after {@link JOIN_TIMEOUT_MS}.
@@ -209,12 +225,10 @@ async function enterRegistry(
   // Nodes with Redis continue without the database, so their age does not tell whether they run.
   const blocksEntry = (other: NodeRow) =>
     other.coordination === "alone" ? other.seenAgoMs < LEASE_MS : isAlone;
-  for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
+  await waitUntilClear(async () => {
     const [other] = await registry.enter({ ...node, coordination: isAlone ? "alone" : "redis" }, blocksEntry);
-    if (other === undefined) return;
-    if (waitedMs >= JOIN_TIMEOUT_MS) throw new StartupFailure(blockedBy(other, isAlone));
-    await setTimeout(PAUSE_MS);
-  }
+    return other === undefined ? null : blockedBy(other, isAlone);
+  });
 }
 
 /** Why a node can't start beside another one, for how long, and what to do. */
@@ -246,8 +260,7 @@ async function requireSharedRedis(
   agreement: RedisAgreement,
   owner: string,
 ): Promise<void> {
-  for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
-    const isLastTry = waitedMs >= JOIN_TIMEOUT_MS;
+  await waitUntilClear(async (isLastTry) => {
     const joining = await agreement.mayJoin(isLastTry);
     // `undefined` while Redis reconnects, `null` if it has none.
     const ownerInRedis = await redis.owner(owner).catch(() => undefined);
@@ -259,11 +272,13 @@ async function requireSharedRedis(
     // Other nodes restore a lost owner id within a second.
     const isTheirs =
       ownerInRedis === owner || (ownerInRedis === null && !(await registry.hasCompany(id, COMPANY_MS)));
-    if (joining === "may join" && isTheirs) return;
-    if (isLastTry) throw new StartupFailure(notShared(joining, ownerInRedis === undefined));
-    await setTimeout(PAUSE_MS);
-  }
+    if (joining === "may join" && isTheirs) return null;
+    return notShared(joining, ownerInRedis === undefined);
+  });
 }
+
+const USED_BY_COPY =
+  "The Redis of REDIS_URL is used by the nodes of another copy of this database, such as the one that was backed up. Stop them, or set OSTIARY_REDIS_PREFIX to another value for each copy.";
 
 /**
  * Requires that Redis has the data of this database, and not that of another copy of it, or begins a new epoch.
@@ -271,18 +286,16 @@ async function requireSharedRedis(
  * @throws {StartupFailure} if nodes of another copy use Redis, or do not agree on an epoch within {@link JOIN_TIMEOUT_MS}.
  */
 async function joinEpoch({ registry, id, log }: MembershipParts, epoch: DatabaseEpoch): Promise<void> {
-  for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
+  let hasWarned = false;
+  await waitUntilClear(async () => {
     const joining = await epoch.mayJoin(() => registry.hasCompany(id, COMPANY_MS));
-    if (joining === "joined") return;
-    if (joining === "another copy" || waitedMs >= JOIN_TIMEOUT_MS) {
-      throw new StartupFailure(
-        "The Redis of REDIS_URL is used by the nodes of another copy of this database, such as the one that was backed up. Stop them, or set OSTIARY_REDIS_PREFIX to another value for each copy.",
-      );
-    }
-    if (waitedMs === 0)
+    if (joining === "joined") return null;
+    if (joining === "another copy") throw new StartupFailure(USED_BY_COPY);
+    if (!hasWarned)
       log.warn("Redis is ahead of the database, as after a restore: waiting for nodes that use it");
-    await setTimeout(PAUSE_MS);
-  }
+    hasWarned = true;
+    return USED_BY_COPY;
+  });
 }
 
 function notShared(joining: Joining, doesNotAnswer: boolean): string {
