@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
+import { declaredBytesOf } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import type { RefusableExchange } from "../request/exchange.ts";
 import type { RequestHandler } from "../request/request-handler.ts";
@@ -139,7 +140,8 @@ const onHead: OnHead = function (major, minor, headers, method, target, status, 
 function isSimple(socket: ServerSocket, headers: readonly string[]): boolean {
   if (socket._httpMessage != null || socket.writableLength > 0) return false;
   const [length, ...others] = valuesOf(headers, "content-length");
-  if (length === undefined || others.length > 0 || !(Number(length) <= MAX_BODY_BYTES)) return false;
+  const bytes = declaredBytesOf(length);
+  if (bytes === null || others.length > 0 || bytes > MAX_BODY_BYTES) return false;
   return valuesOf(headers, "host").length === 1 && valuesOf(headers, "expect").length === 0;
 }
 

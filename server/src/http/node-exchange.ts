@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { IncomingBody } from "../admission/incoming-body.ts";
+import { declaredBytesOf, type IncomingBody } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { beginStream, sendWhole } from "./answer-head.ts";
@@ -129,7 +129,7 @@ export class NodeExchange implements Exchange {
   /** Returns whether the rest of the body is short enough to keep the connection after the answer. */
   #isWorthDraining(): boolean {
     if (this.#request.complete) return true;
-    return Number(this.header("content-length")[0] ?? 0) <= MAX_DRAINED_BYTES;
+    return (declaredBytesOf(this.header("content-length")[0]) ?? 0) <= MAX_DRAINED_BYTES;
   }
 }
 

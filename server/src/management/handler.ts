@@ -5,6 +5,7 @@ import { RefusedCaller } from "../access/access.ts";
 import { networkOf } from "../accounts/attempts.ts";
 import type { ClientInfo } from "../accounts/user.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
+import { declaredBytesOf } from "../admission/incoming-body.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { type AuditEntry, type EntryId, NO_TOKENS, requestIdOf, timeOfEntry } from "../contract/entry.ts";
 import type { KeySnapshot } from "../contract/key.ts";
@@ -192,8 +193,8 @@ async function authenticatedCall(
 /** Returns whether the body exceeds the limit for unknown callers, or declares no length. */
 function mayBeLong(request: Request): boolean {
   if (request.body === null) return false;
-  const length = request.headers.get("content-length");
-  return length === null || !(Number(length) <= MAX_ANONYMOUS_BODY_BYTES);
+  const bytes = declaredBytesOf(request.headers.get("content-length"));
+  return bytes === null || bytes > MAX_ANONYMOUS_BODY_BYTES;
 }
 
 /** Returns the failure to answer. A refusal with a known key is recorded first; if that fails, this failure is answered. */
