@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import {
+  type AccountEpoch,
   type AdmissionStore,
   AdmissionStoreUnavailable,
-  type Epoch,
   type NodeUse,
 } from "../../server/src/admission/admission-store.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
@@ -19,7 +19,7 @@ class LossyStore {
   readonly recounted: NodeUse[] = [];
   atS = 1;
   /** In which it admits. */
-  epoch = "one" as Epoch;
+  epoch = "one" as AccountEpoch;
   readonly slots = new Set<Slot>();
   readonly released: Release[] = [];
   readonly #restored: (() => void)[] = [];
@@ -232,10 +232,10 @@ describe("what a node has admitted in the last minute", () => {
 
   it("is counted again by the epoch in which it was admitted", async () => {
     const first = await admit(20);
-    store.epoch = "two" as Epoch;
+    store.epoch = "two" as AccountEpoch;
     await admit(30);
     // An answer of the former epoch may come later, and both have admitted in the same second.
-    store.epoch = "one" as Epoch;
+    store.epoch = "one" as AccountEpoch;
     await admit(5);
     await first.end(24);
     store.comesBackEmpty();
@@ -258,7 +258,7 @@ describe("what a node has admitted in the last minute", () => {
 
   it("never takes more than a minute's memory though the account gets other epochs all the time", async () => {
     for (store.atS = 1; store.atS <= 500; store.atS++) {
-      store.epoch = `epoch ${store.atS}` as Epoch;
+      store.epoch = `epoch ${store.atS}` as AccountEpoch;
       await admit(1);
     }
     store.comesBackEmpty();

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
   DatabaseEpoch,
-  type DatabaseEpochs,
+  DatabaseEpochEnded,
   type DatabasePosition,
-  EpochEnded,
-  type EpochInRedis,
+  type PositionInDatabase,
+  type PositionInRedis,
 } from "../../server/src/admission/database-epoch.ts";
 
 /** A database whose position can be copied, as by a backup. */
-class FakeDatabase implements DatabaseEpochs {
+class FakeDatabase implements PositionInDatabase {
   position: DatabasePosition;
 
   constructor(position: DatabasePosition = { epoch: "", tick: 0n }) {
@@ -39,7 +39,7 @@ class FakeRedis {
   isAway = false;
 
   /** A node's connection. */
-  connect(): EpochInRedis & { readonly used: () => string | null } {
+  connect(): PositionInRedis & { readonly used: () => string | null } {
     let used: string | null = null;
     return {
       used: () => used,
@@ -63,7 +63,7 @@ function nodeOf(database: FakeDatabase, shared: FakeRedis) {
   const redis = shared.connect();
   const fences: string[] = [];
   const epoch = new DatabaseEpoch({
-    epochs: database,
+    position: database,
     redis,
     admissions: { fence: (reason) => fences.push(reason) },
   });
@@ -152,7 +152,7 @@ describe("the epoch of a database", () => {
     expect(node.fences).toHaveLength(1);
     expect(node.epoch.isForeign).toBe(true);
     await copy.epoch.check();
-    await expect(node.epoch.check()).rejects.toThrow(EpochEnded);
+    await expect(node.epoch.check()).rejects.toThrow(DatabaseEpochEnded);
     await copy.epoch.check();
   });
 
@@ -162,7 +162,7 @@ describe("the epoch of a database", () => {
       await node.epoch.check();
       redis.isAway = isAway;
       original.position = backup.position;
-      await expect(node.epoch.check()).rejects.toThrow(EpochEnded);
+      await expect(node.epoch.check()).rejects.toThrow(DatabaseEpochEnded);
     }
   });
 
@@ -171,7 +171,7 @@ describe("the epoch of a database", () => {
     await node.epoch.check();
     original.position = backup.position;
     for (let checks = 0; checks < 10; checks++) {
-      await expect(node.epoch.check()).rejects.toThrow(EpochEnded);
+      await expect(node.epoch.check()).rejects.toThrow(DatabaseEpochEnded);
       expect(node.epoch.isForeign).toBe(true);
     }
   });
@@ -181,8 +181,8 @@ describe("the epoch of a database", () => {
       const { original, node, backup } = await backedUp();
       original.position = backup.position;
       await restart(original);
-      await expect(node.epoch.advance()).rejects.toThrow(EpochEnded);
-      await expect(node.epoch.check()).rejects.toThrow(EpochEnded);
+      await expect(node.epoch.advance()).rejects.toThrow(DatabaseEpochEnded);
+      await expect(node.epoch.check()).rejects.toThrow(DatabaseEpochEnded);
     }
   });
 

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { Admissions } from "../../server/src/admission/admissions.ts";
-import type { DatabaseEpochs } from "../../server/src/admission/database-epoch.ts";
+import type { PositionInDatabase } from "../../server/src/admission/database-epoch.ts";
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
 import type { PostgresNodes } from "../../server/src/admission/nodes-store.ts";
 import type { Config } from "../../server/src/config/config.ts";
@@ -22,7 +22,7 @@ describe("a node that is alone", () => {
       remove: async () => {},
     };
     let tick = 1n;
-    const epochs: DatabaseEpochs = {
+    const position: PositionInDatabase = {
       read: async () => ({ epoch: "", tick }),
       advance: async () => ({ epoch: "", tick: ++tick }),
       begin: async () => {},
@@ -33,7 +33,7 @@ describe("a node that is alone", () => {
       {
         id: crypto.randomUUID(),
         registry: registry as PostgresNodes,
-        epochs,
+        position,
         redis: null,
         admissions,
         passedMs: () => passedMs,

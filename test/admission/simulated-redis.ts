@@ -1,7 +1,7 @@
 import {
+  type AccountEpoch,
   type AdmissionStore,
   AdmissionStoreUnavailable,
-  type Epoch,
 } from "../../server/src/admission/admission-store.ts";
 import type { RedisConnection } from "../../server/src/admission/redis-agreement.ts";
 import type { RedisServer } from "../../server/src/admission/redis-info.ts";
@@ -94,14 +94,14 @@ export class SimulatedStore implements AdmissionStore, RedisConnection {
     });
   }
 
-  epoch(): Promise<Epoch> {
+  epoch(): Promise<AccountEpoch> {
     return this.#script((redis) => {
       redis.epoch ??= crypto.randomUUID();
-      return redis.epoch as Epoch;
+      return redis.epoch as AccountEpoch;
     });
   }
 
-  commitRead(_account: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+  commitRead(_account: AccountId, version: bigint, epoch: AccountEpoch): Promise<boolean> {
     return this.#script((redis) => {
       if (redis.epoch !== epoch) return false;
       redis.raise(version);

@@ -1,6 +1,10 @@
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { AdmissionStore, Epoch, UseOfSecond } from "../../server/src/admission/admission-store.ts";
+import type {
+  AccountEpoch,
+  AdmissionStore,
+  UseOfSecond,
+} from "../../server/src/admission/admission-store.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
 import type { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
@@ -16,7 +20,7 @@ describe.skipIf(REDIS_URL === undefined)("what nodes have admitted in the last m
   const limits = { requestsPerMinute: 10, tokensPerMinute: 1_000, concurrentRequests: null };
   let store: AdmissionStore;
   let account: AccountId;
-  let epoch: Epoch;
+  let epoch: AccountEpoch;
 
   beforeAll(async () => {
     store = await openRedisStore(REDIS_URL ?? "", { nowMs: () => nowMs });
@@ -39,10 +43,10 @@ describe.skipIf(REDIS_URL === undefined)("what nodes have admitted in the last m
     const { requests, tokens } = await store.useOf(account);
     return { requests, tokens };
   };
-  const recount = (node: string, of: Epoch, ...seconds: UseOfSecond[]) =>
+  const recount = (node: string, of: AccountEpoch, ...seconds: UseOfSecond[]) =>
     store.recount(account, { node, epoch: of, seconds });
   const present = () => Math.floor(nowMs / 1_000);
-  const lost = "lost" as Epoch;
+  const lost = "lost" as AccountEpoch;
 
   it("is counted again once for each node if Redis has lost it", async () => {
     await admit(10);
@@ -67,7 +71,7 @@ describe.skipIf(REDIS_URL === undefined)("what nodes have admitted in the last m
 
   it("is counted again if it was lost once more", async () => {
     await recount("a", lost, { second: present(), requests: 2, tokens: 20 });
-    await recount("a", "later" as Epoch, { second: present(), requests: 1, tokens: 10 });
+    await recount("a", "later" as AccountEpoch, { second: present(), requests: 1, tokens: 10 });
     expect(await use()).toEqual({ requests: 3, tokens: 30 });
   });
 

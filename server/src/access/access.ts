@@ -14,8 +14,8 @@ import { digestTextOf } from "../secrets/digest.ts";
 import { readBearer, requireKeyForm } from "./bearer.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
 
-/** An authenticated caller, by a snapshot that may be old. {@link Access.authorize} decides whether the request is allowed. */
-export interface Caller {
+/** The caller of a request with an API key, by a snapshot that may be old. {@link Access.authorize} decides whether the request is allowed. */
+export interface KeyCaller {
   readonly digest: string;
   readonly snapshot: KeySnapshot;
   /** How often the admission store had invalidated its earlier answers when the snapshot was read. */
@@ -69,7 +69,7 @@ export class Access {
   readonly #accountsByMac = new LRUCache<string, AccountId>(atMost(MAX_ACCOUNTS_CACHED));
   /** Digests of key strings that do not exist. A key string that does not exist never will. */
   readonly #unknown = new LRUCache<string, true>(atMost(MAX_UNKNOWN_CACHED));
-  readonly #reading = new Map<string, Promise<Caller>>();
+  readonly #reading = new Map<string, Promise<KeyCaller>>();
   #invalidations = 0;
 
   constructor(parts: AccessParts) {
@@ -87,7 +87,7 @@ export class Access {
    * @throws {Failure} `invalid_api_key` when the header is malformed or the key does not exist;
    *   `server_is_overloaded` when the key cannot be checked.
    */
-  authenticate(authorization: readonly string[], acceptsToken = false): Caller | Promise<Caller> {
+  authenticate(authorization: readonly string[], acceptsToken = false): KeyCaller | Promise<KeyCaller> {
     const keyString = readBearer(authorization, acceptsToken);
     const digest = digestTextOf(keyString);
     const known = this.#knownCaller(digest);
@@ -112,7 +112,7 @@ export class Access {
    * @returns `null` when the account has no such key.
    * @throws {Failure} `server_is_overloaded` when the key cannot be checked.
    */
-  async authenticateAs(accountId: AccountId, id: KeyUuid): Promise<Caller | null> {
+  async authenticateAs(accountId: AccountId, id: KeyUuid): Promise<KeyCaller | null> {
     const found = await withTimeout(READ_TIMEOUT_MS, () =>
       this.#parts.lookup.findDigest(accountId, id),
     ).catch(rethrowUnavailable);
@@ -130,7 +130,11 @@ export class Access {
    * @throws {RefusedCaller} revoked, suspended, from an address outside the rules, over a limit; in this order.
    * @throws {Failure} `server_is_overloaded` when the key cannot be checked.
    */
-  async authorize(caller: Caller, address: string | null, tokens: number | null = null): Promise<Permission> {
+  async authorize(
+    caller: KeyCaller,
+    address: string | null,
+    tokens: number | null = null,
+  ): Promise<Permission> {
     let present = caller;
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
       const { snapshot, invalidations } = present;
@@ -162,7 +166,7 @@ export class Access {
   }
 
   /** Whether the caller would be refused by their snapshot, which may be old. */
-  seemsRefused(caller: Caller, address: string | null): boolean {
+  seemsRefused(caller: KeyCaller, address: string | null): boolean {
     return this.#decide(caller.snapshot, address).refusal !== null;
   }
 
@@ -176,7 +180,7 @@ export class Access {
     this.#known.dropIdle();
   }
 
-  #knownCaller(digest: string): Caller | null {
+  #knownCaller(digest: string): KeyCaller | null {
     const snapshot = this.#known.get(digest);
     // The cache is cleared at every invalidation, so its snapshots were read after the last one.
     return snapshot === undefined ? null : { digest, snapshot, invalidations: this.#invalidations };
@@ -190,7 +194,7 @@ export class Access {
     return { refusal: null, wouldRefuse: verdict === "reported" ? "ip_blocked" : null };
   }
 
-  async #readKey(keyString: string, digest: string): Promise<Caller> {
+  async #readKey(keyString: string, digest: string): Promise<KeyCaller> {
     const mac = macOf(keyString);
     this.#accountsByMac.delete(mac);
     const caller = await this.#read(digest);
@@ -199,7 +203,7 @@ export class Access {
   }
 
   /** Reads the key's snapshot. Concurrent requests of one key share a read; {@link authorize} checks its age. */
-  #read(digest: string): Promise<Caller> {
+  #read(digest: string): Promise<KeyCaller> {
     const running = this.#reading.get(digest);
     if (running !== undefined) return running;
     const reading = this.#readDatabase(digest).finally(() => this.#reading.delete(digest));
@@ -207,7 +211,7 @@ export class Access {
     return reading;
   }
 
-  async #readDatabase(digest: string): Promise<Caller> {
+  async #readDatabase(digest: string): Promise<KeyCaller> {
     const read = async () => {
       const invalidations = this.#invalidations;
       const bytes = Buffer.from(digest, "base64");

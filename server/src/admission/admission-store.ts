@@ -45,9 +45,9 @@ export interface AdmissionStore {
    */
   publish(accountId: AccountId, version: bigint): Promise<void>;
   /** Returns the present epoch. Must be called before the database is read. */
-  epoch(accountId: AccountId): Promise<Epoch>;
+  epoch(accountId: AccountId): Promise<AccountEpoch>;
   /** Commits the version that was read after the epoch. @returns `false` when the store has lost its data since. */
-  commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean>;
+  commitRead(accountId: AccountId, version: bigint, epoch: AccountEpoch): Promise<boolean>;
   /** Registers a listener that is called when earlier answers of this store are no longer reliable. */
   onInvalidated(listener: () => void): void;
   /** Registers a listener that is called when the store answers again and may have lost the slots of running requests. */
@@ -57,8 +57,8 @@ export interface AdmissionStore {
   close(): Promise<void>;
 }
 
-/** Identifies what the store has remembered of an account without a loss. */
-export type Epoch = string & { readonly __brand: "epoch" };
+/** Identifies what the store has remembered of an account without a loss. It has nothing to do with the epoch of the database. */
+export type AccountEpoch = string & { readonly __brand: "epoch" };
 
 /**
  * The answer to a demand. A limited demand has taken nothing. A retry after `retryAfterMs` succeeds unless another request of the
@@ -71,7 +71,7 @@ export type Admission =
       /** The second of the store's clock in which it was admitted. */
       readonly atS: number;
       /** The epoch of the account in which the store counts it; `null` of a store that does not lose what it counts. */
-      readonly epoch: Epoch | null;
+      readonly epoch: AccountEpoch | null;
     }
   | { readonly kind: "limited"; readonly by: LimitName; readonly retryAfterMs: number; readonly rates: Rates }
   | { readonly kind: "stale" };
@@ -87,7 +87,7 @@ export interface UseOfSecond {
 export interface NodeUse {
   /** Identifies the process of the node. */
   readonly node: string;
-  readonly epoch: Epoch;
+  readonly epoch: AccountEpoch;
   readonly seconds: readonly UseOfSecond[];
 }
 

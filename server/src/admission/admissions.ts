@@ -9,10 +9,10 @@ import {
   type Slot,
 } from "../contract/limits.ts";
 import {
+  type AccountEpoch,
   type Admission,
   type AdmissionStore,
   AdmissionStoreUnavailable,
-  type Epoch,
 } from "./admission-store.ts";
 import { InFlight, type InFlightItem, NOT_IN_FLIGHT } from "./in-flight.ts";
 import { OwnUse } from "./own-use.ts";
@@ -255,12 +255,12 @@ export class Admissions {
   }
 
   /** As {@link AdmissionStore.epoch}. */
-  async epoch(accountId: AccountId): Promise<Epoch> {
+  async epoch(accountId: AccountId): Promise<AccountEpoch> {
     return this.#open().epoch(accountId);
   }
 
   /** As {@link AdmissionStore.commitRead}. */
-  async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+  async commitRead(accountId: AccountId, version: bigint, epoch: AccountEpoch): Promise<boolean> {
     return this.#open().commitRead(accountId, version, epoch);
   }
 

@@ -9,7 +9,7 @@ export const HASH_SLOTS = 16_384;
 
 /** What one server of a cluster knows about it. */
 export interface ClusterView {
-  /** The views of servers that have heard of a later failover or move have higher numbers. */
+  /** Redis Cluster's own epoch: the views of servers that have heard of a later failover or move have higher numbers. */
   readonly epoch: number;
   /** Hash slots from `first` to `last`, and the server that has their keys. */
   readonly ranges: readonly { readonly first: number; readonly last: number; readonly primary: RedisHost }[];

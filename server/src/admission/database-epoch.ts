@@ -15,9 +15,9 @@ export interface DatabasePosition {
 const SKIPPED_SPENDERS = 1_000_000;
 
 /** The position of the database in its own history, in the row of `installation`. */
-export type DatabaseEpochs = ReturnType<typeof databaseEpochsIn>;
+export type PositionInDatabase = ReturnType<typeof positionInDatabase>;
 
-export function databaseEpochsIn(database: Database) {
+export function positionInDatabase(database: Database) {
   const only = ([row]: readonly DatabasePosition[]): DatabasePosition => {
     if (row === undefined) throw new Error("the installation has no row");
     return row;
@@ -55,7 +55,7 @@ export function databaseEpochsIn(database: Database) {
 }
 
 /** The position of the database as its nodes have copied it to Redis. */
-export interface EpochInRedis {
+export interface PositionInRedis {
   /** @returns `null` when Redis is new or has lost its data. */
   position(): Promise<DatabasePosition | null>;
   /** Sets the position, unless Redis has one of another epoch than `from.epoch`, or a later one of the same epoch. */
@@ -64,20 +64,20 @@ export interface EpochInRedis {
   useEpoch(epoch: string): void;
 }
 
-export interface EpochParts {
-  readonly epochs: DatabaseEpochs;
+export interface DatabaseEpochParts {
+  readonly position: PositionInDatabase;
   /** `null` for a node without Redis. */
-  readonly redis: EpochInRedis | null;
+  readonly redis: PositionInRedis | null;
   readonly admissions: { fence(reason: string): void };
 }
 
 /** The node must stop: its database or its caches do not belong to the service any more. Waiting does not help. */
-export class EpochEnded extends Error {
-  override readonly name = "EpochEnded";
+export class DatabaseEpochEnded extends Error {
+  override readonly name = "DatabaseEpochEnded";
 }
 
 /** Whether a starting node may use its Redis, or what it waits for. */
-export type EpochJoining = "joined" | "watching" | "another copy";
+export type DatabaseEpochJoining = "joined" | "watching" | "another copy";
 
 /** A position that stood still for this many checks, a second apart, belongs to no running node. */
 const IDLE_CHECKS = 5;
@@ -98,16 +98,16 @@ const OTHER_COPY = "the nodes of another copy of this database use the Redis of 
  * that finds Redis ahead begins a new epoch, whose data in Redis is separate. A running node that finds it ends.
  */
 export class DatabaseEpoch {
-  readonly #parts: EpochParts;
+  readonly #parts: DatabaseEpochParts;
   /** The last position that this node has seen in the database. */
   #own: DatabasePosition | null = null;
   /** What Redis has of another history, the epoch of the database then, and for how many checks neither has changed. */
   #watched: { readonly inRedis: DatabasePosition; readonly epoch: string; readonly checks: number } | null =
     null;
   #isForeign = false;
-  #ended: EpochEnded | null = null;
+  #ended: DatabaseEpochEnded | null = null;
 
-  constructor(parts: EpochParts) {
+  constructor(parts: DatabaseEpochParts) {
     this.#parts = parts;
   }
 
@@ -122,11 +122,11 @@ export class DatabaseEpoch {
    *
    * @param hasCompany whether other nodes of this database are running, which keep the position in Redis.
    */
-  async mayJoin(hasCompany: () => Promise<boolean>): Promise<EpochJoining> {
-    const { redis, epochs } = this.#parts;
+  async mayJoin(hasCompany: () => Promise<boolean>): Promise<DatabaseEpochJoining> {
+    const { redis, position } = this.#parts;
     // Redis is read first: what it has was in the database before.
     const inRedis = (await redis?.position()) ?? null;
-    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => epochs.read());
+    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => position.read());
     if (inRedis === null || (inRedis.epoch === own.epoch && inRedis.tick <= own.tick)) {
       await this.#enter(inRedis?.epoch ?? "");
       return "joined";
@@ -134,7 +134,7 @@ export class DatabaseEpoch {
     const watched = this.#watch(inRedis, own.epoch);
     if (watched === "moving") return "another copy";
     if (watched < IDLE_START_CHECKS || (await hasCompany())) return "watching";
-    await withTimeout(ANSWER_TIMEOUT_MS, () => epochs.begin(own.epoch));
+    await withTimeout(ANSWER_TIMEOUT_MS, () => position.begin(own.epoch));
     await this.#enter(inRedis.epoch);
     return "joined";
   }
@@ -142,7 +142,7 @@ export class DatabaseEpoch {
   /**
    * Advances the position in the database and in Redis. Must be called every second.
    *
-   * @throws {EpochEnded} when the node must stop.
+   * @throws {DatabaseEpochEnded} when the node must stop.
    */
   async check(): Promise<void> {
     const { redis, admissions } = this.#parts;
@@ -167,7 +167,7 @@ export class DatabaseEpoch {
   /**
    * Advances the position in the database and in Redis. Must be called after a change was committed, before it is published.
    *
-   * @throws {EpochEnded} when the node must stop. Other nodes would not read what it publishes.
+   * @throws {DatabaseEpochEnded} when the node must stop. Other nodes would not read what it publishes.
    */
   async advance(): Promise<void> {
     const own = await this.#advance();
@@ -177,21 +177,21 @@ export class DatabaseEpoch {
   async #advance(): Promise<DatabasePosition> {
     if (this.#ended !== null) throw this.#ended;
     const before = this.#own;
-    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#parts.epochs.advance());
+    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#parts.position.advance());
     if (before !== null && (own.epoch !== before.epoch || own.tick <= before.tick)) throw this.#end(RESTORED);
     // Changes advance beside the checks, and may have gone further.
     if (this.#own === null || this.#own.tick < own.tick) this.#own = own;
     return own;
   }
 
-  #end(reason: string): EpochEnded {
-    this.#ended = new EpochEnded(reason);
+  #end(reason: string): DatabaseEpochEnded {
+    this.#ended = new DatabaseEpochEnded(reason);
     return this.#ended;
   }
 
   async #enter(replaced: string): Promise<void> {
-    const { redis, epochs } = this.#parts;
-    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => epochs.advance());
+    const { redis, position } = this.#parts;
+    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => position.advance());
     redis?.useEpoch(own.epoch);
     await redis?.moveTo(own, { epoch: replaced });
     this.#own = own;

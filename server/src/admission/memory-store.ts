@@ -10,7 +10,7 @@ import {
   type Release,
   type Slot,
 } from "../contract/limits.ts";
-import type { Admission, AdmissionStore, Epoch } from "./admission-store.ts";
+import type { AccountEpoch, Admission, AdmissionStore } from "./admission-store.ts";
 import { SlidingMinute, secondOf } from "./sliding-minute.ts";
 
 const ACCOUNTS_REMEMBERED = 100_000;
@@ -127,11 +127,11 @@ export class MemoryAdmissionStore implements AdmissionStore {
       });
   }
 
-  async epoch(): Promise<Epoch> {
-    return String(this.#publications) as Epoch;
+  async epoch(): Promise<AccountEpoch> {
+    return String(this.#publications) as AccountEpoch;
   }
 
-  async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+  async commitRead(accountId: AccountId, version: bigint, epoch: AccountEpoch): Promise<boolean> {
     if (Number(epoch) < this.#forgotten) return false;
     const known = this.#accounts.get(accountId);
     if (known === undefined || version > known.version) {

@@ -1,6 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import { WINDOW_S } from "../contract/limits.ts";
-import type { Epoch, NodeUse, UseOfSecond } from "./admission-store.ts";
+import type { AccountEpoch, NodeUse, UseOfSecond } from "./admission-store.ts";
 
 /** Further accounts are not counted. The minute of each takes up to 1.5 KB. */
 const ACCOUNTS = 20_000;
@@ -10,7 +10,7 @@ const MAX_NUMBERS = NUMBERS * (WINDOW_S + 1);
 
 /** What this node has admitted of an account in the last minute, in one epoch of the account. */
 interface Minute {
-  readonly epoch: Epoch;
+  readonly epoch: AccountEpoch;
   /** {@link NUMBERS} for each second in which something was admitted. */
   readonly numbers: number[];
   /** The counts of the epoch before. */
@@ -26,7 +26,7 @@ export class OwnUse {
   #sweptS = 0;
 
   /** Counts an admission. Requests and tokens are 0 where they are not limited. */
-  add(accountId: AccountId, epoch: Epoch, { second, requests, tokens }: UseOfSecond): void {
+  add(accountId: AccountId, epoch: AccountEpoch, { second, requests, tokens }: UseOfSecond): void {
     const minute = this.#minuteOf(accountId, epoch) ?? this.#begin(accountId, epoch, second);
     if (minute === null) return;
     const { numbers } = minute;
@@ -41,7 +41,7 @@ export class OwnUse {
   }
 
   /** Corrects what was admitted in a second, by so much more. */
-  correct(accountId: AccountId, epoch: Epoch, { second, requests, tokens }: UseOfSecond): void {
+  correct(accountId: AccountId, epoch: AccountEpoch, { second, requests, tokens }: UseOfSecond): void {
     const numbers = this.#minuteOf(accountId, epoch)?.numbers ?? [];
     let index = numbers.length - NUMBERS;
     while (index >= 0 && numbers[index] !== second) index -= NUMBERS;
@@ -64,14 +64,14 @@ export class OwnUse {
     return uses;
   }
 
-  #minuteOf(accountId: AccountId, epoch: Epoch): Minute | null {
+  #minuteOf(accountId: AccountId, epoch: AccountEpoch): Minute | null {
     let minute = this.#minutes.get(accountId) ?? null;
     while (minute !== null && minute.epoch !== epoch) minute = minute.former;
     return minute;
   }
 
   /** @returns `null` when too many accounts are counted. */
-  #begin(accountId: AccountId, epoch: Epoch, second: number): Minute | null {
+  #begin(accountId: AccountId, epoch: AccountEpoch, second: number): Minute | null {
     this.#dropOld(second);
     const newest = this.#minutes.get(accountId) ?? null;
     if (newest === null && this.#minutes.size >= ACCOUNTS) return null;

@@ -3,13 +3,13 @@ import type { AccountId } from "../contract/account.ts";
 import type { Demand, HeldSlot, LimitName, LimitUse, Rate, Release, Slot } from "../contract/limits.ts";
 import { withTimeout } from "../errors/deadline.ts";
 import {
+  type AccountEpoch,
   type Admission,
   type AdmissionStore,
   AdmissionStoreUnavailable,
-  type Epoch,
   type NodeUse,
 } from "./admission-store.ts";
-import type { DatabasePosition, EpochInRedis } from "./database-epoch.ts";
+import type { DatabasePosition, PositionInRedis } from "./database-epoch.ts";
 import { ClusterPrimaries } from "./redis-cluster.ts";
 import {
   combinedServer,
@@ -59,7 +59,7 @@ redis.call('HSET', KEYS[1], 'epoch', ARGV[2], 'tick', ARGV[3])
 return 1`;
 
 /** The admission store that several nodes share. */
-export class RedisAdmissionStore extends WatchedConnections implements AdmissionStore, EpochInRedis {
+export class RedisAdmissionStore extends WatchedConnections implements AdmissionStore, PositionInRedis {
   readonly #primaries: RedisPrimaries;
   readonly #onError: (message: string) => void;
   readonly #prefix: string;
@@ -160,11 +160,11 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     await this.#run("ostiaryPublish", accountId, version.toString(), crypto.randomUUID());
   }
 
-  async epoch(accountId: AccountId): Promise<Epoch> {
-    return (await this.#run("ostiaryEpoch", accountId, crypto.randomUUID())) as Epoch;
+  async epoch(accountId: AccountId): Promise<AccountEpoch> {
+    return (await this.#run("ostiaryEpoch", accountId, crypto.randomUUID())) as AccountEpoch;
   }
 
-  async commitRead(accountId: AccountId, version: bigint, epoch: Epoch): Promise<boolean> {
+  async commitRead(accountId: AccountId, version: bigint, epoch: AccountEpoch): Promise<boolean> {
     return (await this.#run("ostiaryCommitRead", accountId, version.toString(), epoch)) === 1;
   }
 
@@ -334,7 +334,7 @@ function admissionOf(reply: AdmitReply, { limits }: Demand): Admission {
     requests: rateOf(limits.requestsPerMinute, requestsUsed, requestsResetMs),
     tokens: rateOf(limits.tokensPerMinute, tokensUsed, tokensResetMs),
   };
-  if (code === 1) return { kind: "admitted", atS, epoch: epoch as Epoch, rates };
+  if (code === 1) return { kind: "admitted", atS, epoch: epoch as AccountEpoch, rates };
   return { kind: "limited", by: LIMITS_BY_CODE[code] ?? "concurrency", retryAfterMs, rates };
 }
 

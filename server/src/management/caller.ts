@@ -12,7 +12,7 @@ import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 
-/** The caller of a procedure, by its credential. */
+/** The caller of a procedure, whose credential was checked. */
 export type RpcCaller =
   | { readonly kind: "anonymous" }
   | { readonly kind: "session"; readonly id: SessionId; readonly signedIn: SignedIn }

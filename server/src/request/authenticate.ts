@@ -1,5 +1,5 @@
 import { validate } from "uuid";
-import type { Caller } from "../access/access.ts";
+import type { KeyCaller } from "../access/access.ts";
 import { readManagementToken } from "../access/bearer.ts";
 import { eventOfRefusedKey } from "../access/refused-key.ts";
 import type { AccountId } from "../contract/account.ts";
@@ -14,9 +14,9 @@ import type { Services } from "./services.ts";
 
 const BEARER_KEY = /^Bearer sk-/;
 
-/** What a request has authenticated with. It is not yet authorized: see {@link authorize}. */
+/** What the caller of a request has authenticated with. It is not yet authorized: see {@link authorize}. */
 export type Identity =
-  | { readonly kind: "key" | "session-as-key"; readonly caller: Caller }
+  | { readonly kind: "key" | "session-as-key"; readonly caller: KeyCaller }
   | { readonly kind: "management-token"; readonly token: string }
   | { readonly kind: "session" };
 
@@ -84,7 +84,7 @@ export async function authorize(
 }
 
 /** The caller whose key was sent; `null` without a key, and for one that does not exist. */
-async function callerOfSentKey(request: RequestContext, services: Services): Promise<Caller | null> {
+async function callerOfSentKey(request: RequestContext, services: Services): Promise<KeyCaller | null> {
   try {
     const authorization = authorizationOf(request.exchange);
     if (authorization[0] === undefined || !BEARER_KEY.test(authorization[0])) return null;
@@ -100,7 +100,7 @@ async function callerOfSentKey(request: RequestContext, services: Services): Pro
 async function callerOfNamedKey(
   { exchange, sourceIp }: RequestContext,
   { access, sessions }: Services,
-): Promise<Caller> {
+): Promise<KeyCaller> {
   sessions.requireSameOrigin(exchange);
   const accountId = await sessions.accountOf(exchange, sourceIp);
   const caller = await access.authenticateAs(accountId, readKeyUuid(exchange.header("ostiary-key")));

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 import { AccountShares, SHARE_PERIOD_MS } from "./account-shares.ts";
-import { AdmissionRate } from "./admission-rate.ts";
+import { AllowedRate } from "./allowed-rate.ts";
 import { LONG_MS, MANY_REQUESTS, OverloadDetector, TICK_MS } from "./overload-detector.ts";
 import { RefusalBudget } from "./refusal-budget.ts";
 import { ServedRate } from "./served-rate.ts";
@@ -60,7 +60,7 @@ export class Overload {
   readonly #turnShares: OverloadOptions["turnShares"];
   readonly #detector = new OverloadDetector();
   readonly #servedRate: ServedRate;
-  readonly #admissionRate = new AdmissionRate();
+  readonly #allowedRate = new AllowedRate();
   readonly #shares = new AccountShares();
   readonly #refusalBudget = new RefusalBudget();
   /** When the next tick is due. */
@@ -112,7 +112,7 @@ export class Overload {
     });
     this.#servedRate.measure(nowMs);
     if (this.#overloadedUntilMs !== null) {
-      this.#admissionRate.adapt({ lateMs, refusingMs: this.#refusingMs }, this.#servedRate.bestPerMs);
+      this.#allowedRate.adapt({ lateMs, refusingMs: this.#refusingMs }, this.#servedRate.bestPerMs);
     }
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTick = 0;
@@ -159,11 +159,11 @@ export class Overload {
     const isTooLate = this.#averageMs > DELAY.maxAverageMs;
     if (this.#overloadedUntilMs === null) return isTooLate ? OVERLOADED : null;
     const nowMs = this.#monotonicMs();
-    const admissible = this.#admissionRate.admissibleAt(nowMs);
+    const admissible = this.#allowedRate.admissibleAt(nowMs);
     const inAdvance = this.#admissibleInAdvance(accountOf(), nowMs);
     const isAdmissible = admissible >= 1 && !this.#isBacklogFull && !isTooLate;
     if (isAdmissible || (inAdvance > 0 && admissible + inAdvance >= 1)) {
-      this.#admissionRate.count();
+      this.#allowedRate.count();
       this.#admittedInTick++;
       return null;
     }
@@ -177,7 +177,7 @@ export class Overload {
 
   /** Counts a request of an account. Returns how many requests may be admitted in advance for what it has left of its share. */
   #admissibleInAdvance(account: AccountId | null, nowMs: number): number {
-    const { perMs } = this.#admissionRate;
+    const { perMs } = this.#allowedRate;
     const unusedShare = this.#shares.unusedOf(account, nowMs, perMs);
     return this.#fillsBacklog(account) ? 0 : SHARE_PERIOD_MS * perMs * unusedShare;
   }
@@ -231,7 +231,7 @@ export class Overload {
       this.#shedBefore = this.#shed;
       this.#servedRate.boundBest(nowMs);
       const { bestPerMs } = this.#servedRate;
-      this.#admissionRate.begin(nowMs, bestPerMs);
+      this.#allowedRate.begin(nowMs, bestPerMs);
       this.#shares.begin(nowMs, bestPerMs);
       this.#log.warn("more requests come than this process can serve: some are refused");
     }

@@ -1,4 +1,4 @@
-import { type Caller, RefusedCaller } from "../access/access.ts";
+import { type KeyCaller, RefusedCaller } from "../access/access.ts";
 import { declaredBytesOf, IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
 import { BODY_LIMITS } from "../json/bounded-parser.ts";
@@ -105,7 +105,7 @@ export function parseBody(exchange: Exchange, bytes: Uint8Array): JsonBody {
 /** Reserves the declared length. @throws {Failure} `request_too_large`, or if the account sends too much at once. */
 function startBody(
   request: RequestContext,
-  { snapshot: { account } }: Caller,
+  { snapshot: { account } }: KeyCaller,
   maxBytes: number,
   { access, bodies }: Services,
 ): IncomingBody {

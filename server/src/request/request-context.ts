@@ -1,4 +1,4 @@
-import type { Caller, Permission } from "../access/access.ts";
+import type { KeyCaller, Permission } from "../access/access.ts";
 import { type InFlightItem, NOT_IN_FLIGHT } from "../admission/in-flight.ts";
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { BegunRequest } from "../audit/recorder.ts";
@@ -26,7 +26,7 @@ export class RequestContext implements InFlightItem {
   /** The method and path of the operation, as audit entries name it; `null` before it is found. */
   endpoint: string | null = null;
   /** The key in whose log the request is recorded; `null` if there is none. */
-  caller: Caller | null = null;
+  caller: KeyCaller | null = null;
   permission: Permission | null = null;
   /** The body of a request with a key. Its bytes stay reserved until the request has ended, in part while its answer is streamed. */
   body: IncomingBody | null = null;

@@ -6,7 +6,7 @@ import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Admissions } from "../admission/admissions.ts";
-import { DatabaseEpoch, type DatabaseEpochs, EpochEnded } from "../admission/database-epoch.ts";
+import { DatabaseEpoch, DatabaseEpochEnded, type PositionInDatabase } from "../admission/database-epoch.ts";
 import type { NodeLife, NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
@@ -36,7 +36,7 @@ export interface MembershipParts {
   /** See {@link nodeId}. */
   readonly id: string;
   readonly registry: PostgresNodes;
-  readonly epochs: DatabaseEpochs;
+  readonly position: PositionInDatabase;
   /** The store that nodes share; `null` for a single node. */
   readonly redis: RedisAdmissionStore | null;
   readonly admissions: Pick<Admissions, "fence" | "lift" | "confirmPublications" | "beforeUse">;
@@ -87,7 +87,7 @@ async function isInEpoch(epoch: DatabaseEpoch, replaced: (reason: string) => voi
     await epoch.check();
     return true;
   } catch (error) {
-    if (!(error instanceof EpochEnded)) throw error;
+    if (!(error instanceof DatabaseEpochEnded)) throw error;
     replaced(error.message);
     return false;
   }
@@ -101,11 +101,11 @@ async function publishIn(epoch: DatabaseEpoch, publish: () => Promise<void>): Pr
 
 /** The renewal of a single node. It stops admitting requests before others may take over its database. */
 async function standAlone(
-  { id, registry, epochs, admissions, passedMs }: MembershipParts,
+  { id, registry, position, admissions, passedMs }: MembershipParts,
   life: string,
   replaced: (reason: string) => void,
 ) {
-  const epoch = new DatabaseEpoch({ epochs, redis: null, admissions });
+  const epoch = new DatabaseEpoch({ position, redis: null, admissions });
   await epoch.mayJoin(async () => false);
   admissions.confirmPublications(async (publish) => {
     await publishIn(epoch, publish);
@@ -138,8 +138,8 @@ async function shareRedis(
   life: string,
   replaced: (reason: string) => void,
 ) {
-  const { id, registry, epochs, admissions, passedMs, log } = parts;
-  const epoch = new DatabaseEpoch({ epochs, redis, admissions });
+  const { id, registry, position, admissions, passedMs, log } = parts;
+  const epoch = new DatabaseEpoch({ position, redis, admissions });
   const agreement = new RedisAgreement({
     id,
     life,

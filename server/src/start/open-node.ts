@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { Admissions } from "../admission/admissions.ts";
-import { databaseEpochsIn } from "../admission/database-epoch.ts";
+import { positionInDatabase } from "../admission/database-epoch.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
 import { endAbandonedTransactions } from "../database/abandoned-transactions.ts";
@@ -53,7 +53,7 @@ export async function openNode(startup: Startup) {
   const membership = await joinNodes(config, {
     id,
     registry: new PostgresNodes(database),
-    epochs: databaseEpochsIn(database),
+    position: positionInDatabase(database),
     redis,
     admissions,
     passedMs,

@@ -1,8 +1,8 @@
 import {
+  type AccountEpoch,
   type Admission,
   type AdmissionStore,
   AdmissionStoreUnavailable,
-  type Epoch,
   type NodeUse,
 } from "../../../server/src/admission/admission-store.ts";
 import { secondOf } from "../../../server/src/admission/sliding-minute.ts";
@@ -40,7 +40,7 @@ const RECOUNTED_REMEMBERED_MS = 2 * WINDOW_S * 1_000;
 /** What Redis holds of an account. */
 interface AccountKeys {
   version: bigint | null;
-  epoch: Epoch | null;
+  epoch: AccountEpoch | null;
   readonly requests: RedisMinute;
   readonly tokens: RedisMinute;
   /** Each with the time at which its lease runs out. */
@@ -179,19 +179,19 @@ export class SimulatedRedis {
     return { requests: requests.used(nowMs), tokens: tokens.used(nowMs), concurrent };
   }
 
-  publish(accountId: AccountId, version: bigint, freshEpoch: Epoch): void {
+  publish(accountId: AccountId, version: bigint, freshEpoch: AccountEpoch): void {
     const keys = this.#keysOf(accountId);
     if (keys.version === null) keys.epoch = freshEpoch;
     else raise(keys, version);
   }
 
-  epoch(accountId: AccountId, freshEpoch: Epoch): Epoch {
+  epoch(accountId: AccountId, freshEpoch: AccountEpoch): AccountEpoch {
     const keys = this.#keysOf(accountId);
     keys.epoch ??= freshEpoch;
     return keys.epoch;
   }
 
-  commitRead(accountId: AccountId, version: bigint, epoch: Epoch): boolean {
+  commitRead(accountId: AccountId, version: bigint, epoch: AccountEpoch): boolean {
     const keys = this.#keysOf(accountId);
     if (keys.epoch !== epoch) return false;
     raise(keys, version);
@@ -243,7 +243,7 @@ export function admissionStoreOver(
   faults: ReintroducedFaults,
 ): SimulatedAdmissionStore {
   const restored: (() => void)[] = [];
-  const committed = new Map<AccountId, Epoch>();
+  const committed = new Map<AccountId, AccountEpoch>();
   let { life } = redis;
   const ask = async <Answer>(operation: string, apply: () => Answer): Promise<Answer> => {
     try {
@@ -271,11 +271,11 @@ export function admissionStoreOver(
     recount: (account, use) => ask("recount", () => redis.recount(account, use)),
     useOf: (account) => ask("useOf", () => redis.useOf(account)),
     publish: (account, version) => {
-      const freshEpoch = crypto.randomUUID() as string as Epoch;
+      const freshEpoch = crypto.randomUUID() as string as AccountEpoch;
       return ask("publish", () => redis.publish(account, version, freshEpoch));
     },
     epoch: (account) => {
-      const freshEpoch = crypto.randomUUID() as string as Epoch;
+      const freshEpoch = crypto.randomUUID() as string as AccountEpoch;
       return ask("epoch", () => redis.epoch(account, freshEpoch));
     },
     commitRead: async (account, version, epoch) => {

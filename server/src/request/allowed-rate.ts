@@ -38,8 +38,8 @@ interface Tick {
   readonly refusingMs: number;
 }
 
-/** The rate at which an overloaded process admits requests. */
-export class AdmissionRate {
+/** The rate at which an overloaded process lets requests in. The limits of accounts, in `admission`, apply to them afterwards. */
+export class AllowedRate {
   #perMs = 0;
   /** How many requests may be admitted, counted at this time. Below 0 if requests were admitted in advance. */
   #admissible = 0;
