@@ -107,7 +107,7 @@ it.skipIf(RUNTIME !== "node")("a stream that is open keeps its prompt once in me
 });
 
 it.skipIf(RUNTIME !== "node")(
-  "a request that waits for its model keeps its body once outside of the heap",
+  "a request that waits for its model keeps its body once outside of the heap, and as text and values on it",
   async () => {
     let isWarm = false;
     let waiting = 0;
@@ -135,12 +135,14 @@ it.skipIf(RUNTIME !== "node")(
     await (await ask("hi")).body.text();
     isWarm = true;
     using memory = await openMemory(service.stderr());
-    const before = await memory.buffers();
+    const before = { buffers: await memory.buffers(), heap: await memory.heap() };
     const asked = Array.from({ length: WAITING }, () => ask(PROMPT).catch(() => null));
     await vi.waitFor(() => expect(waiting).toBe(WAITING), 10_000);
-    const kept = ((await memory.buffers()) - before) / WAITING / PROMPT.length;
+    const buffers = ((await memory.buffers()) - before.buffers) / WAITING / PROMPT.length;
+    const heap = ((await memory.heap()) - before.heap) / WAITING / PROMPT.length;
     left.abort();
     await Promise.all(asked);
-    expect(kept).toBeLessThan(1.5);
+    expect(buffers).toBeLessThan(1.5);
+    expect(heap).toBeLessThan(2.5);
   },
 );

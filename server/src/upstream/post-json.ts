@@ -36,12 +36,12 @@ export interface JsonPost {
  * @throws {UpstreamRefused} for a status of any other kind.
  * @throws {TransportError} when no answer came.
  */
-export async function postJson(
+export function postJson(
   transport: Transport,
   { upstream, signal }: UpstreamCall,
   { url, headers, body, refused }: JsonPost,
 ): Promise<TransportResponse> {
-  const response = await transport.send({
+  const answered = transport.send({
     method: "POST",
     url,
     headers: [...TYPES, ...headers],
@@ -49,6 +49,18 @@ export async function postJson(
     signal,
     timeouts: upstream.timeouts,
   });
+  return accepted(answered, refused);
+}
+
+/**
+ * Throws what a status means that is no answer. It is a function of its own, because one that waits keeps what it refers to: the text that
+ * was sent would stay in memory until the answer comes. Callers do not keep it either.
+ */
+async function accepted(
+  answered: Promise<TransportResponse>,
+  refused: JsonPost["refused"],
+): Promise<TransportResponse> {
+  const response = await answered;
   if (ANSWERED.has(response.status)) return response;
   // A redirect or another 2xx can't be passed on either.
   const text = await readText(response.body, MAX_ERROR_BYTES);

@@ -74,14 +74,22 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
     },
     converse: async (call) => {
       const { user } = call.conversation;
-      const send = async (keepsUser: boolean, keepsInstructions: boolean) => {
+      const post = (keepsUser: boolean, keepsInstructions: boolean) => {
         const conversation = keepsUser ? call.conversation : withPlainId(call.conversation);
         const { betas, answerTool, ignored, text } = written(() =>
           messagesBodyOf({ ...call, conversation }, keepsInstructions),
         );
         const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
-        const response = await postMessage(transport, call, { query: "", headers, body: text });
-        return readAnswer(response, { stream: call.stream, reader: new MessageReader(answerTool), ignored });
+        return {
+          answered: postMessage(transport, call, { query: "", headers, body: text }),
+          answerTool,
+          ignored,
+        };
+      };
+      const send = async (keepsUser: boolean, keepsInstructions: boolean) => {
+        const { answered, answerTool, ignored } = post(keepsUser, keepsInstructions);
+        const reader = new MessageReader(answerTool);
+        return readAnswer(await answered, { stream: call.stream, reader, ignored });
       };
       const clientText = () => written(() => messagesBodyOf(withoutUser(call))).text;
       const isOwnModel = user === null || isAnthropicModel(call.upstreamModel, call.upstream);

@@ -31,9 +31,13 @@ export function googleDialect(transport: Transport): Dialect {
   return {
     own: null,
     converse: async (call) => {
-      const { body, answerTool, ignored, text } = written(() => contentBodyOf(call));
       const method = call.stream ? "streamGenerateContent?alt=sse" : "generateContent";
-      const response = await post(call, method, text);
+      const begin = () => {
+        const { body, answerTool, ignored, text } = written(() => contentBodyOf(call));
+        return { answered: post(call, method, text), body, answerTool, ignored };
+      };
+      const { answered, body, answerTool, ignored } = begin();
+      const response = await answered;
       const reader = new ContentReader(answerTool);
       const more = () => {
         const continuationToken = reader.takeToken();

@@ -75,23 +75,28 @@ export function converserOf(
       keepsSystems: laterSystems.isUsual(call),
     };
     let left = changes;
-    const sent: string[] = [];
+    // The forms, not their texts: those would stay in memory until the answer comes.
+    const sent: ChatForm[] = [];
+    const textOf = (one: ChatForm) => written(() => chatBodyOf(call, one)).text;
+    const post = (one: ChatForm) => {
+      const { ignored, text } = written(() => chatBodyOf(call, one));
+      return { answered: postWithBearer(transport, call, PATH, text), ignored };
+    };
     let last: MadeChange | null = null;
     for (;;) {
-      const { ignored, text } = written(() => chatBodyOf(call, form));
-      sent.push(text);
+      const { answered, ignored } = post(form);
+      sent.push(form);
       try {
-        const response = await postWithBearer(transport, call, PATH, text);
+        const response = await answered;
         const reader = new CompletionReader(thinkerOf(call));
         const answer = await readAnswer(response, { stream: call.stream, reader, ignored });
         // Of several changes only the last is known to have been needed.
-        if (last !== null) remember(call, last, sent);
+        if (last !== null) remember(call, last, sent.map(textOf));
         return answer;
       } catch (thrown) {
         const next = left.find(
           ({ words, change }) =>
-            isRefusalAbout(words, thrown) &&
-            !sent.includes(written(() => chatBodyOf(call, { ...form, ...change })).text),
+            isRefusalAbout(words, thrown) && !sent.map(textOf).includes(textOf({ ...form, ...change })),
         );
         if (next === undefined) throw thrown;
         form = { ...form, ...next.change };
@@ -105,7 +110,7 @@ export function converserOf(
 /**
  * Remembers a change, unless the refusal may quote the client: what it says is in the form that was refused, and in the one that was taken.
  *
- * @param sent The forms of the request. The last was taken.
+ * @param sent The texts of the request, in the order in which they were sent. The last was taken.
  */
 function remember(call: ConversationCall, { change, refusal }: MadeChange, sent: readonly string[]): void {
   const { words, memory, replaces } = change;
