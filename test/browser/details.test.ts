@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     expect(await page.getByRole("link", { name: "Rotate", exact: true }).count()).toBe(0);
     await facts.getByText("Revoked", { exact: true }).waitFor();
     // The pressed button is gone: the keyboard goes on at the page.
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("main");
     expect(await overview.chat(owner.key, "sandbox/echo")).toBe(401);
     expect(complaints).toEqual([]);
   });

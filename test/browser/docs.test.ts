@@ -34,7 +34,6 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
         expect(await violationsOf(page), path).toEqual([]);
       }
       expect(complaints).toEqual([]);
-      await page.context().close();
     },
   );
 
@@ -52,7 +51,6 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
     await sidebar.getByRole("link", { name: "Add a model" }).click();
     await page.waitForURL("**/docs/how-to/add-a-model");
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it("copies code, with the address of the service in the API reference", async () => {
@@ -65,7 +63,6 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
     expect(copied).toMatch(/^curl /);
     expect(copied).toContain(`${site.service.baseUrl}/v1/chat/completions`);
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it("finds a section by words, with the keyboard alone", async () => {
@@ -83,7 +80,6 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
     await page.keyboard.press("Escape");
     await page.getByText("Nothing found").waitFor({ state: "hidden" });
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it("is linked to from the navigation, and from pages that are empty", async () => {
@@ -100,7 +96,6 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Docs" }).click();
     await page.getByRole("heading", { level: 1, name: "Documentation" }).waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it("has the theme that was chosen, here or in the dashboard", async () => {
@@ -115,6 +110,5 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await theme()).toBe("dark");
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 });

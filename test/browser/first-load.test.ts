@@ -17,7 +17,7 @@ const MAX_PAGE_BYTES = 250 * KB;
 /** What an open page may ask for in a minute: some 1.5 KB a second. */
 const MAX_MINUTE_BYTES = 100 * KB;
 
-const site = openSite(startOperatedService);
+const site = openSite(startOperatedService, { hasNewContexts: true });
 
 /** What a page takes on the wire. */
 interface Traffic {
