@@ -12,7 +12,14 @@ interface DialogProps {
 /** A modal dialog, open while it is rendered. */
 export function Dialog({ title, children, onDismiss }: DialogProps) {
   const [opener] = useState(findOpener);
-  useEffect(() => () => focusAfter(opener)?.focus(), [opener]);
+  useEffect(
+    () => () => {
+      const next = focusAfter(opener);
+      next?.focus();
+      if (next !== null) focusPageWhenGone(next);
+    },
+    [opener],
+  );
   return (
     // A click outside is usually a slip, and closing would lose what the user typed.
     <Base.Root open disablePointerDismissal onOpenChange={(open) => (open ? undefined : onDismiss?.())}>
@@ -41,4 +48,24 @@ function focusAfter(opener: Element | null): HTMLElement | null {
   return opener instanceof HTMLElement && opener.isConnected && opener !== document.body
     ? opener
     : document.getElementById("main");
+}
+
+/** What the dialog has changed may take its opener away when the page learns of it. The keyboard goes on at the page then, unless it is elsewhere. */
+function focusPageWhenGone(opener: HTMLElement): void {
+  const removals = new MutationObserver(() => {
+    if (opener.isConnected) return;
+    end();
+    if (document.activeElement === document.body) {
+      document.getElementById("main")?.focus({ preventScroll: true });
+    }
+  });
+  const onFocus = ({ target }: FocusEvent) => {
+    if (target !== opener) end();
+  };
+  const end = () => {
+    removals.disconnect();
+    document.removeEventListener("focusin", onFocus);
+  };
+  removals.observe(document.body, { childList: true, subtree: true });
+  document.addEventListener("focusin", onFocus);
 }

@@ -1,5 +1,5 @@
 import { Link, useParams, useSearch } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import type { KeyUse } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
 import buttonStyles from "../../components/Button.module.css";
@@ -27,14 +27,6 @@ export function KeyPage() {
   const search = useSearch({ from: "/shell/account/settings/keys/$keyId" });
   const use = useKeyUse(keyId);
   const [isRevoking, setRevoking] = useState(false);
-  const state = use.data?.state;
-  const wasActive = useRef(false);
-  useEffect(() => {
-    // The dialog has given the focus back to its button, which is gone now.
-    if (wasActive.current && state === "revoked" && document.activeElement === document.body)
-      document.getElementById("main")?.focus();
-    wasActive.current = state === "active";
-  }, [state]);
   return (
     <>
       <PageHead
