@@ -13,13 +13,14 @@ import { openRequests } from "./start/open-requests.ts";
 import { openResponses } from "./start/open-responses.ts";
 import { passedTime } from "./start/passed-time.ts";
 import { readSettings, readVersion } from "./start/read-settings.ts";
-import { RUNTIME } from "./start/runtime.ts";
+import { isDeno, RUNTIME } from "./start/runtime.ts";
 import { type Serving, serve } from "./start/serve.ts";
 import { type Shutdown, STOP_MS, stopOnSignals } from "./start/shutdown.ts";
 import type { Startup } from "./start/startup.ts";
 import { reportStartupFailure } from "./start/startup-failure.ts";
 import { supervise } from "./start/supervisor.ts";
 import { Teardown } from "./start/teardown.ts";
+import { keepTickShape } from "./start/tick-shape.ts";
 import { workerProcess } from "./start/worker-process.ts";
 
 /** Opens the parts of the service in their order. Each adds its background jobs, and what closes it to the teardown. */
@@ -88,6 +89,7 @@ const FOLDERS = {
 };
 
 async function main(): Promise<void> {
+  if (!isDeno) keepTickShape();
   let log = openLog("info");
   const teardown = new Teardown();
   let shutdown: Shutdown | null = null;

@@ -103,7 +103,9 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
     read: readChat,
     run: (call) => {
       const { body, paid, input } = call;
-      const request = chatRequest(withinCredit(body, paid), { ...input, ownLimit: ownLimit(body, paid) });
+      const { stream, includeUsage } = input;
+      const options = { stream, includeUsage, ownLimit: ownLimit(body, paid) };
+      const request = chatRequest(withinCredit(body, paid), options);
       return runAnswer(parts, call, request);
     },
   };
@@ -163,7 +165,7 @@ function withinCredit(body: JsonBody, { affordableTokens: tokens }: PaidCall): J
 
 /** The limit of a request that has none itself. */
 function ownLimit(body: JsonBody, { affordableTokens }: PaidCall): number | null {
-  return limitsIn(body).length === 0 ? affordableTokens : null;
+  return affordableTokens === null || limitsIn(body).length > 0 ? null : affordableTokens;
 }
 
 /** The fields by which the client limits the answer, with their values. */
