@@ -4,7 +4,7 @@
 //
 // Needs nginx, wrk and h2load (Debian's packages nginx-light, wrk and nghttp2-client) and Go; what else it needs it installs below
 // node_modules/.cache. Linux only.
-// ONLY names contestants, ROUNDS and SECONDS say how long it takes, OUT is a file for the raw figures.
+// ONLY names contestants, ROUNDS, SECONDS and WARM_UP_SECONDS say how long it takes, OUT is a file for the raw figures.
 import { writeFile } from "node:fs/promises";
 import { median } from "./measure.ts";
 import { CONTESTANTS, type Contestant, type Start, startModels } from "./peers/contestants.ts";
@@ -21,6 +21,8 @@ import { find } from "./peers/tools.ts";
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 const SECONDS = Number(process.env.SECONDS ?? 6);
+/** V8 compiles the code of a process that is busy from its start for about this long, in which a request takes a tenth more CPU time. */
+const WARM_UP_SECONDS = Number(process.env.WARM_UP_SECONDS ?? 40);
 const OVERLOAD_SECONDS = Number(process.env.OVERLOAD_SECONDS ?? 30);
 const ONLY = process.env.ONLY?.split(";");
 const RATES = [250, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 5_000, 6_000, 8_000];
@@ -81,8 +83,7 @@ function measuredOf(name: string): Measured {
 async function measureOnce(start: Start, known: Measured, isLast: boolean): Promise<void> {
   await using contestant = await start(models.origin);
   await using files = await writeRequest(contestant);
-  // The first seconds are those of the compilers.
-  await saturate(contestant, files, 2 * SECONDS);
+  await saturate(contestant, files, WARM_UP_SECONDS);
   known.saturated.push(await saturate(contestant, files, SECONDS));
   await climb(contestant, files, known);
   if (isLast && (known.name.startsWith("Ostiary") || known.name === BARE))
