@@ -1,5 +1,5 @@
 import type { BegunRequest } from "../audit/recorder.ts";
-import type { AuditEntry } from "../contract/entry.ts";
+import { type AuditEntry, timeOfEntry } from "../contract/entry.ts";
 import type { IdempotencyRecord } from "../contract/kept-answer.ts";
 import { type EntryFacts, factsWithoutUsage } from "../operations/operation.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
@@ -79,7 +79,7 @@ function entryOf(
     accountId: account.id,
     key: key.id,
     keyId: key.keyId,
-    at: request.at,
+    at: timeOfEntry(request.id),
     endpoint: request.endpoint,
     model: facts.model,
     upstream: facts.upstream,

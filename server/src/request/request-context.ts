@@ -2,7 +2,7 @@ import type { KeyCaller, Permission } from "../access/access.ts";
 import { type InFlightItem, NOT_IN_FLIGHT } from "../admission/in-flight.ts";
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { BegunRequest } from "../audit/recorder.ts";
-import { type EntryId, timeOfEntry } from "../contract/entry.ts";
+import type { EntryId } from "../contract/entry.ts";
 import type { Hold } from "../credits/allowance.ts";
 import type { CostBasis } from "../credits/request-cost.ts";
 import { RequestAbort } from "../errors/request-signal.ts";
@@ -47,7 +47,6 @@ export class RequestContext implements InFlightItem {
   isAbortedByShutdown = false;
   /** Whether it was refused without a key that exists or existed, and so is in no account's log. */
   isWithoutKnownKey = false;
-  #at: Date | null = null;
 
   constructor(exchange: Exchange, id: EntryId, startedMs: number, trustedProxies: Networks) {
     this.id = id;
@@ -57,11 +56,5 @@ export class RequestContext implements InFlightItem {
     exchange.onClientGone(() => {
       if (this.claim === null) this.abort.abort();
     });
-  }
-
-  /** When it came in, by the clock of the entries. */
-  get at(): Date {
-    this.#at ??= timeOfEntry(this.id);
-    return this.#at;
   }
 }
