@@ -311,6 +311,11 @@ export const INEXPRESSIBLE: readonly (readonly [object, string])[] = [
   [{ functions: [{ name: "f" }] }, "functions"],
   [{ web_search_options: {} }, "web_search_options"],
   [{ some_vendors_field: 1 }, "some_vendors_field"],
+  [{ repetition_penalty: 1.1 }, "repetition_penalty"],
+  [{ min_p: 0.1 }, "min_p"],
+  [{ transforms: ["middle-out"] }, "transforms"],
+  [{ plugins: [{ id: "web" }] }, "plugins"],
+  [{ usage: { include: true, by: "user" } }, "usage"],
   [{ tools: [{ type: "custom", custom: { name: "x" } }] }, "tools.0"],
   [{ reasoning_effort: "enormous" }, "reasoning_effort"],
   [{ tool_choice: "required" }, "tool_choice"],
@@ -362,6 +367,9 @@ export const NEUTRAL: readonly object[] = [
   { logprobs: false, top_logprobs: null, logit_bias: {} },
   { temperature: null, max_tokens: null, tools: null, stop: null, response_format: null },
   { top_p: 1, temperature: 0.2 },
+  // Of clients of OpenRouter, such as LiteLLM, and of chat applications that send the settings of every server.
+  { usage: { include: true }, transforms: [], plugins: [] },
+  { repetition_penalty: 1, min_p: 0, top_a: 0 },
   { user: "u-1", metadata: { a: "b" }, store: false, safety_identifier: "s" },
   {
     prompt_cache_key: "k",

@@ -29,6 +29,17 @@ describe("a request to Google", () => {
     expect(vendor.sent[0]?.body).toEqual({ generationConfig: {}, contents: [content, content] });
   });
 
+  it("does not end with what the model has said, because the client's last message is empty", async () => {
+    fine();
+    const said = { role: "assistant", content: "Hello." };
+    const asked = { messages: [...HI.messages, said, { role: "user", content: "" }] };
+    await expect(chat(upstream, "gemini-3-pro", asked)).rejects.toMatchObject({
+      code: "invalid_request",
+      param: "messages.2.content",
+    });
+    expect(vendor.sent).toHaveLength(0);
+  });
+
   it("has Google fetch images that are named by a URL", async () => {
     fine();
     const url = (path: string) => ({ type: "image_url", image_url: { url: `https://example.com/${path}` } });

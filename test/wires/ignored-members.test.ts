@@ -65,6 +65,61 @@ describe("a request of the Messages API", () => {
     );
   });
 
+  it("is told of members of messages and blocks, and not of what a model has written beside its text", async () => {
+    const text = { type: "text", text: "x" };
+    const image = {
+      type: "image",
+      source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" },
+    };
+    const call = { type: "tool_use", id: "a", name: "weather", input: {}, caller: { type: "direct" } };
+    const citations = [{ type: "char_location", cited_text: "x" }];
+    const answer = await messages({
+      system: [{ ...text, tone: "x" }],
+      messages: [
+        {
+          role: "user",
+          content: [
+            { ...image, detail: "high" },
+            { ...text, is_new: false },
+          ],
+          priority: 1,
+        },
+        {
+          role: "assistant",
+          content: [
+            { ...text, citations },
+            { ...call, deadline: 5 },
+          ],
+        },
+        {
+          role: "user",
+          content: [
+            {
+              type: "tool_result",
+              tool_use_id: "a",
+              is_error: false,
+              cache_control: { type: "ephemeral" },
+              content: [{ type: "document", source: SOURCE, title: "t", context: "c", pages: [1] }],
+              took: 3,
+            },
+            { type: "search_result", title: "t", source: "s", content: [{ ...text, rank: 1 }], score: 2 },
+          ],
+        },
+      ],
+      tools: [TOOL],
+    });
+    expect((await ignoredBy(answer))?.split(", ")).toEqual([
+      "system.0.tone",
+      "messages.0.priority",
+      "messages.0.content.0.detail",
+      "messages.1.content.1.deadline",
+      "messages.2.content.0.took",
+      "messages.2.content.1.score",
+      "messages.2.content.0.content.0.pages",
+      "messages.2.content.1.content.0.rank",
+    ]);
+  });
+
   it("is told of members of tools, and not of those that change nothing", async () => {
     const tools = [
       { ...TOOL, type: "custom", cache_control: { type: "ephemeral" }, eager_input_streaming: true },
@@ -175,6 +230,8 @@ describe("a chat completion", () => {
 });
 
 describe("a message that is empty", () => {
+  const USER = { role: "user", content: "hi" };
+
   it.each([[""], ["  "], [[]], [[{ type: "text", text: "" }]]])(
     "is refused where its provider would not know what to answer: %j",
     async (content) => {
@@ -189,6 +246,38 @@ describe("a message that is empty", () => {
     const turns = ["hi", "", "there"].map((content) => ({ role: "user", content }));
     expect(await ignoredBy(await chat({ messages: turns }))).toBeNull();
   });
+
+  it("is left out beside those of the model, as Anthropic refuses it", async () => {
+    const said = (text: string) => ({ role: "assistant", content: text });
+    const turns = [USER, said("a"), { role: "user", content: " " }, said("b"), USER];
+    expect(await ignoredBy(await chat({ messages: [{ role: "user", content: "" }, ...turns] }))).toBeNull();
+    const sent = service.native.received.at(-1)?.body.messages;
+    const text = (one: string) => ({ type: "text", text: one });
+    expect(sent).toEqual([
+      { role: "user", content: [text("hi")] },
+      { role: "assistant", content: [text("a"), text("b")] },
+      { role: "user", content: [text("hi")] },
+    ]);
+  });
+
+  it.each([
+    ["", ".content"],
+    [[], ""],
+    [[{ type: "text", text: " " }], ".content.0"],
+  ])(
+    "is refused at the end, after one of the model's, which the model would go on with: %j",
+    async (content, place) => {
+      const turns = [USER, { role: "assistant", content: "a" }, { role: "user", content }];
+      expect(await refusalBy(await chat({ messages: turns }))).toBe(
+        `messages${place === "" ? "" : `.2${place}`}: must not be empty after a message of the model`,
+      );
+      const after = [
+        { role: "user", content: "and?" },
+        { role: "user", content },
+      ];
+      expect(await ignoredBy(await chat({ messages: [...turns.slice(0, 2), ...after] }))).toBeNull();
+    },
+  );
 });
 
 describe("a part of a message", () => {

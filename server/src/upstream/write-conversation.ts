@@ -122,6 +122,19 @@ export function nothingToRead(conversation: Conversation): Failure {
   return cannot(nameOf(conversation, "turns"), NOTHING_TO_READ);
 }
 
+/**
+ * Refuses an empty message of the user's at the end, for providers that take no empty ones: the model would go on with its own.
+ *
+ * @param endsWithModel Whether a message of the model's is the last one that would be sent.
+ * @throws {Failure} `invalid_request` naming the message.
+ */
+export function requireLastMessage(conversation: Conversation, endsWithModel: boolean): void {
+  const last = conversation.turns.at(-1);
+  if (!endsWithModel || last?.role !== "user") return;
+  const at = last.parts[0]?.at ?? nameOf(conversation, "turns");
+  throw cannot(at, "must not be empty after a message of the model");
+}
+
 /** The input of a call, for providers that take no text, with its numbers as {@link written} writes them. @throws {Failure} `invalid_request` unless it is an object. */
 export function callInputOf({ input, at }: ToolCallPart): JsonObject {
   const value = input.trim() === "" ? {} : parseExact(input);

@@ -14,6 +14,7 @@ import {
   leftOutOf,
   nothingToRead,
   requireExpressible,
+  requireLastMessage,
   turnsWithUser,
   type WrittenConversation,
 } from "../write-conversation.ts";
@@ -59,7 +60,8 @@ export function messagesBodyOf(call: ConversationCall, keepsInstructions = true)
   const breakpoints = new CacheBreakpoints();
   const takesLate = keepsInstructions && traits.hasLateInstructions;
   const prompt = promptOf(turnsWithUser(conversation.turns), breakpoints, takesLate);
-  if (prompt.messages.every(hasNoContent)) throw nothingToRead(conversation);
+  if (prompt.messages.length === 0) throw nothingToRead(conversation);
+  requireLastMessage(conversation, prompt.messages.at(-1)?.role === "assistant");
   const sampling = samplingOf(conversation, thinking, traits);
   const output = outputOf({ conversation, traits, thinking, breakpoints, stream });
   const { effort, field } = thinking;
@@ -85,10 +87,6 @@ export function messagesBodyOf(call: ConversationCall, keepsInstructions = true)
     ...(breakpoints.isExceeded ? ["cache_control"] : []),
   ];
   return { body, betas: [...prompt.betas, ...output.betas], answerTool: output.answerTool, ignored };
-}
-
-function hasNoContent({ content }: JsonObject): boolean {
-  return Array.isArray(content) && content.length === 0;
 }
 
 /** Refuses fields that Anthropic does not take together. Models without sampling parameters are asked for none. */

@@ -82,7 +82,7 @@ class PromptWriter implements Prompt {
             isLast,
           );
     // What the model was to continue may have been white space.
-    if (side === "user" || content.length > 0) this.messages.push({ role: side, content });
+    if (content.length > 0) this.messages.push({ role: side, content });
   }
 
   /** Those before the conversation are a field of their own. Anthropic refuses several messages of them in a row. */

@@ -51,10 +51,17 @@ function asUsers(turn: Turn): Turn {
   return { role: "user", parts: [part] };
 }
 
-/** Whether anything of a turn is sent. What a user has said is a message even if it is empty. */
-function isSent(turn: Turn): boolean {
-  if (turn.role === "system") return turn.parts.some(({ text }) => !isBlank(text));
-  return turn.role !== "assistant" || turn.parts.some(isWritten);
+/** Whether anything of a turn is sent. Anthropic refuses a message without content. */
+function isSent({ role, parts }: Turn): boolean {
+  switch (role) {
+    case "system":
+    case "user":
+      return parts.some((part) => part.kind !== "text" || !isBlank(part.text));
+    case "assistant":
+      return parts.some(isWritten);
+    case "tool":
+      return true;
+  }
 }
 
 /** Whether a part of a model is sent back: thoughts of other models are not. */

@@ -8,6 +8,7 @@ import {
   leftOutOf,
   nothingToRead,
   requireExpressible,
+  requireLastMessage,
   turnsWithUser,
   type WrittenConversation,
 } from "../write-conversation.ts";
@@ -35,6 +36,7 @@ export function contentBodyOf({ conversation, upstreamModel, maxTokens }: Conver
   const { format, tools, answerTool } = outputOf(conversation, traits);
   const { instructions, contents } = promptOf(turnsWithUser(conversation.turns), traits);
   if (contents.length === 0) throw nothingToRead(conversation);
+  requireLastMessage(conversation, contents.at(-1)?.role === "model");
   const body: JsonObject = {
     generationConfig: {
       maxOutputTokens: given(conversation.maxTokens ?? maxTokens),

@@ -67,6 +67,13 @@ const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["top_logprobs", (value) => value === 0],
   ["logit_bias", (value) => isJsonObject(value) && Object.keys(value).length === 0],
   ["modalities", (value) => Array.isArray(value) && value.length === 1 && value[0] === "text"],
+  // Clients of OpenRouter ask for the usage, which every answer has, and chat applications send the settings of every server.
+  ["usage", (value) => isJsonObject(value) && Object.keys(value).every((name) => name === "include")],
+  ["transforms", (value) => Array.isArray(value) && value.length === 0],
+  ["plugins", (value) => Array.isArray(value) && value.length === 0],
+  ["repetition_penalty", (value) => value === 1],
+  ["min_p", (value) => value === 0],
+  ["top_a", (value) => value === 0],
 ]);
 
 /** Fields that clients send to every model: LangChain and LlamaIndex allow only one call where they ask for an object. */

@@ -208,7 +208,7 @@ function unknownIn({ service_tier: tier, output_config: config }: JsonObject): r
  */
 function systemTurns(content: Json | undefined, at: string, reading: BlockReading): Turn[] {
   const { added, ignored } = reading;
-  const parts = blocksOf(content, at).flatMap(({ block, at: blockAt }) => {
+  const parts = blocksOf(content, at, reading).flatMap(({ block, at: blockAt }) => {
     if (block.type === "text") return [textPart(block, blockAt)];
     if (block.type !== "tool_addition" && block.type !== "tool_removal") {
       throw cannot(blockAt, "must be a text block");
@@ -222,8 +222,12 @@ function systemTurns(content: Json | undefined, at: string, reading: BlockReadin
   return said.length === 0 ? [] : [{ role: "system", parts: said }];
 }
 
-function turnsOf(message: Json, at: string, reading: BlockReading): Turn[] {
-  const { role, content } = objectOf(message);
+const MESSAGE_MEMBERS = new Set(["role", "content"]);
+
+function turnsOf(value: Json, at: string, reading: BlockReading): Turn[] {
+  const message = objectOf(value);
+  const { role, content } = message;
+  reading.ignored.push(...otherMembersOf(message, MESSAGE_MEMBERS, at));
   switch (role) {
     case "system":
       return systemTurns(content, `${at}.content`, reading);
@@ -242,7 +246,7 @@ function turnsOf(message: Json, at: string, reading: BlockReading): Turn[] {
 function userTurns(content: Json | undefined, at: string, reading: BlockReading): Turn[] {
   const results: ToolResultPart[] = [];
   const said: UserPart[] = [];
-  for (const { block, at: blockAt } of blocksOf(content, at)) {
+  for (const { block, at: blockAt } of blocksOf(content, at, reading)) {
     if (block.type === "tool_result") results.push(resultPart(block, blockAt, reading));
     else said.push(...mediaParts(block, blockAt, reading));
   }

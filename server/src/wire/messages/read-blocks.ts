@@ -19,7 +19,7 @@ import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { cacheOf } from "../cache-control.ts";
 import type { ExactValues } from "../exact-values.ts";
-import { objectOf, textOf } from "../members.ts";
+import { objectOf, otherMembersOf, textOf } from "../members.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 type MediaPart = TextPart | ImagePart | FilePart;
@@ -46,19 +46,43 @@ export function textPart(block: JsonObject, at: string): TextPart {
 
 /** The blocks of a message or a result, all of which are texts, images and documents. */
 function mediaPartsOf(content: Json | undefined, at: string, reading: BlockReading): MediaPart[] {
-  return blocksOf(content, at).flatMap(({ block, at: blockAt }) => mediaParts(block, blockAt, reading));
+  return blocksOf(content, at, reading).flatMap(({ block, at: blockAt }) =>
+    mediaParts(block, blockAt, reading),
+  );
 }
 
-/** The blocks of a message; a text is one block. */
+/** What blocks have that is read, or that a model has written beside its text or its call, by their types. Others are left out or refused. */
+const BLOCK_MEMBERS: ReadonlyMap<Json | undefined, ReadonlySet<string>> = new Map(
+  Object.entries({
+    text: ["text", "citations"],
+    image: ["source"],
+    document: ["source", "title", "context", "citations"],
+    search_result: ["source", "title", "content", "citations"],
+    tool_reference: ["tool_name"],
+    tool_addition: ["tool"],
+    tool_removal: ["tool"],
+    tool_use: ["id", "name", "input", "caller"],
+    tool_result: ["tool_use_id", "content", "is_error"],
+    thinking: ["thinking", "signature"],
+    redacted_thinking: ["data"],
+    compaction: ["content"],
+  }).map(([type, members]) => [type, new Set(["type", "cache_control", ...members])]),
+);
+
+/** The blocks of a message; a text is one block. `ignored` gets the places of members of blocks without equivalent elsewhere. */
 export function blocksOf(
   content: Json | undefined,
   at: string,
+  { ignored }: BlockReading,
 ): readonly { readonly block: JsonObject; readonly at: string }[] {
   if (typeof content === "string") return [{ block: { type: "text", text: content }, at }];
   if (!Array.isArray(content)) throw cannot(at, "must be a text, or an array of blocks");
   return content.map((block: Json, index) => {
-    if (!isJsonObject(block)) throw cannot(`${at}.${index}`, "must be a block with a type");
-    return { block, at: `${at}.${index}` };
+    const blockAt = `${at}.${index}`;
+    if (!isJsonObject(block)) throw cannot(blockAt, "must be a block with a type");
+    const members = BLOCK_MEMBERS.get(block.type);
+    if (members !== undefined) ignored.push(...otherMembersOf(block, members, blockAt));
+    return { block, at: blockAt };
   });
 }
 
@@ -75,7 +99,7 @@ export function mediaParts(block: JsonObject, at: string, reading: BlockReading)
       return documentParts(block, at, reading);
     case "search_result":
       noteCitations(block, at, reading);
-      return [{ kind: "text", text: searchResultText(block, at), cache, at }];
+      return [{ kind: "text", text: searchResultText(block, at, reading), cache, at }];
     case "tool_reference": {
       // A search for tools has found one of those that the request has.
       if (typeof block.tool_name !== "string") throw cannot(`${at}.tool_name`, "must be the name of a tool");
@@ -130,8 +154,8 @@ function sourceOf(source: Json | undefined, at: string): MediaSource {
   return { kind: "data", mediaType, data };
 }
 
-function searchResultText({ title, source, content }: JsonObject, at: string): string {
-  const blocks = blocksOf(content, `${at}.content`);
+function searchResultText({ title, source, content }: JsonObject, at: string, reading: BlockReading): string {
+  const blocks = blocksOf(content, `${at}.content`, reading);
   const text = blocks.map(({ block, at: blockAt }) => textPart(block, blockAt).text);
   const from = typeof source === "string" ? `Source: ${source}\n` : "";
   return linesOf(title, from + text.join("\n"));
@@ -157,7 +181,7 @@ export function resultPart(block: JsonObject, at: string, reading: BlockReading)
 
 /** What a model has said. Blocks of tools that only Anthropic runs are left out. */
 export function saidParts(content: Json | undefined, at: string, reading: BlockReading): AssistantPart[] {
-  const blocks = blocksOf(content, at);
+  const blocks = blocksOf(content, at, reading);
   // Those of tool calls, by the ids of the calls. They stand in thinking blocks before or after them.
   const signatures = new Map<string, Signature>();
   for (const { block } of blocks) {
