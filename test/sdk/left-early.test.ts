@@ -81,6 +81,58 @@ describe.each(Object.entries({ ...begun, ...lazy }))("%s that is silent", (name,
   });
 });
 
+describe("a stream whose answer has not begun", () => {
+  /** A client whose answers do not begin, and its requests' signals. `first`: what the first request is answered with. */
+  function unanswered(first?: () => Response) {
+    const signals: AbortSignal[] = [];
+    const fetch: typeof globalThis.fetch = (_, init) => {
+      if (init?.signal) signals.push(init.signal);
+      if (first !== undefined && signals.length === 1) return Promise.resolve(first());
+      return new Promise((_, reject) => {
+        init?.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+      });
+    };
+    return { client: newClient({ fetch, maxRetries: 2 }), signals };
+  }
+
+  it.each(Object.keys(begun).filter((name) => name !== "a stream"))(
+    "ends its request at once: %s",
+    async (name) => {
+      for (const isRead of [false, true]) {
+        const { client, signals } = unanswered();
+        const items = await begun[name]?.(client);
+        const next = isRead ? caught(items?.next() ?? Promise.resolve()) : null;
+        await delay(1);
+        expect(await items?.return?.()).toMatchObject({ done: true });
+        expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+        await next;
+      }
+    },
+  );
+
+  it("sends no further attempt when it is left before that", async () => {
+    const busy = () =>
+      new Response("{}", { status: 503, headers: { "x-request-id": "req_1", "retry-after-ms": "50" } });
+    const { client, signals } = unanswered(busy);
+    const items = client.chat.completions.create({ ...ask, stream: true })[Symbol.asyncIterator]();
+    await delay(20);
+    await items.return();
+    await delay(60);
+    expect(signals).toHaveLength(1);
+  });
+
+  it("still ends by the caller's signal, with its reason", async () => {
+    const { client, signals } = unanswered();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const error = caught(client.chat.completions.create({ ...ask, stream: true }, { signal }));
+    await delay(1);
+    controller.abort("enough");
+    expect(await error).toMatchObject({ name: "APIUserAbortError", cause: "enough" });
+    expect(signals[0]?.aborted).toBe(true);
+  });
+});
+
 describe("one of the two streams of `tee`", () => {
   const both = async (text: string) => {
     const { client, signals } = open(text);

@@ -1,7 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { ChatCompletionChunk } from "../contract/chat.ts";
-import { aborted } from "./abort.ts";
+import { aborted, follow } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
+import { objectOf } from "./checks.ts";
 import { errorForEvent, notFromService, streamOf } from "./error-answers.ts";
 import {
   APIConnectionTimeoutError,
@@ -80,17 +81,51 @@ export class APIStreamPromise
   extends APIPromise<ChatCompletionStream>
   implements AsyncIterable<ChatCompletionChunk>
 {
-  constructor(answer: Promise<Answer>) {
+  readonly #leave: () => void;
+
+  /** @param leave Ends the request if its answer has not begun. */
+  constructor(answer: Promise<Answer>, leave: () => void) {
     super(answer, async (begun) => new ChatCompletionStream(begun));
+    this.#leave = leave;
   }
 
   /** Iterates over the chunks, once. */
   [Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
     return leavable(chunksIn(this), () => {
+      this.#leave();
       // Whoever leaves a request does not handle its error.
       this.then((stream) => stream[Symbol.asyncDispose]()).catch(() => {});
     });
   }
+}
+
+/** Requests a stream by `send`, with these options but for the signal, which is also aborted when the stream is left before it begins. */
+export function requestedStream<Options extends { readonly signal?: AbortSignal | undefined }>(
+  options: Options,
+  send: (options: Options & { readonly signal: AbortSignal }) => Promise<Answer>,
+): APIStreamPromise {
+  const controller = new AbortController();
+  let hasBegun = false;
+  const begin = async (): Promise<Answer> => {
+    const release = follow(objectOf("options", options).signal, controller);
+    try {
+      const answer = await send({ ...options, signal: controller.signal });
+      hasBegun = true;
+      return {
+        ...answer,
+        release: () => {
+          answer.release();
+          release();
+        },
+      };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+  return new APIStreamPromise(begin(), () => {
+    if (!hasBegun) controller.abort();
+  });
 }
 
 async function* chunksIn(

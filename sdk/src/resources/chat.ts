@@ -11,7 +11,7 @@ import { ChatStream } from "../core/chat-stream.ts";
 import { objectOf } from "../core/checks.ts";
 import { notFromService } from "../core/error-answers.ts";
 import { isFields } from "../core/fields.ts";
-import { APIStreamPromise, type ChatCompletionStream } from "../core/stream.ts";
+import { type APIStreamPromise, type ChatCompletionStream, requestedStream } from "../core/stream.ts";
 import { parsedCompletion, responseFormatOf } from "../core/structured.ts";
 import { ToolRun, type ToolRunOptions, type ToolRunParams } from "../core/tool-run.ts";
 import type { RequestOptions, Transport } from "../core/transport.ts";
@@ -80,7 +80,7 @@ export class ChatCompletions {
     const body = bodyOf("chat.completions.create", EXAMPLE, params);
     const target = { method: "POST", path: "/chat/completions", body } as const;
     if (body.stream !== true) return this.#transport.request<ChatCompletion>(target, options);
-    return new APIStreamPromise(this.#transport.send({ ...target, isStreamed: true }, options));
+    return requestedStream(options, (own) => this.#transport.send({ ...target, isStreamed: true }, own));
   }
 
   /**
