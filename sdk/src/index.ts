@@ -6,6 +6,7 @@ export { type ClientOptions, Ostiary, Ostiary as default } from "./client.ts";
 export type * from "./contract/audit.ts";
 export type { EndReason, UsageSource } from "./contract/audit-words.ts";
 export type * from "./contract/chat.ts";
+export type * from "./contract/chat-extensions.ts";
 export type * from "./contract/embeddings.ts";
 export type { ErrorCode } from "./contract/error-codes.ts";
 export type * from "./contract/management.ts";

@@ -48,7 +48,7 @@ describe("a chat request of openai's types", () => {
   it("is accepted by the SDK's types", () => {
     type Theirs = OpenAI.ChatCompletionCreateParams;
     // Superseded by `tools`, or bound to OpenAI's own storage and moderation; messages are compared below.
-    type Other = "functions" | "function_call" | "moderation" | "prompt_cache_options" | "messages";
+    type Other = "functions" | "function_call" | "moderation" | "messages";
     expectTypeOf<
       Omit<Theirs, Other> & Pick<ChatCompletionCreateParams, "messages">
     >().toExtend<ChatCompletionCreateParams>();
@@ -64,6 +64,45 @@ describe("a chat request of openai's types", () => {
     expectTypeOf<OpenAI.ChatCompletionFunctionTool>().toExtend<
       NonNullable<ChatCompletionCreateParams["tools"]>[number]
     >();
+  });
+});
+
+describe("a chat request with fields that the service translates, and OpenAI does not have", () => {
+  it("is accepted by the SDK's types, as the reference of the API has it", () => {
+    const cached = { cache_control: { type: "ephemeral", ttl: "1h" } } as const;
+    const schema = { type: "object", properties: {} };
+    const request = {
+      model: "m",
+      ...cached,
+      messages: [
+        { role: "system", content: [{ type: "text", text: "x", ...cached }] },
+        { role: "user", content: "hi", ...cached },
+        {
+          role: "assistant",
+          reasoning_content: "Well.",
+          tool_calls: [{ id: "a", type: "function", function: { name: "f", arguments: "{}" }, ...cached }],
+        },
+        { role: "tool", tool_call_id: "a", content: "x", ...cached },
+      ],
+      tools: [{ type: "function", function: { name: "f", parameters: schema }, ...cached }],
+      top_k: 40,
+      reasoning: { effort: "low", summary: "auto", exclude: false },
+      include_reasoning: true,
+      prompt_cache_options: { mode: "explicit", ttl: "30m" },
+    } satisfies ChatCompletionCreateParams;
+    const others: Partial<ChatCompletionCreateParams>[] = [
+      { reasoning: { max_tokens: 2_000 } },
+      { reasoning: { enabled: true } },
+      { thinking: { type: "enabled", budget_tokens: 2_000, display: "omitted" } },
+      { thinking: { type: "enabled" } },
+      { thinking: { type: "adaptive" } },
+      { thinking: { type: "disabled" } },
+      // @ts-expect-error the service refuses it
+      { thinking: { type: "adaptive", budget_tokens: 2_000 } },
+      // @ts-expect-error the service refuses it
+      { reasoning: { effort: "enormous" } },
+    ];
+    expect([request, ...others]).toHaveLength(9);
   });
 });
 

@@ -1,49 +1,53 @@
+import type { Cacheable, ChatCompletionExtensions } from "./chat-extensions.ts";
+
 /** A part of a message: text, an image, a recording or a file. */
-export type ChatCompletionContentPart =
-  | {
-      /** The kind of the part. */
-      readonly type: "text";
-      /** The text. */
-      readonly text: string;
-    }
-  | {
-      /** The kind of the part. */
-      readonly type: "image_url";
-      /** The image. */
-      readonly image_url: {
-        /** An `https:` address that the model's server can reach, or a `data:` URL with the image in Base64. */
-        readonly url: string;
-        /** The resolution at which the model reads the image: a lower one takes fewer tokens. Default `auto`. */
-        readonly detail?: "auto" | "low" | "high" | "original";
-      };
-    }
-  | {
-      /** The kind of the part. */
-      readonly type: "input_audio";
-      /** The recording. */
-      readonly input_audio: {
-        /** The recording in Base64. */
-        readonly data: string;
-        /** The format of the recording. */
-        readonly format: "wav" | "mp3";
-      };
-    }
-  | {
-      /** The kind of the part. */
-      readonly type: "file";
-      /** The file: `file_data` with `filename`, or `file_id`. */
-      readonly file: {
-        /** A `data:` URL with the file in Base64. */
-        readonly file_data?: string;
-        /** The id of a file that the model's server has. */
-        readonly file_id?: string;
-        /** The name of the file. */
-        readonly filename?: string;
-      };
-    };
+export type ChatCompletionContentPart = Cacheable &
+  (
+    | {
+        /** The kind of the part. */
+        readonly type: "text";
+        /** The text. */
+        readonly text: string;
+      }
+    | {
+        /** The kind of the part. */
+        readonly type: "image_url";
+        /** The image. */
+        readonly image_url: {
+          /** An `https:` address that the model's server can reach, or a `data:` URL with the image in Base64. */
+          readonly url: string;
+          /** The resolution at which the model reads the image: a lower one takes fewer tokens. Default `auto`. */
+          readonly detail?: "auto" | "low" | "high" | "original";
+        };
+      }
+    | {
+        /** The kind of the part. */
+        readonly type: "input_audio";
+        /** The recording. */
+        readonly input_audio: {
+          /** The recording in Base64. */
+          readonly data: string;
+          /** The format of the recording. */
+          readonly format: "wav" | "mp3";
+        };
+      }
+    | {
+        /** The kind of the part. */
+        readonly type: "file";
+        /** The file: `file_data` with `filename`, or `file_id`. */
+        readonly file: {
+          /** A `data:` URL with the file in Base64. */
+          readonly file_data?: string;
+          /** The id of a file that the model's server has. */
+          readonly file_id?: string;
+          /** The name of the file. */
+          readonly filename?: string;
+        };
+      }
+  );
 
 /** A function that the model wants called. */
-export interface ChatCompletionFunctionToolCall {
+export interface ChatCompletionFunctionToolCall extends Cacheable {
   /** The id of the call, which the message with its result names as `tool_call_id`. */
   readonly id: string;
   /** The kind of the tool. */
@@ -78,51 +82,55 @@ export interface ChatCompletionCustomToolCall {
 export type ChatCompletionToolCall = ChatCompletionFunctionToolCall | ChatCompletionCustomToolCall;
 
 /** A message of the conversation in a request. */
-export type ChatCompletionMessageParam =
-  | {
-      /** Instructions. `developer` is the newer name of `system`, which some models' servers do not know. */
-      readonly role: "system" | "developer";
-      /** The instructions: text, or parts of text. */
-      readonly content: string | readonly ChatCompletionContentPart[];
-      /** A name that tells participants of the same role apart. */
-      readonly name?: string;
-    }
-  | {
-      /** A message of the user. */
-      readonly role: "user";
-      /** The message: text, or parts. */
-      readonly content: string | readonly ChatCompletionContentPart[];
-      /** A name that tells participants of the same role apart. */
-      readonly name?: string;
-    }
-  | {
-      /** An earlier answer of the model. */
-      readonly role: "assistant";
-      /** The answer; `null` or omitted if it was only a call of tools. */
-      readonly content?: string | readonly ChatCompletionContentPart[] | null;
-      /** The refusal, if the model refused to answer. */
-      readonly refusal?: string | null;
-      /** The calls of tools in the answer. A message with the result of each must follow. */
-      readonly tool_calls?: readonly ChatCompletionToolCall[];
-      /** An earlier spoken answer. */
-      readonly audio?: {
-        /** The `id` of the spoken answer. */
-        readonly id: string;
-      } | null;
-      /** A name that tells participants of the same role apart. */
-      readonly name?: string;
-    }
-  | {
-      /** The result of a call of a tool. */
-      readonly role: "tool";
-      /** The result: text, or parts of text. */
-      readonly content: string | readonly ChatCompletionContentPart[];
-      /** The `id` of the call. */
-      readonly tool_call_id: string;
-    };
+export type ChatCompletionMessageParam = Cacheable &
+  (
+    | {
+        /** Instructions. `developer` is the newer name of `system`, which some models' servers do not know. */
+        readonly role: "system" | "developer";
+        /** The instructions: text, or parts of text. */
+        readonly content: string | readonly ChatCompletionContentPart[];
+        /** A name that tells participants of the same role apart. */
+        readonly name?: string;
+      }
+    | {
+        /** A message of the user. */
+        readonly role: "user";
+        /** The message: text, or parts. */
+        readonly content: string | readonly ChatCompletionContentPart[];
+        /** A name that tells participants of the same role apart. */
+        readonly name?: string;
+      }
+    | {
+        /** An earlier answer of the model. */
+        readonly role: "assistant";
+        /** The answer; `null` or omitted if it was only a call of tools. */
+        readonly content?: string | readonly ChatCompletionContentPart[] | null;
+        /** The refusal, if the model refused to answer. */
+        readonly refusal?: string | null;
+        /** The model's reasoning, which some models' servers need back with calls of tools. */
+        readonly reasoning_content?: string | null;
+        /** The calls of tools in the answer. A message with the result of each must follow. */
+        readonly tool_calls?: readonly ChatCompletionToolCall[];
+        /** An earlier spoken answer. */
+        readonly audio?: {
+          /** The `id` of the spoken answer. */
+          readonly id: string;
+        } | null;
+        /** A name that tells participants of the same role apart. */
+        readonly name?: string;
+      }
+    | {
+        /** The result of a call of a tool. */
+        readonly role: "tool";
+        /** The result: text, or parts of text. */
+        readonly content: string | readonly ChatCompletionContentPart[];
+        /** The `id` of the call. */
+        readonly tool_call_id: string;
+      }
+  );
 
 /** A function that the model may call. */
-export interface ChatCompletionFunctionTool {
+export interface ChatCompletionFunctionTool extends Cacheable {
   /** The kind of the tool. */
   readonly type: "function";
   /** The function. */
@@ -294,12 +302,12 @@ export interface ChatCompletionWebSearchOptions {
 }
 
 /**
- * Parameters of `chat.completions.create`, as OpenAI documents them. Which of them have an effect depends on the model. Send parameters
- * that are not typed here in `extra_body`.
+ * Parameters of `chat.completions.create`, as OpenAI documents them, with those that the service translates for other models. Which of
+ * them have an effect depends on the model. Send parameters that are not typed here in `extra_body`.
  *
  * @see https://platform.openai.com/docs/api-reference/chat/create
  */
-export interface ChatCompletionCreateParams {
+export interface ChatCompletionCreateParams extends ChatCompletionExtensions {
   /** Id or alias of a model of the catalog: see `models.list`. */
   readonly model: string;
   /** The conversation so far, oldest message first: 1 to 10,000 messages. */
@@ -362,6 +370,13 @@ export interface ChatCompletionCreateParams {
   readonly prompt_cache_key?: string | null;
   /** How long the beginning stays in the model server's cache: in memory for minutes, or for 24 hours. Default: the model's. */
   readonly prompt_cache_retention?: "in_memory" | "24h" | null;
+  /** How OpenAI's models cache: with a breakpoint of their own, or only where parts of messages have one. Default `implicit`. */
+  readonly prompt_cache_options?: {
+    /** Who sets the breakpoints. */
+    readonly mode?: "implicit" | "explicit";
+    /** The minimum time for which the prompt stays in the cache. */
+    readonly ttl?: string;
+  } | null;
   /** A stable pseudonym of the end user of up to 64 characters, by which the model's server finds abuse. */
   readonly safety_identifier?: string | null;
   /** The older name of `safety_identifier`. */
