@@ -37,12 +37,12 @@ describe("the official openai package, pointed at the service", () => {
   });
 
   it("streams, with usage only on request", async () => {
-    const text = async (includeUsage: boolean) => {
+    const text = async (asked: object) => {
       const stream = await client.chat.completions.create({
         model: "sandbox/echo",
         messages: ask("one two three"),
         stream: true,
-        ...(includeUsage ? { stream_options: { include_usage: true } } : {}),
+        ...asked,
       });
       let content = "";
       let usage = 0;
@@ -55,23 +55,27 @@ describe("the official openai package, pointed at the service", () => {
       }
       return { content, usage, chunks };
     };
-    const plain = await text(false);
+    const plain = await text({ usage: { include: false } });
     expect(plain.content).toContain("one two three");
     expect(plain.usage).toBe(0);
     expect(plain.chunks).toBeGreaterThan(2);
-    const withUsage = await text(true);
-    expect(withUsage.content).toBe(plain.content);
-    expect(withUsage.usage).toBeGreaterThan(0);
+    // As OpenAI's clients and OpenRouter's request it.
+    for (const asked of [{ stream_options: { include_usage: true } }, { usage: { include: true } }]) {
+      const withUsage = await text(asked);
+      expect(withUsage.content).toBe(plain.content);
+      expect(withUsage.usage).toBeGreaterThan(0);
+    }
   });
 
   it("has every stream's tokens in the audit log, with or without usage on request", async () => {
     const { data } = await (
-      await fetch(`${service.baseUrl}/v1/audit?limit=2`, {
+      await fetch(`${service.baseUrl}/v1/audit?limit=3`, {
         headers: { authorization: `Bearer ${owner.key}` },
       })
     ).json();
     expect(data[0].usage_source).toBe("upstream");
-    expect(data[0].token_count).toBe(data[1].token_count);
+    const counts = new Set(data.map((entry: { token_count: number }) => entry.token_count));
+    expect(counts.size).toBe(1);
     expect(data[0].token_count).toBeGreaterThan(0);
     expect(data[0].time_to_first_token_ms).toBeTypeOf("number");
   });

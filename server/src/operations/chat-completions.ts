@@ -4,6 +4,7 @@ import type { PaidCall } from "../credits/request-cost.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { chatRequest } from "../wire/chat/chat-request.ts";
+import { objectOf } from "../wire/members.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
 import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, modelAnswer, schemaOf } from "./openapi-parts.ts";
 import type { ModelOperation, ModelUse } from "./operation.ts";
@@ -112,7 +113,7 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
 }
 
 function readChat(body: JsonBody): ChatInput {
-  const { messages = null, input = null } = body.value;
+  const { messages = null, input = null, usage } = body.value;
   // Cursor's agent mode does so.
   if (messages === null && input !== null) {
     throw invalid(
@@ -125,7 +126,8 @@ function readChat(body: JsonBody): ChatInput {
   return {
     model: data.model,
     stream: data.stream === true,
-    includeUsage: data.stream_options?.include_usage === true,
+    // Clients of OpenRouter have a field of their own for it.
+    includeUsage: data.stream_options?.include_usage === true || objectOf(usage).include === true,
     maxTokens: larger(data.max_completion_tokens ?? null, data.max_tokens ?? null),
     choices: data.n ?? 1,
     prompts: 1,
