@@ -78,6 +78,21 @@ const ENDS = [
   ',"model":"acme/other"',
 ];
 
+/** What stands beside a delta, and further choices of a chunk, with a text in some of them. */
+const LOGPROBS = [
+  () => "",
+  () => ',"logprobs":null',
+  (text: string) =>
+    `,"logprobs":{"content":[{"token":"${text}","logprob":-0.1,"bytes":[32],"top_logprobs":[{"token":"content","logprob":-9999.0,"bytes":null}]}],"refusal":null}`,
+  (text: string) => `,"logprobs":{"content":"${text}"}`,
+];
+const OTHER_CHOICES = [
+  () => "",
+  (text: string) => `,{"index":1,"delta":{"content":"${text}"},"logprobs":null,"finish_reason":null}`,
+  () => ',{"index":1,"delta":{},"finish_reason":"stop"}',
+  () => ',{"index":1,"delta":{"content":""},"finish_reason":null}',
+];
+
 const pick = <Value>(values: readonly Value[]) => fc.constantFrom(...values);
 const chunk = fc
   .record({
@@ -85,15 +100,20 @@ const chunk = fc
     delta: pick(DELTAS),
     end: pick(ENDS),
     finish: pick(["null", "null", '"stop"']),
+    index: pick([0, 0, 1]),
+    logprobs: pick(LOGPROBS),
+    others: pick(OTHER_CHOICES),
   })
   .map(
-    ({ text, delta, end, finish }) =>
-      `{"id":"1","model":"inner","choices":[{"index":0,"delta":${delta(text)},"finish_reason":${finish}}]${end}}`,
+    ({ text, delta, end, finish, index, logprobs, others }) =>
+      `{"id":"1","model":"inner","choices":[{"index":${index},"delta":${delta(text)}${logprobs(text)},"finish_reason":${finish}}${others(text)}]${end}}`,
   );
 /** Mostly alike, as the chunks of a stream are. */
 const alike = fc.record({
   delta: pick(DELTAS.slice(0, 3)),
   end: pick(ENDS.slice(0, 2)),
+  logprobs: pick(LOGPROBS),
+  others: pick(OTHER_CHOICES),
   texts: fc.array(pick(TEXTS)),
 });
 
@@ -148,14 +168,18 @@ describe("chunks that differ in nothing but their text", () => {
 function chunksOf({
   delta,
   end,
+  logprobs,
+  others,
   texts,
 }: {
   delta: (text: string) => string;
   end: string;
+  logprobs: (text: string) => string;
+  others: (text: string) => string;
   texts: readonly string[];
 }): string[] {
   return texts.map(
     (text) =>
-      `{"id":"1","model":"inner","choices":[{"index":0,"delta":${delta(text)},"finish_reason":null}]${end}}`,
+      `{"id":"1","model":"inner","choices":[{"index":0,"delta":${delta(text)}${logprobs(text)},"finish_reason":null}${others(text)}]${end}}`,
   );
 }
