@@ -153,6 +153,10 @@ describe("an OpenAI path that the service does not have", () => {
     ["/v1/files", "POST /v1/messages"],
     ["/v1/assistants/asst_1", "Keep the conversation"],
     ["/v1/v1/models", "base URL"],
+    ["/v1/chat/completions/chat/completions", "Set the client's base URL so that it ends in /v1"],
+    ["/v1/chat/completions/v1/chat/completions", "Set the client's base URL so that it ends in /v1"],
+    ["/v1/responses/responses", "Set the client's base URL so that it ends in /v1"],
+    ["/v1/embeddings/embeddings", "Set the client's base URL so that it ends in /v1"],
     [
       "/chat/completions",
       "Use /v1/chat/completions. Set the client's base URL to the address of the service",

@@ -129,6 +129,7 @@ describe("an error for a client of the Messages API", () => {
     ["files", () => get("/v1/files", VERSION), 404, "not_found_error"],
     ["a wrong method", () => get("/v1/messages"), 405, "invalid_request_error"],
     ["a version twice", () => get("/v1/v1/messages", {}, "POST"), 404, "not_found_error"],
+    ["an operation twice", () => get("/v1/messages/v1/messages", {}, "POST"), 404, "not_found_error"],
     ["no version", () => get("/messages", {}, "POST"), 404, "not_found_error"],
     ["a path in front", () => get("/anthropic/v1/messages", {}, "POST"), 404, "not_found_error"],
     ["two slashes", () => get("//v1/messages", {}, "POST"), 404, "not_found_error"],

@@ -21,6 +21,15 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/alpha\/search$/,
     "Search is not served. Give the model a function tool that searches, and run it in your application.",
   ],
+  // The path of an operation as a client's base URL.
+  [
+    /^\/v1\/messages\/(?:v1\/)?messages(?:\/|$)/,
+    "The path has /messages twice. Set the client's base URL to the address of the service: Anthropic's clients add /v1/messages.",
+  ],
+  [
+    /^\/v1\/(?:chat\/completions|responses|embeddings)\/(?:v1\/)?(?:chat\/completions|responses|embeddings|models)(?:\/|$)/,
+    "The path has two operations. Set the client's base URL so that it ends in /v1.",
+  ],
 ];
 
 /** Operations that clients of OpenAI's API may call, and what to use instead. */
