@@ -10,6 +10,8 @@ const KEEP_ALIVE_SECONDS = 65;
 export const KEEP_ALIVE_MS = KEEP_ALIVE_SECONDS * 1_000;
 const KEEP_ALIVE = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_SECONDS}\r\n`;
 
+const SENT = "sent";
+
 /** A property of Node's response that is not public: its head, as text. */
 type WithHead = ServerResponse & { _header: string | null };
 
@@ -49,6 +51,14 @@ export function beginStream(
   if (head === null || !begin(response, status, `${head}Transfer-Encoding: chunked\r\n\r\n`)) return false;
   response.chunkedEncoding = true;
   return true;
+}
+
+/**
+ * Removes the head of an answer that has been sent: it consists of many texts, which an open stream would keep in memory. Node only looks whether
+ * there is one.
+ */
+export function forgetHead(response: ServerResponse): void {
+  (response as WithHead)._header = SENT;
 }
 
 /** An answer of plain ASCII, values and body, on a connection that stays open: the text that {@link sendWhole} sends. */

@@ -4,7 +4,7 @@ import { TLSSocket } from "node:tls";
 import { declaredBytesOf, type IncomingBody } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
-import { beginStream, sendWhole } from "./answer-head.ts";
+import { beginStream, forgetHead, sendWhole } from "./answer-head.ts";
 import type { RestingConnections } from "./resting-connections.ts";
 
 /** A client keeps its connection if its refused body is no longer than this. The rest of any refused body is read and dropped. */
@@ -94,20 +94,26 @@ export class NodeExchange implements Exchange {
 
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink {
     const response = this.#response;
-    if (!beginStream(response, status, headers)) response.writeHead(status, Object.assign({}, ...headers));
+    const hasOwnHead = beginStream(response, status, headers);
+    if (!hasOwnHead) response.writeHead(status, Object.assign({}, ...headers));
     if (!response.chunkedEncoding && this.method !== "HEAD") resetUnlessFinished(response);
     /** Whether the head, or the end, has been handed to Node. */
     let isBegun = false;
+    const begun = () => {
+      isBegun = true;
+      if (hasOwnHead) forgetHead(response);
+    };
     // A first chunk that is ready is written before the next tick, in one piece with the head.
     process.nextTick(() => {
-      if (!isBegun) response.flushHeaders();
-      isBegun = true;
+      if (isBegun) return;
+      response.flushHeaders();
+      begun();
     });
     return {
       write: (chunk) => {
         if (response.destroyed) return null;
         const full = writeChunk(response, chunk, isBegun);
-        isBegun = true;
+        if (!isBegun) begun();
         return full === null
           ? null
           : drained(full).then((isDrained) => void (isDrained || response.destroy()));
