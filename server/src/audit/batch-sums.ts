@@ -60,19 +60,20 @@ export function usageOf(entries: readonly AuditEntry[]): readonly UsageSum[] {
     let usage = candidates.find((candidate) => candidate.minuteMs === minuteMs && isOf(candidate, entry));
     if (usage === undefined) {
       usage = {
-        ...{
-          accountId,
-          key,
-          model,
-          upstream,
-          status,
-          errorCode,
-          sourceIp,
-          minuteMs,
-          lastMs: atMs,
-          requests: 0,
-        },
-        ...{ promptTokens: 0n, completionTokens: 0n, cachedTokens: 0n, costNanoUsd: 0n },
+        accountId,
+        key,
+        model,
+        upstream,
+        status,
+        errorCode,
+        sourceIp,
+        minuteMs,
+        lastMs: atMs,
+        requests: 0,
+        promptTokens: 0n,
+        completionTokens: 0n,
+        cachedTokens: 0n,
+        costNanoUsd: 0n,
       };
       usages.push(usage);
       named.set(name, [...candidates, usage]);

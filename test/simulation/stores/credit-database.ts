@@ -39,7 +39,7 @@ export interface LedgerRow {
 }
 
 /**
- * The credit tables of the database in memory, with the meaning of the SQL in `credit-store.ts` and `audit-store.ts`: each
+ * The credit tables of the database in memory, with the meaning of the SQL in `postgres-credit.ts` and `count-and-charge.ts`: each
  * method is one transaction. `test/contract/credit-store.test.ts` holds both to be the same. Breaking a check constraint
  * throws, as it does there.
  */
