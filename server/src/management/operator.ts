@@ -2,28 +2,19 @@ import * as z from "zod";
 import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
 import { filterInput } from "../audit/filter.ts";
 import { ACTION_NAMES, type ActionId } from "../contract/action.ts";
-import type { SpenderId } from "../contract/ids.ts";
 import type { Plans } from "../contract/plans.ts";
-import type { PostgresCredit } from "../credits/postgres-credit.ts";
 import type { Reader } from "../database/reads.ts";
-import { Failure } from "../errors/failure.ts";
 import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
 import { emailInput } from "./auth.ts";
 import { paging, words } from "./inputs.ts";
 import { journalRouter } from "./journal.ts";
-import { accountId, operatorAccountsRouter, reason } from "./operator-accounts.ts";
+import { accountId, operatorAccountsRouter } from "./operator-accounts.ts";
 import { operatorLogRouter } from "./operator-log.ts";
+import { operatorNodesRouter } from "./operator-nodes.ts";
 import { providersRouter, testUpstream } from "./providers.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 import { spanInput, spanOf } from "./usage.ts";
-
-/** The `id` of the node in the list. */
-const spenderId = z
-  .bigint()
-  .min(1n)
-  .max(2n ** 63n - 1n)
-  .transform((id) => id as SpenderId);
 
 const MAX_RECONCILED_HOURS = 366 * 24;
 
@@ -37,7 +28,7 @@ export function checkableHours(plans: Plans): number {
 
 /** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
 export function operatorRouter(services: RpcServices) {
-  const { accountAdmin, catalog, plans, reads, spenders } = services;
+  const { accountAdmin, catalog, plans, reads } = services;
   const read = <Result>(reader: Reader, part: () => Promise<Result>) =>
     reads.whole(reader, (parts) => parts.run(part));
   const chained = actionChainReads(accountAdmin.actionChain, reads);
@@ -152,45 +143,7 @@ export function operatorRouter(services: RpcServices) {
     providers: providersRouter(services),
 
     /** The nodes of the service, as far as they reserve credit. */
-    nodes: router({
-      /**
-       * The nodes that hold reserved credit: a row for each start of a node. The row of a node that has ended stays until the
-       * node is started again or its credit is released.
-       */
-      list: operatorProcedure.query(async () => ({
-        /** The nodes. */
-        nodes: await spenders.list(),
-      })),
-
-      /**
-       * Releases the credit that a node has reserved, when the node will not return. If it returns after all, its pending
-       * charges are collected as far as the accounts' credit reaches; the rest is recorded as uncollected. The same happens to
-       * the requests that a running node is answering, so a node that was seen in the last minute is refused (`conflict`).
-       */
-      release: operatorProcedure
-        .input(
-          z.strictObject({
-            id: spenderId,
-            reason,
-            /** Whether to release the credit of a node that was seen in the last minute, too. Default `false`. */
-            force: z.boolean().default(false),
-          }),
-        )
-        .mutation(async ({ ctx, input }) => {
-          if (!input.force) await requireAbsence(spenders, input.id);
-          const released = await spenders.release(input.id, input.reason, ctx.actor);
-          if (released === null) {
-            throw new Failure(
-              "not_found",
-              "No such node exists. Call `operator.nodes.list` to find its id.",
-              {
-                param: "id",
-              },
-            );
-          }
-          return released;
-        }),
-    }),
+    nodes: operatorNodesRouter(services),
 
     /** Reconciliation: compares balances with ledgers and usage with audit entries, and reports reserved credit. */
     checkBooks: operatorProcedure
@@ -242,15 +195,4 @@ export function operatorRouter(services: RpcServices) {
       .input(z.strictObject(verificationInput).prefault({}))
       .query(({ ctx, input }) => chained.verify(ctx.reader, null, input)),
   });
-}
-
-/** @throws {Failure} `conflict` if the node is running. */
-async function requireAbsence(spenders: Pick<PostgresCredit, "list">, id: SpenderId): Promise<void> {
-  const node = (await spenders.list()).find((spender) => spender.id === id);
-  if (node === undefined || node.isAway) return;
-  throw new Failure(
-    "conflict",
-    `The node (${node.label}) was seen in the last minute, and may be answering requests with this credit. Stop it first. If you are certain that it no longer runs, wait a minute, or release its credit with \`force\`.`,
-    { param: "id" },
-  );
 }

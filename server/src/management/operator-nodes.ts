@@ -1,0 +1,64 @@
+import * as z from "zod";
+import type { SpenderId } from "../contract/ids.ts";
+import type { PostgresCredit } from "../credits/postgres-credit.ts";
+import { Failure } from "../errors/failure.ts";
+import { reason } from "./operator-accounts.ts";
+import type { RpcServices } from "./router.ts";
+import { operatorProcedure, router } from "./trpc.ts";
+
+/** The `id` of the node in the list. */
+const spenderId = z
+  .bigint()
+  .min(1n)
+  .max(2n ** 63n - 1n)
+  .transform((id) => id as SpenderId);
+
+/** Procedures about the nodes that reserve credit. */
+export function operatorNodesRouter({ spenders }: Pick<RpcServices, "spenders">) {
+  return router({
+    /**
+     * The nodes that hold reserved credit: a row for each start of a node. The row of a node that has ended stays until the
+     * node is started again or its credit is released.
+     */
+    list: operatorProcedure.query(async () => ({
+      /** The nodes. */
+      nodes: await spenders.list(),
+    })),
+
+    /**
+     * Releases the credit that a node has reserved, when the node will not return. If it returns after all, its pending
+     * charges are collected as far as the accounts' credit reaches; the rest is recorded as uncollected. The same happens to
+     * the requests that a running node is answering, so a node that was seen in the last minute is refused (`conflict`).
+     */
+    release: operatorProcedure
+      .input(
+        z.strictObject({
+          id: spenderId,
+          reason,
+          /** Whether to release the credit of a node that was seen in the last minute, too. Default `false`. */
+          force: z.boolean().default(false),
+        }),
+      )
+      .mutation(async ({ ctx, input }) => {
+        if (!input.force) await requireAbsence(spenders, input.id);
+        const released = await spenders.release(input.id, input.reason, ctx.actor);
+        if (released === null) {
+          throw new Failure("not_found", "No such node exists. Call `operator.nodes.list` to find its id.", {
+            param: "id",
+          });
+        }
+        return released;
+      }),
+  });
+}
+
+/** @throws {Failure} `conflict` if the node is running. */
+async function requireAbsence(spenders: Pick<PostgresCredit, "list">, id: SpenderId): Promise<void> {
+  const node = (await spenders.list()).find((spender) => spender.id === id);
+  if (node === undefined || node.isAway) return;
+  throw new Failure(
+    "conflict",
+    `The node (${node.label}) was seen in the last minute, and may be answering requests with this credit. Stop it first. If you are certain that it no longer runs, wait a minute, or release its credit with \`force\`.`,
+    { param: "id" },
+  );
+}
