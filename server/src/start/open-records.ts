@@ -1,6 +1,7 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { dropOldEntries } from "../audit/audit-retention.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { AuditEntry } from "../contract/entry.ts";
 import { Credits } from "../credits/credits.ts";
 import { PostgresCredit } from "../credits/postgres-credit.ts";
 import { Reconciler } from "../credits/reconciliation-store.ts";
@@ -38,9 +39,9 @@ export async function openRecords(
   node: OpenNode,
   { catalog, sealer }: { readonly catalog: Catalog } & Pick<OpenResponses, "sealer">,
 ) {
-  const { settings, version, log, jobs, teardown, now, monotonicMs, passedMs } = startup;
-  const { config, plans } = settings;
-  const { id, database, longReads, clocks } = node;
+  const { settings, version, log, teardown, now, monotonicMs, passedMs } = startup;
+  const { config } = settings;
+  const { id, database, longReads } = node;
   const metrics = new Metrics((model) => catalog.find(model) !== null, { version, runtime: RUNTIME });
   startup.worker?.shareMetrics(metrics);
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
@@ -59,6 +60,10 @@ export async function openRecords(
   const spender = await credits.open();
   const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
   const idempotency = new Idempotency(idempotencyStore, sealer);
+  const onSettled = (entries: readonly AuditEntry[]) => {
+    credits.committed(entries);
+    idempotency.forget(entries);
+  };
   const audit = await openAudit(startup, node, {
     onRecorded: (entry) => metrics.ended(entry),
     onUncollected: (uncollected) => {
@@ -69,15 +74,9 @@ export async function openRecords(
         "a charge could not be collected",
       );
     },
-    onCommitted: (entries) => {
-      credits.committed(entries);
-      idempotency.forget(entries);
-    },
-    onRejected: (entries) => {
-      // What rejected entries cost stays reserved while their lines are in the journal (`owesEntries`), and no longer.
-      credits.committed(entries);
-      idempotency.forget(entries);
-    },
+    onCommitted: onSettled,
+    // What rejected entries cost stays reserved while their lines are in the journal (`owesEntries`), and no longer.
+    onRejected: onSettled,
   });
   const { recorder, journal } = audit;
   owesEntries = () => journal.rejectedLines() > 0;
@@ -92,18 +91,37 @@ export async function openRecords(
   });
   teardown.add("security events", () => securityLog.flush());
 
-  const background = longReads.withTimeout(BACKGROUND_TIMEOUT_MS);
-  const reconciler = new Reconciler(background, credits, now);
-  const releaseUnseen = releaseOfUnseen({
+  const reconciler = new Reconciler(longReads.withTimeout(BACKGROUND_TIMEOUT_MS), credits, now);
+  const records = { metrics, credits, creditStore, idempotency, ...audit, securityLog, reconciler };
+  addReleaseOfAbsentNodes(startup, records);
+  addJobs(startup, node, records);
+  return records;
+}
+
+/** Releases the credit of nodes that have been absent for the configured time. */
+function addReleaseOfAbsentNodes(
+  { settings, log, jobs, monotonicMs }: Startup,
+  { creditStore }: Pick<OpenRecords, "creditStore">,
+): void {
+  const unseenMs = settings.config.creditReleaseAfterS * SECOND_MS;
+  if (unseenMs === 0) return;
+  const release = releaseOfUnseen({
     store: creditStore,
-    unseenMs: releaseAfterMs,
+    unseenMs,
     monotonicMs,
-    onReleased: (released) =>
-      log.warn({ spender: String(released) }, "released the credit of a node that did not return"),
+    onReleased: (spender) =>
+      log.warn({ spender: String(spender) }, "released the credit of a node that did not return"),
   });
-  if (releaseAfterMs > 0) {
-    jobs.add({ name: "release credit of absent nodes", everyMs: 30 * SECOND_MS, run: releaseUnseen });
-  }
+  jobs.add({ name: "release credit of absent nodes", everyMs: 30 * SECOND_MS, run: release });
+}
+
+/** Adds the background jobs of the records: what keeps them going, and what deletes old ones. */
+function addJobs(
+  { settings: { plans }, jobs }: Startup,
+  { longReads, clocks }: OpenNode,
+  records: Pick<OpenRecords, "journal" | "credits" | "idempotency" | "securityLog" | "reconciler">,
+): void {
+  const { journal, credits, idempotency, securityLog, reconciler } = records;
   /** Deletes by age only while this node's clock agrees with the database's. */
   const drop = (name: string, run: (at: Date) => Promise<unknown>) => ({
     name,
@@ -120,10 +138,9 @@ export async function openRecords(
     { name: "repeat lost releases of claims", everyMs: SECOND_MS, run: () => idempotency.retryReleases() },
     { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
     { name: "reconcile", everyMs: 10 * MINUTE_MS, run: () => reconciler.check(RECONCILED_HOURS) },
-    drop("delete old idempotent answers", () => dropOldAnswers(background)),
+    drop("delete old idempotent answers", () => dropOldAnswers(longReads.withTimeout(BACKGROUND_TIMEOUT_MS))),
     drop("delete old security events", (at) => dropOldSecurityEvents(longReads, at)),
     drop("delete old usage", (at) => dropOldUsage(longReads, at)),
     drop("delete old audit entries", (at) => dropOldEntries(longReads, plans, at)),
   );
-  return { metrics, credits, creditStore, idempotency, ...audit, securityLog, reconciler };
 }
