@@ -16,7 +16,7 @@ class UnanswerableExchange implements Exchange {
   readonly peer = "127.0.0.1";
   readonly query = new URLSearchParams();
   readonly isClientGone = false;
-  readonly costOfAnswering = 1;
+  readonly answerTimeFactor = 1;
   /** Whether the connection was closed. */
   isAbandoned = false;
   readonly #headers: Readonly<Record<string, string>>;

@@ -3,15 +3,18 @@ import { Server, type Socket } from "node:net";
 import process from "node:process";
 import { maxOpenFiles, OTHER_FILES } from "./open-files.ts";
 
-/** Handles beside the server's own. A new connection costs one `accept` that finds nothing for each of the others. */
-const ALWAYS = 31;
-/** More of them while many connections come at once, which share those costs. */
-const IN_A_CROWD = 256;
-/** They are made when so many connections are open: a service that fewer clients use does not need them. */
-const NEEDED_FROM = 16;
-/** Connections come in a crowd when for this time each turn of the event loop has brought one by each handle. A burst after a stall is none. */
+/** The handles that always accept, beside the server's own. Each new connection costs every other handle an `accept` that finds nothing. */
+const BASE_HANDLES = 31;
+/** The further handles that accept in a crowd, while many connections come at once and share that cost. */
+const CROWD_HANDLES = 256;
+/** Handles are made when this many connections are open. A service with fewer clients does not need them. */
+const MIN_CONNECTIONS = 16;
+/**
+ * Connections come in a crowd if each turn of the event loop has brought one by each handle for this time. A burst after the process stood still
+ * is shorter.
+ */
 const CROWD_AFTER_MS = 20;
-/** A crowd is over when for this time there was none. */
+/** A crowd is over this long after the last sign of it. */
 const CROWD_MS = 10_000;
 /** How long the process that sends the handles back may take. */
 const TIMEOUT_MS = 10_000;
@@ -50,16 +53,18 @@ export class Acceptors {
   #inTurn = 0;
   /** When the first of a series of turns ended in which each handle accepted a connection; `null` after any other turn. */
   #fullSinceMs: number | null = null;
-  readonly #always: Server[] = [];
+  /** What accepts by the handles that always do, and by those of the present crowd. */
+  readonly #base: Server[] = [];
   #inCrowd: Server[] = [];
-  /** Handles that accept nothing yet. */
+  /** Handles for the next crowd, which accept nothing yet. */
   #ready: Handle[] = [];
-  /** Whether descriptors remain for those for a crowd when there are as many connections as there may be. */
-  readonly #canHaveMore: boolean;
+  /** Whether the process may open enough files for the handles of a crowd beside the maximum of connections. */
+  readonly #hasCrowdHandles: boolean;
   /** Whether the server's handle may be copied. */
   #isAllowed = false;
   /** Whether the handles were made, or are being made. */
   #isMade = false;
+  /** Ends the present crowd; `null` without one. */
   #crowdEnds: NodeJS.Timeout | null = null;
   readonly #closing = new AbortController();
   /** Resolves when no handle arrives any more. */
@@ -71,12 +76,12 @@ export class Acceptors {
   constructor(server: Server, maxConnections: number) {
     this.#server = server;
     this.#maxConnections = maxConnections;
-    this.#canHaveMore = (maxOpenFiles() ?? 0) >= maxConnections + IN_A_CROWD + OTHER_FILES;
+    this.#hasCrowdHandles = (maxOpenFiles() ?? 0) >= maxConnections + CROWD_HANDLES + OTHER_FILES;
     server.maxConnections = maxConnections;
     server.on("connection", (socket: Socket) => {
       this.#open++;
       socket.once("close", () => this.#open--);
-      if (this.#open >= NEEDED_FROM) this.#makeHandles();
+      if (this.#open >= MIN_CONNECTIONS) this.#makeHandles();
       // During a series of full turns the end of each is awaited anyway.
       if (this.#inTurn === 0 && this.#fullSinceMs === null) setImmediate(() => this.#endTurn());
       this.#inTurn++;
@@ -96,12 +101,12 @@ export class Acceptors {
     });
     this.#closing.abort();
     await this.#copying;
-    for (const each of [...this.#always, ...this.#inCrowd, ...this.#ready]) each.close();
+    for (const each of [...this.#base, ...this.#inCrowd, ...this.#ready]) each.close();
     if (this.#accepted > 0) await ended;
   }
 
   #endTurn(): void {
-    const isFull = this.#inTurn > ALWAYS && this.#always.length > 0;
+    const isFull = this.#inTurn > BASE_HANDLES && this.#base.length > 0;
     this.#inTurn = 0;
     if (!isFull) {
       this.#fullSinceMs = null;
@@ -109,24 +114,24 @@ export class Acceptors {
     }
     const nowMs = performance.now();
     this.#fullSinceMs ??= nowMs;
-    if (nowMs - this.#fullSinceMs > CROWD_AFTER_MS) this.#expectMore();
+    if (nowMs - this.#fullSinceMs > CROWD_AFTER_MS) this.#beginCrowd();
     setImmediate(() => this.#endTurn());
   }
 
   #makeHandles(): void {
     if (this.#isMade || !this.#isAllowed) return;
     this.#isMade = true;
-    const count = ALWAYS - this.#always.length + (this.#canHaveMore ? IN_A_CROWD : 0);
+    const count = BASE_HANDLES - this.#base.length + (this.#hasCrowdHandles ? CROWD_HANDLES : 0);
     const copying = copyHandle(this.#server, count, this.#closing.signal, (handle) => {
-      if (this.#always.length < ALWAYS) this.#always.push(this.#listen(handle));
+      if (this.#base.length < BASE_HANDLES) this.#base.push(this.#listen(handle));
       else if (this.#crowdEnds === null) this.#ready.push(handle);
       else this.#inCrowd.push(this.#listen(handle));
     });
     this.#copying = Promise.all([this.#copying, copying]);
   }
 
-  /** Accepts with the handles that are ready, or goes on with them. */
-  #expectMore(): void {
+  /** Accepts with the handles that are ready from now on, or for longer if it does already. */
+  #beginCrowd(): void {
     if (this.#closing.signal.aborted) return;
     if (this.#crowdEnds !== null) {
       this.#crowdEnds.refresh();
@@ -141,17 +146,17 @@ export class Acceptors {
     this.#crowdEnds = null;
     for (const acceptor of this.#inCrowd.splice(0)) acceptor.close();
     this.#isMade = false;
-    if (this.#open >= NEEDED_FROM) this.#makeHandles();
+    if (this.#open >= MIN_CONNECTIONS) this.#makeHandles();
   }
 
   #listen(handle: Handle): Server {
-    const acceptor = new Server({ noDelay: true, allowHalfOpen: true }, (socket) => this.#hand(socket));
-    // The others go on.
+    const acceptor = new Server({ noDelay: true, allowHalfOpen: true }, (socket) => this.#handOver(socket));
+    // The other handles continue to accept.
     acceptor.on("error", () => acceptor.close());
     return acceptor.listen(handle, BACKLOG);
   }
 
-  #hand(socket: Socket): void {
+  #handOver(socket: Socket): void {
     if (this.#open >= this.#maxConnections) {
       socket.destroy();
       return;

@@ -5,7 +5,7 @@ import type { ResponseHeaders } from "../operations/operation.ts";
 const MAX_BODY_LENGTH = 64 * 1024;
 /** Characters that no value of a header may contain, or that take more than one byte. */
 const NOT_PLAIN = /[^\x20-\x7e]/;
-/** After this time a client should not use a connection any more. Node's own heads have it in seconds, too. */
+/** How long a connection stays open for the client's next request. Whole seconds, because the header names them. */
 const KEEP_ALIVE_SECONDS = 65;
 export const KEEP_ALIVE_MS = KEEP_ALIVE_SECONDS * 1_000;
 const KEEP_ALIVE = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_SECONDS}\r\n`;

@@ -4,10 +4,10 @@ import type { Socket } from "node:net";
 
 /** The part of the maximum that is kept free for new connections. More than are accepted in a turn of the event loop by default. */
 const KEPT_FREE = 1 / 16;
-/** A connection is idle when nobody has been answered on it for this time: whoever has just connected is about to ask. */
+/** A connection is idle if it was neither opened nor used for a request in this time: a client that has just connected is about to send one. */
 const IDLE_AFTER_MS = 1_000;
-/** How often all connections are looked at while there are too many. */
-const NEXT_LOOK_MS = 100;
+/** How often idle connections are looked for while there are too many connections. */
+const RECHECK_MS = 100;
 
 const STATE = Symbol("state of a connection");
 
@@ -23,14 +23,14 @@ export type ClientSocket = Socket & { [STATE]?: State; readonly _httpMessage?: S
 
 /**
  * The connections of a server's clients. When few more may be opened, idle ones are closed, as nginx does: those of the address that has
- * the most, the longest idle first, and none of an address that has fewer than the average. So nobody keeps others out by opening all
- * connections that there may be.
+ * the most, the longest idle first, and none of an address that has fewer than the average. So no client can keep others out by opening as many
+ * connections as there may be.
  */
 export class ClientConnections {
   readonly #maximum: number;
   readonly #open = new Set<ClientSocket>();
   readonly #keptFree: number;
-  #nextLook: NodeJS.Timeout | null = null;
+  #recheck: NodeJS.Timeout | null = null;
 
   constructor(server: Server | SecureServer, maximum: number) {
     this.#maximum = maximum;
@@ -99,15 +99,15 @@ export class ClientConnections {
 
   /** Closes idle connections again and again, until there is room. */
   #makeRoom(): void {
-    if (this.#nextLook !== null) return;
+    if (this.#recheck !== null) return;
     this.#closeIdle();
-    this.#nextLook = setTimeout(() => {
-      this.#nextLook = null;
+    this.#recheck = setTimeout(() => {
+      this.#recheck = null;
       if (this.#isCrowded) this.#makeRoom();
-    }, NEXT_LOOK_MS).unref();
+    }, RECHECK_MS).unref();
   }
 
-  /** Closes more than it has to, as a look at all connections takes some milliseconds. */
+  /** Closes more connections than it has to, because going through all of them takes some milliseconds. */
   #closeIdle(): void {
     const nowMs = performance.now();
     const count = this.#open.size - (this.#maximum - 2 * this.#keptFree);

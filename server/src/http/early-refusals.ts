@@ -150,7 +150,7 @@ class EarlyExchange implements RefusableExchange {
   readonly method = "POST";
   readonly path: string;
   /** Measured: 12 of 29 µs. */
-  readonly costOfAnswering = 2.4;
+  readonly answerTimeFactor = 2.4;
   readonly #socket: ServerSocket;
   readonly #headers: readonly string[];
   readonly #resting: RestingConnections;

@@ -18,7 +18,7 @@ export class NodeExchange implements Exchange {
   readonly peer: string;
   isClientGone = false;
   /** Measured: 34 of 95 µs. Most of it is what Node does for each request before it is handed over. */
-  readonly costOfAnswering = 2.8;
+  readonly answerTimeFactor = 2.8;
   readonly #query: string;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;

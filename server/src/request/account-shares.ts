@@ -4,8 +4,8 @@ import type { AccountId } from "../contract/account.ts";
 export const SHARE_PERIOD_MS = 100;
 /** After a long turn the requests of its whole time arrive together. A period counts as no longer than this. */
 const MAX_PERIOD_MS = 1_000;
-/** The share of each account in the first period of an overload, when it is not known yet which accounts send most. */
-const OF_FIRST_PERIOD = 0.05;
+/** Each account's part of what is admissible in the first period of an overload, when it is not known yet which accounts send most. */
+const FIRST_PERIOD_SHARE = 0.05;
 /** A share of a period is at least this many requests, because the rate that can be served may be unknown, or measured too low. */
 const MIN_REQUESTS = 10;
 
@@ -23,7 +23,7 @@ export class AccountShares {
     this.#sent = new Map();
     this.#sentBefore = new Map();
     this.#beganMs = nowMs;
-    this.#share = Math.max(MIN_REQUESTS, OF_FIRST_PERIOD * SHARE_PERIOD_MS * bestPerMs);
+    this.#share = Math.max(MIN_REQUESTS, FIRST_PERIOD_SHARE * SHARE_PERIOD_MS * bestPerMs);
   }
 
   /** How many accounts have sent requests in the present period. All without a known key count as one. */

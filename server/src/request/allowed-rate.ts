@@ -25,10 +25,10 @@ const FACTOR = {
 };
 
 /**
- * The limits of the rate, as shares of the highest rate at which requests were served. Turns are also long where other processes take
+ * The minimum and maximum of the rate, as shares of the highest rate at which requests were served. Turns are also long where other processes take
  * the processor, and a process that has just started does not know its highest rate yet.
  */
-const OF_BEST = { min: 0.3, max: 1.5 };
+const LIMITS = { min: 0.3, max: 1.5 };
 
 /** What has happened since the last tick. */
 interface Tick {
@@ -61,7 +61,7 @@ export class AllowedRate {
   adapt(tick: Tick, bestPerMs: number): void {
     const ticks = Math.min(passedMs(tick) / TICK_MS, MAX_TICKS);
     const wantedPerMs = this.#perMs * factorOf(tick) ** ticks;
-    this.#perMs = Math.min(Math.max(wantedPerMs, OF_BEST.min * bestPerMs), OF_BEST.max * bestPerMs);
+    this.#perMs = Math.min(Math.max(wantedPerMs, LIMITS.min * bestPerMs), LIMITS.max * bestPerMs);
   }
 
   /** How many requests may be admitted now. */

@@ -87,8 +87,8 @@ class RefusableWithCors<Inner extends RefusableExchange> implements RefusableExc
     return this.inner.peer;
   }
 
-  get costOfAnswering(): number {
-    return this.inner.costOfAnswering;
+  get answerTimeFactor(): number {
+    return this.inner.answerTimeFactor;
   }
 
   header(name: string): readonly string[] {

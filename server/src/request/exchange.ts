@@ -18,7 +18,7 @@ export interface Exchange extends RefusableExchange {
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink;
 }
 
-/** What is needed of a request to refuse it before anything is done for it. */
+/** The part of an exchange that is enough to refuse a request before anything is done for it. */
 export interface RefusableExchange {
   readonly method: string;
   /** Without the query, as sent (percent-encoding kept). */
@@ -28,15 +28,15 @@ export interface RefusableExchange {
   /** Address of the socket's other end. */
   readonly peer: string;
   /**
-   * Lets other connections go first: no further request of this one is read before it is its turn again. Returns what to wait
-   * for before this request is answered; `null`: nothing.
+   * Lets other connections go first: no further request of this one is read before it is its turn again. Returns a promise to await
+   * before this request is answered, or `null` if it may be answered now.
    */
   letOthersGoFirst(): Promise<void> | null;
   /**
-   * What a request that is answered at once takes in all, with all that the runtime does before and after, as a multiple of the time
+   * The time that a request takes in all which is answered at once, including what the runtime does before and after, divided by the time
    * until {@link respond} has returned.
    */
-  readonly costOfAnswering: number;
+  readonly answerTimeFactor: number;
   /** The headers are in several objects, because to make one of them takes as long as to write them. No name is in two of them. */
   respond(status: number, headers: readonly ResponseHeaders[], body: string): void;
   /** Closes the connection without an answer, when none can be sent. */
@@ -48,9 +48,9 @@ export const READER_TIMEOUT_MS = 60_000;
 
 /** A streamed response body. After the client has disconnected, writes are ignored. */
 export interface BodySink {
-  /** Returns what resolves when the client may be sent more, which is the back-pressure; `null`: at once. */
+  /** Returns a promise that resolves when the client can take more (back-pressure), or `null` if it can take more now. */
   write(chunk: string | Uint8Array): Promise<void> | null;
   end(): Promise<void>;
-  /** Closes the connection early, so that the client can't take the answer for complete. */
+  /** Closes the connection early, so that the client does not mistake the answer for a complete one. */
   abort(): void;
 }

@@ -63,13 +63,13 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const received = await receiveBody(request, operation, services); // 401, 403 if the key is refused by now
   const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429
   const body = received.parse(); // 400, 408, 413, 415, 429, 503: what was wrong with the body, after the key's own refusal
-  const sent = operation.read(body); // 400
-  const model = findModel(request, sent.model, services); // 404
+  const input = operation.read(body); // 400
+  const model = findModel(request, input.model, services); // 404
   const { bytes } = received;
   const replayed = await claimOrReplay(request, operation, accountId, bytes, services); // 409, 422
   if (replayed !== null) return replayed;
   // Not awaited: the received bytes stay in memory until this function has returned, and a model may take long to answer.
-  return runModel(request, operation, { accountId, body, sent, model, bodyBytes: bytes.length }, services);
+  return runModel(request, operation, { accountId, body, input, model, bodyBytes: bytes.length }, services);
 }
 
 /** A request for a model whose body was checked and which is to be answered now. */
@@ -78,7 +78,8 @@ interface CheckedRequest {
   readonly body: JsonBody;
   /** The length of the body as it was received. */
   readonly bodyBytes: number;
-  readonly sent: ModelUse;
+  /** The fields of the body that the operation has read. */
+  readonly input: ModelUse;
   readonly model: CatalogModel;
 }
 
@@ -86,10 +87,10 @@ interface CheckedRequest {
 async function runModel(
   request: RequestContext,
   operation: ModelOperation<ModelUse>,
-  { accountId, body, bodyBytes, sent, model }: CheckedRequest,
+  { accountId, body, bodyBytes, input: checked, model }: CheckedRequest,
   services: Services,
 ): Promise<Reply> {
-  const input = (await operation.loadStored?.(sent, accountId)) ?? sent; // 400, 404, 413, 503
+  const input = (await operation.loadStored?.(checked, accountId)) ?? checked; // 400, 404, 413, 503
   if (input.storedBytes !== undefined) request.body?.addStored(input.storedBytes); // 429, 503
   const costBasis = costBasisOf(model, input, bodyBytes);
   const paid = await holdCredit(request, accountId, costBasis, services); // 402, 503

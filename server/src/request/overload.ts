@@ -50,7 +50,7 @@ export interface OverloadOptions {
 
 /**
  * Measures how long the event loop takes for a turn: how late a timer is that is due at its end. If more requests come than the
- * process can serve, turns become longer and longer, or more and more requests wait for a later one, and nobody is answered in time.
+ * process can serve, turns become longer and longer, or more and more requests wait for a later one, and no request is answered in time.
  * Then it refuses some, so that the others are served as fast as ever. docs/explanation/decisions/0024-an-overloaded-process-refuses-early.md
  * gives the reasons.
  */
@@ -73,9 +73,9 @@ export class Overload {
   #refusingMs = 0;
   /** Until when the process counts as overloaded; `null` if it is not. */
   #overloadedUntilMs: number | null = null;
-  /** The requests that were refused in all, and those that had been when the overload began. */
-  #shed = 0;
-  #shedBefore = 0;
+  /** The number of requests that were refused since the start, and until the overload began. */
+  #refused = 0;
+  #refusedBefore = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
 
   constructor({ monotonicMs, log, turnShares }: OverloadOptions) {
@@ -143,8 +143,8 @@ export class Overload {
   }
 
   /** The number of requests that were refused. */
-  get shed(): number {
-    return this.#shed;
+  get refusedRequests(): number {
+    return this.#refused;
   }
 
   /**
@@ -216,7 +216,7 @@ export class Overload {
 
   /** Counts a request that was refused with the failure of {@link refusalOnArrival}, and how long that took in all. */
   refused(ms: number): void {
-    this.#shed++;
+    this.#refused++;
     this.#refusingMs += ms;
     this.#refusalBudget.count(ms);
   }
@@ -228,7 +228,7 @@ export class Overload {
 
   #begin(nowMs: number): void {
     if (this.#overloadedUntilMs === null) {
-      this.#shedBefore = this.#shed;
+      this.#refusedBefore = this.#refused;
       this.#servedRate.boundBest(nowMs);
       const { bestPerMs } = this.#servedRate;
       this.#allowedRate.begin(nowMs, bestPerMs);
@@ -240,6 +240,6 @@ export class Overload {
 
   #end(): void {
     this.#overloadedUntilMs = null;
-    this.#log.info({ refused: this.#shed - this.#shedBefore }, "requests are not refused any more");
+    this.#log.info({ refused: this.#refused - this.#refusedBefore }, "requests are not refused any more");
   }
 }

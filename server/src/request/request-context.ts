@@ -27,6 +27,7 @@ export class RequestContext implements InFlightItem {
   endpoint: string | null = null;
   /** The key in whose log the request is recorded; `null` if there is none. */
   caller: KeyCaller | null = null;
+  /** Proof that the caller was authorized and admitted; `null` before. Its slot is freed when the request ends. */
   permission: Permission | null = null;
   /** The body of a request with a key. Its bytes stay reserved until the request has ended, in part while its answer is streamed. */
   body: IncomingBody | null = null;
@@ -34,10 +35,13 @@ export class RequestContext implements InFlightItem {
   model: string | null = null;
   /** What a request of a model costs. */
   costBasis: CostBasis | null = null;
+  /** The credit that is held for the request; `null` before, and for requests that cost nothing. */
   hold: Hold | null = null;
+  /** The record that the request has begun; `null` until it is to be sent to a model. */
   begun: BegunRequest | null = null;
   /** The idempotency key's claim. A request that has one runs to completion even if its client disconnects. */
   claim: Claim | null = null;
+  /** What sends the streamed answer, and heartbeats in between; `null` without one. */
   stream: StreamWriter | null = null;
   /** The status that was sent; `null` before. */
   status: number | null = null;

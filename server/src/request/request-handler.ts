@@ -151,7 +151,7 @@ export class RequestHandler {
     const requestId = requestIdOf(newId());
     const { status, headers, body } = this.#refusalOf(exchange, failure, requestId);
     crossOrigin.refusableWithCors(exchange).respond(status, [headers, { "x-request-id": requestId }], body);
-    overload.refused((monotonicMs() - beganMs) * exchange.costOfAnswering);
+    overload.refused((monotonicMs() - beganMs) * exchange.answerTimeFactor);
     this.#logAtOnce(exchange, requestId, status);
   }
 

@@ -26,7 +26,7 @@ import { primeStream, streamWriter } from "./stream-writer.ts";
 const CLIENT_CLOSED_REQUEST = 499;
 const ANSWERED: Ending = { status: 200, errorCode: null, endReason: "stop" };
 const CLIENT_GONE: Ending = { status: 200, errorCode: null, endReason: "client_gone" };
-/** What an account reads is its own. A cache in between that heeds `Authorization` only would give it to anybody where the key is in `x-api-key`. */
+/** Answers belong to one account. A shared cache keeps those to requests with `Authorization` apart, but not those to requests with `x-api-key`. */
 const NOT_STORED: ResponseHeaders = { "cache-control": "no-store" };
 /** The body of an answer to HEAD. */
 const NO_CHUNKS: AsyncIterable<string> = (async function* () {})();
@@ -95,8 +95,8 @@ async function sendChunks(
     await send();
     return { failure: null, ending: ANSWERED };
   } catch (thrown) {
-    if (request.isAbortedByShutdown) return brokenOff(stopping(), "shutdown");
-    return brokenOffBy(reply.failureOf(thrown));
+    if (request.isAbortedByShutdown) return failedOutcome(stopping(), "shutdown");
+    return upstreamOutcome(reply.failureOf(thrown));
   }
 }
 
@@ -115,7 +115,7 @@ async function completionOf(
     facts = await reply.facts();
     return { outcome: sent, facts, last: sent.failure === null ? reply.last() : "" };
   } catch (thrown) {
-    if (sent.failure === null) return { outcome: brokenOffBy(reply.failureOf(thrown)), facts, last: "" };
+    if (sent.failure === null) return { outcome: upstreamOutcome(reply.failureOf(thrown)), facts, last: "" };
     logFault(request, toFailure(thrown), services);
     return { outcome: sent, facts, last: "" };
   }
@@ -200,11 +200,12 @@ function outcomeOf(
   return { failure, endReason: "refused", facts };
 }
 
-function brokenOffBy(failure: Failure): StreamOutcome {
-  return brokenOff(failure, upstreamEndReason(failure));
+/** The outcome of a stream that the upstream did not complete. */
+function upstreamOutcome(failure: Failure): StreamOutcome {
+  return failedOutcome(failure, upstreamEndReason(failure));
 }
 
-function brokenOff(failure: Failure, endReason: EndReason): StreamOutcome {
+function failedOutcome(failure: Failure, endReason: EndReason): StreamOutcome {
   return { failure, ending: { status: 200, errorCode: failure.code, endReason } };
 }
 

@@ -26,7 +26,7 @@ export async function runManagement(
   const body = operation.method === "GET" ? null : await receiveObject(request, operation, services);
   return await operation.run({
     requestId: requestIdOf(id),
-    credential: await credentialOf(request, identity, services),
+    credential: await authorizedCredential(request, identity, services),
     clientInfo: clientInfoOf(sourceIp, exchange.header("user-agent")[0] ?? null),
     query: exchange.query,
     parameters,
@@ -51,7 +51,8 @@ async function receiveObject(
   return bytes.length === 0 ? null : parseBody(exchange, bytes);
 }
 
-async function credentialOf(
+/** The credential for the operation. A key is authorized here, a management token by the operation. */
+async function authorizedCredential(
   request: RequestContext,
   identity: Identity,
   services: Services,

@@ -52,7 +52,7 @@ export class TurnShares {
   /** The accounts with requests that wait. */
   readonly #queues = new Map<AccountId, Queue>();
   #waiting = 0;
-  /** What the queue that was resumed last had used: new queues begin there, so that nobody saves up. */
+  /** What the queue that was resumed last had used: new queues begin there, so that no account saves up a larger share. */
   #used = 0;
   /** Whether turns may take longer, because a long backlog waits or the process is overloaded. {@link Overload} sets it. */
   mayTurnsBeLong = false;

@@ -52,7 +52,10 @@ function measureRequests(
       "Refused requests under /v1 without a known key. They are in no account's audit log.",
       () => requests.refusedWithoutKnownKey,
     ],
-    shed_requests: ["Requests refused because more came than the process could serve.", () => overload.shed],
+    shed_requests: [
+      "Requests refused because more came than the process could serve.",
+      () => overload.refusedRequests,
+    ],
   });
   metrics.counters("reason", {
     request_bodies_refused: [

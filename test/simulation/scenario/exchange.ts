@@ -42,7 +42,7 @@ export function openExchange(wish: Wish, ended: OnEnded): Exchange {
       body.end();
     },
     letOthersGoFirst: () => null,
-    costOfAnswering: 1,
+    answerTimeFactor: 1,
     respond: (status, sent, body) => {
       const text = typeof body === "string" ? body : new TextDecoder().decode(body);
       ended(status === 200 ? { kind: "whole", text } : refusalOf(status, text), requestIdIn(sent));
