@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
-import { useMemo, useRef, useState } from "react";
+import { type ReactNode, useMemo, useRef, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
 import { errorTextOf, isUnreachable } from "../api/errors.ts";
 import { Menu as MenuIcon } from "../icons/icons.ts";
@@ -45,9 +45,6 @@ const LATER = [
 /** The frame of every page for a signed-in user. */
 export function Shell() {
   const [isMenuOpen, setMenuOpen] = useState(false);
-  // The drawer stays after it was first opened, and moves the focus when it closes.
-  const [isMenuNeeded, setMenuNeeded] = useState(false);
-  const menuButton = useRef<HTMLButtonElement>(null);
   const [isShortcutsOpen, setShortcutsOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const takeTyped = useTypeAhead(isPaletteOpen, () => setPaletteOpen(false));
@@ -68,7 +65,7 @@ export function Shell() {
   useFocusOnArrival();
   usePreload(LATER);
 
-  const rest = (
+  const accountMenu = (
     <AccountMenu
       name={account?.name ?? "Operator"}
       email={me.data?.user.email ?? ""}
@@ -81,7 +78,7 @@ export function Shell() {
       }}
     />
   );
-  const search = (
+  const searchButton = (
     <PaletteButton
       onOpen={() => {
         setMenuOpen(false);
@@ -98,44 +95,16 @@ export function Shell() {
       <header className={styles.side}>
         <div className={styles.sideHead}>
           <Brand isOperator={account == null} />
-          <button
-            ref={menuButton}
-            type="button"
-            className={classes(buttonStyles.button, buttonStyles.buttonQuiet, styles.menuButton)}
-            aria-haspopup="dialog"
-            aria-expanded={isMenuOpen}
-            onClick={() => {
-              setMenuNeeded(true);
-              setMenuOpen(true);
-            }}
-            onFocus={drawer.preload}
-            onPointerOver={drawer.preload}
-          >
-            <MenuIcon size={18} aria-hidden="true" />
-            Menu
-          </button>
-          {isMenuNeeded ? (
-            <Deferred
-              code={drawer}
-              props={{
-                isOpen: isMenuOpen,
-                setOpen: setMenuOpen,
-                opener: menuButton,
-                children: (
-                  <>
-                    {search}
-                    <Navigation groups={groups} onFollow={() => setMenuOpen(false)} />
-                    {rest}
-                  </>
-                ),
-              }}
-            />
-          ) : null}
+          <MenuDrawer isOpen={isMenuOpen} setOpen={setMenuOpen}>
+            {searchButton}
+            <Navigation groups={groups} onFollow={() => setMenuOpen(false)} />
+            {accountMenu}
+          </MenuDrawer>
         </div>
         <div className={styles.sideBody}>
-          {search}
+          {searchButton}
           <Navigation groups={groups} />
-          {rest}
+          {accountMenu}
         </div>
       </header>
       <div className={styles.page}>
@@ -176,12 +145,47 @@ export function Shell() {
   );
 }
 
+interface MenuDrawerProps {
+  readonly isOpen: boolean;
+  readonly setOpen: (isOpen: boolean) => void;
+  /** What is in the drawer. */
+  readonly children: ReactNode;
+}
+
+/** The menu of a narrow window: a button, and the drawer that it opens. */
+function MenuDrawer({ isOpen, setOpen, children }: MenuDrawerProps) {
+  // The drawer stays after it was first opened, and moves the focus when it closes.
+  const [isNeeded, setNeeded] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        className={classes(buttonStyles.button, buttonStyles.buttonQuiet, styles.menuButton)}
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        onClick={() => {
+          setNeeded(true);
+          setOpen(true);
+        }}
+        onFocus={drawer.preload}
+        onPointerOver={drawer.preload}
+      >
+        <MenuIcon size={18} aria-hidden="true" />
+        Menu
+      </button>
+      {isNeeded ? <Deferred code={drawer} props={{ isOpen, setOpen, opener: button, children }} /> : null}
+    </>
+  );
+}
+
 /** Warnings about settings of the service that an operator should change. */
 function SettingsWarnings() {
   const found = useQuery(
     api.operator.warnings.queryOptions(undefined, { staleTime: Number.POSITIVE_INFINITY }),
   );
-  // A lost connection is told by a line of its own.
+  // A lost connection has a notice of its own.
   if (found.data === undefined && found.isError && !isUnreachable(found.error)) {
     return (
       <Notice tone="warning">

@@ -139,7 +139,7 @@ export function Audit() {
         refresh={refresh}
         onTop={show}
       >
-        {live.told === null ? null : <p className={textStyles.small}>{live.told}</p>}
+        {live.notice === null ? null : <p className={textStyles.small}>{live.notice}</p>}
         <NewEntries count={live.waiting} show={showWaiting} />
       </LogEntries>
       {isViewing ? (

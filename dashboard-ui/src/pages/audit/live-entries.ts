@@ -17,7 +17,7 @@ export interface LiveEntries {
   readonly gaps: number;
   readonly gapsRead: number;
   /** The message about missed or skipped entries; `null` without one. */
-  readonly told: string | null;
+  readonly notice: string | null;
 }
 
 /** The maximum number of entries to keep. Beyond it, the pages are read again. */
@@ -31,21 +31,21 @@ export const NOTHING_LIVE: LiveEntries = {
   arrived: 0,
   gaps: 0,
   gapsRead: 0,
-  told: null,
+  notice: null,
 };
 
 /** @param isReading whether the page must not move; new entries then wait. */
 export function withNews(live: LiveEntries, news: TailNews, isReading: boolean): LiveEntries {
-  const come = news.entries.toReversed();
-  const kept = [...come, ...live.kept];
+  const arrived = news.entries.toReversed();
+  const kept = [...arrived, ...live.kept];
   const isTooMuch = (isReading ? kept : live.shown).length > MAX_KEPT;
   const next: LiveEntries = {
     ...live,
     kept: isReading && isTooMuch ? [] : kept,
-    waiting: live.waiting + come.length + news.skipped,
-    arrived: live.arrived + come.length,
+    waiting: live.waiting + arrived.length + news.skipped,
+    arrived: live.arrived + arrived.length,
     gaps: live.gaps + (news.skipped > 0 || news.hasGap || isTooMuch ? 1 : 0),
-    told: wordsOf(news) ?? live.told,
+    notice: noticeOf(news) ?? live.notice,
   };
   return isReading ? next : withAllShown(next);
 }
@@ -86,7 +86,7 @@ export function aboveOf(live: LiveEntries, firstPage: readonly AuditEntry[]): re
   return live.shown.filter(({ id }) => !paged.has(id));
 }
 
-function wordsOf({ skipped, hasGap }: TailNews): string | null {
+function noticeOf({ skipped, hasGap }: TailNews): string | null {
   if (hasGap) return "Entries were missed while the connection was lost. Reloading the list.";
   if (skipped === 0) return null;
   const count = new Intl.NumberFormat("en").format(skipped);

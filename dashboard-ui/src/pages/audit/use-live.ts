@@ -25,7 +25,7 @@ interface LiveOptions {
 const READ_EVERY_MS = 2_000;
 const READ_AFTER_MS = 500;
 const FRESH_MS = 3_000;
-const TOLD_MS = 20_000;
+const NOTICE_MS = 20_000;
 
 /** The entries that are recorded while the page is open. */
 export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
@@ -104,10 +104,10 @@ export function useLive({ isOn, filters, isReading, reload }: LiveOptions) {
   }, [live.fresh, update]);
 
   useEffect(() => {
-    if (live.told === null) return;
-    const timer = setTimeout(() => update((now) => ({ ...now, told: null })), TOLD_MS);
+    if (live.notice === null) return;
+    const timer = setTimeout(() => update((now) => ({ ...now, notice: null })), NOTICE_MS);
     return () => clearTimeout(timer);
-  }, [live.told, update]);
+  }, [live.notice, update]);
 
   /** Shows the waiting entries, because the user has stopped reading. */
   const show = useCallback(() => {
