@@ -10,18 +10,18 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** The service that the pages speak to during development. */
 const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
 
-/** What the pages before sign-in are made of, and all other pages too. Not their entry, which would run in the dashboard too. */
-const DOOR_PARTS =
-  /\/src\/(?:door\/|icons\/(?:icon|notices)\.|api\/(?:connection|errors)\.|code-loading\.|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|lazy-code|form|service-name|text|theme|storage)\.)|vite\/preload-helper/;
+/** The parts of the pages before sign-in, which all other pages contain, too. Not the entry of the former, which would run in the dashboard. */
+const COMMON_PARTS =
+  /\/src\/(?:sign-in\/|icons\/(?:icon|notices)\.|api\/(?:connection|errors)\.|code-loading\.|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|lazy-code|form|service-name|text|theme|storage)\.)|vite\/preload-helper/;
 
 /** What every page has besides, in one file. */
 const SHELL_PARTS =
   /\/src\/(?:api\/|icons\/|load\.|components\/(?:Loaded|Code|CopyButton|PageHead|Segmented|DataTable|Select|format|special-prices|chart\/ChartCursor)\.)|\/sdk\/src\/contract\/procedure-data/;
 
 /** Serves the pages before sign-in during development, as the service does. */
-function serveDoor({ middlewares }: ViteDevServer) {
+function serveSignIn({ middlewares }: ViteDevServer) {
   middlewares.use((request, _, next) => {
-    if (/^\/sign-(?:in|up)(?:\?|$)/.test(request.url ?? "")) request.url = "/door.html";
+    if (/^\/sign-(?:in|up)(?:\?|$)/.test(request.url ?? "")) request.url = "/sign-in.html";
     next();
   });
 }
@@ -55,7 +55,7 @@ const notices: Plugin = {
 };
 
 export default defineConfig({
-  plugins: [react(), { name: "door", configureServer: serveDoor }, preloadedFont, notices],
+  plugins: [react(), { name: "sign-in", configureServer: serveSignIn }, preloadedFont, notices],
   css: {
     modules: {
       // Readable, and named after the file: a module that adjusts another component's part writes `:global(.Button_button)`.
@@ -68,14 +68,14 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // The pages before sign-in are a document of their own.
     rolldownOptions: {
-      input: ["index.html", "door.html"],
+      input: ["index.html", "sign-in.html"],
       output: {
         codeSplitting: {
           includeDependenciesRecursively: false,
           // What most pages share is one file each: the heads of many small answers weigh more than they do.
           groups: [
-            { name: "door", test: /node_modules\/(?:react|react-dom|scheduler)\// },
-            { name: "door", test: DOOR_PARTS },
+            { name: "common", test: /node_modules\/(?:react|react-dom|scheduler)\// },
+            { name: "common", test: COMMON_PARTS },
             {
               name: "libraries",
               test: /node_modules\/(?:@tanstack\/(?!.*virtual)|@trpc|use-sync-external-store)/,

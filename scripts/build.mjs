@@ -35,7 +35,7 @@ const steps = [
     sources: [
       "dashboard-ui/src",
       "dashboard-ui/index.html",
-      "dashboard-ui/door.html",
+      "dashboard-ui/sign-in.html",
       "dashboard-ui/build.mjs",
       "dashboard-ui/vite.config.ts",
       "dashboard-ui/package.json",

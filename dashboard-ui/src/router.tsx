@@ -11,7 +11,6 @@ import {
   PageNotFound,
 } from "./components/RouteFailures.tsx";
 import { Shell } from "./components/Shell.tsx";
-import { ownPath } from "./door/own-path.ts";
 import { briefly, load, requireSession } from "./load.ts";
 import { changesQuery } from "./pages/account/changes-query.ts";
 import { readAuditSearch, readServiceLogSearch } from "./pages/audit/search.ts";
@@ -35,6 +34,7 @@ import { readPlaygroundSearch } from "./pages/playground/search.ts";
 import { currentUsageQuery } from "./pages/usage/queries.ts";
 import { readServiceUsageSearch, readUsageSearch } from "./pages/usage/search.ts";
 import { ACCOUNT_USAGE, SERVICE_USAGE } from "./pages/usage/sources.ts";
+import { ownPath } from "./sign-in/own-path.ts";
 
 const root = createRootRoute({
   component: Outlet,

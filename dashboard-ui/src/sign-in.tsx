@@ -2,13 +2,13 @@ import { StrictMode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { ServiceName } from "./components/service-name.ts";
 import { applyTheme, readTheme } from "./components/theme.ts";
-import { readServiceInfo, type ServiceInfo } from "./door/call.ts";
 import { SignIn } from "./pages/SignIn.tsx";
 import { SignUp } from "./pages/SignUp.tsx";
+import { readServiceInfo, type ServiceInfo } from "./sign-in/call.ts";
 import "./styles/main.css";
 
 /** The pages for users who are not signed in: a document of their own, without the dashboard's script. */
-function Door() {
+function SignInPages() {
   const [info, setInfo] = useState<ServiceInfo>();
   useEffect(() => {
     void readServiceInfo().then(setInfo);
@@ -29,6 +29,6 @@ const place = document.getElementById("root");
 if (place === null) throw new Error("the page has no root element");
 createRoot(place).render(
   <StrictMode>
-    <Door />
+    <SignInPages />
   </StrictMode>,
 );

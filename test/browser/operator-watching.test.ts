@@ -165,7 +165,7 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
     expect(page.url()).toContain("alias-of-fl");
   });
 
-  it("sees who tried the doors, narrowed to a kind, an account or a source", async () => {
+  it("sees security events, narrowed to a kind, an account or a source", async () => {
     const { page } = consoleSite.watched;
     const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
     await owner.trpc.keys.revoke.mutate({ id: owner.id });

@@ -8,7 +8,7 @@ const filters = await import("../../dashboard-ui/src/pages/audit/filters.ts");
 const columns = await import("../../dashboard-ui/src/pages/audit/columns.ts");
 const views = await import("../../dashboard-ui/src/pages/audit/saved-views.ts");
 const { barsOf } = await import("../../dashboard-ui/src/pages/audit/bars.ts");
-const { ownPath } = await import("../../dashboard-ui/src/door/own-path.ts");
+const { ownPath } = await import("../../dashboard-ui/src/sign-in/own-path.ts");
 const schedule = await import("../../dashboard-ui/src/pages/audit/export/schedule.ts");
 const { ExportRun, UnwrittenError } = await import("../../dashboard-ui/src/pages/audit/export/export-run.ts");
 

@@ -7,8 +7,8 @@ import { Notice } from "../components/Notice.tsx";
 import { PasswordField } from "../components/PasswordField.tsx";
 import welcomeStyles from "../components/Welcome.module.css";
 import { Welcome } from "../components/Welcome.tsx";
-import { type ServiceInfo, useCall } from "../door/call.ts";
-import { ownPath } from "../door/own-path.ts";
+import { type ServiceInfo, useCall } from "../sign-in/call.ts";
+import { ownPath } from "../sign-in/own-path.ts";
 
 interface SignInProps {
   /** Whether anyone can create an account; undefined until it is known. */

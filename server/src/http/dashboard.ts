@@ -74,7 +74,7 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 const STRICT_TRANSPORT = "max-age=31536000";
 
 /** The pages before sign-in. They are a document of their own, which loads less script. */
-const DOOR_PATHS: readonly string[] = ["/sign-in", "/sign-up"];
+const SIGN_IN_PATHS: readonly string[] = ["/sign-in", "/sign-up"];
 
 /** The built dashboard and what is served beside it, in memory. It is small, and a missing file is noticed at start. */
 export class Dashboard {
@@ -99,7 +99,7 @@ export class Dashboard {
       for (const name of names) {
         if (isCoded(name, names)) continue;
         files.set(addressOf(name), load(root, name, names));
-        // Whoever waits for something else in the meantime, such as the database, goes on when it has come.
+        // Other parts of the start continue in between, such as those that wait for the database.
         await setImmediate();
       }
     }
@@ -125,13 +125,13 @@ export class Dashboard {
     if (file !== undefined && pathname !== "/index.html") return respond(request, file);
     const missing = this.#files.get("/docs/404");
     if (missing !== undefined && pathname.startsWith("/docs/")) return respond(request, missing, 404);
-    const page = this.#files.get(DOOR_PATHS.includes(pathname) ? "/door.html" : "/index.html");
+    const page = this.#files.get(SIGN_IN_PATHS.includes(pathname) ? "/sign-in.html" : "/index.html");
     if (page === undefined || !isPagePath(pathname)) return refuse(404, "Not found\n");
     return respond(request, page);
   }
 }
 
-/** Returns whether the router may have a page there. Other paths with an extension are of files; names of models may have a dot. */
+/** Returns whether the router may have a page at the path. A path with an extension is that of a file, except below `/models/`: names of models may have a dot. */
 function isPagePath(pathname: string): boolean {
   return extname(pathname) === "" || pathname === "/index.html" || pathname.startsWith("/models/");
 }
