@@ -60,7 +60,7 @@ export interface ExportRequest {
   readonly filter: EntryFilter;
   /** The cursor of the last line that the client has; `null`: it has none. */
   readonly cursor: string | null;
-  /** Whether to add the lines that prove a part of the log: see `provedLines`. Only for NDJSON. */
+  /** Whether to add the lines that prove a part of the log: see `ProvedExport`. Only for NDJSON. */
   readonly isProved: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { ExportedLines, ExportedStretch, ListedStretch, LogSearch } from ".
 import type { AsOf, ExportPosition } from "./cursor.ts";
 import { type EntryRow, storedEntryOf } from "./entry-columns.ts";
 import { CSV_VALUES, jsonFields, SELECTED_COLUMNS } from "./entry-sql.ts";
-import { provedLines } from "./export-proof.ts";
+import { ProvedExport } from "./export-proof.ts";
 import type { EntryFilter } from "./filter.ts";
 import { fromNewest, inPeriod, isPart, isSearch, type LogScope, matching } from "./filter-sql.ts";
 import { REMOVED_COLUMNS, type Removed, type RemovedRow, readRemoved, removedOf } from "./removed-entries.ts";
@@ -165,13 +165,13 @@ export class PostgresAuditReader {
     return readRemoved(this.#database, accountId);
   }
 
-  /** The lines of an export with its proof: see {@link provedLines}. */
+  /** The lines of an export with its proof, each with a newline. */
   provedLines(
     run: StreamedRead["run"],
     stretch: ExportedStretch,
     start: ExportPosition | null,
   ): AsyncGenerator<string> {
-    return provedLines(this.#longReads, run, stretch, start);
+    return new ProvedExport(this.#longReads, run, stretch, start).lines();
   }
 }
 

@@ -24,141 +24,177 @@ const ENTRIES_AT_ONCE = 5_000;
 const PLACES_AT_ONCE = 10 * PLACES_A_LINE;
 
 /**
- * Writes the lines of an export with its proof: what was asked for; each entry in order of its id, with what is left out of a batch
- * after the batch's newest entry; what is left out of the batches that end outside of the period; and the first and the last batch. The
- * order follows from the entries alone, so that an export is the same however often it was interrupted.
+ * An export with its proof. Its lines are, in this order: what was asked for; each entry in the order of ids, with what is left out of a batch
+ * after the batch's newest entry; what is left out of the batches that end outside of the period; and the first and the last batch. The order
+ * follows from the entries alone, so that an export is the same however often it was interrupted.
  */
-export async function* provedLines(
-  sql: Database,
-  run: StreamedRead["run"],
-  stretch: ExportedStretch,
-  start: ExportPosition | null,
-): AsyncGenerator<string> {
-  const { accountId, filter } = stretch;
-  let entry = start?.entry ?? beforeAll(filter);
-  let position: ProofPosition = start?.proof ?? { first: 0n, last: 0n, written: null };
-  let before: BatchBefore | null = null;
-  let removedBefore: Removed | null = null;
-  const { written } = position;
-  if (start === null) {
-    const { from, to } = filter;
-    yield proofLine(JSON.stringify({ export: { from, to, filter: searchOf(filter) } }));
+export class ProvedExport {
+  readonly #sql: Database;
+  readonly #run: StreamedRead["run"];
+  readonly #stretch: ExportedStretch;
+  readonly #isNew: boolean;
+  /** The last entry that was read: all lines up to it are written. */
+  #entry: EntryId;
+  /** What is written of the proof. The cursor of each line consists of this and the entry. */
+  #position: ProofPosition;
+  #before: BatchBefore | null = null;
+  /** What retention had deleted when the last entries were read; `null` before that. */
+  #removed: Removed | null = null;
+
+  /**
+   * @param run runs each read of the database when it is its turn.
+   * @param start where the export continues; `null`: at its beginning.
+   */
+  constructor(
+    sql: Database,
+    run: StreamedRead["run"],
+    stretch: ExportedStretch,
+    start: ExportPosition | null,
+  ) {
+    this.#sql = sql;
+    this.#run = run;
+    this.#stretch = stretch;
+    this.#isNew = start === null;
+    this.#entry = start?.entry ?? beforeAll(stretch.filter);
+    this.#position = start?.proof ?? { first: 0n, last: 0n, written: null };
   }
-  if (written === "end") return;
-  if (written?.section !== "rest") yield* period();
-  yield* rest();
-  yield await end();
+
+  /** The lines from the start on. Call it once. */
+  async *lines(): AsyncGenerator<string> {
+    const { written } = this.#position;
+    if (this.#isNew) {
+      const { from, to } = this.#stretch.filter;
+      yield this.#proofLine(JSON.stringify({ export: { from, to, filter: searchOf(this.#stretch.filter) } }));
+    }
+    if (written === "end") return;
+    if (written?.section === "rest") {
+      yield* this.#chunksAfter(written);
+      yield* this.#otherBatches(written.batch);
+    } else {
+      yield* written === null ? this.#proofOfLastBatch() : this.#chunksAfter(written);
+      yield* this.#period();
+      yield* this.#otherBatches(this.#position.first - 1n);
+    }
+    yield await this.#end();
+  }
 
   /** The entries of the period, and what is left out of the batches that end in it. */
-  async function* period(): AsyncGenerator<string> {
-    if (written === null) yield* completed();
-    else if (written !== "end") yield* continued(written);
+  async *#period(): AsyncGenerator<string> {
     for (;;) {
-      const { segments, isEnd, removed } = await run(async () => {
-        const read = await readSegments(sql, stretch, entry, position, ENTRIES_AT_ONCE);
-        await readBefore(read.segments.at(-1)?.first ?? position.first);
+      const { segments, isEnd, removed } = await this.#run(async () => {
+        const read = await readSegments(
+          this.#sql,
+          this.#stretch,
+          this.#entry,
+          this.#position,
+          ENTRIES_AT_ONCE,
+        );
+        await this.#readBefore(read.segments.at(-1)?.first ?? this.#position.first);
         return read;
       });
       // Before its first entry, an export has missed nothing.
-      if (position.first !== 0n) requireKept(entry, removed, removedBefore);
-      removedBefore = removed;
+      if (this.#position.first !== 0n) requireKept(this.#entry, removed, this.#removed);
+      this.#removed = removed;
       const groups = batchesOf(
         segments,
         ({ needsProof, entries }) => (needsProof ? entries : 0),
         ENTRIES_AT_ONCE,
       );
-      for (const group of groups) yield* segmentLines(group);
+      for (const group of groups) yield* this.#segmentLines(group);
       if (isEnd) return;
     }
   }
 
-  async function* segmentLines(segments: readonly ProvedSegment[]): AsyncGenerator<string> {
-    const chunks = leftOut(segments.filter(({ needsProof }) => needsProof));
+  async *#segmentLines(segments: readonly ProvedSegment[]): AsyncGenerator<string> {
+    const chunks = this.#readChunks(segments.filter(({ needsProof }) => needsProof));
     let next = await chunks.next();
     for (const segment of segments) {
-      entry = segment.entry;
-      position = { first: segment.first, last: segment.last, written: null };
+      this.#entry = segment.entry;
+      this.#position = { first: segment.first, last: segment.last, written: null };
       if (segment.text !== "") yield segment.text;
       for (; next.done !== true && next.value.batch === segment.batch; next = await chunks.next()) {
-        yield chunkLine("batch", next.value);
+        yield this.#chunkLine("batch", next.value);
       }
     }
   }
 
-  /** What is left out of the batches between the first and the last that end outside of the period. */
-  async function* rest(): AsyncGenerator<string> {
-    const { first, last } = position;
-    let after = first - 1n;
-    if (written !== null && written !== "end" && written.section === "rest") {
-      yield* continued(written);
-      after = written.batch;
-    }
-    while (after < last) {
-      const batches = await run(() => readOthers(sql, stretch, after, last, ENTRIES_AT_ONCE));
-      const newest = batches.at(-1);
-      if (newest === undefined) return;
-      for await (const chunk of leftOut(batches)) yield chunkLine("rest", chunk);
-      after = newest.batch;
+  /** What is left out of the batches between the first and the last that end outside of the period, after one of them. */
+  async *#otherBatches(after: bigint): AsyncGenerator<string> {
+    const { last } = this.#position;
+    for (let newest = after; newest < last; ) {
+      const batches = await this.#run(() =>
+        readOthers(this.#sql, this.#stretch, newest, last, ENTRIES_AT_ONCE),
+      );
+      const lastOfThese = batches.at(-1);
+      if (lastOfThese === undefined) return;
+      for await (const chunk of this.#readChunks(batches)) yield this.#chunkLine("rest", chunk);
+      newest = lastOfThese.batch;
     }
   }
 
-  async function end(): Promise<string> {
-    const { first, last } = position;
-    position = { first, last, written: "end" };
-    if (last === 0n) return proofLine('{"end":{"first":null,"last":null,"previous":null}}');
-    const { digest: previous } = await run(() => readBefore(first));
+  /** The line with the first and the last batch. */
+  async #end(): Promise<string> {
+    const { first, last } = this.#position;
+    this.#position = { first, last, written: "end" };
+    if (last === 0n) return this.#proofLine('{"end":{"first":null,"last":null,"previous":null}}');
+    const { digest: previous } = await this.#run(() => this.#readBefore(first));
     // Without the digest before it, the first batch would seem to be changed.
     if (previous === null && first > 1n) throw entriesDeleted();
-    return proofLine(JSON.stringify({ end: { first: Number(first), last: Number(last), previous } }));
+    return this.#proofLine(JSON.stringify({ end: { first: Number(first), last: Number(last), previous } }));
   }
 
   /** Reads the digest before the first batch as soon as that is known: until the end of a long export, retention may delete both. */
-  async function readBefore(first: bigint): Promise<BatchBefore> {
-    if (before?.first !== first) before = { first, digest: await readDigest(sql, accountId, first - 1n) };
-    return before;
+  async #readBefore(first: bigint): Promise<BatchBefore> {
+    if (this.#before?.first !== first) {
+      const digest = await readDigest(this.#sql, this.#stretch.accountId, first - 1n);
+      this.#before = { first, digest };
+    }
+    return this.#before;
   }
 
   /** The proof of the batch whose newest entry is the last that was written. */
-  async function* completed(): AsyncGenerator<string> {
-    const batch = await run(() => readBatchUpTo(sql, accountId, entry));
+  async *#proofOfLastBatch(): AsyncGenerator<string> {
+    const batch = await this.#run(() => readBatchUpTo(this.#sql, this.#stretch.accountId, this.#entry));
     if (batch === null) return;
-    for await (const chunk of leftOutOf(batch, 0)) yield chunkLine("batch", chunk);
+    for await (const chunk of this.#readChunksOf(batch, 0)) yield this.#chunkLine("batch", chunk);
   }
 
-  /** The rest of a batch's proof after its last line that was written. */
-  async function* continued({ section, batch, chunk }: WrittenProof): AsyncGenerator<string> {
-    const recorded = await run(() => readBatch(sql, accountId, batch));
+  /** The proof of a batch after its last line that was written. */
+  async *#chunksAfter({ section, batch, chunk }: WrittenProof): AsyncGenerator<string> {
+    const recorded = await this.#run(() => readBatch(this.#sql, this.#stretch.accountId, batch));
     if (recorded === null) return;
-    for await (const next of leftOutOf(recorded, (chunk + 1) * PLACES_A_LINE)) yield chunkLine(section, next);
+    for await (const next of this.#readChunksOf(recorded, (chunk + 1) * PLACES_A_LINE))
+      yield this.#chunkLine(section, next);
   }
 
-  /** What is left out of some batches, in their order. */
-  async function* leftOut(batches: readonly RecordedBatch[]): AsyncGenerator<ProofChunk> {
+  /** Reads what is left out of some batches, in their order. */
+  async *#readChunks(batches: readonly RecordedBatch[]): AsyncGenerator<ProofChunk> {
     const [single] = batches;
     if (single === undefined) return;
-    if (batches.length === 1) return yield* leftOutOf(single, 0);
+    if (batches.length === 1) return yield* this.#readChunksOf(single, 0);
     const byBatch = new Map(batches.map(({ batch }): [bigint, ProofChunk[]] => [batch, []]));
-    const chunks = await run(() => readLeftOut(sql, stretch, batches, 0, ENTRIES_AT_ONCE));
+    const chunks = await this.#run(() => readLeftOut(this.#sql, this.#stretch, batches, 0, ENTRIES_AT_ONCE));
     for (const chunk of chunks) byBatch.get(chunk.batch)?.push(chunk);
     for (const ofBatch of byBatch.values()) yield* ofBatch;
   }
 
-  /** What is left out of one batch, which may have very many entries. */
-  async function* leftOutOf(batch: RecordedBatch, fromPlace: number): AsyncGenerator<ProofChunk> {
+  /** Reads what is left out of one batch, which may have very many entries. */
+  async *#readChunksOf(batch: RecordedBatch, fromPlace: number): AsyncGenerator<ProofChunk> {
     for (let place = fromPlace; place < batch.entries; place += PLACES_AT_ONCE) {
-      yield* await run(() => readLeftOut(sql, stretch, [batch], place, PLACES_AT_ONCE));
+      yield* await this.#run(() => readLeftOut(this.#sql, this.#stretch, [batch], place, PLACES_AT_ONCE));
     }
   }
 
-  function chunkLine(section: WrittenProof["section"], proof: ProofChunk): string {
+  #chunkLine(section: WrittenProof["section"], proof: ProofChunk): string {
     const { batch, entries, digest, chunk, content } = proof;
-    position = { ...position, written: { section, batch, chunk } };
+    this.#position = { ...this.#position, written: { section, batch, chunk } };
     const proved = content === null ? `"left_out":${proof.leftOut}` : `"content":"${content}"`;
-    return proofLine(`{"batch":${batch},"entries":${entries},"digest":"${digest}",${proved}}`);
+    return this.#proofLine(`{"batch":${batch},"entries":${entries},"digest":"${digest}",${proved}}`);
   }
 
-  function proofLine(proof: string): string {
-    return `{"proof":${proof},"cursor":"${stretch.cursorStart}${entry}${proofCursorEnd(position)}"}\n`;
+  #proofLine(proof: string): string {
+    const cursor = `${this.#stretch.cursorStart}${this.#entry}${proofCursorEnd(this.#position)}`;
+    return `{"proof":${proof},"cursor":"${cursor}"}\n`;
   }
 }
 
