@@ -60,7 +60,7 @@ export function focusedRow(page: Page): Promise<number | null> {
   });
 }
 
-/** Opens the dialog and starts. */
+/** Opens the dialog of exports and starts one. */
 export async function startExport(page: Page, format: "CSV" | "NDJSON"): Promise<void> {
   await page.getByRole("button", { name: "Export" }).click();
   await page.getByRole("button", { name: format }).click();

@@ -7,7 +7,7 @@ import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { openSite, type Site } from "../fixtures/site.ts";
 import type { Owner, Visitor } from "../fixtures/user.ts";
 
-/** The service's own, at the upstreams. */
+/** The service's credential at the upstreams. */
 export const CREDENTIAL = "upstream-secret-4711";
 
 /** A service with upstreams, and a browser in which an operator is signed in. */
@@ -22,7 +22,7 @@ export interface ConsoleSite {
   open(options?: BrowserContextOptions): Promise<WatchedPage>;
 }
 
-/** Starts it before the first of a file's tests and ends it after the last. */
+/** Starts the service before the first of a file's tests, and ends it after the last. */
 export function openConsoleSite(): ConsoleSite {
   let modelServer: ModelServer;
   let catalog: CatalogFile;

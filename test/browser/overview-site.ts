@@ -7,16 +7,16 @@ import { type Service, startService } from "../fixtures/service.ts";
 import { openSite, type Site, signInBy } from "../fixtures/site.ts";
 import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
-/** By which a request of a few tokens costs something. */
+/** Prices at which a request of a few tokens costs something. */
 const PRICES = { inputUsdPerMTok: 1, outputUsdPerMTok: 10 };
 
 /** A service with an account whose usage is shown. */
 export interface OverviewSite {
   readonly site: Site;
-  /** Another service, under a name of its operator's. */
+  /** Another service, with a name that its operator has chosen. */
   readonly named: Service;
   readonly operator: Visitor;
-  /** The owner of an account that tests only look at. */
+  /** The owner of an account that no test changes. */
   readonly used: Owner;
   /** The overview, or the operator's usage, of someone who is signed in. */
   pageOf(
@@ -30,7 +30,7 @@ export interface OverviewSite {
   ownerWithUsage(): Promise<Owner>;
 }
 
-/** Starts it before the first of a file's tests and ends it after the last. */
+/** Starts the service before the first of a file's tests, and ends it after the last. */
 export function openOverviewSite(): OverviewSite {
   let catalog: CatalogFile;
   let named: Service;

@@ -13,7 +13,7 @@ import { openSite, type Site } from "../fixtures/site.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const USAGE = { prompt_tokens: 1_000, completion_tokens: 200, total_tokens: 1_200 };
-/** Of that usage, by the prices of the catalog below. */
+/** The cost of that usage, by the prices of the catalog below. */
 export const CHARGED = "$0.0018";
 
 export interface Bench extends WatchedPage {
@@ -26,14 +26,14 @@ export interface PlaygroundSite {
   readonly models: ModelServer;
   /** Has the model's server answer requests like this from now on, until the test has ended. */
   answerWith(answer: (request: ReceivedRequest) => void): void;
-  /** A stream that goes on as the test says: what is sent on at once, and what the rest can be sent to. */
+  /** Has the model's server begin a stream with these deltas. Resolves with the response to which the test writes the rest. */
   heldStream(...deltas: readonly object[]): Promise<ReceivedRequest["response"]>;
   openBench(model?: string, options?: BrowserContextOptions): Promise<Bench>;
   /** What the model's server was sent last. */
   lastBody(): Record<string, unknown>;
 }
 
-/** Starts it before the first of a file's tests and ends it after the last. */
+/** Starts the service before the first of a file's tests, and ends it after the last. */
 export function openPlaygroundSite(): PlaygroundSite {
   let models: ModelServer;
   let catalog: CatalogFile;
@@ -109,7 +109,7 @@ export function openPlaygroundSite(): PlaygroundSite {
   };
 }
 
-/** A stream that says the pieces and ends as it should. */
+/** A complete stream with these pieces of text. */
 export function answerInStream({ response }: ReceivedRequest, pieces: readonly string[]): void {
   response.setHeader("content-type", "text/event-stream");
   for (const content of pieces) response.write(chunkOf({ content }));
@@ -144,7 +144,7 @@ export function messageOn(page: Page, number: number): Locator {
   return page.locator(".Message_message").nth(number - 1);
 }
 
-/** Says something and waits for what it cost. */
+/** Sends a message and waits for its cost. */
 export async function sayAndHear(page: Page, text: string): Promise<void> {
   const before = await page.locator(".Message_message").count();
   await say(page, text);
@@ -160,7 +160,7 @@ export function figureOf(message: Locator, name: string): Locator {
     .getByRole("definition");
 }
 
-/** What a stream says that curl has printed. */
+/** The text of a stream that curl has printed. */
 export function saidIn(stream: string): string {
   const events = stream.split("\n\n").filter((event) => event.startsWith("data: {"));
   return events.map((event) => JSON.parse(event.slice("data: ".length)).choices[0]?.delta.content).join("");
