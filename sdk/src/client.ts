@@ -6,7 +6,7 @@ import type { HeadersLike } from "./core/headers.ts";
 import type { Logger, LogLevel } from "./core/log.ts";
 import { checkedPath } from "./core/path.ts";
 import { prefixOf, refuseBrowsers, secretOf, transportOf } from "./core/settings.ts";
-import type { Plane, RequestOptions, Transport } from "./core/transport.ts";
+import type { Api, RequestOptions, Transport } from "./core/transport.ts";
 import { openTrpc, type Trpc } from "./core/trpc.ts";
 import type { AppInfo } from "./core/version.ts";
 import type { FetchOptions } from "./core/wire.ts";
@@ -115,9 +115,8 @@ export class Ostiary {
         `No API key is set. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
       );
     }
-    const secretFor = (plane: Plane): string => {
-      const secret =
-        plane === "management" ? (token ?? apiKey) : plane === "audit" ? (apiKey ?? token) : apiKey;
+    const secretFor = (api: Api): string => {
+      const secret = api === "management" ? (token ?? apiKey) : api === "audit" ? (apiKey ?? token) : apiKey;
       if (secret !== undefined) return secret;
       throw new OstiaryError(
         `Requests to models need an API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,

@@ -143,7 +143,7 @@ async function exchange(
       method: "POST",
       path: url.pathname,
       isIdempotent,
-      plane: "management",
+      api: "management",
       readsErrors: true,
       query: Object.fromEntries(url.searchParams),
       ...(typeof body === "string" ? { body: JSON.parse(body) } : {}),

@@ -106,7 +106,7 @@ export class AuditExport implements AsyncIterable<string> {
         options.onProgress?.(this.#progress);
         return;
       } catch (error) {
-        if (!mayGoOn(error, options.signal)) throw error;
+        if (!mayResume(error, options.signal)) throw error;
         failures = this.#progress.characters > before ? 1 : failures + 1;
         if (failures > maxResumptions) throw error;
         this.#progress = { ...this.#progress, resumptions: this.#progress.resumptions + 1 };
@@ -218,7 +218,7 @@ function timeOf(cursor: string | null): Date | null {
   return Number.isNaN(milliseconds) || milliseconds === 0 ? null : new Date(milliseconds);
 }
 
-function mayGoOn(error: unknown, signal: AbortSignal | undefined): boolean {
+function mayResume(error: unknown, signal: AbortSignal | undefined): boolean {
   if (signal?.aborted === true) return false;
   if (error instanceof APIError)
     return error instanceof InternalServerError || error instanceof RateLimitError;

@@ -1,11 +1,11 @@
 import { APIConnectionError, APIError } from "./errors.ts";
 import { retryAfterMsOf } from "./retry-after.ts";
-import type { Plane } from "./transport.ts";
+import type { Api } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
 
 /** The properties of a call that its retries depend on. */
 export interface Retried {
-  readonly plane: Plane;
+  readonly api: Api;
   readonly idempotencyKey: string | null;
   /** Whether sending the request again does no harm if its work was done. */
   readonly isRepeatable: boolean;
@@ -50,11 +50,11 @@ export function backoffOf(attempt: number, maxMs: number = MAX_BACKOFF_MS): numb
  * Whether the work may have been done although the answer is an error or was lost. The service undoes requests to models that it
  * answers with an error, but a proxy's error says nothing about them.
  */
-function mayHaveRun(outcome: Failed, { plane }: Retried): boolean {
+function mayHaveRun(outcome: Failed, { api }: Retried): boolean {
   if (outcome instanceof APIConnectionError) return true;
   const { wire } = outcome;
   if (wire.status < 500 && wire.status !== 408) return false;
-  return plane === "management" || wire.header("x-request-id") === null;
+  return api === "management" || wire.header("x-request-id") === null;
 }
 
 /**

@@ -6,7 +6,7 @@ import { isBrowser, readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
 import { Log, logLevelOf } from "./log.ts";
 import { isFetchReplaced, nodeHttp } from "./node-http.ts";
-import { type Plane, Transport } from "./transport.ts";
+import { type Api, Transport } from "./transport.ts";
 import { userAgentOf } from "./version.ts";
 import { type Send, sendByFetch } from "./wire.ts";
 
@@ -18,7 +18,7 @@ const DEFAULT_MAX_RETRIES = 2;
 export function transportOf(
   options: ClientOptions,
   prefix: string,
-  secret: (plane: Plane) => string,
+  secret: (api: Api) => string,
   listeners?: ClientListeners,
 ): { readonly transport: Transport; readonly baseURL: string } {
   const address = fromCaller(() => options.baseURL?.trim()) || readVariable(`${prefix}_BASE_URL`);
@@ -27,7 +27,7 @@ export function transportOf(
   const transport = new Transport({
     baseURL,
     // A closure hides the secret from inspection of the client.
-    authorization: (plane) => `Bearer ${secret(plane)}`,
+    authorization: (api) => `Bearer ${secret(api)}`,
     log: new Log(options.logger ?? console, level),
     timeoutMs: positive("timeout", options.timeout ?? DEFAULT_TIMEOUT_MS),
     streamIdleTimeoutMs: positive(

@@ -83,7 +83,7 @@ async function* eventsOf(
 ): AsyncGenerator<SubscribedEvent | "connected" | "ended", void, undefined> {
   const query = input === undefined ? {} : { input: JSON.stringify(writeProcedureData(input)) };
   const { wire, controller, release } = await transport.send(
-    { method: "GET", path: `/trpc/${procedure}`, plane: "management", query, accept: "text/event-stream" },
+    { method: "GET", path: `/trpc/${procedure}`, api: "management", query, accept: "text/event-stream" },
     { ...options, timeout: options.timeout ?? MAX_SILENCE_MS },
   );
   try {

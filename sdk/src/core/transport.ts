@@ -18,7 +18,7 @@ export interface TransportSettings {
   /** The base URL, including `/v1`. */
   readonly baseURL: string;
   /** The `Authorization` header of an API's requests; `null` to send none. @throws {OstiaryError} there is no key or token for it. */
-  readonly authorization: (plane: Plane) => string | null;
+  readonly authorization: (api: Api) => string | null;
   readonly log: Log;
   readonly timeoutMs: number;
   readonly streamIdleTimeoutMs: number;
@@ -64,7 +64,7 @@ export interface RequestOptions {
 }
 
 /** Requests for models need an API key, management requests a management token; the audit log accepts either. */
-export type Plane = "models" | "audit" | "management";
+export type Api = "models" | "audit" | "management";
 
 /** The method, path and content of a request, independent of the base URL. */
 export interface RequestTarget {
@@ -72,7 +72,7 @@ export interface RequestTarget {
   /** The path below the base URL, with a leading slash. */
   readonly path: string;
   /** Default: derived from the path. The management API is beside `/v1`. */
-  readonly plane?: Plane;
+  readonly api?: Api;
   readonly query?: Query;
   readonly body?: unknown;
   /** Whether the answer is a stream. It gets no idempotency key by default, because a request with one runs on after it was aborted. */
@@ -94,7 +94,7 @@ export interface Answer {
   readonly release: () => void;
   /** The request's `timeout`, and the time, as of `Date.now()`, when it runs out. */
   readonly timeoutMs: number;
-  readonly lateAt: number;
+  readonly deadlineMs: number;
   readonly streamIdleTimeoutMs: number;
   /** Sends the request again after its answer was interrupted. Resolves with the new answer. `null` if that is not safe. */
   readonly repeat: (() => Promise<Answer>) | null;
@@ -231,7 +231,7 @@ export class Transport {
     if (signal?.aborted) throw aborted(signal);
     const controller = new AbortController();
     const release = follow(signal, controller);
-    const lateAt = Date.now() + timeoutMs;
+    const deadlineMs = Date.now() + timeoutMs;
     let timedOut = false;
     const stop = after(timeoutMs, () => {
       timedOut = true;
@@ -244,7 +244,7 @@ export class Transport {
         controller,
         release,
         timeoutMs,
-        lateAt,
+        deadlineMs,
         streamIdleTimeoutMs,
       });
     } catch (cause) {
@@ -278,16 +278,16 @@ export class Transport {
 
   #call(target: RequestTarget, options: RequestOptions): Call {
     objectOf("options", options);
-    const plane = target.plane ?? (target.path.startsWith("/audit") ? "audit" : "models");
+    const api = target.api ?? (target.path.startsWith("/audit") ? "audit" : "models");
     const settings = this.#settings;
     const maxRetries = notNegative("maxRetries", options.maxRetries ?? settings.maxRetries);
-    const request = this.#request(target, options, plane, maxRetries > 0);
+    const request = this.#request(target, options, api, maxRetries > 0);
     const idempotencyKey = request.headers[IDEMPOTENCY_KEY] ?? null;
     return {
       target,
       options,
       request,
-      plane,
+      api,
       idempotencyKey,
       isRepeatable: target.method === "GET" || idempotencyKey !== null || target.isIdempotent === true,
       maxRetries,
@@ -299,12 +299,11 @@ export class Transport {
     };
   }
 
-  #request(target: RequestTarget, options: RequestOptions, plane: Plane, isRetried: boolean): WireRequest {
+  #request(target: RequestTarget, options: RequestOptions, api: Api, isRetried: boolean): WireRequest {
     const { baseURL, authorization, fetchOptions } = this.#settings;
-    const secret = authorization(plane);
-    const address = (plane === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path;
-    const hasOwnKey =
-      target.method === "POST" && plane === "models" && target.isStreamed !== true && isRetried;
+    const secret = authorization(api);
+    const address = (api === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path;
+    const hasOwnKey = target.method === "POST" && api === "models" && target.isStreamed !== true && isRetried;
     const { idempotencyKey } = options;
     return {
       url: withQuery(
@@ -366,10 +365,10 @@ async function wholeText(answer: Answer): Promise<string> {
   }
 }
 
-async function textOf({ wire, controller, release, timeoutMs, lateAt }: Answer): Promise<string> {
+async function textOf({ wire, controller, release, timeoutMs, deadlineMs }: Answer): Promise<string> {
   try {
     const text = unlessAborted(wire.text(), controller.signal);
-    return await within(lateAt - Date.now(), text, () => lateAnswer(timeoutMs));
+    return await within(deadlineMs - Date.now(), text, () => lateAnswer(timeoutMs));
   } catch (cause) {
     if (cause instanceof APIConnectionTimeoutError) {
       controller.abort();
@@ -403,10 +402,10 @@ async function earlierAttempt(
 async function errorOf(answer: Outcome): Promise<Error> {
   if (answer instanceof APIConnectionError) return answer;
   const { status, headers } = answer.wire;
-  const lateAt = Math.min(answer.lateAt, Date.now() + ERROR_BODY_TIMEOUT_MS);
+  const deadlineMs = Math.min(answer.deadlineMs, Date.now() + ERROR_BODY_TIMEOUT_MS);
   let text = "";
   try {
-    text = await textOf({ ...answer, lateAt });
+    text = await textOf({ ...answer, deadlineMs });
   } catch (error) {
     if (error instanceof APIUserAbortError) return error;
     // The body was interrupted.

@@ -128,13 +128,13 @@ function targetOf(kind: "query" | "mutation", procedure: string, input: unknown)
   const body = input === undefined ? undefined : writeProcedureData(withoutUndefined(input));
   const text = body === undefined ? "" : JSON.stringify(body);
   if (kind === "query" && text.length <= MAX_INPUT_IN_ADDRESS) {
-    return { method: "GET", path, plane: "management", query: body === undefined ? {} : { input: text } };
+    return { method: "GET", path, api: "management", query: body === undefined ? {} : { input: text } };
   }
   const hasKey = (input as { readonly idempotencyKey?: string } | undefined)?.idempotencyKey !== undefined;
   return {
     method: "POST",
     path,
-    plane: "management",
+    api: "management",
     body: body ?? {},
     isIdempotent: kind === "query" || hasKey,
   };

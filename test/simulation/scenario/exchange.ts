@@ -22,7 +22,7 @@ function bodyOf({ index, maxTokens, isStreamed }: Wish): Uint8Array {
 /** Who learns how an exchange ended: as its last byte leaves the process. */
 export type OnEnded = (outcome: Outcome, requestId: string | null) => void;
 
-/** A client's end of one request, as the request plane sees it. */
+/** A client's end of one request, as the request lifecycle sees it. */
 export function openExchange(wish: Wish, ended: OnEnded): Exchange {
   const headers: Readonly<Record<string, readonly string[]>> = {
     authorization: [`Bearer ${wish.key.keyString}`],
