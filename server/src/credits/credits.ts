@@ -125,38 +125,59 @@ export class Credits {
         const spender = await this.#requireSpender();
         const allowance = this.#allowanceOf(spender, accountId);
         if (allowance.free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
-        let outcome: AskOutcome | null;
-        try {
-          outcome = await this.#asks.answerFor(spender, allowance, request);
-        } catch (error) {
-          // The loop continues with the spender that replaces it.
-          if (error instanceof SpenderGone) continue;
-          throw error;
-        }
-        if (outcome === null || spender !== this.#current) continue;
-        const free = allowance.free;
+        const outcome = await this.#outcomeFor(request, spender, allowance);
+        if (outcome === null) continue;
+        const { free } = allowance;
         if (free >= maxNanoUsd) return this.#holdFrom(spender, allowance, maxNanoUsd);
         // An ask that was sent before this request came did not include it.
         if (!outcome.isShort) continue;
-        const { elsewhereNanoUsd, stuckNanoUsd } = outcome;
-        // Whatever becomes of the reserves of others, they hold no more than this.
-        const mayBecomeFree = free + elsewhereNanoUsd;
-        if (!pays(range, mayBecomeFree + stuckNanoUsd)) throw exhausted();
-        if (!pays(range, mayBecomeFree)) throw reservedByAbsentNode();
-        if (elsewhereNanoUsd > 0n) {
-          // Nodes release what they do not need within a second, unless the database is slow to answer them. A request is answered in part
-          // only if the account has no more.
-          const waitedMs = this.#parts.monotonicMs() - request.beganMs;
-          if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw reservedElsewhere();
-          this.#asks.leave(request);
-          await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
-          continue;
-        }
-        return this.#holdFrom(spender, allowance, free);
+        if (!this.#mayBeReclaimed(range, free, outcome, beganMs))
+          return this.#holdFrom(spender, allowance, free);
+        this.#asks.leave(request);
+        await new Promise((resolve) => setTimeout(resolve, RECLAIM_PAUSE_MS));
       }
     } finally {
       this.#asks.leave(request);
     }
+  }
+
+  /** The outcome of an ask for a request. `null`: it says nothing about the request, or the spender was closed, so the request tries again. */
+  async #outcomeFor(
+    request: WaitingRequest,
+    spender: Spender,
+    allowance: Allowance,
+  ): Promise<AskOutcome | null> {
+    try {
+      const outcome = await this.#asks.answerFor(spender, allowance, request);
+      return spender === this.#current ? outcome : null;
+    } catch (error) {
+      if (error instanceof SpenderGone) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Whether a request for which the account is short waits for credit that other nodes have reserved and may release. If not, it gets what is
+   * free.
+   *
+   * @throws {Failure} as {@link hold}, if the request can't be paid for or has waited for too long.
+   */
+  #mayBeReclaimed(
+    range: HoldRange,
+    free: bigint,
+    { elsewhereNanoUsd, stuckNanoUsd }: AskOutcome,
+    beganMs: number,
+  ): boolean {
+    // Whatever becomes of the reserves of others, they hold no more than this.
+    const mayBecomeFree = free + elsewhereNanoUsd;
+    if (!pays(range, mayBecomeFree + stuckNanoUsd)) throw exhausted();
+    if (!pays(range, mayBecomeFree)) throw reservedByAbsentNode();
+    if (elsewhereNanoUsd === 0n) return false;
+    // Nodes release what they do not need within a second, unless the database is slow to answer them. A request is answered in part
+    // only if the account has no more.
+    const waitedMs = this.#parts.monotonicMs() - beganMs;
+    if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw reservedElsewhere();
+    return true;
   }
 
   /** Forgets that the account had too little, because it has been granted credit: its next requests ask again. */
