@@ -1,6 +1,5 @@
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { APIError } from "../../../../../sdk/src/session.ts";
-import { noticeSignedOut } from "../../../api/client.ts";
 import type { LogSummary } from "../../../api/types.ts";
 import { Badge } from "../../../components/Badge.tsx";
 import { Button } from "../../../components/Button.tsx";
@@ -16,9 +15,9 @@ import { type AuditFilters, filterParts, type NamedKey } from "../filters.ts";
 import { useSummary } from "../use-summary.ts";
 import { ExportBar } from "./ExportBar.tsx";
 import styles from "./ExportDialog.module.css";
-import { type ExportFormat, type ExportProgress, ExportRun, UnwrittenError } from "./export-run.ts";
-import { openTarget } from "./export-target.ts";
+import { type ExportFormat, type ExportRun, UnwrittenError } from "./export-run.ts";
 import { Schedule } from "./Schedule.tsx";
+import { type ExportState, useExport } from "./use-export.ts";
 
 interface ExportDialogProps {
   readonly filters: AuditFilters;
@@ -28,11 +27,6 @@ interface ExportDialogProps {
   readonly onClose: () => void;
 }
 
-type ExportState =
-  | { readonly kind: "choosing"; readonly error: string | null }
-  | { readonly kind: "running" | "done"; readonly run: ExportRun }
-  | { readonly kind: "failed"; readonly run: ExportRun; readonly error: unknown };
-
 const FORMATS: readonly { readonly value: ExportFormat; readonly label: string }[] = [
   { value: "csv", label: "CSV" },
   { value: "ndjson", label: "NDJSON" },
@@ -41,64 +35,15 @@ const WHEN: readonly { readonly value: "now" | "scheduled"; readonly label: stri
   { value: "now", label: "Now" },
   { value: "scheduled", label: "Schedule" },
 ];
-/** The interval between updates, short enough for visible movement. */
-const REDRAW_MS = 100;
 
 /** Saves all matching entries as a file. */
 export function ExportDialog({ filters, chosenKey, clearFilters, onClose }: ExportDialogProps) {
   const [isScheduled, setScheduled] = useState(false);
   const [format, setFormat] = useState<ExportFormat>("csv");
-  const [state, setState] = useState<ExportState>({ kind: "choosing", error: null });
-  const [progress, setProgress] = useState<ExportProgress | null>(null);
-  const [startedAt, setStartedAt] = useState(() => new Date());
-  const unfinished = useRef<ExportRun | null>(null);
+  const { state, progress, startedAt, start, resume, giveUp } = useExport(format, filters);
   const summary = useSummary(filters, false);
   const counted = summary.isPlaceholderData ? undefined : summary.data;
   const isEmpty = counted?.total.requests === 0 && counted.countedFrom === null;
-
-  // Leaving the page discards an unfinished file.
-  useEffect(() => () => void unfinished.current?.giveUp(), []);
-
-  const goOn = async (run: ExportRun) => {
-    setState({ kind: "running", run });
-    unfinished.current = run;
-    try {
-      await run.run();
-      unfinished.current = null;
-      setState({ kind: "done", run });
-    } catch (error) {
-      if (run.isGivenUp) return;
-      if (error instanceof APIError && error.code === "not_signed_in") noticeSignedOut();
-      setState({ kind: "failed", run, error });
-    }
-  };
-  const start = async () => {
-    const now = new Date();
-    setStartedAt(now);
-    try {
-      const target = await openTarget(format, now);
-      if (target === null) return;
-      let drawnMs = 0;
-      let latest: ExportProgress | null = null;
-      const draw = () => {
-        drawnMs = performance.now();
-        setProgress(latest);
-      };
-      const run = new ExportRun(format, filters, target, (next) => {
-        latest = next;
-        if (performance.now() - drawnMs > REDRAW_MS) draw();
-      });
-      await goOn(run);
-      draw();
-    } catch {
-      setState({ kind: "choosing", error: "The file can't be written. Choose another location." });
-    }
-  };
-  const giveUp = () => {
-    void unfinished.current?.giveUp();
-    unfinished.current = null;
-    onClose();
-  };
 
   return (
     <Dialog
@@ -136,7 +81,7 @@ export function ExportDialog({ filters, chosenKey, clearFilters, onClose }: Expo
           isDone={state.kind === "done"}
         />
       )}
-      {state.kind === "failed" ? <Notice tone="error">{wordsOf(state.error)}</Notice> : null}
+      {state.kind === "failed" ? <Notice tone="error">{failureText(state.error)}</Notice> : null}
       <p role="status" className={state.kind === "done" ? undefined : textStyles.visuallyHidden}>
         {state.kind === "done"
           ? `${formatCount(progress?.entries ?? 0)} ${progress?.entries === 1 ? "entry is" : "entries are"} in ${state.run.fileName}.`
@@ -148,8 +93,11 @@ export function ExportDialog({ filters, chosenKey, clearFilters, onClose }: Expo
           isEmpty={isEmpty}
           isScheduled={isScheduled}
           start={() => void start()}
-          resume={(run) => void goOn(run)}
-          giveUp={giveUp}
+          resume={(run) => void resume(run)}
+          giveUp={() => {
+            giveUp();
+            onClose();
+          }}
           close={onClose}
         />
       </div>
@@ -254,7 +202,8 @@ function isFinal(error: unknown): error is Error {
   return error instanceof UnwrittenError || (error instanceof APIError && error.code !== null);
 }
 
-function wordsOf(error: unknown): string {
+/** What has failed, and what to do next. */
+function failureText(error: unknown): string {
   if (isFinal(error)) return `${error.message} Nothing was saved.`;
   return "The connection failed several times. Resume continues where the export stopped.";
 }
