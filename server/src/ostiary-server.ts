@@ -3,7 +3,7 @@ import process from "node:process";
 import { endWithOutput } from "./cli/output.ts";
 import { runServerCommand } from "./commands/run.ts";
 
-// A service goes on without a reader of its output.
+// A service keeps running when nothing reads its output any more.
 if (process.argv[2] === "start") process.stdout.on("error", () => {});
 else endWithOutput();
 await runServerCommand({

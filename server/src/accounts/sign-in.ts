@@ -194,7 +194,7 @@ export class SignIn {
 
   /**
    * Sets a new random password and ends all sessions of the user. It also revokes their management tokens unless `keepTokens`
-   * is set, because somebody with the old password may have created some.
+   * is set, because a person who knew the old password may have created some.
    *
    * @returns the password, shown once. @throws {Failure} `not_found`
    */

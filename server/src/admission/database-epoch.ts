@@ -156,7 +156,7 @@ export class DatabaseEpoch {
     if (inRedis !== null && isOther(inRedis, own)) {
       const watched = this.#watch(inRedis, own.epoch);
       if (watched === "moving") throw this.#end(OTHER_COPY);
-      // An old Redis has returned once nobody moves it. What it has of this epoch is not ahead of the database.
+      // If no node moves it any more, an old Redis has returned. What it has of this epoch is not ahead of the database.
       if (watched < IDLE_CHECKS) return;
     } else if (inRedis !== null && inRedis.tick > own.tick) throw this.#end(RESTORED);
     await redis.moveTo(own, { epoch: inRedis?.epoch ?? own.epoch });

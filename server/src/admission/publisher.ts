@@ -126,7 +126,7 @@ export class Publisher {
   }
 
   /**
-   * Publishes versions that this node or a crashed one has left unpublished. The next sweep goes on where one has ended: one account's key
+   * Publishes versions that this node or a crashed one has left unpublished. The next sweep continues where one has ended: one account's key
    * in Redis, or a part of a cluster, must not keep the versions of others waiting.
    *
    * @returns how many.

@@ -84,7 +84,7 @@ end
 `;
 
 // A slot that was released before its admission arrives is not taken. Its request has ended, so the answer is not read.
-// A lease of a clock that was ahead and has been set back is shortened where it keeps a request out: nobody may renew it.
+// If a clock was ahead and has been set back, leases end too late. One that keeps a request out is shortened, as its node may be gone.
 const ADMIT = `${SCRIPT}${CURRENT}${KEEP}${NOW}${WINDOW}
 local version, rpm, tpm, concurrent = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, slot, now = tonumber(ARGV[5]), ARGV[6], clock(ARGV[7])

@@ -37,8 +37,8 @@ const ALL_SPECIAL = /[\\\t\n\r]/g;
 const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
 /**
- * @returns `null` if the database might store a value in another form than the entry has it in. A line of the journal that somebody
- * has corrected may have such values, for example a number with zeros before it.
+ * @returns `null` if the database might store a value in another form than the entry has it in. A line of the journal that an operator
+ * has corrected may have such values, for example a number with leading zeros.
  */
 export function storedTextsOf(entry: AuditEntry): StoredTexts | null {
   const texts: (string | null)[] = [];

@@ -306,7 +306,7 @@ function isOpenWithoutTls(values: Values): boolean {
 }
 
 /**
- * A line for each variable that looks like a setting but is none, with the closest setting, in the order
+ * A line for each variable that looks like a setting but is not one, with the closest setting, in the order
  * of the names: Deno lists the environment in another order in each process.
  */
 export function unknownSettings(

@@ -6,7 +6,7 @@ export function databasePlace(databaseUrl: string): string {
   return `${host}${pathname}`;
 }
 
-/** Where `REDIS_URL` leads, for people. A URL with several hosts is none to `URL`. */
+/** The servers of `REDIS_URL`, for people to read. `URL` rejects one with several hosts. */
 export function redisPlace(redisUrl: string): string {
   const { kind, hosts } = parseRedisUrl(redisUrl);
   if (kind === "server") return databasePlace(redisUrl);

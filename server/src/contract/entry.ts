@@ -81,7 +81,7 @@ export function requestIdOf(id: EntryId): string {
 
 const REQUEST_ID = /^req_([0-9a-f]{8})([0-9a-f]{4})(7[0-9a-f]{3})([89ab][0-9a-f]{3})([0-9a-f]{12})$/;
 
-/** The entry that a request id names, if it was recorded; `null` when the text is none. */
+/** The entry that a request id names, if it was recorded; `null` when the text is not a request id. */
 export function entryIdOf(requestId: string): EntryId | null {
   const parts = REQUEST_ID.exec(requestId);
   return parts === null ? null : (parts.slice(1).join("-") as EntryId);

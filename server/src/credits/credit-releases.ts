@@ -43,8 +43,8 @@ export interface ReleaseParts {
 
 /**
  * Releases credit that this node has reserved and does not need, in rounds. Each round continues where the one before ended, so that
- * releases that fail do not prevent others. A release that takes longer than its round goes on beside the next ones, which begin fewer at
- * once meanwhile. What other nodes need and what is idle have rounds of their own: requests wait for the former.
+ * releases that fail do not prevent others. A release that takes longer than its round continues beside the next rounds, which run fewer
+ * releases at once meanwhile. What other nodes need and what is idle have rounds of their own: requests wait for the former.
  */
 export class CreditReleases {
   readonly #parts: ReleaseParts;

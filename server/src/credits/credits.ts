@@ -56,7 +56,7 @@ export class Credits {
   readonly #spenders = new Map<SpenderId, Spender>();
   #current: Spender | null = null;
   #opening: Promise<void> | null = null;
-  /** Opens no further spender: nobody would close it. */
+  /** Whether {@link stop} was called. Then no further spender is opened, because it would never be closed. */
   #isStopped = false;
   readonly #asks: CreditAsks;
   readonly #releases: CreditReleases;

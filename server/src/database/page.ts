@@ -7,7 +7,7 @@ export interface Page<Item> {
   readonly last: Item | null;
 }
 
-/** Reads a page of at most `limit` items. `read` is asked for one more, which shows whether the list goes on. */
+/** Reads a page of at most `limit` items. `read` is asked for one more, which shows whether the list continues. */
 export async function readPage<Item>(
   limit: number,
   read: (limit: number) => Promise<readonly Item[]>,

@@ -140,7 +140,7 @@ export class Reads {
   }
 
   /**
-   * Begins a read that goes on while its reader takes it in, and whose parts wait for time instead of being refused.
+   * Begins a read that lasts as long as its reader receives it. Its parts wait for time instead of being refused.
    *
    * @throws {Failure} `rate_limit_exceeded` when the reader has several of them already, or has spent its time.
    */
@@ -268,7 +268,7 @@ function nameOf(reader: Reader): ReaderName {
 /**
  * Returns the same items. Calls `onEnd` once, when they have ended or are left: by their reader, even before the first item, or when the
  * signal is aborted, also while the next item is awaited. Items that are left by the signal do not end, but fail with {@link Unavailable},
- * so that nobody takes them for complete.
+ * so that they are not mistaken for complete.
  */
 export function untilEnded<Item>(
   items: AsyncIterableIterator<Item>,

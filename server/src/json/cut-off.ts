@@ -5,7 +5,7 @@ const PART_OF_LITERAL = /(?:t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)
 /** What completes a text before its closing brackets: nothing, a value or a digit, a value with its colon, or a member. */
 const ENDS = ["", "0", ":0", '"":0'];
 
-/** Whether a text is the beginning of a JSON text, and no JSON text itself. An empty text is none. */
+/** Whether a text is an incomplete JSON text: the beginning of one, and not a JSON text itself. An empty text does not count. */
 export function isCutOff(text: string): boolean {
   if (text.trim() === "" || isJson(text)) return false;
   const { closing, isInString } = openIn(text);

@@ -123,7 +123,7 @@ export class Keys {
   }
 
   /**
-   * Creates a successor and links the two. The old key goes on working until its owner revokes it. While both are active, the successor may
+   * Creates a successor and links the two. The old key works until its owner revokes it. While both are active, the successor may
    * exceed the plan's number of active keys.
    *
    * @throws {Failure} as {@link create} does; `not_found`; `conflict` when the key is revoked or has a successor.

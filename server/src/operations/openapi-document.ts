@@ -139,7 +139,7 @@ export function openApiDocument(
 }
 
 /**
- * `GET /v1/openapi.json`: the contract, for anyone. It is written once, because whoever asks for it needs no key.
+ * `GET /v1/openapi.json`: the contract, for anyone. It is written once, because clients need no key to ask for it.
  *
  * @param url the service's own address, which it learns after it has begun to listen.
  */

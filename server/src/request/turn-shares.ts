@@ -127,7 +127,7 @@ export class TurnShares {
     this.#beganMs = null;
     if (this.#waiting === 0) return;
     this.#beginTurn();
-    // What is resumed goes on after this function, so how long it takes is an estimate.
+    // The resumed requests run when this function has returned, so how long they take is an estimate.
     while (this.#waiting > 0 && this.#excess + this.#resumedSize < this.#share) this.#resumeNext();
     this.#firstSinceMs = this.#monotonicMs();
     for (const { requests } of this.#queues.values())

@@ -197,7 +197,7 @@ function pauseWatch(passedMs: () => number, onPaused: () => void): () => void {
 }
 
 /**
- * Asks until a starting node may go on.
+ * Asks again and again until a starting node may continue.
  *
  * @param obstacle returns why it may not yet; `null`: it may. It is told when it is asked for the last time.
  * @throws {StartupFailure} with the obstacle that there still is after {@link JOIN_TIMEOUT_MS}.

@@ -22,7 +22,7 @@ export function openLog(level: LogLevel, fd = STDERR): Logger {
     hooks: { streamWrite: withoutSecrets },
   };
   const output = destination({ fd, sync: true, maxLength: MAX_WAITING_BYTES });
-  // The service goes on while its log can't be written, such as on a full disk. What waits is tried again with each line.
+  // The service keeps running while its log can't be written, such as on a full disk. Pending lines are tried again with each new line.
   output.on("error", () => {});
   output.on("drop", () => output.write(""));
   // Every line is written at once. This would not return before the disk has space.

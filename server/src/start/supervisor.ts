@@ -220,7 +220,7 @@ export class Supervisor {
       if (this.#isStopping) return;
       // A worker that ends by itself has been replaced: another node has taken the database over.
       if (code === 0) return this.signal("SIGTERM");
-      // The service goes on, so the end of one worker is no failure of the service.
+      // The service keeps running, so the end of one worker is no failure of the service.
       this.#exitCode = 0;
       if (performance.now() - child.startedMs > STABLE_MS) delayMs = MIN_RESTART_DELAY_MS;
       this.#parts.log.error(

@@ -155,7 +155,7 @@ export function oneLine(json: string): string {
   return json.includes("\n") ? json.replaceAll("\n", " ") : json;
 }
 
-/** A member of an object that is an object itself, with its text. @throws {UpstreamRefused} if it is none. */
+/** A member of an object that is an object itself, with its text. @throws {UpstreamRefused} if it is not an object. */
 export function innerBody(outer: JsonBody, name: string): JsonBody {
   const member = outer.members.findLast((one) => one.name === name);
   const value = outer.value[name];

@@ -3,7 +3,7 @@ import { hostOf } from "../host.ts";
 
 /** What Anthropic's models differ in. The API refuses what a model does not have. */
 export interface ModelTraits {
-  /** The maximum tokens of an answer. Asked for where nobody limits the answer, because the API requires a maximum. */
+  /** The maximum tokens of an answer. It is sent if nothing else limits the answer, because the API requires a maximum. */
   readonly maxTokens: number;
   /** Whether {@link maxTokens} is known to be the model's own, which a request may not exceed. */
   readonly isKnown: boolean;

@@ -15,7 +15,7 @@ import type { ModelTraits } from "./models.ts";
 
 /** The provider of the signatures of thoughts and calls. */
 export const GOOGLE_SIGNATURE = "google";
-/** What Google takes in the place of a signature that nobody has, because another provider's model has made the call. */
+/** What Google accepts in the place of a signature, for a call that another provider's model has made. */
 const WITHOUT_SIGNATURE = "skip_thought_signature_validator";
 const DONE = "Tool executed successfully.";
 /** The types of images that Google takes, by the ends of their names. */

@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import buildConnector from "undici/lib/core/connect.js";
 
-/** The first line of an interim answer. 101 is none: another protocol follows it. */
+/** The first line of an interim answer. 101 is not one: another protocol follows it. */
 const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r\n]/;
 const EXAMPLE = "HTTP/1.1 100 ";
 const END = "\r\n\r\n";

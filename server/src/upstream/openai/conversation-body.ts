@@ -51,7 +51,7 @@ export interface ChatForm {
   /** Whether instructions stay as they are. Otherwise there is one message of them at most, at the beginning. */
   readonly keepsSystems: boolean;
 }
-/** Stands for a thought that nobody has, for servers that refuse a message without one. Moonshot's takes an empty one for none. */
+/** The text of a missing thought, for servers that refuse a message without one. Moonshot's server treats an empty text as missing. */
 const NO_THOUGHT = " ";
 /** The longest id of a call that OpenAI's Chat Completions take. */
 const MAX_CALL_ID_LENGTH = 40;

@@ -23,7 +23,7 @@ export class ReasoningDetails {
     this.#all.push(...objectsIn(details));
   }
 
-  /** Adds the details of a piece of a message, each of which may go on with the one before. */
+  /** Adds the details of a piece of a message, each of which may continue the one before. */
   addPiece(details: Json | undefined): void {
     for (const detail of objectsIn(details)) {
       const last = this.#all.at(-1);

@@ -65,7 +65,7 @@ export function answersTo(request: ChatRequest): readonly Answer[] {
 /**
  * What the model `reasoning` thinks before it answers. As with other models, its tokens are of the completion and count for its limit.
  *
- * @throws {SandboxRefusal} the effort is none that there is.
+ * @throws {SandboxRefusal} the effort is unknown.
  */
 function thoughtsOn(request: ChatRequest): readonly string[] {
   if (request.model !== "reasoning") return [];

@@ -136,7 +136,7 @@ function readChatConversation(request: JsonBody): Conversation {
   };
 }
 
-/** Fields that are texts, and those that are objects. Their own provider refuses anything else, and nobody would tell the client that it was left out. */
+/** Fields that are texts, and those that are objects. Other values are refused, as their own provider does: otherwise they would be left out unnoticed. */
 const TEXTS = [
   "user",
   "safety_identifier",

@@ -149,7 +149,7 @@ export class ResponsesWriter implements AnswerWriter {
       this.#said = null;
       return thought.end(encrypted);
     }
-    // A thought that the provider does not show, and that nobody sends back, is none.
+    // A thought that the provider does not show, and that has no data to be sent back, is left out.
     return encrypted === null ? "" : this.#closeSaid() + this.#carry(encrypted);
   }
 
@@ -189,7 +189,7 @@ export class ResponsesWriter implements AnswerWriter {
     return encrypted === null ? closed : closed + this.#carry(encrypted);
   }
 
-  /** `null` if nobody gets it: neither the client, nor the service itself with a stored response. */
+  /** The sealed signature; `null` if it is of no use, because neither the client gets it nor a stored response contains it. */
   #sealed(signature: Signature | null, callId: string | null): string | null {
     const { owned, signatures } = this.#parts;
     if (signature === null || !(this.#showsEncrypted || owned.store === true)) return null;
