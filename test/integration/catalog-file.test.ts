@@ -1,9 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
+import { answerWhole, startModelServer } from "../fixtures/model-server.ts";
 import { startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { routesTo } from "./routed-service.ts";
+import { failing } from "./upstream-faults.ts";
 
 /** Of an upstream that no request is sent to. */
 const UNUSED_URL = "http://127.0.0.1:9/v1";
@@ -56,5 +58,43 @@ describe("the catalog file", () => {
     await writeFile(file.file, JSON.stringify({ ...next, models: next.models.slice(1) }));
     process.kill(own.pid, "SIGHUP");
     await expect.poll(async () => (await models()).map(({ id }) => id)).toEqual(["acme/new"]);
+  });
+
+  it("stays in force for a request that is being answered when it changes", async () => {
+    await using busy = await startModelServer(() => {});
+    await using former = await startModelServer((request) => answerWhole(request, "from the former"));
+    await using later = await startModelServer((request) => answerWhole(request, "from the later"));
+    const openai = ({ baseUrl }: { readonly baseUrl: string }) => ({ dialect: "openai", baseUrl });
+    const routes = [
+      { upstream: "busy", model: "inner", weight: 1_000_000 },
+      { upstream: "renamed", model: "inner", weight: 0.000_001 },
+      { upstream: "moved", model: "inner", weight: 0.000_000_001 },
+    ];
+    const models = [{ id: "acme/one", routes }];
+    const upstreams = { busy: openai(busy), renamed: openai(former), moved: openai(former) };
+    await using file = await writeCatalog({ upstreams, models });
+    await using own = await startService({ env: { OSTIARY_CATALOG: file.file, OSTIARY_LOG: "silent" } });
+    const { key } = await signUpWithKey(own.baseUrl);
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ model: "acme/one", messages: [{ role: "user", content: "hi" }] });
+    const answering = fetch(`${own.baseUrl}/v1/chat/completions`, { method: "POST", headers, body });
+    await expect.poll(() => busy.received.length).toBe(1);
+
+    const next = {
+      upstreams: { moved: openai(later) },
+      models: [{ id: "acme/two", routes: routesTo("moved") }],
+    };
+    await writeFile(file.file, JSON.stringify(next));
+    process.kill(own.pid, "SIGHUP");
+    await expect
+      .poll(async () => (await fetch(`${own.baseUrl}/v1/models/acme/two`, { headers })).status)
+      .toBe(200);
+    for (const request of busy.received) failing(500)(request);
+    const answer = await answering;
+    expect([answer.status, (await answer.json()).choices?.[0].message.content]).toEqual([
+      200,
+      "from the former",
+    ]);
+    expect(later.received).toEqual([]);
   });
 });

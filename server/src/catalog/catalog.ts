@@ -7,6 +7,8 @@ export interface Catalog {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   /** By id or alias. */
   find(name: string): CatalogModel | null;
+  /** The upstreams that the routes of a model name: those of the catalog in which the model was found, if another one has replaced it. */
+  upstreamsOf(model: CatalogModel): ReadonlyMap<string, Upstream>;
 }
 
 export interface CatalogModel {
@@ -135,9 +137,11 @@ export function catalogOf(models: readonly CatalogModel[], upstreams: readonly U
   const byName = new Map(
     models.flatMap((model) => [model.id, ...model.aliases].map((name) => [name, model])),
   );
+  const upstreamByName = new Map(upstreams.map((upstream) => [upstream.name, upstream]));
   return {
     models,
-    upstreams: new Map(upstreams.map((upstream) => [upstream.name, upstream])),
+    upstreams: upstreamByName,
     find: (name) => byName.get(name) ?? null,
+    upstreamsOf: () => upstreamByName,
   };
 }

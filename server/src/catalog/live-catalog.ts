@@ -2,15 +2,18 @@ import { createHash } from "node:crypto";
 import { type Catalog, type CatalogModel, catalogOf, type Upstream } from "./catalog.ts";
 import { CatalogError, type CatalogSource, loadCatalog } from "./load.ts";
 
-/** A catalog that can be replaced at run time. Running requests keep the models that they have found. */
+/** A catalog that can be replaced at run time. Running requests keep the models that they have found, and the upstreams of these. */
 export class LiveCatalog implements Catalog {
   #current: Catalog;
+  /** The catalog of each model: a running request may use a model of an earlier one. */
+  readonly #catalogs = new WeakMap<CatalogModel, Catalog>();
   /** A model that stays in the catalog keeps its date. */
   readonly #created = new Map<string, number>();
 
   constructor(first: Catalog) {
     this.#current = first;
     this.#remember(first);
+    this.#keepUpstreams(first);
   }
 
   get models(): readonly CatalogModel[] {
@@ -25,6 +28,10 @@ export class LiveCatalog implements Catalog {
     return this.#current.find(name);
   }
 
+  upstreamsOf(model: CatalogModel): ReadonlyMap<string, Upstream> {
+    return (this.#catalogs.get(model) ?? this.#current).upstreams;
+  }
+
   replace(next: Catalog): void {
     this.#remember(next);
     const models = next.models.map((model) => ({
@@ -32,6 +39,11 @@ export class LiveCatalog implements Catalog {
       created: this.#created.get(model.id) ?? model.created,
     }));
     this.#current = catalogOf(models, [...next.upstreams.values()]);
+    this.#keepUpstreams(this.#current);
+  }
+
+  #keepUpstreams(catalog: Catalog): void {
+    for (const model of catalog.models) this.#catalogs.set(model, catalog);
   }
 
   #remember({ models }: Catalog): void {

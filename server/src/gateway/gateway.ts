@@ -134,12 +134,14 @@ export class Gateway {
     const budget = this.#budgetOf(model);
     budget.countFirst();
     const routes = [...shuffleByWeight(model.routes, this.#parts.random)];
+    // Not those of the present catalog, in which the same name may stand for another server since the model was found.
+    const upstreams = this.#parts.catalog.upstreamsOf(model);
     let failed: RoutesFailed | null = null;
     let wasSent = false;
     let shortestWaitMs = Number.POSITIVE_INFINITY;
     for (let route = routes.shift(); route !== undefined; route = routes.shift()) {
-      // The catalog may have lost an upstream since the model was looked up.
-      const upstream = this.#parts.catalog.upstreams.get(route.upstream);
+      const upstream = upstreams.get(route.upstream);
+      // The catalog has checked that routes lead somewhere.
       if (upstream === undefined) continue;
       const state = this.#stateOf(upstream);
       if (!state.breaker.isPassable) {
@@ -148,7 +150,7 @@ export class Gateway {
       }
       // It is a retry only if something was sent before.
       if (wasSent && !budget.takeRetry()) break;
-      const isLast = !routes.some((left) => this.#isPassable(left));
+      const isLast = !routes.some((left) => this.#isPassable(upstreams.get(left.upstream)));
       try {
         const answer = await this.#attempt(upstream, route, state, { signal, call, isLast });
         if (answer !== null) return answer;
@@ -167,8 +169,7 @@ export class Gateway {
     throw failed ?? new RoutesFailed(null, breakersOpen(shortestWaitMs));
   }
 
-  #isPassable(route: Route): boolean {
-    const upstream = this.#parts.catalog.upstreams.get(route.upstream);
+  #isPassable(upstream: Upstream | undefined): boolean {
     return upstream !== undefined && this.#stateOf(upstream).breaker.isPassable;
   }
 
