@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { writeCatalog } from "../fixtures/catalog.ts";
 import { ROOT } from "../fixtures/service.ts";
 
 const run = promisify(execFile);
@@ -38,5 +39,40 @@ describe("ostiary-server check-config", () => {
     expect(stderr).toBe("");
     expect(stdout).toContain(`redis     ${servers}\n`);
     expect(stdout).not.toContain("hunter2");
+  });
+
+  it("does not repeat a secret in the place of its file or its variable", async () => {
+    const upstream = { dialect: "openai", baseUrl: "https://models.example/v1" };
+    await using catalog = await writeCatalog({
+      upstreams: {
+        a: { ...upstream, credentialEnv: "gsk_7hunter2hunter2" },
+        b: { ...upstream, credentialEnv: "sk-proj-hunter2" },
+        c: { ...upstream, credentialFile: "sk-ant-hunter2" },
+        d: { ...upstream, credentialFile: "/run/secrets/absent" },
+        e: { ...upstream, credentialEnv: "ABSENT_API_KEY_2" },
+      },
+      models: [{ id: "x", routes: [{ upstream: "a" }] }],
+    });
+    const settings = {
+      OSTIARY_CATALOG: catalog.file,
+      DATABASE_URL_FILE: "postgres://root:hunter2@database.example/x",
+      REDIS_URL_FILE: "/run/secrets/absent",
+      OSTIARY_RESPONSES_KEY_FILE: "/hunter2hunter2hunter2hunter2hunter2hunter2=",
+      OSTIARY_OPERATOR_PASSWORD_FILE: "hunter2",
+      DATABASE_CA_FILE: "-----BEGIN hunter2",
+      TLS_KEY_FILE: "-----BEGIN PRIVATE KEY-----\nhunter2",
+      TLS_CERT_FILE: "/run/secrets/absent",
+    };
+    const failed = checkConfig(settings).catch((error: { readonly stderr: string }) => error);
+    const { stderr } = await failed;
+    expect(stderr).not.toContain("hunter2");
+    for (const line of [
+      "DATABASE_URL_FILE: the file that it names cannot be read: it does not exist",
+      "REDIS_URL_FILE: the file /run/secrets/absent cannot be read: it does not exist",
+      "upstreams.a.credentialEnv: the variable that it names is not set",
+      "upstreams.d.credentialFile: the file /run/secrets/absent cannot be read",
+      "upstreams.e.credentialEnv: the variable ABSENT_API_KEY_2 is not set",
+    ])
+      expect(stderr).toContain(line);
   });
 });

@@ -1,6 +1,7 @@
 import type { Document } from "yaml";
 import { messageOf } from "../errors/issue-message.ts";
 import { codeOf } from "../errors/system-errors.ts";
+import { fileForMessage, variableForMessage } from "../secrets/named-elsewhere.ts";
 import {
   type Catalog,
   type CatalogModel,
@@ -135,15 +136,17 @@ async function readCredential(
     const isSet = Object.hasOwn(source.environment, credentialEnv);
     const value = (isSet ? source.environment[credentialEnv]?.trim() : undefined) ?? "";
     return value === ""
-      ? `credentialEnv: the variable ${credentialEnv} is not set`
+      ? `credentialEnv: ${variableForMessage(credentialEnv)} is not set`
       : checked(value, "credentialEnv");
   }
   if (credentialFile === undefined) return null;
   try {
     const value = (await source.readFile(credentialFile)).trim();
-    return value === "" ? `credentialFile: ${credentialFile} is empty` : checked(value, "credentialFile");
+    return value === ""
+      ? `credentialFile: ${fileForMessage(credentialFile)} is empty`
+      : checked(value, "credentialFile");
   } catch {
-    return `credentialFile: ${credentialFile} cannot be read`;
+    return `credentialFile: ${fileForMessage(credentialFile)} cannot be read`;
   }
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { codeOf } from "../errors/system-errors.ts";
+import { fileForMessage } from "../secrets/named-elsewhere.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -44,16 +45,16 @@ export function withSecretsFromFiles(
 
 function secretIn(path: string): string {
   const secret = readText(path).replace(/[\r\n]+$/, "");
-  if (secret === "") throw new Error(`the file ${path} is empty`);
+  if (secret === "") throw new Error(`${fileForMessage(path)} is empty`);
   return secret;
 }
 
-/** @throws {Error} with the path and the reason when the file can't be read. */
+/** @throws {Error} with the path, unless it may be a secret, and the reason when the file can't be read. */
 export function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw new Error(`the file ${path} cannot be read: ${unreadableBecause(error)}`);
+    throw new Error(`${fileForMessage(path)} cannot be read: ${unreadableBecause(error)}`);
   }
 }
 

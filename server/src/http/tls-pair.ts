@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { unreadableBecause } from "../config/secret-files.ts";
+import { fileForMessage } from "../secrets/named-elsewhere.ts";
 
 /** The files of a certificate with its chain, and of its private key, in PEM. */
 export interface TlsFiles {
@@ -53,7 +54,9 @@ async function read(variable: string, path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new TlsPairError(`${variable}: the file ${path} cannot be read: ${unreadableBecause(error)}`);
+    throw new TlsPairError(
+      `${variable}: ${fileForMessage(path)} cannot be read: ${unreadableBecause(error)}`,
+    );
   }
 }
 
