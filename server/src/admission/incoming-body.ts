@@ -109,11 +109,13 @@ export class IncomingBody {
     receiving.resolve(content.length === this.#bytes ? content : content.subarray(0, this.#bytes));
   }
 
-  /** Ends an incomplete body, because its client has gone. */
+  /** Ends an incomplete body, because its client has gone; or for a {@link Failure}, which is then the one that {@link receive} throws. */
   abort(cause?: unknown): void {
     if (this.isOver) return;
     this.refuse(
-      new Failure("request_timeout", "The request body arrived incomplete. Send it again.", { cause }),
+      cause instanceof Failure
+        ? cause
+        : new Failure("request_timeout", "The request body arrived incomplete. Send it again.", { cause }),
     );
   }
 

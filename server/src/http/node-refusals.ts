@@ -3,6 +3,7 @@ import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { Failure } from "../errors/failure.ts";
 import { answerOn } from "./client-connections.ts";
+import { failBody } from "./node-exchange.ts";
 import { refusalOf } from "./refusal.ts";
 
 /** Errors of a connection that never spoke TLS, or not the service's: there is no way to answer on it. */
@@ -14,8 +15,14 @@ const ENDING = new WeakSet<Socket>();
 /**
  * Answers requests that Node refuses by itself with the error envelope and a request id: malformed, oversized or slow heads,
  * unsupported expectations, and tunnels. Answers never repeat what was sent.
+ *
+ * @param isExchanged whether an exchange handles a request. It answers a malformed body itself.
  */
-export function answerRefusals(server: Server | SecureServer, newRequestId: () => string): void {
+export function answerRefusals(
+  server: Server | SecureServer,
+  newRequestId: () => string,
+  isExchanged: (request: IncomingMessage) => boolean,
+): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     const isBeforeRequest = FAILED_NEGOTIATION.test(error.code ?? "");
     if (!socket.writable || error.code === "ECONNRESET" || isBeforeRequest) {
@@ -30,6 +37,12 @@ export function answerRefusals(server: Server | SecureServer, newRequestId: () =
     }
     if (answering?.headersSent === true) {
       socket.destroy();
+      return;
+    }
+    if (answering !== null && isExchanged(answering.req)) {
+      // A client that has closed its side in the middle of a body counts as disconnected.
+      if (error.code === "HPE_INVALID_EOF_STATE") socket.destroy();
+      else failBody(answering, failureOf(error));
       return;
     }
     socket.write(rawAnswer(failureOf(error), newRequestId()));

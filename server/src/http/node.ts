@@ -74,7 +74,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   server.closeIdleConnections = () => connections.closeAnswered(closeIdle);
   early?.watch(server);
   server.on("checkContinue", (request, response) => handle(request, response, true));
-  answerRefusals(server, served.newRequestId);
+  answerRefusals(server, served.newRequestId, (request) => isExchanged(served, request));
   const acceptors = new Acceptors(server, options.maxConnections);
   await listening(server, options);
   // A connection that can't be accepted, because the system lacks descriptors or memory, does not affect the others.
@@ -150,8 +150,7 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
     }
     const target = originForm(request.url ?? "/");
     request.url = target;
-    const accept = () => request.headers.accept;
-    if (served.requests !== null && isApiPath(served.requests, pathOf(target), accept)) {
+    if (served.requests !== null && isExchanged(served, request)) {
       const exchange = new NodeExchange(request, response, awaitsContinue, resting);
       void (isAdmitted ? served.requests.handleAdmitted(exchange) : served.requests.handle(exchange));
       return;
@@ -159,6 +158,11 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
     if (awaitsContinue) response.writeContinue();
     void web(request, response);
   };
+}
+
+/** Whether {@link Served.requests} answer a request, and not {@link Served.web}. */
+function isExchanged({ requests }: Served, { url = "/", headers }: IncomingMessage): boolean {
+  return requests !== null && isApiPath(requests, pathOf(url), () => headers.accept);
 }
 
 /** The target of a request that went through a proxy has the scheme and host too (RFC 9112, section 3.2.2). */
