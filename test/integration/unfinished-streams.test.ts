@@ -175,3 +175,26 @@ describe("a stream of Anthropic whose end does not tell the answer's tokens", ()
     });
   });
 });
+
+describe("a stream of messages", () => {
+  const deltaOf = (reason: string | null) =>
+    eventsOf({ type: "message_delta", delta: { stop_reason: reason }, usage: { output_tokens: 3 } });
+  const words = eventsOf({
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "text_delta", text: WORDS },
+  });
+
+  it.each([
+    ["breaks off after a message_delta that does not end it", `${deltaOf(null)}${words}`, 2 * COUNTED],
+    ["breaks off after the message_delta that ends it", deltaOf("end_turn"), 3],
+  ])("that %s is charged for what it has used", async (_, rest, completionTokens) => {
+    answer = { text: BEGINNINGS.anthropic(50_000, 1) + rest, after: "breaks" };
+    expect(await entryOf("anthropic", "messages")).toMatchObject({
+      endReason: "upstream_error",
+      usageSource: completionTokens === 3 ? "upstream" : "estimated",
+      promptTokens: 50_000,
+      completionTokens,
+    });
+  });
+});

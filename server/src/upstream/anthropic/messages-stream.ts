@@ -5,6 +5,7 @@ import {
 } from "../../conversation/control-events.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
+import type { Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
 import {
   type EventForwarder,
@@ -30,7 +31,7 @@ export function streamedMessage(call: ForwardCall, body: AsyncIterable<Uint8Arra
     events: forwardedEvents(body, events),
     last: () => events.last,
     controlEvents: events,
-    usage: () => events.usage.whole,
+    usage: () => events.wholeUsage,
     usageSoFar: () => events.usage.soFar,
     produced: () => events.produced,
     ignored: () => [],
@@ -46,9 +47,16 @@ class MessageForwarder implements EventForwarder {
   last = "";
   readonly #model: string;
   #hasBegun = false;
+  /** Whether the upstream has told why the message ends. */
+  #hasStopReason = false;
 
   constructor(model: string) {
     this.#model = model;
+  }
+
+  /** A `message_delta` may come before the end of the text. What it reports is then not yet the usage of the whole message. */
+  get wholeUsage(): Usage | null {
+    return this.isDone || this.#hasStopReason ? this.usage.whole : null;
   }
 
   get isDone(): boolean {
@@ -78,6 +86,7 @@ class MessageForwarder implements EventForwarder {
         return messagesEvent(event.type, oneLine(withModel(data, this.#model)));
       case "message_delta":
         this.usage.end(event.usage);
+        this.#hasStopReason ||= isJsonObject(event.delta) && typeof event.delta.stop_reason === "string";
         break;
       case "message_stop":
         this.last = messagesEvent(event.type, oneLine(data));
