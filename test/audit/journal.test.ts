@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Journal, JournalError } from "../../server/src/audit/journal.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
@@ -21,6 +21,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.useRealTimers();
   for (const journal of opened) await journal.close();
   await rm(parent, { recursive: true, force: true });
 });
@@ -222,6 +223,25 @@ describe("a journal whose database may lack what it had", () => {
     journal.keepSegments();
     await journal.close();
     expect(await found()).toEqual([entry.id]);
+  });
+});
+
+describe("a journal without requests", () => {
+  it("keeps nothing of what is in the database for longer than about an hour", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const journal = await open();
+    const [first, second] = [await append(journal, auditEntry()), await append(journal, auditEntry())];
+    await journal.release(first, 1);
+    vi.advanceTimersByTime(59 * 60_000);
+    await journal.check();
+    expect(await segments()).toHaveLength(1);
+    vi.advanceTimersByTime(2 * 60_000);
+    await journal.check();
+    // One of its entries is not in the database yet.
+    expect(await found()).toHaveLength(2);
+    await journal.release(second, 1);
+    expect(await segments()).toEqual([]);
+    expect(await appendTogether(journal, entries(1))).toHaveLength(1);
   });
 });
 

@@ -267,9 +267,12 @@ export class Journal {
   }
 
   async #endIfFull(): Promise<void> {
-    const isFull = this.#bytes >= SEGMENT_BYTES || performance.now() - this.#openedMs > SEGMENT_MS;
     // A file that can't be closed or deleted does not affect its entries.
-    if (isFull) await this.#endSegment().catch(ignoreError);
+    if (this.#bytes >= SEGMENT_BYTES || this.#isOld()) await this.#endSegment().catch(ignoreError);
+  }
+
+  #isOld(): boolean {
+    return performance.now() - this.#openedMs > SEGMENT_MS;
   }
 
   async #endSegment(): Promise<void> {
@@ -296,6 +299,8 @@ export class Journal {
   async #check(): Promise<void> {
     try {
       await this.#requireOwnFile();
+      // Without requests nothing is written, after which it would end. What is in the database is not kept here for longer.
+      if (this.#file !== null && this.#isOld()) await this.#inTurn(() => this.#endIfFull());
       // While requests are refused, only a test write detects that the journal is writable again.
       if (this.#failure !== null) await this.#inTurn(() => this.#probe());
       this.#checkFailed = false;
