@@ -49,6 +49,33 @@ describe("the start of an interval", () => {
     }
     expect(start).toEqual(dayStart("2026-01-01", zone, 366));
   });
+
+  it("is the second midnight where clocks are put back past the first", () => {
+    // At 00:01 of 29 October, to 23:01 of the day before.
+    expect(dayStart("2006-10-29", "America/St_Johns")).toEqual(at("2006-10-29T04:00"));
+    expect(dayOf("2006-10-29T02:45", "America/St_Johns")).toBe("2006-10-28T03:00");
+    expect(dayOf("2006-10-29T03:00", "America/St_Johns", 1)).toBe("2006-10-29T04:00");
+    expect(intervalStart(at("2006-10-29T04:00"), "day", "America/St_Johns", -1)).toEqual(
+      at("2006-10-28T03:00"),
+    );
+  });
+
+  it.each(["America/St_Johns", "America/Moncton", "America/Asuncion", "Asia/Beirut", "Antarctica/Vostok"])(
+    "is followed by a later one in every year and at every change of clocks: %s",
+    (zone) => {
+      for (let year = 1970; year < 2040; year++) {
+        for (const month of ["01-25", "03-20", "04-20", "10-20"]) {
+          let start = dayStart(`${year}-${month}`, zone);
+          for (let day = 0; day < 15; day++) {
+            const next = intervalStart(start, "day", zone, 1);
+            expect(next.getTime()).toBeGreaterThan(start.getTime());
+            expect(intervalStart(new Date(next.getTime() - 1), "day", zone)).toEqual(start);
+            start = next;
+          }
+        }
+      }
+    },
+  );
 });
 
 describe("the name of a time zone", () => {

@@ -55,6 +55,28 @@ describe("a summary of usage", () => {
     }
   });
 
+  it("has each day once where clocks are put back past midnight", async () => {
+    await using sql = await openDatabaseOf(service);
+    const { id } = await owner.trpc.account.get.query();
+    const { id: key } = await owner.trpc.keys.create.mutate({ name: "in Newfoundland" });
+    await sql`
+      insert into usage_hours
+      select ${id}::uuid, hour, ${key}::uuid, 'm', 1, 0, 0, 0, 0, 0
+      from generate_series(timestamptz '2006-10-28 00:00Z', timestamptz '2006-10-31 00:00Z', interval '1 hour') hour`;
+    const query = "from=2006-10-28&to=2006-10-29&interval=day&time_zone=America/St_Johns";
+    const answer = await fetch(`${service.baseUrl}/v1/usage?${query}`, {
+      headers,
+      signal: AbortSignal.timeout(10_000),
+    });
+    const { rows } = await answer.json();
+    expect(rows.map(({ start, requests }: { start: string; requests: number }) => [start, requests])).toEqual(
+      [
+        ["2006-10-28T03:00:00.000Z", 25],
+        ["2006-10-29T04:00:00.000Z", 24],
+      ],
+    );
+  });
+
   it("includes whole intervals, and none that begins at the end of the period", async () => {
     const { id } = await owner.trpc.account.get.query();
     const { id: key } = await owner.trpc.keys.create.mutate({ name: "earlier" });

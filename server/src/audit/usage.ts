@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import {
   intervalStart,
   MAX_USAGE_DAYS,
@@ -187,6 +188,9 @@ const MAX_GROUPS: Readonly<Record<UsageGrouping | ServiceUsageGrouping, number>>
 /** The maximum number of rows, without those of the rest: processing more would delay the node's other requests. */
 const MAX_ROWS = 10_000;
 
+/** The intervals that are found in one turn of the event loop. */
+const INTERVALS_AT_ONCE = 32;
+
 /** The maximum number of requests whose times are compared. Sorting them takes tens of milliseconds of the database's time. */
 const MAX_MEASURED = 20_000;
 
@@ -213,7 +217,7 @@ export class UsageReports {
 
   /** @throws {Failure} `invalid_request` when `to` is not after `from`, or far too long after; as {@link Reads.whole}. */
   async summary(accountId: AccountId, asked: UsageQuestion, reader: Reader): Promise<UsageSummary<UsageRow>> {
-    const question = wholeIntervals(asked);
+    const question = await wholeIntervals(asked);
     return summed(
       await this.#read(accountId, reader, () =>
         this.#reader.readUsage(accountId, question, maxGroups(question)),
@@ -231,7 +235,7 @@ export class UsageReports {
     asked: UsageSpan & UsageFilter,
     reader: Reader,
   ): Promise<Performance> {
-    const question = wholeIntervals(asked);
+    const question = await wholeIntervals(asked);
     return this.#read(accountId, reader, () =>
       this.#reader.readPerformance(accountId, question, MAX_MEASURED),
     );
@@ -239,13 +243,13 @@ export class UsageReports {
 
   /** How each upstream answered the requests of all accounts over time. @throws as {@link summary}. */
   async upstreamHistory(asked: UsageSpan, reader: Reader): Promise<UpstreamHistory> {
-    const span = wholeIntervals(asked);
+    const span = await wholeIntervals(asked);
     return this.#read(null, reader, () => this.#reader.readUpstreamHistory(span, MAX_MEASURED));
   }
 
   /** The whole service's. @throws as {@link summary}. */
   async serviceSummary(asked: ServiceUsageQuestion, reader: Reader): Promise<UsageSummary<ServiceUsageRow>> {
-    const question = wholeIntervals(asked);
+    const question = await wholeIntervals(asked);
     return summed(
       await this.#read(null, reader, () => this.#reader.readServiceUsage(question, maxGroups(question))),
     );
@@ -266,8 +270,12 @@ function maxGroups({ starts, groupBy }: WholeSpan & (UsageQuestion | ServiceUsag
   return Math.min(MAX_GROUPS[groupBy], Math.floor(MAX_ROWS / starts.length));
 }
 
-/** Extends the period to whole intervals. @throws {Failure} `invalid_request` when it is empty or too long. */
-function wholeIntervals<Question extends UsageSpan>(question: Question): Question & WholeSpan {
+/**
+ * Extends the period to whole intervals. Other requests get their turn, as the days of a year in a time zone take some milliseconds.
+ *
+ * @throws {Failure} `invalid_request` when it is empty or too long.
+ */
+async function wholeIntervals<Question extends UsageSpan>(question: Question): Promise<Question & WholeSpan> {
   const { from, to, interval, timeZone } = question;
   const lengthMs = to.getTime() - from.getTime();
   if (lengthMs <= 0) throw new Failure("invalid_request", "to: must be after `from`", { param: "to" });
@@ -283,7 +291,14 @@ function wholeIntervals<Question extends UsageSpan>(question: Question): Questio
   }
   const starts: Date[] = [];
   let next = intervalStart(from, interval, timeZone);
-  for (; next < to; next = intervalStart(next, interval, timeZone, 1)) starts.push(next);
+  while (next < to) {
+    const start = next;
+    if (starts.push(start) % INTERVALS_AT_ONCE === 0) await setImmediate();
+    next = intervalStart(start, interval, timeZone, 1);
+    // The rules of zones come from the runtime, and the loop must end whatever they are.
+    if (next <= start)
+      throw new Error(`the ${interval} after ${start.toISOString()} does not begin later in ${timeZone}`);
+  }
   return { ...question, starts, from: starts[0] ?? from, to: next };
 }
 
