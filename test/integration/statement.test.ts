@@ -84,6 +84,14 @@ describe("a statement", () => {
     ]);
   });
 
+  it("is all before an id of the far future, and nothing before one of 1970", async () => {
+    const owner = await ownerWithHistory();
+    const { lines } = await owner.trpc.credits.statement.query();
+    const before = async (cursor: string) => (await owner.trpc.credits.statement.query({ cursor })).lines;
+    expect(await before("ffffffff-ffff-7fff-bfff-ffffffffffff")).toEqual(lines);
+    expect(await before("00000000-0000-7000-8000-000000000000")).toEqual([]);
+  });
+
   it("refuses a cursor that is none", async () => {
     const owner = await signUp(service.baseUrl);
     await expect(owner.trpc.credits.statement.query({ cursor: "1" })).rejects.toMatchObject({

@@ -71,6 +71,9 @@ export interface BalanceMismatch extends Balance {
   readonly ledgerNanoUsd: bigint;
 }
 
+/** After all days of a statement. */
+const LATEST_DAY_MS = Date.UTC(9999);
+
 /** The credit ledger in Postgres. */
 export class PostgresLedger {
   readonly #database: Database;
@@ -115,8 +118,9 @@ export class PostgresLedger {
     limit: number,
   ): Promise<readonly StatementLine[]> {
     const sql = this.#database;
-    // Both kinds of ids begin with a time.
-    const end = before === null ? null : timeOfEntry(String(before) as EntryId);
+    // Both kinds of ids begin with a time. That of an id which no line has may be beyond what a date of the database can be.
+    const end =
+      before === null ? null : Math.min(timeOfEntry(String(before) as EntryId).getTime(), LATEST_DAY_MS);
     // One statement, and so one snapshot. Walks credit_ledger_grants, and credit_days_pkey backwards.
     const rows = await sql<(Omit<StatementLine, "id"> & { readonly id: LedgerEntryId | null })[]>`
       (
@@ -129,7 +133,7 @@ export class PostgresLedger {
         select null, day, 'requests', charged_nano_usd + uncollected_nano_usd, 'requests', uncollected_nano_usd
         from credit_days
         where account_id = ${accountId}
-          ${end === null ? sql`` : sql`and day <= ${new Date(end.getTime() - DAY_MS)}`}
+          ${end === null ? sql`` : sql`and day <= ${new Date(end - DAY_MS)}`}
         order by day desc limit ${limit + 1}
       )`;
     return rows
