@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readMessagesUsage } from "../../server/src/upstream/anthropic/usage.ts";
-import { readResponsesUsage, readUsage } from "../../server/src/upstream/openai/usage.ts";
+import { readResponsesUsage, readUsage, readUsageSoFar } from "../../server/src/upstream/openai/usage.ts";
 
 const IMPLAUSIBLE = [-1, 1.5, "7", Number.NaN, 1e10, {}, true];
 
@@ -39,11 +39,17 @@ describe("the usage of a chat completion", () => {
 
   it("has only totals where no parts are told", () => {
     const totals = { promptTokens: 3, completionTokens: 0, cachedTokens: 0 };
-    expect(readUsage({ prompt_tokens: 3 })).toStrictEqual(totals);
+    expect(readUsageSoFar({ prompt_tokens: 3 })).toStrictEqual(totals);
     const nulls = { prompt_tokens_details: null, completion_tokens_details: { reasoning_tokens: null } };
-    expect(readUsage({ prompt_tokens: 3, completion_tokens: null, ...nulls })).toStrictEqual(totals);
+    expect(readUsageSoFar({ prompt_tokens: 3, completion_tokens: null, ...nulls })).toStrictEqual(totals);
     const zeros = { prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 } };
     expect(readUsage({ prompt_tokens: 3, completion_tokens: 0, ...zeros })).toStrictEqual(totals);
+  });
+
+  it("of an answer is unknown where the tokens of the prompt alone are told", () => {
+    expect(readUsage({ prompt_tokens: 3, total_tokens: 3 })).toBeNull();
+    expect(readUsage({ prompt_tokens: 3, completion_tokens: null })).toBeNull();
+    expect(readResponsesUsage({ input_tokens: 3, output_tokens: null })).toBeNull();
   });
 
   it("has no part that exceeds its total, nor the parts of the cache or of media together", () => {

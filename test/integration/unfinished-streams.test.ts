@@ -160,6 +160,19 @@ describe("a stream of chat completions", () => {
   });
 });
 
+describe("a stream whose usage has the tokens of the prompt alone", () => {
+  it.each(PATHS)("is charged for the prompt that was reported, and the words: %s", async (path) => {
+    const finished = withUsage(chunkOf({}, "stop"), { prompt_tokens: 50_000, completion_tokens: null });
+    answer = { text: `${chunkOf({ content: WORDS })}${finished}data: [DONE]\n\n`, after: "ends" };
+    expect(await entryOf("openai", path)).toMatchObject({
+      endReason: "stop",
+      usageSource: "estimated",
+      promptTokens: 50_000,
+      completionTokens: COUNTED,
+    });
+  });
+});
+
 describe("a stream of Anthropic whose end does not tell the answer's tokens", () => {
   it.each(PATHS)("is charged for the prompt that was reported, and the words: %s", async (path) => {
     const end = eventsOf(

@@ -231,6 +231,18 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(cut?.costNanoUsd).toBeGreaterThan(0n);
   });
 
+  it("whose usage has the tokens of the prompt alone is charged for its text", async () => {
+    const choices = [{ index: 0, message: { role: "assistant", content: "one two" }, finish_reason: "stop" }];
+    for (const usage of [{ prompt_tokens: 3 }, { prompt_tokens: 3, completion_tokens: null }]) {
+      answer = ({ response }) => {
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify({ choices, usage }));
+      };
+      await (await chat({})).text();
+      expect(await lastEntry()).toMatchObject({ usageSource: "estimated", completionTokens: 2 });
+    }
+  });
+
   it("without usage is estimated in bounded time, whatever was sent", async () => {
     answer = ({ response }) => {
       response.setHeader("content-type", "application/json");

@@ -2,7 +2,7 @@ import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { readResponsesUsage } from "../openai/usage.ts";
+import { readResponsesUsage, readResponsesUsageSoFar } from "../openai/usage.ts";
 import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import { RESPONSES_SIGNATURE } from "./conversation-body.ts";
@@ -20,10 +20,10 @@ export class ResponseReader extends AnswerReader {
   /** Whether an item was read to its end. */
   #hasEnded = false;
   #hasRefused = false;
-  #usage: Usage | null = null;
+  #usageSoFar: Usage | null = null;
 
   override get usageSoFar(): Usage | null {
-    return this.#usage;
+    return this.#usageSoFar;
   }
 
   readWhole(text: string): void {
@@ -39,7 +39,8 @@ export class ResponseReader extends AnswerReader {
     const event = parseJsonObject(data);
     if (event === null) throw malformedResponse();
     // A response that has failed tells what it has used, too.
-    if (isJsonObject(event.response)) this.#usage = readResponsesUsage(event.response.usage) ?? this.#usage;
+    if (isJsonObject(event.response))
+      this.#usageSoFar = readResponsesUsageSoFar(event.response.usage) ?? this.#usageSoFar;
     if (event.type === "response.completed" || event.type === "response.incomplete") {
       if (!isJsonObject(event.response)) throw malformedResponse();
       this.#finish(event.response);

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { UpstreamRefused } from "../dialect.ts";
-import { readResponsesUsage } from "../openai/usage.ts";
+import { readResponsesUsageSoFar } from "../openai/usage.ts";
 import { jsonText, refusalOf } from "../refusal.ts";
 
 /** What a failed response would have been as an HTTP status. */
@@ -40,5 +40,5 @@ export function refusedResponse(event: JsonObject): UpstreamRefused {
   const isClients = typeof code === "string" && CLIENTS.test(code);
   const status = isClients ? 400 : (STATUSES.get(code) ?? 500);
   const refused = refusalOf(status, jsonText({ error: { code, message, param } }));
-  return refused.reporting(readResponsesUsage(response.usage));
+  return refused.reporting(readResponsesUsageSoFar(response.usage));
 }

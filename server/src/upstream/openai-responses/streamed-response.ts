@@ -19,7 +19,7 @@ import {
   parsedBody,
   withMemberText,
 } from "../forward-events.ts";
-import { readResponsesUsage } from "../openai/usage.ts";
+import { readResponsesUsage, readResponsesUsageSoFar } from "../openai/usage.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 import { ResponseEditor } from "./edited-response.ts";
@@ -120,7 +120,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
     const type = typeof event.type === "string" ? event.type : "";
     // A response that has failed tells what it has used, too.
     if (isJsonObject(event.response))
-      this.usageSoFar = readResponsesUsage(event.response.usage) ?? this.usageSoFar;
+      this.usageSoFar = readResponsesUsageSoFar(event.response.usage) ?? this.usageSoFar;
     if (isFailure(event)) throw refusedResponse(event);
     if (!TYPE.test(type)) throw malformedResponse();
     // Clients take nothing before the response has begun, and have heartbeats of the service.

@@ -9,7 +9,7 @@ import { OPENAI_SIGNATURE, type Thinker, type ThoughtMember, thoughtSignature } 
 import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
 import { finishOf, finishReasonOf, isFailure } from "./finish-reason.ts";
 import { ReasoningDetails } from "./reasoning-details.ts";
-import { readUsage } from "./usage.ts";
+import { readUsage, readUsageSoFar } from "./usage.ts";
 
 const DONE = "[DONE]";
 /** Of an answer that is complete and does not say why it has ended. */
@@ -26,6 +26,7 @@ interface Call {
 /** Reads a chat completion or the chunks of one, of which the first choice counts. */
 export class CompletionReader extends AnswerReader {
   #usage: Usage | null = null;
+  #usageSoFar: Usage | null = null;
   /** By the position that the upstream gives them. */
   readonly #calls = new Map<number, Call>();
   readonly #all: Call[] = [];
@@ -45,7 +46,7 @@ export class CompletionReader extends AnswerReader {
   }
 
   override get usageSoFar(): Usage | null {
-    return this.#usage;
+    return this.#usageSoFar;
   }
 
   readWhole(text: string): void {
@@ -55,6 +56,7 @@ export class CompletionReader extends AnswerReader {
     if (!isJsonObject(choice) || hasFailedChoice(completion))
       throw hasError(completion) ? refusedCompletion(completion, text) : malformedResponse();
     this.#usage = readUsage(completion.usage);
+    this.#usageSoFar = readUsageSoFar(completion.usage);
     const { message } = choice;
     if (isJsonObject(message)) this.#details.addWhole(message.reasoning_details);
     this.#readChoice(choice, message);
@@ -70,6 +72,7 @@ export class CompletionReader extends AnswerReader {
     const chunk = parseExact(data);
     if (chunk === null) throw malformedResponse();
     this.#usage = readUsage(chunk.usage) ?? this.#usage;
+    this.#usageSoFar = readUsageSoFar(chunk.usage) ?? this.#usageSoFar;
     if (hasError(chunk)) throw refusedCompletion(chunk, data);
     const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
     if (!isJsonObject(choice)) return;
@@ -85,7 +88,7 @@ export class CompletionReader extends AnswerReader {
   /** Without `[DONE]` a stream is complete only if the choice has told why it has finished. */
   end(): void {
     if (this.#reason === null) throw incompleteAnswer("a finish");
-    if (isFailure(this.#reason)) throw refusalOf(500, "").reporting(this.#usage);
+    if (isFailure(this.#reason)) throw refusalOf(500, "").reporting(this.#usageSoFar);
     const last = this.#all.at(-1);
     const isCut = last !== undefined && isCutOff(last.input);
     const reason = finishOf(this.#reason, { areMade: last !== undefined, isCut });

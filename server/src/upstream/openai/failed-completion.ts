@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { UpstreamRefused } from "../dialect.ts";
 import { jsonText, refusalOf } from "../refusal.ts";
-import { readUsage } from "./usage.ts";
+import { readUsageSoFar } from "./usage.ts";
 
 /** The HTTP statuses of types and codes of errors that are sent with status 200, for servers that do not send the status itself. */
 const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
@@ -47,5 +47,5 @@ export function refusedCompletion(completion: JsonObject, text: string): Upstrea
     isStatus ? status : (STATUSES.get(code) ?? STATUSES.get(type) ?? 500),
     own ? text : jsonText({ error }),
   );
-  return refused.reporting(readUsage(usage));
+  return refused.reporting(readUsageSoFar(usage));
 }

@@ -15,7 +15,7 @@ import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completio
 import { hasFailure } from "./finish-reason.ts";
 import { limitOf } from "./openai-limits.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
-import { readUsage } from "./usage.ts";
+import { readUsage, readUsageSoFar } from "./usage.ts";
 
 /** Upstreams with OpenAI's wire format. */
 export const openai: DialectDefinition = {
@@ -109,11 +109,11 @@ function wholeAnswer(
   if (!isAnswer || (results.length === 0 && hasError(value))) {
     throw hasError(value) ? refusedCompletion(value, text) : malformedResponse();
   }
-  if (hasFailure(value.choices)) throw refusalOf(500, "").reporting(readUsage(value.usage));
+  if (hasFailure(value.choices)) throw refusalOf(500, "").reporting(readUsageSoFar(value.usage));
   return {
     kind: "whole",
     body: body.textWith({ model: call.publicModel, [member]: edit(results) }),
-    usage: readUsage(value.usage),
+    usage: member === "choices" ? readUsage(value.usage) : readUsageSoFar(value.usage),
     produced: () => producedBy(value.choices),
     ignored: [],
   };

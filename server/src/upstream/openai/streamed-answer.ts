@@ -9,7 +9,7 @@ import { malformedResponse, refusalOf } from "../refusal.ts";
 import { ChunkEditor, type EditedChunk } from "./chunk-editor.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { finishReasonOf, hasFailure } from "./finish-reason.ts";
-import { readUsage } from "./usage.ts";
+import { readUsage, readUsageSoFar } from "./usage.ts";
 import { type TextChunk, UsualChunk } from "./usual-chunk.ts";
 
 const DONE = "[DONE]";
@@ -37,6 +37,7 @@ class ChunkForwarder implements EventForwarder {
   readonly sendsFirstAhead = true;
   readonly produced = new TextTally();
   usageSoFar: Usage | null = null;
+  #usage: Usage | null = null;
   /** Whether the upstream has sent `[DONE]`. */
   isDone = false;
   /** Whether some choice has finished. */
@@ -56,7 +57,7 @@ class ChunkForwarder implements EventForwarder {
 
   /** What was reported before the finish may be that of the prompt alone. */
   get usage(): Usage | null {
-    return this.isDone || this.#isFinished ? this.usageSoFar : null;
+    return this.isDone || this.#isFinished ? this.#usage : null;
   }
 
   /** The client's event for a chunk; empty for a chunk of usage that the client did not request. */
@@ -74,7 +75,8 @@ class ChunkForwarder implements EventForwarder {
     const chunk = this.#editor.edit(data);
     if (chunk === null) throw malformedResponse();
     const { value } = chunk;
-    this.usageSoFar = readUsage(value.usage) ?? this.usageSoFar;
+    this.usageSoFar = readUsageSoFar(value.usage) ?? this.usageSoFar;
+    this.#usage = readUsage(value.usage) ?? this.#usage;
     if (hasError(value)) throw refusedCompletion(value, data);
     addProduced(value.choices, this.produced);
     this.#isFinished ||= hasFinish(value);
@@ -93,7 +95,7 @@ class ChunkForwarder implements EventForwarder {
     const chunk = this.#editor.edit(data);
     if (chunk === null) return null;
     const { usage, choices } = chunk.value;
-    if (hasError(chunk.value) || readUsage(usage) !== null || hasFinish(chunk.value)) return null;
+    if (hasError(chunk.value) || readUsageSoFar(usage) !== null || hasFinish(chunk.value)) return null;
     const produced = new TextTally();
     addProduced(choices, produced);
     return { produced: produced.beginning(), event: eventOf(chunk) };

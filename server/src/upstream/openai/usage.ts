@@ -2,8 +2,17 @@ import { isJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { checkedUsage } from "../usage-counts.ts";
 
-/** Reads the `usage` object of OpenAI's chat completions and embeddings. @returns `null` unless its numbers are plausible. */
+/**
+ * Reads the `usage` object of OpenAI's chat completions.
+ *
+ * @returns `null` unless its numbers are plausible, and if it does not count the answer: some servers report the tokens of the prompt alone.
+ */
 export function readUsage(value: unknown): Usage | null {
+  return isJsonObject(value) && isReported(value.completion_tokens) ? readUsageSoFar(value) : null;
+}
+
+/** As {@link readUsage} of what has no answer, or not yet: an embedding, a failure, or a stream that has not ended. */
+export function readUsageSoFar(value: unknown): Usage | null {
   return isJsonObject(value)
     ? usageOf(
         [value.prompt_tokens, value.prompt_tokens_details],
@@ -12,14 +21,23 @@ export function readUsage(value: unknown): Usage | null {
     : null;
 }
 
-/** Reads the `usage` object of OpenAI's Responses API. @returns `null` unless its numbers are plausible. */
+/** Reads the `usage` object of OpenAI's Responses API. @returns as {@link readUsage}. */
 export function readResponsesUsage(value: unknown): Usage | null {
+  return isJsonObject(value) && isReported(value.output_tokens) ? readResponsesUsageSoFar(value) : null;
+}
+
+/** As {@link readResponsesUsage} of a response that has failed, or not ended. */
+export function readResponsesUsageSoFar(value: unknown): Usage | null {
   return isJsonObject(value)
     ? usageOf(
         [value.input_tokens, value.input_tokens_details],
         [value.output_tokens, value.output_tokens_details],
       )
     : null;
+}
+
+function isReported(count: unknown): boolean {
+  return count !== undefined && count !== null;
 }
 
 /** Both formats have the same names for the parts of a total. */
