@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
 import { MAX_EVENT_BYTES } from "./post-json.ts";
 import { malformedResponse } from "./refusal.ts";
+import type { ResponseBody } from "./transport.ts";
 
 const LINE_FEED = 0x0a;
 
@@ -21,16 +22,17 @@ export interface EventForwarder {
 
 /** The text of a stream for the client: one piece for each piece from the upstream, however many events are in it. */
 export function forwardedEvents(
-  body: AsyncIterable<Uint8Array>,
+  body: ResponseBody,
   forwarder: EventForwarder,
 ): AsyncIterableIterator<string> {
-  return new ForwardedEvents(body[Symbol.asyncIterator](), forwarder);
+  return new ForwardedEvents(body, forwarder);
 }
 
 type Piece = IteratorResult<string>;
 
 /** Not a generator, as that waits for several promises for each piece. */
 class ForwardedEvents implements AsyncIterableIterator<string> {
+  readonly #received: ResponseBody;
   readonly #body: AsyncIterator<Uint8Array>;
   readonly #forwarder: EventForwarder;
   readonly #reader = new EventReader(MAX_EVENT_BYTES);
@@ -42,8 +44,9 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
   #fault: unknown = null;
   #isOver = false;
 
-  constructor(body: AsyncIterator<Uint8Array>, forwarder: EventForwarder) {
-    this.#body = body;
+  constructor(body: ResponseBody, forwarder: EventForwarder) {
+    this.#received = body;
+    this.#body = body[Symbol.asyncIterator]();
     this.#forwarder = forwarder;
     this.#isAhead = forwarder.sendsFirstAhead;
   }
@@ -51,7 +54,7 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
   next(): Promise<Piece> {
     if (this.#fault !== null || this.#isOver) return this.#end();
     const rest = this.#rest;
-    if (rest === null) return this.#body.next().then(this.#received);
+    if (rest === null) return this.#body.next().then(this.#readPiece);
     this.#rest = null;
     // The first event is written to the socket before the rest is changed.
     return setImmediate(rest).then((bytes) => this.#forward(bytes) ?? this.#nextText());
@@ -67,7 +70,7 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
     return this;
   }
 
-  readonly #received = (result: IteratorResult<Uint8Array>): Piece | Promise<Piece> =>
+  readonly #readPiece = (result: IteratorResult<Uint8Array>): Piece | Promise<Piece> =>
     this.#read(result) ?? this.#nextText();
 
   /** After a piece without text. In a loop, as promises that wait for each other are all kept until the last one is resolved. */
@@ -113,6 +116,7 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
   async #end(): Promise<Piece> {
     const fault = this.#fault;
     this.#fault = null;
+    if (fault === null && this.#forwarder.isDone) this.#received.dropRest?.();
     const end = await this.return();
     if (fault !== null) throw fault;
     return end;

@@ -143,7 +143,9 @@ async function* eventsOfStream(
         throw error;
       }
       yield reader.takePiece();
-      if (reader.isOver) return;
+      if (!reader.isOver) continue;
+      response.body.dropRest?.();
+      return;
     }
   }
   reader.end();

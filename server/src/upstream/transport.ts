@@ -41,6 +41,11 @@ export interface ResponseBody extends AsyncIterable<Uint8Array> {
    * read. Some transports do not implement it.
    */
   takeWhole?(): Uint8Array | null;
+  /**
+   * Call it when the answer is complete before its body has ended, and then leave the iteration. The rest of the body is dropped as it arrives, if
+   * that is little and soon, so that the connection can serve the next request. Some transports do not implement it.
+   */
+  dropRest?(): void;
 }
 
 /** Why there is no complete answer from an upstream. `aborted`: the request's signal was aborted. */

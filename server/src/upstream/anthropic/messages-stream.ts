@@ -17,6 +17,7 @@ import {
 } from "../forward-events.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
+import type { ResponseBody } from "../transport.ts";
 import { refusedIn } from "./answer-events.ts";
 import { MessageUsage } from "./usage.ts";
 
@@ -24,7 +25,7 @@ import { MessageUsage } from "./usage.ts";
 const BEFORE_MESSAGE = new Set(["ping", "error", "message_start"]);
 
 /** A streamed answer, with the model's public name. Its last event is held back until it is asked for. */
-export function streamedMessage(call: ForwardCall, body: AsyncIterable<Uint8Array>): StreamedAnswer {
+export function streamedMessage(call: ForwardCall, body: ResponseBody): StreamedAnswer {
   const events = new MessageForwarder(call.publicModel);
   return {
     kind: "stream",

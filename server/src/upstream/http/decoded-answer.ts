@@ -18,7 +18,10 @@ export function decodedAnswer(answer: TransportResponse): TransportResponse {
   const coding = answer.headers["content-encoding"];
   if (coding === undefined) return answer;
   const decoder = DECODERS.get(coding.trim().toLowerCase());
-  return decoder === undefined ? answer : { ...answer, body: decodedBody(answer.body, decoder()) };
+  if (decoder === undefined) return answer;
+  const { body } = answer;
+  const decoded = decodedBody(body, decoder());
+  return { ...answer, body: Object.assign(decoded, { dropRest: () => body.dropRest?.() }) };
 }
 
 /** Leaving the iteration early closes the connection, as it does for a body without a coding. */

@@ -5,6 +5,9 @@ import { decodedAnswer } from "./decoded-answer.ts";
 
 /** The bytes of an answer that are buffered before they are read. */
 const READ_AHEAD_BYTES = 64 * 1024;
+/** What may follow a complete answer: the end of its body, which most servers send by itself. Anything longer costs more than a connection. */
+const MAX_REST_BYTES = 64 * 1024;
+const MAX_REST_MS = 1_000;
 const LEFT = "the request was left";
 const NOTHING = () => {};
 
@@ -30,7 +33,7 @@ export class UndiciExchange
 {
   readonly #signal: RequestSignal;
   readonly #toError: (error: unknown) => Error;
-  readonly #deadline: NodeJS.Timeout;
+  #deadline: NodeJS.Timeout;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #controller: Dispatcher.DispatchController | null = null;
@@ -39,6 +42,8 @@ export class UndiciExchange
   #wake: (() => void) | null = null;
   #error: Error | null = null;
   #isOver = false;
+  /** Whether the answer is complete, and what still arrives is dropped. */
+  #isDropping = false;
 
   constructor({ signal, toError, totalMs }: UndiciExchangeParts) {
     this.#signal = signal;
@@ -75,8 +80,12 @@ export class UndiciExchange
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#chunks.push(chunk);
     this.#bytes += chunk.length;
+    if (this.#isDropping) {
+      if (this.#bytes > MAX_REST_BYTES) this.#abort();
+      return;
+    }
+    this.#chunks.push(chunk);
     if (this.#bytes > READ_AHEAD_BYTES) controller.pause();
     this.#wake?.();
   }
@@ -103,6 +112,17 @@ export class UndiciExchange
     return this.#isOver && this.#error === null ? this.#take() : null;
   }
 
+  dropRest(): void {
+    if (this.#isOver || this.#isDropping) return;
+    this.#isDropping = true;
+    this.#chunks = [];
+    clearTimeout(this.#deadline);
+    this.#deadline = setTimeout(this.#abort, MAX_REST_MS);
+    // The request ends before the body does.
+    this.#signal.removeEventListener("abort", this.#abort);
+    if (this.#controller?.paused === true) this.#controller.resume();
+  }
+
   /** The buffered chunks, the error or the end. */
   #present(): IteratorResult<Uint8Array> {
     if (this.#bytes > 0) return { done: false, value: this.#take() };
@@ -120,9 +140,9 @@ export class UndiciExchange
     return all;
   }
 
-  /** Closes the connection, which would have to be read to its end otherwise. */
+  /** Closes the connection, which would have to be read to its end otherwise, unless the rest is dropped. */
   async return(): Promise<IteratorResult<Uint8Array>> {
-    this.#abort();
+    if (!this.#isDropping) this.#abort();
     return { done: true, value: undefined };
   }
 

@@ -22,6 +22,7 @@ import {
 import { readResponsesUsage, readResponsesUsageSoFar } from "../openai/usage.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
+import type { ResponseBody } from "../transport.ts";
 import { ResponseEditor } from "./edited-response.ts";
 import { isFailure, refusedResponse } from "./failed-response.ts";
 
@@ -35,7 +36,7 @@ const OF_RESPONSE = /^response\./;
 const TYPE = /^[\w.-]{1,100}$/;
 
 /** A streamed response, with its events edited for the client. The last one is held back until the response is recorded. */
-export function streamedResponse(call: ForwardCall, body: AsyncIterable<Uint8Array>): StreamedAnswer {
+export function streamedResponse(call: ForwardCall, body: ResponseBody): StreamedAnswer {
   const forwarder = new ResponseForwarder(call);
   return {
     kind: "stream",

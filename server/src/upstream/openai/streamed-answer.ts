@@ -6,6 +6,7 @@ import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
 import { type EventForwarder, forwardedEvents, oneLine } from "../forward-events.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse, refusalOf } from "../refusal.ts";
+import type { ResponseBody } from "../transport.ts";
 import { ChunkEditor, type EditedChunk } from "./chunk-editor.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { finishReasonOf, hasFailure } from "./finish-reason.ts";
@@ -15,7 +16,7 @@ import { type TextChunk, UsualChunk } from "./usual-chunk.ts";
 const DONE = "[DONE]";
 
 /** A streamed answer, with its chunks edited for the client. */
-export function streamedAnswer(call: ForwardCall, body: AsyncIterable<Uint8Array>): StreamedAnswer {
+export function streamedAnswer(call: ForwardCall, body: ResponseBody): StreamedAnswer {
   const chunks = new ChunkForwarder(call);
   return {
     kind: "stream",

@@ -1,0 +1,108 @@
+import { setTimeout } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { chunkOf } from "../fixtures/model-server.ts";
+import {
+  type Answer,
+  frames,
+  HI,
+  type MessagesService,
+  NATIVE_END,
+  NATIVE_START,
+  NATIVE_TEXT,
+  startMessagesService,
+} from "../wires/messages-service.ts";
+
+const CHAT = `${chunkOf({ role: "assistant", content: "Hello" })}${chunkOf({}, "stop")}data: [DONE]\n\n`;
+const NATIVE = frames(NATIVE_START, ...NATIVE_TEXT, ...NATIVE_END);
+
+let service: MessagesService;
+/** The ports that the upstreams' requests came from. */
+let ports: (number | undefined)[] = [];
+
+beforeAll(async () => {
+  service = await startMessagesService();
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+/** Sends the events of an answer; what `end` does comes later than they, as most servers send it. */
+function answering(events: string | Uint8Array, end: Answer, headers: Record<string, string> = {}): Answer {
+  return (request) => {
+    const { response } = request;
+    ports.push(response.socket?.remotePort);
+    response.writeHead(200, { "content-type": "text/event-stream", ...headers });
+    response.write(events, () => void setTimeout(20).then(() => end(request)));
+  };
+}
+
+const ending: Answer = ({ response }) => void response.end();
+
+function ask(path: string, model: string): Promise<Response> {
+  const { max_tokens, messages } = HI;
+  const prompt =
+    path === "/v1/responses"
+      ? { input: "hi", max_output_tokens: max_tokens, store: false }
+      : { messages, max_tokens };
+  const headers = { authorization: `Bearer ${service.owner.key}` };
+  return service.post({ ...prompt, model, stream: true }, headers, path);
+}
+
+/** Asks for an answer three times. Returns how many connections its upstream has seen. */
+async function connectionsOfThree(path: string, model: string, last: string): Promise<number> {
+  ports = [];
+  for (let requests = 0; requests < 3; requests++) {
+    const response = await ask(path, model);
+    expect(await response.text()).toContain(last);
+    await setTimeout(100);
+  }
+  expect(ports).toHaveLength(3);
+  return new Set(ports).size;
+}
+
+describe("the connection of a stream whose upstream ends it a little after its last event", () => {
+  it.each([
+    ["forwarded chunks", "/v1/chat/completions", "acme/chat", "[DONE]"],
+    ["translated chunks", "/v1/messages", "acme/chat", "message_stop"],
+    ["a forwarded message", "/v1/messages", "acme/native", "message_stop"],
+    ["a translated message", "/v1/responses", "acme/native", "response.completed"],
+  ])("serves the next request, too: %s", async (_, path, model, last) => {
+    Object.assign(service.answers, { chat: answering(CHAT, ending), native: answering(NATIVE, ending) });
+    expect(await connectionsOfThree(path, model, last)).toBe(1);
+  });
+
+  it("serves the next request, too, if the stream is compressed", async () => {
+    service.answers.chat = answering(gzipSync(CHAT), ending, { "content-encoding": "gzip" });
+    expect(await connectionsOfThree("/v1/chat/completions", "acme/chat", "[DONE]")).toBe(1);
+  });
+});
+
+describe("the connection of a stream whose upstream does not end it after its last event", () => {
+  it.each<[string, Answer]>([
+    ["is silent", () => {}],
+    [
+      "sends more and more",
+      ({ response }) => {
+        const more = () => void (response.destroyed || response.write(`: ${"x".repeat(10_000)}\n\n`, more));
+        more();
+      },
+    ],
+  ])("is closed, and the client does not wait for that: it %s", async (_, after) => {
+    service.answers.chat = answering(CHAT, after);
+    const asked = service.chat.received.length;
+    const response = await ask("/v1/chat/completions", "acme/chat");
+    expect(await response.text()).toContain("[DONE]");
+    await service.chat.received[asked]?.dropped;
+  });
+});
+
+describe("the connection of a stream that its client leaves", () => {
+  it("is closed at once", async () => {
+    service.answers.chat = answering(chunkOf({ role: "assistant", content: "Hello" }), () => {});
+    const asked = service.chat.received.length;
+    const response = await ask("/v1/chat/completions", "acme/chat");
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    await service.chat.received[asked]?.dropped;
+  });
+});
