@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openRaw } from "../fixtures/raw-http.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
@@ -27,6 +30,17 @@ async function loggedAddress(service: Service, forwardedFor: string): Promise<st
   return (await owner.trpc.audit.list.query()).entries[0]?.sourceIp;
 }
 
+/** An address of this machine that is valid on one of its interfaces only, with the zone that names the interface; `null`: it has none. */
+function linkLocalAddress(): string | null {
+  for (const [zone, addresses = []] of Object.entries(networkInterfaces())) {
+    const found = addresses.find(({ address }) => address.startsWith("fe80:"));
+    if (found !== undefined) return `${found.address}%${zone}`;
+  }
+  return null;
+}
+
+const LINK_LOCAL = linkLocalAddress();
+
 describe("X-Forwarded-For", () => {
   it("is ignored where no proxy is trusted", async () => {
     expect(await loggedAddress(exposed, "203.0.113.9")).toBe("127.0.0.1");
@@ -45,6 +59,20 @@ describe("X-Forwarded-For", () => {
     ["203.0.113.9, 0x7f.1", null],
   ])("behind a trusted proxy, %s means %s", async (forwardedFor, address) => {
     expect(await loggedAddress(proxied, forwardedFor)).toBe(address);
+  });
+
+  it.skipIf(LINK_LOCAL === null)("counts from a trusted proxy on a link-local address", async () => {
+    await using service = await startService({ env: { HOST: "::", TRUSTED_PROXIES: "fe80::/10" } });
+    const { port } = new URL(service.baseUrl);
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const owner = await signUpWithKey(baseUrl);
+    const socket = connect(Number(port), LINK_LOCAL ?? "");
+    socket.write(
+      `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${owner.key}\r\nx-forwarded-for: 203.0.113.9\r\n\r\n`,
+    );
+    await once(socket, "data");
+    socket.destroy();
+    expect((await owner.trpc.audit.list.query()).entries[0]?.sourceIp).toBe("203.0.113.9");
   });
 
   it.skipIf(RUNTIME === "deno")(

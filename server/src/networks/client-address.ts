@@ -1,5 +1,5 @@
 import { isIPv4 } from "node:net";
-import { type Networks, parseAddress } from "./networks.ts";
+import { type Networks, parseAddress, withoutZone } from "./networks.ts";
 
 /**
  * The address that a request came from: the socket's, unless the socket's peer is a trusted proxy; then the
@@ -30,9 +30,8 @@ function withoutPort(hop: string): string {
   return dotted?.[1] ?? hop;
 }
 
-/** A zone names an interface of this host, not the peer: `fe80::1%eth0`. */
 function canonical(address: string): string | null {
   // Most addresses are IPv4, which has one form.
   if (isIPv4(address)) return address;
-  return parseAddress(address.split("%", 1)[0] ?? address)?.toString() ?? null;
+  return parseAddress(withoutZone(address))?.toString() ?? null;
 }

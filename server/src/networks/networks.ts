@@ -24,6 +24,12 @@ export function parseAddress(text: string): Address | null {
   return ipaddr.process(text);
 }
 
+/** An address without its zone, which names an interface of this host, not the peer: `fe80::1%eth0`. */
+export function withoutZone(address: string): string {
+  const zone = address.indexOf("%");
+  return zone === -1 ? address : address.slice(0, zone);
+}
+
 /** Parses addresses and CIDR blocks of both families; reports what it could not parse, a sentence each. */
 export function parseNetworks(texts: readonly string[]): { networks: Networks; problems: readonly string[] } {
   const networks = new Networks();
@@ -53,10 +59,11 @@ export class Networks {
     ofFamily.set(prefixLength, prefixes.add(prefixOf(base, prefixLength)));
   }
 
+  /** @param address may have a zone, as the peer of a connection has on a link-local network. */
   contains(address: string): boolean {
     const { ipv4, ipv6 } = this.#prefixes;
     if (ipv4.size + ipv6.size === 0) return false;
-    const candidate = parseAddress(address);
+    const candidate = parseAddress(withoutZone(address));
     if (candidate === null) return false;
     for (const [length, prefixes] of this.#prefixes[candidate.kind()]) {
       if (prefixes.has(prefixOf(candidate, length))) return true;
