@@ -36,6 +36,41 @@ describe("a body whose length is declared twice, on Deno", () => {
   });
 });
 
+describe("a client that disconnects while it sends its body, on Deno", () => {
+  it.each([
+    ["of a declared length", "content-length: 100\r\n\r\n{"],
+    ["in chunks", "transfer-encoding: chunked\r\n\r\n1\r\n{\r\n"],
+  ])("is recorded as one that has disconnected: %s", async (_, rest) => {
+    const owner = await signUpWithKey(service.baseUrl);
+    using connection = await openRaw(service.baseUrl);
+    const headers = `host: x\r\nauthorization: Bearer ${owner.key}\r\ncontent-type: application/json\r\n`;
+    connection.send(`POST /v1/chat/completions HTTP/1.1\r\n${headers}${rest}`);
+    await expect
+      .poll(() => metricOf(service.baseUrl, "ostiary_request_body_bytes"), { timeout: 10_000 })
+      .toBeGreaterThan(0);
+    connection[Symbol.dispose]();
+    const entry = async () => (await owner.trpc.audit.list.query()).entries[0];
+    await expect.poll(entry).toMatchObject({ status: 499, errorCode: null, endReason: "client_gone" });
+  });
+});
+
+describe("a client that leaves an export, on Deno", () => {
+  it("leaves nothing but an entry: Deno would write the end of the stream to standard error", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const printed = service.stderr();
+    for (let exports = 0; exports < 5; exports++) {
+      using connection = await openRaw(service.baseUrl);
+      connection.send(
+        `GET /v1/audit/export HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${owner.key}\r\n\r\n`,
+      );
+    }
+    const reasons = async () =>
+      (await owner.trpc.audit.list.query()).entries.map(({ endReason }) => endReason);
+    await expect.poll(reasons).toEqual(Array.from({ length: 5 }, () => "client_gone"));
+    expect(service.stderr().slice(printed.length)).not.toContain("Error: ");
+  });
+});
+
 describe("a request whose target and host are no address, on Deno", () => {
   it.each([
     ["host", (secret: string) => `GET /v1/models?key=${secret} HTTP/1.1\r\nhost: a b@/%zz\r\n\r\n`],

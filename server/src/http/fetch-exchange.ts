@@ -72,10 +72,12 @@ export class FetchExchange implements Exchange {
   }
 
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink {
+    let end = () => {};
     const passThrough = new TransformStream<Uint8Array, Uint8Array>({
       start: (controller) => {
         // Not the writer's `abort`, which waits for the write that a client does not read.
         this.#abortStream = () => controller.error(new Error("the answer was cut off"));
+        end = () => controller.terminate();
       },
     });
     const writer = passThrough.writable.getWriter();
@@ -93,7 +95,8 @@ export class FetchExchange implements Exchange {
         await untilRead(writer.close());
         this.#isAnswered = true;
       },
-      abort: () => this.#abortStream(),
+      // The runtime writes the error of a stream to standard error. A client that has gone takes no answer for complete.
+      abort: () => (this.isClientGone ? end() : this.#abortStream()),
     };
   }
 
@@ -122,6 +125,8 @@ export class FetchExchange implements Exchange {
       }
       body.end();
     } catch (cause) {
+      // The signal of the request is aborted only after it was answered.
+      this.#gone();
       body.abort(cause);
     }
   }
