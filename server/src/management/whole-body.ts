@@ -6,7 +6,7 @@ import { Failure } from "../errors/failure.ts";
 const BODY_TIMEOUT_MS = 30_000;
 
 /**
- * Returns the request with its complete body. While the body arrives, its bytes count against the budget of its sender.
+ * Returns the request with its complete body, and the signal that its client has gone. While the body arrives, its bytes count against the budget of its sender.
  *
  * @throws {Failure} as {@link receiveWithin}, whatever the request's headers say.
  */
@@ -20,8 +20,8 @@ export async function withWholeBody(
   try {
     const declared = request.headers.get("content-length");
     const whole = await receiveWithin(declared, maxBytes, sender, (body) => void feed(body, reader));
-    const { url, method, headers } = request;
-    return new Request(url, { method, headers, body: new Blob([new Uint8Array(whole)]) });
+    const { url, method, headers, signal } = request;
+    return new Request(url, { method, headers, signal, body: new Blob([new Uint8Array(whole)]) });
   } catch (error) {
     // The rest of the body is not read.
     void reader.cancel().catch(() => {});
