@@ -133,9 +133,21 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
     await expect.poll(() => new URL(page.url()).searchParams.get("entry")).toBe(requestId);
   });
 
-  it("creates a key, from any page", async () => {
-    const { page } = await openPalette(owner, "/models");
+  it("creates a key from any page, and finds models while keys are still loading, with its hints below them", async () => {
+    const { page } = await site.open(owner, "/settings/tokens");
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    // Answered by nobody: neither is anything that is asked for with it.
+    await page.route(/keys\.list/, () => undefined);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("lorem");
+    await option(page, /sandbox\/lorem/).waitFor();
+    await page.keyboard.press("Control+a");
     await page.keyboard.type("create");
+    await option(page, "Create API key").waitFor();
+    const list = await page.getByRole("listbox").boundingBox();
+    const foot = await page.getByText("to move").boundingBox();
+    expect(foot?.y).toBeGreaterThanOrEqual((list?.y ?? 0) + (list?.height ?? 0));
+    await page.unrouteAll({ behavior: "ignoreErrors" });
     await option(page, "Create API key").click();
     await page.getByRole("dialog", { name: "Create API key" }).waitFor();
     await page.keyboard.press("Escape");

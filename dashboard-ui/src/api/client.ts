@@ -54,6 +54,10 @@ const LONG_QUERIES: ReadonlySet<string> = new Set([
   "operator.upstreamHistory",
   "usage.performance",
 ]);
+
+/** Options of queries that are sent on their own: no other query waits for one of them, nor the other way round. */
+export const ALONE = { trpc: { context: { isAlone: true } } };
+
 const MAX_INPUT_IN_ADDRESS = 2_000;
 /** The timeout of a procedure. The service ends each earlier, so that only an answer that got lost takes longer. */
 const PROCEDURE_TIMEOUT_MS = 60_000;
@@ -79,7 +83,7 @@ export const client = createTRPCClient<AppRouter>({
           type === "query" && JSON.stringify(input ?? "").length > MAX_INPUT_IN_ADDRESS,
         true: httpLink({ ...http, methodOverride: "POST" }),
         false: splitLink({
-          condition: ({ path }) => LONG_QUERIES.has(path),
+          condition: ({ path, context }) => context.isAlone === true || LONG_QUERIES.has(path),
           true: httpLink(http),
           false: httpBatchLink({ ...http, maxItems: 10 }),
         }),

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { api } from "../../api/client.ts";
+import { ALONE, api } from "../../api/client.ts";
 import {
   BookOpen,
   Boxes,
@@ -109,8 +109,8 @@ function useRequest(search: string, isOperator: boolean): readonly Command[] {
 /** The keys and models of the account. Without a search they would hide the pages. */
 function useOwned(search: string, isEnabled: boolean) {
   const navigate = useNavigate();
-  const keys = useQuery(api.keys.list.queryOptions(undefined, { enabled: isEnabled }));
-  const models = useQuery(api.models.list.queryOptions(undefined, { enabled: isEnabled }));
+  const keys = useQuery(api.keys.list.queryOptions(undefined, { ...ALONE, enabled: isEnabled }));
+  const models = useQuery(api.models.list.queryOptions(undefined, { ...ALONE, enabled: isEnabled }));
   const further = useFurtherKeys(search, keys.data?.nextCursor != null);
   const error = keys.error ?? models.error ?? further.error;
   if (search === "" || !isEnabled) return { keys: [], models: [], isSearching: false, error };
@@ -147,7 +147,7 @@ function useFurtherKeys(search: string, isCut: boolean) {
   const paused = usePaused(search);
   const isAsked = isCut && paused !== "";
   const input = { search: paused.slice(0, MAX_KEY_SEARCH), limit: MAX_OF_A_KIND };
-  const found = useQuery(api.keys.list.queryOptions(input, { enabled: isAsked }));
+  const found = useQuery(api.keys.list.queryOptions(input, { ...ALONE, enabled: isAsked }));
   return {
     keys: isAsked && paused === search ? (found.data?.keys ?? []) : [],
     isSearching: isCut && search !== "" && (paused !== search || found.isFetching),
@@ -164,7 +164,10 @@ function useAccounts(search: string, isEnabled: boolean) {
   const paused = usePaused(search);
   const isAsked = isEnabled && paused !== "";
   const found = useQuery(
-    api.operator.accounts.list.queryOptions({ search: paused, limit: MAX_OF_A_KIND }, { enabled: isAsked }),
+    api.operator.accounts.list.queryOptions(
+      { search: paused, limit: MAX_OF_A_KIND },
+      { ...ALONE, enabled: isAsked },
+    ),
   );
   const items: readonly Command[] =
     isAsked && paused === search
