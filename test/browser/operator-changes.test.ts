@@ -81,12 +81,15 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     await form.getByLabel("Tokens per minute").fill("many");
     await set.click();
     await form.getByRole("alert").getByText("Enter a whole number").waitFor();
-    await form.getByLabel("Tokens per minute").fill("90000");
+    await form.getByLabel("Tokens per minute").fill("9,0000");
+    await set.click();
+    await form.getByRole("alert").getByText("Enter a whole number").waitFor();
+    await form.getByLabel("Tokens per minute").fill("90,000,000");
     await set.click();
     await toastOf(page, "Limits saved").waitFor();
     expect(await limits()).toEqual({
       requestsPerMinute: 1_200,
-      tokensPerMinute: 90_000,
+      tokensPerMinute: 90_000_000,
       concurrentRequests: null,
     });
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Save limits");
@@ -108,6 +111,11 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     await form.getByLabel("Reason").fill("order 1042");
     await page.keyboard.press("Enter");
     await form.getByRole("alert").getByText("Enter an amount").waitFor();
+    // A thousand or one: the page does not guess. A sum that it has written can be pasted.
+    await form.getByLabel("Amount in US dollars").fill("1,500");
+    await form.getByRole("alert").getByText("Enter 1500.00 or 1.500.").waitFor();
+    await form.getByLabel("Amount in US dollars").fill("$1,500.00");
+    await form.getByText("New balance: $1,505.00.").waitFor();
     // A sum that no float holds.
     await form.getByLabel("Amount in US dollars").fill("9007199.254740993");
     await form.getByText("New balance: $9,007,204.254740993.").waitFor();

@@ -12,7 +12,7 @@ import { toast } from "../../../components/toast.ts";
 import { newIdempotencyKey } from "../../keys/idempotency.ts";
 import { askAgain, showAccount } from "./changes.ts";
 import { Reason } from "./Reason.tsx";
-import { nanoUsdOf } from "./usd.ts";
+import { nanoUsdOf, usdHint } from "./usd.ts";
 
 type Direction = "grant" | "deduct";
 
@@ -70,11 +70,7 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
         autoComplete="off"
         required
         value={amount}
-        error={
-          isChecked && change === null
-            ? "Enter an amount in US dollars, such as 25 or 0.005."
-            : errorTextAt(grant.error, "amountNanoUsd")
-        }
+        error={isChecked && change === null ? usdHint(amount) : errorTextAt(grant.error, "amountNanoUsd")}
         hint={
           change === null
             ? `The balance is ${formatUsd(balanceNanoUsd)}.`

@@ -22,13 +22,19 @@ export function writtenLimits(limits: AccountDetails["limits"]): WrittenLimits {
   };
 }
 
+/** Between thousands, in any language: a limit has no decimals that these could be. */
+const SEPARATORS = /(?<=\d)[.,'’\s](?=\d{3}(?!\d))/g;
+
 /** Whether the text is a limit or empty. */
 export function isWritten(text: string): boolean {
-  const limit = text.trim();
+  const limit = digitsOf(text);
   return limit === "" || (/^[1-9]\d{0,9}$/.test(limit) && Number(limit) <= MAX_LIMIT);
 }
 
 /** `null` means the default of the plan. */
 export function limitOf(text: string): number | null {
-  return text.trim() === "" ? null : Number(text);
+  const limit = digitsOf(text);
+  return limit === "" ? null : Number(limit);
 }
+
+const digitsOf = (text: string): string => text.trim().replace(SEPARATORS, "");

@@ -1,7 +1,20 @@
-const USD = /^\$?\s*(\d{1,7})(?:\.(\d{1,9}))?$/;
+/** As the dashboard writes amounts: "1,000,000", "$1,234.56", "0.005". Without a comma, too. */
+const USD = /^\$?\s*(\d{1,12}|\d{1,3}(?:,\d{3}){1,3})(?:\.(\d{1,9}))?$/;
+/** One comma and three digits: a thousand for some readers, decimals for others. */
+const TWO_READINGS = /^\$?\s*([1-9]\d{0,2}),(\d{3})$/;
 
 /** Parses a typed amount of US dollars into nano-USD, exactly, without floating point. @returns `null` for other texts. */
 export function nanoUsdOf(text: string): bigint | null {
-  const [, whole, fraction = ""] = USD.exec(text.trim()) ?? [];
-  return whole === undefined ? null : BigInt(whole + fraction.padEnd(9, "0"));
+  const typed = text.trim();
+  const [, whole, fraction = ""] = USD.exec(typed) ?? [];
+  if (whole === undefined || TWO_READINGS.test(typed)) return null;
+  return BigInt(whole.replaceAll(",", "") + fraction.padEnd(9, "0"));
+}
+
+/** What to type instead of a text that is no amount. */
+export function usdHint(text: string): string {
+  const [, thousands, rest] = TWO_READINGS.exec(text.trim()) ?? [];
+  return thousands === undefined
+    ? "Enter an amount in US dollars with a point before decimals, such as 25, 1,234.50 or 0.005."
+    : `${thousands},${rest} has two readings. Enter ${thousands}${rest}.00 or ${thousands}.${rest}.`;
 }
