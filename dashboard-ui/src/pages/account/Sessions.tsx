@@ -52,12 +52,12 @@ export function Sessions() {
           <ul className={listsStyles.rows}>
             {sessions.map((session) => (
               <li key={session.id}>
-                <Session session={session} />
+                <Session session={session} name={nameOf(session, sessions)} />
                 {session.isCurrent ? (
                   <Badge tone="good">This session</Badge>
                 ) : (
                   <Button
-                    aria-label={`Sign out session: ${browserOf(session)}, signed in ${formatExactTime(session.createdAt)}`}
+                    aria-label={`Sign out session: ${nameOf(session, sessions)}, signed in ${formatExactTime(session.createdAt)}`}
                     busy={end.isPending && end.variables.id === session.id}
                     onClick={() => end.mutate({ id: session.id })}
                   >
@@ -73,16 +73,24 @@ export function Sessions() {
   );
 }
 
-function Session({ session }: { readonly session: ListedSession }) {
+function Session({ session, name }: { readonly session: ListedSession; readonly name: string }) {
   return (
     <span className={textStyles.pair}>
-      {browserOf(session)}
+      {name}
       <span className={textStyles.small}>
         from <Address ip={session.sourceIp} />, signed in {formatExactTime(session.createdAt)}, last seen{" "}
         {formatDateTime(session.lastSeenAt)}
       </span>
     </span>
   );
+}
+
+/** The browser, numbered where another one of its name began in the same second, as their times are shown alike. */
+function nameOf(session: ListedSession, sessions: readonly ListedSession[]): string {
+  const shownOf = (one: ListedSession) => `${browserOf(one)}, ${formatExactTime(one.createdAt)}`;
+  const alike = sessions.filter((one) => shownOf(one) === shownOf(session));
+  if (alike.length === 1) return browserOf(session);
+  return `${browserOf(session)} (${alike.indexOf(session) + 1} of ${alike.length})`;
 }
 
 const BROWSERS = [
