@@ -66,7 +66,8 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
     const operator = await signInOperator(site.service.baseUrl);
     const owner = visit(site.service.baseUrl);
     const email = `${crypto.randomUUID()}@example.com`;
-    const accountName = "Research and development of Example Corporation";
+    // Where it is cut off, its beginning must be left: it is written from the right.
+    const accountName = "شركة الأبحاث والتطوير — Research of Example Corporation";
     await owner.trpc.auth.signUp.mutate({ email, password: PASSWORD, accountName });
     const { key } = await owner.trpc.keys.create.mutate({ name: "a key for the nightly evaluation" });
     for (const content of ["hello", "sandbox:error 500", "hello"]) await chat(key, "sandbox/echo", content);
@@ -81,6 +82,8 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
         return [...element.children].filter((cell) => cell.getBoundingClientRect().bottom > bottom).length;
       });
       expect(beyond).toBe(0);
+      const name = row.getByText(accountName);
+      expect(await name.evaluate((cell) => getComputedStyle(cell).direction)).toBe("rtl");
     }
   });
 

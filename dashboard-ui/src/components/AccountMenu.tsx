@@ -2,6 +2,7 @@ import { useState } from "react";
 import { ChevronsUpDown, Keyboard, LogOut, Monitor, Moon, Sun } from "../icons/icons.ts";
 import styles from "./AccountMenu.module.css";
 import { Badge } from "./Badge.tsx";
+import { Email } from "./Email.tsx";
 import { Menu } from "./Menu.tsx";
 import { Spinner } from "./Spinner.tsx";
 import textStyles from "./text.module.css";
@@ -40,7 +41,9 @@ export function AccountMenu(props: AccountMenuProps) {
       align="start"
       head={
         <div className={styles.head}>
-          <span className={styles.email}>{brokenAtSign(email)}</span>
+          <span className={styles.email}>
+            <Email address={email} />
+          </span>
           {plan === undefined ? null : <Badge>{plan}</Badge>}
         </div>
       }
@@ -57,27 +60,17 @@ export function AccountMenu(props: AccountMenuProps) {
             {isSigningOut ? <Spinner /> : name.slice(0, 1).toUpperCase()}
           </span>
           <span className={styles.who}>
-            <span className={styles.name}>{name}</span>
-            <span className={styles.email}>{brokenAtSign(email)}</span>
+            <span className={styles.name} dir="auto">
+              {name}
+            </span>
+            <span className={styles.email}>
+              <Email address={email} />
+            </span>
           </span>
           <span className={textStyles.visuallyHidden}>Account menu</span>
           <ChevronsUpDown size={14} aria-hidden="true" className={styles.open} />
         </button>
       )}
     />
-  );
-}
-
-/** An address that may be broken before its domain. */
-function brokenAtSign(email: string) {
-  const at = email.lastIndexOf("@");
-  return at <= 0 ? (
-    email
-  ) : (
-    <>
-      {email.slice(0, at)}
-      <wbr />
-      {email.slice(at)}
-    </>
   );
 }

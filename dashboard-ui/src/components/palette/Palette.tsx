@@ -78,7 +78,9 @@ export function Palette(props: PaletteProps) {
                         onClick={() => run(command)}
                       >
                         {command.icon}
-                        <span className={styles.label}>{command.label}</span>
+                        <span className={styles.label} dir="auto">
+                          {command.label}
+                        </span>
                         {command.note === undefined ? null : (
                           <span className={styles.note}>{command.note}</span>
                         )}

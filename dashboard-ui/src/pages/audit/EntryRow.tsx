@@ -60,13 +60,15 @@ export const EntryRow = memo(function EntryRow({
         </time>
       </td>
       {columns.includes("account") ? (
-        <td className={entryTableStyles.entryAccount} title={account?.name}>
+        <td className={entryTableStyles.entryAccount} title={account?.name} dir="auto">
           {account?.name ?? "–"}
         </td>
       ) : null}
       {columns.includes("key") ? (
         <td className={entryTableStyles.entryKey} title={keyName}>
-          <span className={entryTableStyles.entryKeyName}>{keyName}</span>{" "}
+          <span className={entryTableStyles.entryKeyName} dir="auto">
+            {keyName}
+          </span>{" "}
           <code className={textStyles.small}>…{keyId}</code>
         </td>
       ) : null}

@@ -33,7 +33,11 @@ const COLUMNS: readonly Column<ListedKey>[] = [
         <time dateTime={lastUsedAt.toISOString()}>{formatDateTime(lastUsedAt)}</time>
       ),
   },
-  { label: "Last address", cell: ({ usage: { lastUsedIp } }) => <code>{lastUsedIp ?? "none"}</code> },
+  {
+    label: "Last address",
+    cell: ({ usage: { lastUsedIp } }) =>
+      lastUsedIp === null ? <span className={textStyles.quiet}>none</span> : <code>{lastUsedIp}</code>,
+  },
   {
     label: "Created",
     cell: ({ createdAt }) => <time dateTime={createdAt.toISOString()}>{formatDate(createdAt)}</time>,

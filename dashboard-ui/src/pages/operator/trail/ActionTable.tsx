@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { OperatorAction } from "../../../api/types.ts";
 import { actionLabel } from "../../../components/action-labels.ts";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
+import { Email } from "../../../components/Email.tsx";
 import { formatExactTime } from "../../../components/format.ts";
 import textStyles from "../../../components/text.module.css";
 import consoleStyles from "../console.module.css";
@@ -108,7 +109,7 @@ function By({ action: { by, byOperator, userEmail } }: { readonly action: Operat
   ].filter((fact) => fact !== null);
   return (
     <span className={textStyles.pair}>
-      <span>{userEmail ?? "deleted user"}</span>
+      <span>{userEmail === null ? "deleted user" : <Email address={userEmail} />}</span>
       <span className={textStyles.small}>{facts.join(", ")}</span>
     </span>
   );
