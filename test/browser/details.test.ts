@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { countsOf, openOverviewSite } from "./overview-site.ts";
 
@@ -10,6 +11,10 @@ describe.skipIf(!hasBrowser)("the page of", () => {
   it("a key shows its own usage by model, how fast it was answered, and leads to its requests", async () => {
     const { keys } = await overview.used.trpc.keys.list.query();
     const id = keys.find(({ name }) => name === "second")?.id ?? "";
+    await using sql = await openDatabaseOf(overview.site.service);
+    await sql`
+      insert into key_addresses (key, source_ip, last_seen_at)
+      select ${id}, ('192.0.2.' || n)::inet, now() - n * interval '1 hour' from generate_series(1, 20) n`;
     const { page, complaints } = await overview.site.open(overview.used, `/settings/keys/${id}?by=model`);
     await page.getByRole("heading", { level: 1, name: "second" }).waitFor();
     const usage = page.getByRole("table", { name: /^Usage by model/ });
@@ -19,6 +24,9 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     await page.getByRole("row", { name: /^sandbox 2 100%/ }).waitFor();
     const addresses = page.getByRole("table", { name: "Addresses of the last 30 days" });
     await addresses.getByRole("row", { name: /^127\.0\.0\.1 / }).waitFor();
+    expect(await addresses.getByRole("row").count()).toBe(13);
+    await page.getByRole("button", { name: "Show all 21" }).click();
+    await addresses.getByRole("row", { name: /^192\.0\.2\.20 / }).waitFor();
     await page.getByRole("heading", { name: "Use this key" }).waitFor();
     await page.getByText("export OSTIARY_API_KEY=sk-…").waitFor();
     await page.getByText("No errors in the last 30 days.").waitFor();

@@ -34,13 +34,15 @@ export function UsageControls<By extends string>(props: UsageControlsProps<By>) 
   const { choice, by, groupings, onChange } = props;
   return (
     <div className={usageStyles.usageControls}>
-      <PeriodControls {...props} />
-      <Segmented
-        label="Grouping"
-        value={by}
-        options={groupings}
-        onChange={(next) => onChange({ by: next })}
-      />
+      <div className={usageStyles.usageChoices}>
+        <PeriodControls {...props} />
+        <Segmented
+          label="Grouping"
+          value={by}
+          options={groupings}
+          onChange={(next) => onChange({ by: next })}
+        />
+      </div>
       {choice.range === "custom" ? (
         <CustomPeriod
           from={choice.from ?? ""}

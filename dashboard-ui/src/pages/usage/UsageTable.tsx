@@ -1,15 +1,11 @@
 import { type ReactNode, useMemo, useState } from "react";
 import type { UsageTotals } from "../../api/types.ts";
-import { Button } from "../../components/Button.tsx";
 import { classes } from "../../components/classes.ts";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
+import { useFolded } from "../../components/Folded.tsx";
 import { formatCount, formatShare } from "../../components/format.ts";
-import pagedStyles from "../../components/Paged.module.css";
 import { MEASURES } from "./measures.ts";
 import usageStyles from "./usage.module.css";
-
-/** The number of rows from which a table is folded. */
-const FOLDED = 12;
 
 export interface UsageTableRow {
   readonly id: string;
@@ -40,11 +36,9 @@ interface UsageTableProps {
 
 /** A table of the charts' data. Each column sorts it. */
 export function UsageTable({ caption, of, isOfTime, rows }: UsageTableProps) {
-  const [isUnfolded, setUnfolded] = useState(false);
   const [sorting, setSorting] = useState<Sorting | null>(null);
   const sorted = useMemo(() => (sorting === null ? rows : sortedBy(sorting, rows)), [sorting, rows]);
-  const shown = isUnfolded || sorted.length <= FOLDED ? sorted : sorted.slice(0, FOLDED);
-  const isLong = rows.length > FOLDED;
+  const { shown, footer } = useFolded(sorted);
   const sortBy = (by: string | null) =>
     setSorting((before) => ({ by, isDescending: before?.by === by ? !before.isDescending : by !== null }));
   // The order of the answer: the newest interval, or the most requests, first.
@@ -74,15 +68,7 @@ export function UsageTable({ caption, of, isOfTime, rows }: UsageTableProps) {
       ]}
       rows={shown}
       rowKey={({ id }) => id}
-      footer={
-        isLong ? (
-          <div className={classes(pagedStyles.more, usageStyles.usageMore)}>
-            <Button aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
-              {isUnfolded ? "Show fewer" : `Show all ${formatCount(rows.length)}`}
-            </Button>
-          </div>
-        ) : null
-      }
+      footer={footer}
     />
   );
 }
