@@ -33,7 +33,11 @@ export async function briefly(loading: Promise<unknown>): Promise<void> {
 export async function requireSession(href: string) {
   // The account may have been suspended in the meantime: cached data is shown and refreshed.
   const me = await queryClient.ensureQueryData({ ...api.auth.me.queryOptions(), revalidateIfStale: true });
-  if (me !== null) return { role: me.user.role };
+  if (me !== null) {
+    // The reason is part of the line above every page, which would grow with it.
+    if (me.account?.state === "suspended") await load(api.account.get.queryOptions());
+    return { role: me.user.role };
+  }
   queryClient.removeQueries({ queryKey: api.auth.me.queryKey() });
   throw redirect({ to: "/sign-in", search: { to: href } });
 }

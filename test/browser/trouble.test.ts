@@ -96,6 +96,29 @@ describe.skipIf(!hasBrowser)("a slow answer", () => {
     await page.getByRole("table", { name: /^Statement/ }).waitFor();
   });
 
+  it("has its place: what it shows moves nothing when it comes", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await chat(site.service.baseUrl, owner.key);
+    const { page } = await site.page({ viewport: { width: 1_440, height: 900 } });
+    await signInBy(page, owner);
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/models\.list/, async (route) => {
+      await answered;
+      await route.fallback();
+    });
+    await page.goto("/");
+    const credit = page.getByRole("heading", { name: "Credit", exact: true });
+    await credit.waitFor();
+    const before = await middleOf(credit);
+    answer();
+    await page.getByRole("heading", { name: /^Get started/ }).waitFor();
+    // But for a line: without a real model there is a step less, so that none of them wraps.
+    expect(Math.abs((await middleOf(credit)) - before)).toBeLessThan(24);
+  });
+
   it.each(["account.firstSteps", "keys.count"])("does not hold up the overview: %s", async (procedure) => {
     const { page } = await site.page();
     await signInBy(page, await signUpWithKey(site.service.baseUrl));

@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { api } from "../../api/client.ts";
 import type { FirstSteps } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { classes } from "../../components/classes.ts";
 import panelStyles from "../../components/Panel.module.css";
 import type { PageLink } from "../../components/pages.ts";
 import { browserStore } from "../../components/storage.ts";
@@ -33,15 +34,19 @@ export function Checklist() {
     api.models.list.queryOptions(undefined, { enabled: steps.data?.hasRealModel === false }),
   );
   const [isDismissed, setDismissed] = useState(false);
-  const userId = me.data?.user.id;
-  if (userId === undefined || steps.data === undefined || models.isLoading) return null;
-  const name = `checklist dismissed ${userId}`;
-  if (isDismissed || browserStore.read(name) !== null) return null;
   const isSimulated = models.data?.models.every(({ sandbox }) => sandbox) === true;
   // A step that the catalog does not allow would never be done.
-  const possible = STEPS.filter(({ step }) => step !== "hasRealModel" || steps.data[step] || !isSimulated);
-  const done = possible.filter(({ step }) => steps.data[step]).length;
-  if (done === possible.length) return null;
+  const possible = STEPS.filter(({ step }) => step !== "hasRealModel" || steps.data?.[step] || !isSimulated);
+  const done = possible.filter(({ step }) => steps.data?.[step]).length;
+  const isDone = steps.data !== undefined && !models.isLoading && done === possible.length;
+  const name = `checklist dismissed ${me.data?.user.id}`;
+  useEffect(() => {
+    // No place is kept for it any more.
+    if (isDone) browserStore.write(name, "1");
+  }, [isDone, name]);
+  if (me.data == null || isDone || isDismissed || browserStore.read(name) !== null) return null;
+  if (steps.isLoading || models.isLoading) return <Place />;
+  if (steps.data === undefined) return null;
   const dismiss = () => {
     browserStore.write(name, "1");
     setDismissed(true);
@@ -61,6 +66,23 @@ export function Checklist() {
       <ol className={styles.steps}>
         {possible.map((step) => (
           <ChecklistStep key={step.step} {...step} isDone={steps.data[step.step]} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** The place of the steps while they are loaded, so that nothing moves when they appear. */
+function Place() {
+  return (
+    <section className={classes(panelStyles.panel, styles.place)} aria-hidden="true">
+      <div className={panelStyles.panelHead}>
+        <h2>Get started</h2>
+        <Button>Dismiss</Button>
+      </div>
+      <ol className={styles.steps}>
+        {STEPS.map((step) => (
+          <ChecklistStep key={step.step} {...step} isDone={false} />
         ))}
       </ol>
     </section>

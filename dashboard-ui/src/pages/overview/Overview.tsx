@@ -57,15 +57,17 @@ export function Overview() {
         {({ areUsed }) =>
           hasFirstSteps ? (
             <>
-              <Loaded query={list} what="keys">
-                {({ keys }) => (
-                  <LazyPart
-                    code={gettingStarted}
-                    props={{ keys, newKey, hasBegun: areUsed }}
-                    what="the first steps"
-                  />
-                )}
-              </Loaded>
+              <div className={styles.firstSteps}>
+                <Loaded query={list} what="keys">
+                  {({ keys }) => (
+                    <LazyPart
+                      code={gettingStarted}
+                      props={{ keys, newKey, hasBegun: areUsed }}
+                      what="the first steps"
+                    />
+                  )}
+                </Loaded>
+              </div>
               {now}
             </>
           ) : (
