@@ -17,6 +17,10 @@ export function Dialog({ title, children, onDismiss }: DialogProps) {
       const next = focusAfter(opener);
       next?.focus();
       if (next !== null) focusPageWhenGone(next);
+      // The page takes no focus until the dialog has let go of it.
+      requestAnimationFrame(() => {
+        if (document.activeElement === document.body) focusAfter(opener)?.focus({ preventScroll: true });
+      });
     },
     [opener],
   );
