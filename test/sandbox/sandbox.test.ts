@@ -96,6 +96,43 @@ describe("a sandbox model", () => {
   });
 });
 
+describe("the sandbox model that embeds", () => {
+  const input = Array.from({ length: 2_048 }, (_, index) => `text ${index}`);
+  const embed = (fields: object) =>
+    transport.send({
+      method: "POST",
+      url: "sandbox:/embeddings",
+      headers: [],
+      body: new TextEncoder().encode(JSON.stringify({ model: "embedding", ...fields })),
+      signal: new AbortController().signal,
+      timeouts,
+    });
+
+  it("gives other requests their turn between its texts", async () => {
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    expect((await embed({ input })).status).toBe(200);
+    isOver = true;
+    expect(turns).toBeGreaterThan(30);
+  });
+
+  it("refuses more numbers than a process may be busy with", async () => {
+    const { status, body } = await embed({ input, dimensions: 1_025 });
+    expect(status).toBe(400);
+    let answer = "";
+    for await (const bytes of body) answer += new TextDecoder().decode(bytes);
+    expect(JSON.parse(answer).error).toMatchObject({
+      param: "dimensions",
+      message: "dimensions: must be at most 1024 for 2048 texts",
+    });
+  });
+});
+
 describe("sandbox tools", () => {
   const tool = (name: string, parameters?: object) => ({ type: "function", function: { name, parameters } });
   const tools = [

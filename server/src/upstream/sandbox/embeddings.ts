@@ -2,12 +2,15 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { invalidField } from "./chat-request.ts";
-import { countTokens, tokensOf } from "./text.ts";
+import { tokensOf } from "./text.ts";
 
 const DIMENSIONS = 256;
 const MAX_DIMENSIONS = 4_096;
-/** Other requests get their turn after this many pieces of a text. */
+/** The maximum of all numbers of an answer: 2,048 texts, as many as a request may have, with 1,024 dimensions. */
+const MAX_NUMBERS = 2_048 * 1_024;
+/** Other requests get their turn after this many pieces of texts, and after this many numbers. */
 const PIECES_AT_ONCE = 1_024;
+const NUMBERS_AT_ONCE = 16_384;
 
 /**
  * Computes embeddings by rules: each piece of a text has its own direction, and a text's vector is their sum. The same text
@@ -23,13 +26,30 @@ export async function embeddingsFor(request: unknown): Promise<JsonObject> {
     throw invalidField("dimensions", `must be at most ${MAX_DIMENSIONS}`);
   }
   const texts = textsOf(input);
+  if (texts.length * length > MAX_NUMBERS) {
+    throw invalidField(
+      "dimensions",
+      `must be at most ${Math.floor(MAX_NUMBERS / texts.length)} for ${texts.length} texts`,
+    );
+  }
   const data: JsonObject[] = [];
+  let tokens = 0;
+  let piecesInTurn = 0;
+  let numbers = 0;
   for (const [index, text] of texts.entries()) {
-    const vector = await vectorOf(text, length);
+    const { vector, pieces } = await embedded(text, length);
     const embedding = format === "base64" ? Buffer.from(vector.buffer).toString("base64") : [...vector];
     data.push({ object: "embedding", index, embedding });
+    tokens += pieces;
+    numbers += length;
+    // Texts that are shorter than the pieces at once add up.
+    piecesInTurn += pieces;
+    if (piecesInTurn >= PIECES_AT_ONCE || numbers >= NUMBERS_AT_ONCE) {
+      piecesInTurn = 0;
+      numbers = 0;
+      await setImmediate();
+    }
   }
-  const tokens = texts.reduce((sum, text) => sum + countTokens(text), 0);
   return { object: "list", data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
 }
 
@@ -41,8 +61,11 @@ function textsOf(input: Json | undefined): string[] {
   return input.map((value: Json) => (Array.isArray(value) ? value.join(" ") : String(value)));
 }
 
-/** A vector of length 1. */
-async function vectorOf(text: string, length: number): Promise<Float32Array<ArrayBuffer>> {
+/** The vector of a text, of length 1, and the number of the text's pieces. */
+async function embedded(
+  text: string,
+  length: number,
+): Promise<{ readonly vector: Float32Array<ArrayBuffer>; readonly pieces: number }> {
   const vector = new Float32Array(length);
   let pieces = 0;
   for (const piece of tokensOf(text)) {
@@ -53,6 +76,7 @@ async function vectorOf(text: string, length: number): Promise<Float32Array<Arra
       vector[position] = (vector[position] ?? 0) + digest.readInt16LE(at + 2) / 32_768;
     }
   }
-  const norm = Math.hypot(...vector);
-  return norm === 0 ? vector.fill(0).fill(1, 0, 1) : vector.map((value) => value / norm);
+  const norm = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+  if (norm === 0) return { vector: vector.fill(1, 0, 1), pieces };
+  return { vector: vector.map((value) => value / norm), pieces };
 }
