@@ -1,6 +1,6 @@
 // The API reference: a page for each tag of the OpenAPI document, and one that lists all operations.
 import { EXAMPLE_ID, exampleOf } from "./example.mjs";
-import { anchorOf, codeBlock, escapeHtml, heading, scrolling } from "./html.mjs";
+import { anchorOf, cellCode, codeBlock, escapeHtml, heading, scrolling } from "./html.mjs";
 import { fieldHtml, fieldsHtml, inlineCode, typeOf } from "./schema.mjs";
 
 /** Where the examples send their requests. `docs.js` writes the address of the service in its place. */
@@ -77,7 +77,7 @@ function authenticationHtml({ components }) {
 function listHtml({ name, address, operations }) {
   const rows = operations.map(
     ({ method, path, operationId, summary }) =>
-      `<tr><td><a href="${address}#${operationId}"><code>${method} ${escapeHtml(path)}</code></a></td><td>${inlineCode(summary)}</td></tr>`,
+      `<tr><td><a href="${address}#${operationId}">${cellCode(`${method} ${path}`)}</a></td><td>${inlineCode(summary)}</td></tr>`,
   );
   const table = `<table><caption>${escapeHtml(name)}</caption><thead><tr><th scope="col">Operation</th><th scope="col">What it does</th></tr></thead><tbody>${rows.join("\n")}</tbody></table>`;
   return scrolling(table, name);
@@ -159,7 +159,7 @@ function answersHtml(responses, resolve) {
     ([status, { description }]) => `<tr><td>${status}</td><td>${inlineCode(description)}</td></tr>`,
   );
   const table = `<table><thead><tr><th scope="col">Status</th><th scope="col">Codes</th></tr></thead><tbody>${rows.join("\n")}</tbody></table>`;
-  return `${answers.join("\n")}<details class="errors"><summary>Errors</summary>${table}<p><a href="/docs/reference/errors">What to do about each code</a></p></details>\n`;
+  return `${answers.join("\n")}<details class="errors"><summary>Errors</summary>${scrolling(table, "Errors")}<p><a href="/docs/reference/errors">What to do about each code</a></p></details>\n`;
 }
 
 function headersHtml(headers, resolve) {

@@ -25,6 +25,11 @@ export function heading(level, id, markup) {
   return `<h${level} id="${id}">${markup}<a class="anchor" href="#${id}" aria-label="Link to this section">#</a></h${level}>\n`;
 }
 
+/** Code in the cell of a table, which may break after the words of a long name. */
+export function cellCode(code) {
+  return `<code>${escapeHtml(code).replace(/[_/.=](?=[\p{L}{])/gu, "$&<wbr>")}</code>`;
+}
+
 /** A table that scrolls sideways where it is wider than the page. */
 export function scrolling(table, label) {
   return `<div class="scrolling" tabindex="0" role="group" aria-label="${escapeHtml(label)}">${table}</div>\n`;

@@ -1,6 +1,6 @@
 // Documents as markup.
 import { Marked } from "marked";
-import { anchorOf, codeBlock, escapeHtml, heading, scrolling } from "./html.mjs";
+import { anchorOf, cellCode, codeBlock, escapeHtml, heading, scrolling } from "./html.mjs";
 
 /**
  * Renders Markdown.
@@ -13,6 +13,7 @@ export function renderMarkdown(markdown, resolve) {
   const sections = [{ id: "", title: "", text: "" }];
   const taken = new Map();
   let section = "this page";
+  let isInTable = false;
   const marked = new Marked({
     gfm: true,
     renderer: {
@@ -39,10 +40,13 @@ export function renderMarkdown(markdown, resolve) {
         const row = (tag, cells) => `<tr>${cells.map((each) => cell(tag, each)).join("")}</tr>`;
         for (const each of [token.header, ...token.rows].flat())
           sections.at(-1).text += ` ${plainText(each.tokens)}`;
+        isInTable = true;
         const body = token.rows.map((cells) => row("td", cells)).join("\n");
         const head = `<thead>${row("th", token.header)}</thead>`;
+        isInTable = false;
         return scrolling(`<table>${head}<tbody>${body}</tbody></table>`, `Table of ${section}`);
       },
+      codespan: ({ text }) => (isInTable ? cellCode(text) : `<code>${escapeHtml(text)}</code>`),
       paragraph({ tokens }) {
         sections.at(-1).text += ` ${plainText(tokens)}`;
         return `<p>${this.parser.parseInline(tokens)}</p>\n`;

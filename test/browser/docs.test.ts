@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
@@ -23,6 +24,13 @@ const LEARN_MORE = [
   ["/connect", "Connect clients"],
 ] as const;
 
+/** What is folded up takes room, too, once a reader opens it. */
+async function openDetails(page: Page): Promise<void> {
+  await page.locator("details").evaluateAll((all) => {
+    for (const details of all) details.setAttribute("open", "");
+  });
+}
+
 describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
   it.each(["light", "dark"] as const)(
     "meets WCAG 2.2 AA and the content policy in the %s theme",
@@ -42,6 +50,7 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
     for (const path of PAGES) {
       await page.goto(path);
       await page.getByRole("button", { name: "Menu" }).waitFor();
+      await openDetails(page);
       expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBeLessThanOrEqual(375);
     }
     const sidebar = page.getByRole("navigation", { name: "Documentation" });
@@ -51,6 +60,17 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
     await sidebar.getByRole("link", { name: "Add a model" }).click();
     await page.waitForURL("**/docs/how-to/add-a-model");
     expect(complaints).toEqual([]);
+  });
+
+  it.each([375, 768])("says beside a name what it means, in a window of %i pixels", async (width) => {
+    const { page } = await site.page({ viewport: { width, height: 800 } });
+    for (const path of ["/docs/reference/configuration", "/docs/reference/command-line", "/docs/api"]) {
+      await page.goto(path);
+      const cut = await page
+        .locator(".scrolling")
+        .evaluateAll((tables) => tables.filter((each) => each.scrollWidth > each.clientWidth + 20).length);
+      expect(cut, path).toBe(0);
+    }
   });
 
   it("copies code, with the address of the service in the API reference", async () => {
