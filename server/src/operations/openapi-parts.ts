@@ -60,7 +60,7 @@ export const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "Sent again within 24 hours with the same body, the request is answered alike and charged once",
+    "A request that is repeated within 24 hours with the same key and body gets the first answer, and is not charged again.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]*$" },
 };
 
