@@ -18,6 +18,21 @@ const SAID = "Which way is north?";
 const openai = () => new OpenAI({ apiKey: owner.key, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
 const anthropic = () => new Anthropic({ apiKey: owner.key, baseURL: service.baseUrl, maxRetries: 0 });
 
+const chatRequest = (fields: object) => ({
+  method: "POST",
+  headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
+  body: JSON.stringify({ model, messages: [{ role: "user", content: SAID }], ...fields }),
+});
+
+async function chat(fields: object) {
+  const answer = await fetch(`${service.baseUrl}/v1/chat/completions`, chatRequest(fields));
+  const { choices, usage } = (await answer.json()) as {
+    choices: [{ message: object }];
+    usage: { completion_tokens_details: { reasoning_tokens: number } };
+  };
+  return { message: choices[0].message, reasoningTokens: usage.completion_tokens_details.reasoning_tokens };
+}
+
 describe("reasoning of the sandbox", () => {
   it("is the reasoning content of a chat completion, whole and streamed", async () => {
     const messages = [{ role: "user" as const, content: SAID }];
@@ -64,8 +79,48 @@ describe("reasoning of the sandbox", () => {
     expect(final.content[1]).toMatchObject({ text: SAID });
   });
 
+  it.each([
+    [{ reasoning: { effort: "low" } }, 24],
+    [{ reasoning: { enabled: true } }, 64],
+    [{ reasoning: { max_tokens: 5 } }, 5],
+    [{ reasoning: { enabled: false } }, 0],
+    [{ thinking: { type: "enabled", budget_tokens: 5 } }, 5],
+    [{ thinking: { type: "disabled" } }, 0],
+  ])("is as long as %j of a chat completion asks", async (fields, tokens) => {
+    const { message, reasoningTokens } = await chat(fields);
+    expect(reasoningTokens).toBe(tokens);
+    expect("reasoning_content" in message).toBe(tokens > 0);
+  });
+
+  it.each([
+    [{ reasoning: { effort: "low", exclude: true } }],
+    [{ include_reasoning: false, reasoning_effort: "low" }],
+    [{ thinking: { type: "adaptive", display: "omitted" }, reasoning_effort: "low" }],
+  ])("is not shown if a chat completion has %j", async (fields) => {
+    const { message, reasoningTokens } = await chat(fields);
+    expect([message, reasoningTokens]).toEqual([{ role: "assistant", content: SAID, refusal: null }, 24]);
+    const streamed = await fetch(
+      `${service.baseUrl}/v1/chat/completions`,
+      chatRequest({ ...fields, stream: true }),
+    );
+    const text = await streamed.text();
+    expect(text).toContain(" way");
+    expect(text).not.toContain("reasoning_content");
+  });
+
   it("is counted in the log", async () => {
     const { entries } = await owner.trpc.audit.list.query({ model, limit: 1 });
     expect(entries[0]?.reasoningTokens).toBeGreaterThan(0);
+  });
+
+  it("refuses an effort that does not exist, naming its field", async () => {
+    const refused = await fetch(
+      `${service.baseUrl}/v1/chat/completions`,
+      chatRequest({ reasoning: { effort: "much" } }),
+    );
+    expect([refused.status, await refused.json()]).toEqual([
+      400,
+      { error: expect.objectContaining({ param: "reasoning.effort" }) },
+    ]);
   });
 });

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { isJsonObject } from "../../json/json.ts";
-import { type ChatRequest, invalidField, type SandboxTool } from "./chat-request.ts";
+import type { ChatRequest, SandboxTool } from "./chat-request.ts";
+import { REASONING_MODEL } from "./reasoning.ts";
+import { invalidField } from "./refusal.ts";
 import { instanceOf } from "./schema-instance.ts";
 import { echo, lorem, type TextPieces, untilStop, upTo } from "./text.ts";
 
@@ -8,6 +10,8 @@ import { echo, lorem, type TextPieces, untilStop, upTo } from "./text.ts";
 export type Answer = {
   /** What the model thinks first, in tokens; empty for models without reasoning. */
   readonly thoughts: readonly string[];
+  /** Whether the client sees the thoughts. */
+  readonly showsThoughts: boolean;
 } & (
   | { readonly kind: "text"; readonly pieces: TextPieces }
   | { readonly kind: "calls"; readonly calls: readonly ToolCall[] }
@@ -20,18 +24,7 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-const MODELS: readonly string[] = ["echo", "lorem", "reasoning"];
-/** How long the model `reasoning` thinks. */
-const EFFORT_TOKENS: ReadonlyMap<string, number> = new Map([
-  ["none", 0],
-  ["minimal", 8],
-  ["low", 24],
-  ["medium", 64],
-  ["high", 160],
-  ["xhigh", 320],
-  ["max", 640],
-]);
-const DEFAULT_EFFORT = "medium";
+const MODELS: readonly string[] = ["echo", "lorem", REASONING_MODEL];
 const LOREM_TOKENS = 64;
 /** The maximum of an answer that is not streamed. A streamed answer may be as long as requested. */
 const MAX_WHOLE_TOKENS = 16_384;
@@ -49,6 +42,7 @@ export function answersTo(request: ChatRequest): readonly Answer[] {
     throw invalidField("model", `does not chat. The sandbox models that do are ${MODELS.join(", ")}`);
   }
   const thoughts = thoughtsOn(request);
+  const showsThoughts = request.reasoning?.isHidden !== true;
   const calls = callsOf(request);
   const text = textOf(request);
   const limit = request.stream
@@ -57,24 +51,16 @@ export function answersTo(request: ChatRequest): readonly Answer[] {
   const rest = limit === null ? null : Math.max(0, limit - thoughts.length);
   return Array.from({ length: request.choices }, (_, choice) =>
     calls.length > 0
-      ? { kind: "calls", thoughts, calls }
-      : { kind: "text", thoughts, pieces: untilStop(request.stops, upTo(rest, text(choice))) },
+      ? { kind: "calls", thoughts, showsThoughts, calls }
+      : { kind: "text", thoughts, showsThoughts, pieces: untilStop(request.stops, upTo(rest, text(choice))) },
   );
 }
 
-/**
- * What the model `reasoning` thinks before it answers. As with other models, its tokens are of the completion and count for its limit.
- *
- * @throws {SandboxRefusal} the effort is unknown.
- */
-function thoughtsOn(request: ChatRequest): readonly string[] {
-  if (request.model !== "reasoning") return [];
-  const tokens = EFFORT_TOKENS.get(request.reasoningEffort ?? DEFAULT_EFFORT);
-  if (tokens === undefined) {
-    throw invalidField("reasoning_effort", `must be one of ${[...EFFORT_TOKENS.keys()].join(", ")}`);
-  }
-  const max = Math.min(tokens, request.maxTokens ?? tokens);
-  return [...upTo(max, thoughtsAbout(lastUserText(request.messages)))];
+/** What the model `reasoning` thinks before it answers. As with other models, its tokens are of the completion and count for its limit. */
+function thoughtsOn({ reasoning, maxTokens, messages }: ChatRequest): readonly string[] {
+  if (reasoning === null) return [];
+  const max = Math.min(reasoning.maxTokens, maxTokens ?? reasoning.maxTokens);
+  return [...upTo(max, thoughtsAbout(lastUserText(messages)))];
 }
 
 function* thoughtsAbout(text: string): TextPieces {

@@ -1,26 +1,7 @@
 import * as z from "zod";
-import { messageOf } from "../../errors/issue-message.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-
-/** An error that the sandbox answers a request with. */
-export class SandboxRefusal extends Error {
-  override readonly name = "SandboxRefusal";
-  readonly status: number;
-  readonly code: string;
-  readonly param: string | null;
-
-  constructor(status: number, code: string, message: string, param: string | null) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.param = param;
-  }
-}
-
-/** The refusal of a field. */
-export function invalidField(param: string, reason: string): SandboxRefusal {
-  return new SandboxRefusal(400, "invalid_request", `${param}: ${reason}`, param);
-}
+import { REASONING_MODEL, reasoningOf, type SandboxReasoning } from "./reasoning.ts";
+import { invalidField, refusalOf } from "./refusal.ts";
 
 /** Each piece of a text is compared with what of a stop sequence may have begun. */
 const MAX_STOP_LENGTH = 1_000;
@@ -81,8 +62,8 @@ export interface ChatRequest {
   readonly maxTokens: number | null;
   readonly stops: readonly string[];
   readonly seed: number;
-  /** `null`: the model's default. */
-  readonly reasoningEffort: string | null;
+  /** `null`: the model does not reason. */
+  readonly reasoning: SandboxReasoning | null;
   readonly tools: readonly SandboxTool[];
   readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
   readonly parallelToolCalls: boolean;
@@ -92,13 +73,7 @@ export interface ChatRequest {
 /** @throws {SandboxRefusal} naming the field that is wrong. */
 export function readChatRequest(body: unknown): ChatRequest {
   const parsed = chat.safeParse(body);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw invalidField(
-      issue?.path.join(".") ?? "body",
-      issue === undefined ? "is not valid" : messageOf(issue),
-    );
-  }
+  if (!parsed.success) throw refusalOf(parsed.error);
   const raw = parsed.data;
   const stops = [raw.stop ?? []].flat().filter((stop) => stop !== "");
   if (stops.some((stop) => stop.length > MAX_STOP_LENGTH)) {
@@ -117,7 +92,7 @@ export function readChatRequest(body: unknown): ChatRequest {
     maxTokens: raw.max_completion_tokens ?? raw.max_tokens ?? null,
     stops,
     seed: raw.seed ?? 0,
-    reasoningEffort: raw.reasoning_effort ?? null,
+    reasoning: raw.model === REASONING_MODEL ? reasoningOf(raw) : null,
     tools,
     toolChoice: toolChoiceOf(raw.tool_choice, tools),
     parallelToolCalls: raw.parallel_tool_calls !== false,

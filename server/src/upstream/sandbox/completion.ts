@@ -36,7 +36,7 @@ export function wholeCompletion(answers: readonly Answer[], options: CompletionO
     const message = {
       role: "assistant",
       content,
-      reasoning_content: answer.thoughts.join("") || undefined,
+      reasoning_content: (answer.showsThoughts && answer.thoughts.join("")) || undefined,
       tool_calls:
         answer.kind === "calls"
           ? answer.calls.map(({ id, ...called }) => ({ id, type: "function", function: called }))
@@ -83,6 +83,7 @@ export async function* chunksOfCompletion(
         break;
       }
       completionTokens += next.value.tokens;
+      if (next.value.delta === null) continue;
       yield chunk(index, next.value.delta, null);
       chunks++;
       if (options.cut && chunks === WORDS_BEFORE_CUT) break;
@@ -96,8 +97,11 @@ export async function* chunksOfCompletion(
   }
 }
 
-function* deltasOf(answer: Answer): Generator<{ delta: JsonObject; tokens: number }, FinishReason> {
-  for (const thought of answer.thoughts) yield { delta: { reasoning_content: thought }, tokens: 1 };
+/** A delta that the client does not see is `null`. */
+function* deltasOf(answer: Answer): Generator<{ delta: JsonObject | null; tokens: number }, FinishReason> {
+  for (const thought of answer.thoughts) {
+    yield { delta: answer.showsThoughts ? { reasoning_content: thought } : null, tokens: 1 };
+  }
   if (answer.kind === "text") {
     for (;;) {
       const next = answer.pieces.next();

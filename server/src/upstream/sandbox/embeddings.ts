@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { invalidField } from "./chat-request.ts";
+import { invalidField } from "./refusal.ts";
 import { tokensOf } from "./text.ts";
 
 const DIMENSIONS = 256;

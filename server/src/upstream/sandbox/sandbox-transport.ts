@@ -8,10 +8,11 @@ import {
   type TransportResponse,
 } from "../transport.ts";
 import { answersTo, lastUserText } from "./answer.ts";
-import { type ChatRequest, readChatRequest, SandboxRefusal } from "./chat-request.ts";
+import { type ChatRequest, readChatRequest } from "./chat-request.ts";
 import { type CompletionOptions, chunksOfCompletion, wholeCompletion } from "./completion.ts";
 import { directiveOf } from "./directive.ts";
 import { embeddingsFor } from "./embeddings.ts";
+import { SandboxRefusal } from "./refusal.ts";
 import { countTokens } from "./text.ts";
 
 export interface SandboxOptions {
