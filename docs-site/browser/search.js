@@ -3,6 +3,10 @@
 const MAX_RESULTS = 12;
 /** What a word counts for, by where it is found. */
 const WEIGHTS = { page: 6, section: 8, text: 1 };
+/** What the words count for where they stand beside each other, as they were typed. */
+const PHRASE_WEIGHT = 6;
+/** The part of its weight that a word counts for within another one. */
+const WITHIN_WORD = 0.1;
 const EXCERPT_CHARACTERS = 110;
 const LOAD_TIMEOUT_MS = 15_000;
 
@@ -69,22 +73,45 @@ async function find(address, words) {
 async function load(address) {
   try {
     const response = await fetch(address, { signal: AbortSignal.timeout(LOAD_TIMEOUT_MS) });
-    return response.ok ? await response.json() : null;
+    return response.ok ? (await response.json()).map(searchable) : null;
   } catch {
     return null;
   }
 }
 
-function scoreOf(section, words) {
+/** A section with its texts as words, each after a space. */
+function searchable(section) {
   // The beginning of a page has no title of its own: the page's counts for both.
-  const searched = { ...section, section: section.section || section.page };
+  const texts = { ...section, section: section.section || section.page };
+  return {
+    ...section,
+    words: Object.fromEntries(Object.keys(WEIGHTS).map((name) => [name, wordsOf(texts[name])])),
+  };
+}
+
+function wordsOf(text) {
+  return ` ${text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim()}`;
+}
+
+function scoreOf({ words: texts }, typed) {
+  const words = wordsOf(typed.join(" ")).split(" ").filter(Boolean);
+  if (words.length === 0) return 0;
   const scores = words.map((word) =>
-    Object.entries(WEIGHTS).reduce(
-      (sum, [name, weight]) => sum + (searched[name].toLowerCase().includes(word) ? weight : 0),
-      0,
-    ),
+    Object.entries(WEIGHTS).reduce((sum, [name, weight]) => sum + weight * matchOf(texts[name], word), 0),
   );
-  return scores.includes(0) ? 0 : scores.reduce((sum, score) => sum + score, 0);
+  if (scores.includes(0)) return 0;
+  const phrase = ` ${words.join(" ")}`;
+  const isPhrase = words.length > 1 && Object.values(texts).some((text) => text.includes(phrase));
+  return scores.reduce((sum, score) => sum + score, isPhrase ? PHRASE_WEIGHT : 0);
+}
+
+/** What is found within a word, as `base` in `database`, counts for little. */
+function matchOf(text, word) {
+  if (text.includes(` ${word}`)) return 1;
+  return text.includes(word) ? WITHIN_WORD : 0;
 }
 
 function resultItem({ href, page, section, text }, words) {

@@ -102,6 +102,19 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("finds words before parts of other ones, and shows them whole on a phone", async () => {
+    const { page } = await site.page({ viewport: { width: 375, height: 800 } });
+    await page.goto("/docs");
+    await page.getByRole("searchbox").fill("base url");
+    await page.locator(".results a").first().waitFor();
+    // Not pages about a database.
+    const found = await page.locator(".results a").allInnerTexts();
+    expect(found.slice(0, 3).join("\n")).toContain("Connect clients");
+    const box = await page.locator(".found").boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(375);
+  });
+
   it("is linked to from the navigation, and from pages that are empty", async () => {
     const visitor = await signUp(site.service.baseUrl);
     const { page, complaints } = await site.open(visitor, "/settings/keys");
