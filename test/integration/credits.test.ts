@@ -265,8 +265,8 @@ describe("credit", () => {
       credit.setAnswer(answerWith(tokens));
       expect((await credit.chat(owner.key)).status).toBe(200);
     }
-    // Estimated instead: the one token of the answer. JSON has no NaN: what it says is null, which counts as none.
-    expect(await balanceOf(owner)).toBe(left - 2n * 10_000n);
+    // Estimated instead: the one token of the answer. JSON has no NaN: what it says is null.
+    expect(await balanceOf(owner)).toBe(left - 3n * 10_000n);
     await credit.reconcile();
   });
 
