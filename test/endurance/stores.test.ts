@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
@@ -97,13 +98,17 @@ describe.runIf(isDistributed)("a limit of 100 requests a minute, on four nodes",
     const nodes: readonly Service[] = [first, second, third, fourth];
     const statuses = await Promise.all(
       Array.from({ length: 1_000 }, async (_, index) => {
-        const response = await fetch(`${nodes[index % 4]?.baseUrl}/v1/chat/completions`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-          body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-        });
-        await response.arrayBuffer();
-        return response.status;
+        for (;;) {
+          const response = await fetch(`${nodes[index % 4]?.baseUrl}/v1/chat/completions`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+            body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+          });
+          await response.arrayBuffer();
+          // Where the machine has other work, 250 requests at once are an overload, and clients send again what was refused for that.
+          if (response.status !== 503) return response.status;
+          await setTimeout(Number(response.headers.get("retry-after")) * 1_000);
+        }
       }),
     );
     expect(statuses.filter((status) => status === 200)).toHaveLength(100);
