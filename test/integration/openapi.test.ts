@@ -150,6 +150,16 @@ describe("the OpenAPI document", () => {
     expect(await response.json()).toMatchObject({ error: { code: "invalid_request", param: "temperature" } });
   });
 
+  it("says what each parameter is", () => {
+    const named = Object.entries<object>(document.paths).flatMap(([path, operations]) =>
+      Object.values(operations).flatMap(({ parameters = [] }) =>
+        parameters.map(({ name, description }: Record<string, string>) => ({ path, name, description })),
+      ),
+    );
+    expect(named.length).toBeGreaterThan(70);
+    expect(named.filter(({ description }) => description === undefined)).toEqual([]);
+  });
+
   it("describes that reads of the audit log are limited", () => {
     for (const path of ["/v1/audit", "/v1/audit/export"]) {
       expect(document.paths[path].get.responses[429].description).toBe("`rate_limit_exceeded`");

@@ -792,7 +792,7 @@ export interface Procedures {
           readonly status?: string | undefined;
           /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
           readonly error_code?: string | undefined;
-          /** An IP address or a CIDR block. */
+          /** The address that requests came from: an IP address or a CIDR block. */
           readonly source?: string | undefined;
           /** The `nextCursor` of the previous page, which had the same filters. Omit it for the first page. */
           readonly cursor?: string | undefined;
@@ -1093,7 +1093,7 @@ export interface Procedures {
           readonly status?: string | undefined;
           /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
           readonly error_code?: string | undefined;
-          /** An IP address or a CIDR block. */
+          /** The address that requests came from: an IP address or a CIDR block. */
           readonly source?: string | undefined;
         }
       | undefined,
@@ -1175,7 +1175,7 @@ export interface Procedures {
           readonly status?: string | undefined;
           /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
           readonly error_code?: string | undefined;
-          /** An IP address or a CIDR block. */
+          /** The address that requests came from: an IP address or a CIDR block. */
           readonly source?: string | undefined;
           /** The `id` of the last event that was received: the subscription continues after it. Default: only new entries. */
           readonly lastEventId?: string | undefined;
@@ -1933,7 +1933,7 @@ export interface Procedures {
           readonly status?: string | undefined;
           /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
           readonly error_code?: string | undefined;
-          /** An IP address or a CIDR block. */
+          /** The address that requests came from: an IP address or a CIDR block. */
           readonly source?: string | undefined;
           /** The `nextCursor` of the previous page, which had the same filters. Omit it for the first page. */
           readonly cursor?: string | undefined;
@@ -2715,7 +2715,7 @@ export interface Procedures {
             readonly status?: string | undefined;
             /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
             readonly error_code?: string | undefined;
-            /** An IP address or a CIDR block. */
+            /** The address that requests came from: an IP address or a CIDR block. */
             readonly source?: string | undefined;
             /** The `nextCursor` of the previous page, which had the same filters. Omit it for the first page. */
             readonly cursor?: string | undefined;
@@ -3029,7 +3029,7 @@ export interface Procedures {
             readonly status?: string | undefined;
             /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
             readonly error_code?: string | undefined;
-            /** An IP address or a CIDR block. */
+            /** The address that requests came from: an IP address or a CIDR block. */
             readonly source?: string | undefined;
             /** The id of an account. Default: all accounts. */
             readonly accountId?: string | undefined;
@@ -3241,7 +3241,7 @@ export interface Procedures {
             | undefined;
           /** The id of the account. Default: events of all accounts and of none. */
           readonly accountId?: string | undefined;
-          /** An IP address or a CIDR block. */
+          /** The address that requests came from: an IP address or a CIDR block. */
           readonly source?: string | undefined;
           /** The `nextCursor` of the previous page. Omit it for the first page. */
           readonly cursor?: string | undefined;

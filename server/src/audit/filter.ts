@@ -25,34 +25,41 @@ export interface EntryFilter {
   readonly source: string | null;
 }
 
-const text = z.string().min(1).max(256).regex(RECORDABLE, RECORDABLE_ERROR).optional();
+const text = z.string().min(1).max(256).regex(RECORDABLE, RECORDABLE_ERROR);
 
 /** The filter's parameters, as in a query string. */
 export const filterInput = {
   from: periodStart.optional(),
   to: periodEnd.optional(),
-  /** The id of a key, or its key ID: the last 4 characters of the key string. */
   key: z
     .string()
     .refine((value) => isUuid(value) || isKeyId(value), "must be a key's id, or a key ID of 4 characters")
+    .describe("The id of a key, or its key ID: the last 4 characters of the key string.")
     .optional(),
-  /** The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters. */
-  model: text,
-  /** The name of the upstream that answered or failed, or a pattern such as `openai-*`: up to 256 characters. */
-  upstream: text,
-  /** A status such as `404`, a class such as `4xx`, or `error` for every request that failed. */
+  model: text
+    .describe(
+      "The catalog's id of a model, or a pattern in which `*` matches any characters: up to 256 characters.",
+    )
+    .optional(),
+  upstream: text
+    .describe(
+      "The name of the upstream that answered or failed, or a pattern such as `openai-*`: up to 256 characters.",
+    )
+    .optional(),
   status: z
     .string()
     .regex(/^(?:error|[1-5](?:\d\d|xx))$/, "must be a status such as 404, a class such as 4xx, or error")
+    .describe("A status such as `404`, a class such as `4xx`, or `error` for every request that failed.")
     .optional(),
-  /** An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`. */
-  error_code: text,
-  /** An IP address or a CIDR block. */
+  error_code: text
+    .describe("An error code such as `rate_limit_exceeded`, or a pattern such as `upstream_*`.")
+    .optional(),
   source: z
     .string()
     .trim()
     .refine((value) => parseNetworks([value]).problems.length === 0, "must be an IP address or a CIDR block")
     .overwrite(databaseNetwork)
+    .describe("The address that requests came from: an IP address or a CIDR block.")
     .optional(),
 };
 

@@ -9,7 +9,7 @@ import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
 /** The id of the key, a UUID. Not its key ID. */
-const id = idOf<KeyUuid>();
+const id = idOf<KeyUuid>().describe("The id of the key, a UUID. Not its key ID.");
 const DAY_S = 24 * 60 * 60;
 const MAX_PAGE = 1_000;
 const MAX_GOT = 100;
@@ -34,13 +34,15 @@ export const keysPage = {
   cursor: position.describe(CURSOR).optional(),
   /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
   limit: wholeNumber(1, MAX_PAGE).describe(LIMIT).default(MAX_PAGE),
-  /** Lists keys whose name or key ID contains this text, upper and lower case alike: 1 to 64 characters. */
   search: z
     .string()
     .trim()
     .min(1, "must not be empty")
     .max(MAX_SEARCH_LENGTH, `must have at most ${MAX_SEARCH_LENGTH} characters`)
     .regex(RECORDABLE, RECORDABLE_ERROR)
+    .describe(
+      "Lists keys whose name or key ID contains this text, upper and lower case alike: 1 to 64 characters.",
+    )
     .optional(),
 };
 

@@ -36,14 +36,13 @@ export function spanOf<Input extends { from: PeriodBound; to: PeriodBound; timeZ
 
 /** The requests that are counted. */
 const filterInput = {
-  /** The id of a key, a UUID. Default: all keys. */
-  key: idOf<KeyUuid>().optional(),
-  /** A model, as rows name it: up to 256 characters. Default: all models. */
+  key: idOf<KeyUuid>().describe("The id of a key, a UUID. Default: all keys.").optional(),
   model: z
     .string()
     .max(256)
     .regex(/^[^\0]*$/, "must not contain null characters")
     .refine((text) => !text.includes("*"), "must be the id of one model. Only the audit log takes patterns")
+    .describe("A model, as rows name it: up to 256 characters. Default: all models.")
     .optional(),
 };
 

@@ -56,7 +56,13 @@ export function listAuditEntries(auditLog: AuditLog): QueryOperation<AuditPageIn
       security: KEY_OR_TOKEN,
       parameters: [
         ...filterParameters(),
-        query("limit", { type: "integer", minimum: 1, maximum: LIMITS.max, default: LIMITS.default }),
+        query("limit", {
+          type: "integer",
+          minimum: 1,
+          maximum: LIMITS.max,
+          default: LIMITS.default,
+          description: "The maximum number of entries of the page.",
+        }),
         query("cursor", {
           type: "string",
           description: "The `next_cursor` of the previous page, which had the same filters.",
@@ -101,7 +107,12 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
       security: KEY_OR_TOKEN,
       parameters: [
         ...filterParameters(),
-        query("format", { type: "string", enum: ["ndjson", "csv"], default: "ndjson" }),
+        query("format", {
+          type: "string",
+          enum: ["ndjson", "csv"],
+          default: "ndjson",
+          description: "Lines of JSON, or a table.",
+        }),
         query("cursor", {
           type: "string",
           description:

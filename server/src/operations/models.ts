@@ -122,7 +122,10 @@ export function getModel(catalog: Catalog): QueryOperation<ModelQuery> {
       operationId: "retrieveModel",
       summary: "One model, by id or alias; ids may contain slashes",
       security: MESSAGES_CREDENTIALS,
-      parameters: [parameter("path", "id", text, true), VERSION],
+      parameters: [
+        parameter("path", "id", { ...text, description: "The id or an alias of the model" }, true),
+        VERSION,
+      ],
       responses: {
         200: {
           description: "The model; with `anthropic-version` in the form of Anthropic's API",

@@ -14,7 +14,12 @@ const OF_STREAMS = ["starting_after", "include_obfuscation"];
 
 const READ_ERRORS = [...KEY_ERRORS, "invalid_request", "not_found", "rate_limit_exceeded"] as const;
 
-const ID_PARAMETER = parameter("path", "id", { type: "string" }, true);
+const ID_PARAMETER = parameter(
+  "path",
+  "id",
+  { type: "string", description: "The `id` of the response" },
+  true,
+);
 const RESPONSE = object({
   id: { type: "string" },
   object: { const: "response" },
@@ -59,7 +64,14 @@ export function getResponse(parts: StoredResponses): QueryOperation<string> {
     openapi: () => ({
       operationId: "retrieveResponse",
       summary: "A stored response",
-      parameters: [ID_PARAMETER, query("stream", { type: "boolean", const: false })],
+      parameters: [
+        ID_PARAMETER,
+        query("stream", {
+          type: "boolean",
+          const: false,
+          description: "A stored response is not streamed again",
+        }),
+      ],
       responses: { 200: { description: "The response", content: json(RESPONSE) }, ...errors(READ_ERRORS) },
     }),
     read: (source) => {
@@ -86,8 +98,19 @@ export function listInputItems(parts: StoredResponses): QueryOperation<ItemPageI
       summary: "A page of the input items of a stored response",
       parameters: [
         ID_PARAMETER,
-        query("limit", { type: "integer", minimum: 1, maximum: LIMITS.max, default: LIMITS.default }),
-        query("order", { type: "string", enum: ["asc", "desc"], default: "desc" }),
+        query("limit", {
+          type: "integer",
+          minimum: 1,
+          maximum: LIMITS.max,
+          default: LIMITS.default,
+          description: "The maximum number of items of the page",
+        }),
+        query("order", {
+          type: "string",
+          enum: ["asc", "desc"],
+          default: "desc",
+          description: "Oldest item first, or newest",
+        }),
         query("after", { type: "string", description: "The `last_id` of the page before" }),
       ],
       responses: { 200: { description: "The page", content: json(ITEM_PAGE) }, ...errors(READ_ERRORS) },
