@@ -6,7 +6,8 @@ import { Failure } from "../errors/failure.ts";
 const BODY_TIMEOUT_MS = 30_000;
 
 /**
- * Returns the request with its complete body, and the signal that its client has gone. While the body arrives, its bytes count against the budget of its sender.
+ * Returns the request with its complete body and its signal, which tells when the client has gone. While the body arrives, its bytes count against
+ * the budget of its sender.
  *
  * @throws {Failure} as {@link receiveWithin}, whatever the request's headers say.
  */

@@ -42,7 +42,7 @@ export async function embeddingsFor(request: unknown): Promise<JsonObject> {
     data.push({ object: "embedding", index, embedding });
     tokens += pieces;
     numbers += length;
-    // Texts that are shorter than the pieces at once add up.
+    // Many short texts are together as much work as a long one.
     piecesInTurn += pieces;
     if (piecesInTurn >= PIECES_AT_ONCE || numbers >= NUMBERS_AT_ONCE) {
       piecesInTurn = 0;
