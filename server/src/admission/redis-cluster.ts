@@ -19,9 +19,7 @@ import {
   isRefusal,
   type PrimariesParts,
   type Primary,
-  type RedisClient,
   type RedisPrimaries,
-  scriptOptions,
 } from "./redis-primaries.ts";
 
 /** A command for an account whose keys are being moved is sent again this often. */
@@ -71,7 +69,7 @@ export class ClusterPrimaries implements RedisPrimaries {
 
   async run<Answer>(
     accountId: AccountId,
-    command: (client: RedisClient) => Promise<Answer>,
+    command: (client: Redis) => Promise<Answer>,
     { mayRepeat }: { readonly mayRepeat: boolean },
   ): Promise<Answer> {
     const slot = hashSlotOf(accountId);
@@ -152,13 +150,8 @@ export class ClusterPrimaries implements RedisPrimaries {
     this.#slots = owners.map((address) => (address === undefined ? undefined : this.#members.get(address)));
   }
 
-  #open(host: RedisHost): RedisClient {
-    const client = openClusterServer(
-      this.#address,
-      host,
-      this.#parts.timeouts,
-      scriptOptions(),
-    ) as RedisClient;
+  #open(host: RedisHost): Redis {
+    const client = openClusterServer(this.#address, host, this.#parts.timeouts, { lazyConnect: true });
     const isMember = () => this.#members.get(addressOf(host))?.client === client;
     client.on("error", (error: Error) => this.#parts.onError(`${addressOf(host)}: ${error.message}`));
     client.on("close", () => {

@@ -3,14 +3,10 @@ import type { RedisAddress } from "../config/redis-url.ts";
 import type { AccountId } from "../contract/account.ts";
 import { AdmissionStoreUnavailable } from "./admission-store.ts";
 import { openRedis, type RedisConnectionOptions } from "./redis-options.ts";
-import { SCRIPTS, type Scripts } from "./redis-scripts.ts";
-
-/** A connection to a server, with a method for each script. */
-export type RedisClient = Redis & Scripts;
 
 /** A Redis server that has the keys of accounts. */
 export interface Primary {
-  readonly client: RedisClient;
+  readonly client: Redis;
   /** Appended to the name of a key that this server has, apart from those of accounts. */
   readonly keySuffix: string;
 }
@@ -28,7 +24,7 @@ export interface RedisPrimaries {
    */
   run<Answer>(
     accountId: AccountId,
-    command: (client: RedisClient) => Promise<Answer>,
+    command: (client: Redis) => Promise<Answer>,
     options: { readonly mayRepeat: boolean },
   ): Promise<Answer>;
   /** Every primary. @throws {AdmissionStoreUnavailable} when some accounts have none. */
@@ -71,20 +67,10 @@ export class WatchedConnections {
   }
 }
 
-/** The options of a connection on which scripts run. */
-export function scriptOptions() {
-  return {
-    lazyConnect: true,
-    scripts: Object.fromEntries(
-      Object.entries(SCRIPTS).map(([name, { lua, keys }]) => [name, { lua, numberOfKeys: keys.length }]),
-    ),
-  };
-}
-
 /** Sends a command. @throws {AdmissionStoreUnavailable} when it fails. */
-export async function askRedis<Client extends Redis, Answer>(
-  client: Client,
-  command: (client: Client) => Promise<Answer>,
+export async function askRedis<Answer>(
+  client: Redis,
+  command: (client: Redis) => Promise<Answer>,
 ): Promise<Answer> {
   const isConnected = client.status === "ready";
   sendTogether(client);
@@ -119,7 +105,7 @@ export interface PrimariesParts {
 }
 
 /** Connects, and fails if the server lacks the configured database: ioredis would use database 0, which may be another service's. */
-async function connectToDatabase(client: RedisClient): Promise<void> {
+async function connectToDatabase(client: Redis): Promise<void> {
   await client.connect();
   const { db = 0 } = client.options;
   if (db !== 0) await client.select(db);
@@ -130,8 +116,7 @@ export function openSinglePrimary(
   address: Exclude<RedisAddress, { kind: "cluster" }>,
   { timeouts, watched, onError }: PrimariesParts,
 ): RedisPrimaries {
-  // ioredis adds a method for each of `scripts`; its types can't say so.
-  const client = openRedis(address, timeouts, scriptOptions()) as RedisClient;
+  const client = openRedis(address, timeouts, { lazyConnect: true });
   client.on("error", (error: Error) => onError(error.message));
   client.on("close", () => watched.lost());
   client.on("ready", () => watched.restored());

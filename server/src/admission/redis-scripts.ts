@@ -1,4 +1,5 @@
 import { CONCURRENCY_RETRY_MS, ENDED_REMEMBERED_MS, SLOT_LEASE_MS, WINDOW_S } from "../contract/limits.ts";
+import { RedisScript } from "./redis-script.ts";
 
 // One hash for each account, `{account}` being the part a cluster hashes. Versions are compared as numbers: Lua's
 // doubles hold every version up to 2^53, which is a change a microsecond for 285 years.
@@ -233,48 +234,25 @@ return 1`;
  * Code, milliseconds to wait, second of admission; used and milliseconds to the reset of requests, and of tokens; the account's epoch
  * if the request is admitted.
  */
-export type AdmitReply = readonly [number, number, number, number, number, number, number, string];
+export type AdmitReply = readonly [number, number, number, number, number, number, number, Buffer];
 
 /** Requests and tokens of the minute, and requests being answered. */
 export type UseReply = readonly [number, number, number];
 
-/** The answer of each script. */
-export interface Replies {
-  readonly ostiaryCheck: number;
-  readonly ostiaryAdmit: AdmitReply;
-  readonly ostiaryUse: UseReply;
-  readonly ostiaryRelease: number;
-  readonly ostiaryRenew: number;
-  readonly ostiaryRecount: number;
-  readonly ostiaryPublish: number;
-  readonly ostiaryEpoch: string;
-  readonly ostiaryCommitRead: number;
-}
-
-export type ScriptArgument = string | number;
-
-/** The scripts as ioredis makes them methods: first the keys, then the arguments. */
-export type Scripts = {
-  readonly [Name in keyof Replies]: (...args: readonly ScriptArgument[]) => Promise<Replies[Name]>;
-};
-
 /**
- * The keys of an account: its version and epoch, requests and tokens of the last minute, concurrency slots (`:places`, their first name:
- * nodes of several versions share the key), slots that have ended, and nodes whose use was counted again.
+ * The scripts, and which keys of the account are their `KEYS`: its version and epoch (no suffix), requests and tokens of the last minute,
+ * concurrency slots (`:places`, their first name: nodes of several versions share the key), slots that have ended, and nodes whose use was
+ * counted again.
  */
-export type KeyPart = "" | ":requests" | ":tokens" | ":places" | ":ended" | ":recounted";
-
-/** Each script, and which keys of the account are its `KEYS`. */
-export const SCRIPTS: Readonly<
-  Record<keyof Replies, { readonly lua: string; readonly keys: readonly KeyPart[] }>
-> = {
-  ostiaryCheck: { lua: CHECK, keys: [""] },
-  ostiaryAdmit: { lua: ADMIT, keys: ["", ":requests", ":tokens", ":places", ":ended"] },
-  ostiaryUse: { lua: USE, keys: [":requests", ":tokens", ":places"] },
-  ostiaryRelease: { lua: RELEASE, keys: [":places", ":tokens", ":requests", ":ended"] },
-  ostiaryRenew: { lua: RENEW, keys: [":places", ":ended"] },
-  ostiaryRecount: { lua: RECOUNT, keys: ["", ":requests", ":tokens", ":recounted"] },
-  ostiaryPublish: { lua: PUBLISH, keys: [""] },
-  ostiaryEpoch: { lua: EPOCH, keys: [""] },
-  ostiaryCommitRead: { lua: COMMIT_READ, keys: [""] },
+export const SCRIPTS = {
+  check: new RedisScript<number>(CHECK, [""]),
+  admit: new RedisScript<AdmitReply>(ADMIT, ["", ":requests", ":tokens", ":places", ":ended"]),
+  use: new RedisScript<UseReply>(USE, [":requests", ":tokens", ":places"]),
+  release: new RedisScript<number>(RELEASE, [":places", ":tokens", ":requests", ":ended"]),
+  // A renewal that is repeated could take a slot that was released meanwhile.
+  renew: new RedisScript<number>(RENEW, [":places", ":ended"], { mayRepeat: false }),
+  recount: new RedisScript<number>(RECOUNT, ["", ":requests", ":tokens", ":recounted"]),
+  publish: new RedisScript<number>(PUBLISH, [""]),
+  epoch: new RedisScript<Buffer>(EPOCH, [""]),
+  commitRead: new RedisScript<number>(COMMIT_READ, [""]),
 };

@@ -1,7 +1,9 @@
+import type { Redis } from "ioredis";
 import { parseRedisUrl } from "../config/redis-url.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { Demand, HeldSlot, LimitName, LimitUse, Rate, Release, Slot } from "../contract/limits.ts";
 import { withTimeout } from "../errors/deadline.ts";
+import { SharedTimeouts } from "../errors/shared-timeouts.ts";
 import {
   type AccountEpoch,
   type Admission,
@@ -24,17 +26,11 @@ import {
   askRedis,
   isRefusal,
   openSinglePrimary,
-  type RedisClient,
   type RedisPrimaries,
   WatchedConnections,
 } from "./redis-primaries.ts";
-import {
-  type AdmitReply,
-  type Replies,
-  SCRIPTS,
-  type ScriptArgument,
-  type Scripts,
-} from "./redis-scripts.ts";
+import type { RedisScript, ScriptArgument } from "./redis-script.ts";
+import { type AdmitReply, SCRIPTS } from "./redis-scripts.ts";
 
 /** A script that renews more slots would delay the commands of all clients. */
 const MAX_RENEWED_AT_ONCE = 1_000;
@@ -61,6 +57,7 @@ return 1`;
 /** The admission store that several nodes share. */
 export class RedisAdmissionStore extends WatchedConnections implements AdmissionStore, PositionInRedis {
   readonly #primaries: RedisPrimaries;
+  readonly #timeouts: SharedTimeouts;
   readonly #onError: (message: string) => void;
   readonly #prefix: string;
   /** The prefix of the keys of accounts, which are those of one epoch of the database. */
@@ -85,6 +82,7 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     };
     this.#primaries =
       address.kind === "cluster" ? new ClusterPrimaries(address, parts) : openSinglePrimary(address, parts);
+    this.#timeouts = new SharedTimeouts(options.commandTimeoutMs);
     this.#onError = options.onError;
     this.#prefix = options.prefix;
     this.#epochPrefix = options.prefix;
@@ -111,7 +109,7 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
   }
 
   async check(accountId: AccountId, version: bigint): Promise<"current" | "stale"> {
-    const answer = await this.#run("ostiaryCheck", accountId, version.toString());
+    const answer = await this.#run(SCRIPTS.check, accountId, version.toString());
     return answer === 1 ? "current" : "stale";
   }
 
@@ -120,13 +118,13 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
     const limited = [requestsPerMinute, tokensPerMinute, concurrentRequests].map((limit) => limit ?? -1);
     const args = [version.toString(), ...limited, tokens, slot, this.#testClock()];
-    return admissionOf(await this.#run("ostiaryAdmit", accountId, ...args), demand);
+    return admissionOf(await this.#run(SCRIPTS.admit, accountId, ...args), demand);
   }
 
   async release(accountId: AccountId, release: Release): Promise<void> {
     const { slot, atS, tokensMore, isCancelled, isContested } = release;
     const flags = [Number(isCancelled), Number(isContested)];
-    await this.#run("ostiaryRelease", accountId, slot, atS ?? "", tokensMore, ...flags, this.#testClock());
+    await this.#run(SCRIPTS.release, accountId, slot, atS ?? "", tokensMore, ...flags, this.#testClock());
   }
 
   async renew(slots: readonly HeldSlot[]): Promise<void> {
@@ -140,7 +138,7 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     await Promise.all(
       [...byAccount].flatMap(([accountId, held]) =>
         chunksOf(held, MAX_RENEWED_AT_ONCE).map((chunk) =>
-          this.#run("ostiaryRenew", accountId, this.#testClock(), ...chunk),
+          this.#run(SCRIPTS.renew, accountId, this.#testClock(), ...chunk),
         ),
       ),
     );
@@ -148,24 +146,24 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
 
   async recount(accountId: AccountId, { node, epoch, seconds }: NodeUse): Promise<void> {
     const numbers = seconds.flatMap(({ second, requests, tokens }) => [second, requests, tokens]);
-    await this.#run("ostiaryRecount", accountId, node, epoch, this.#testClock(), ...numbers);
+    await this.#run(SCRIPTS.recount, accountId, node, epoch, this.#testClock(), ...numbers);
   }
 
   async useOf(accountId: AccountId): Promise<LimitUse> {
-    const [requests, tokens, concurrent] = await this.#run("ostiaryUse", accountId, this.#testClock());
+    const [requests, tokens, concurrent] = await this.#run(SCRIPTS.use, accountId, this.#testClock());
     return { requests, tokens, concurrent };
   }
 
   async publish(accountId: AccountId, version: bigint): Promise<void> {
-    await this.#run("ostiaryPublish", accountId, version.toString(), crypto.randomUUID());
+    await this.#run(SCRIPTS.publish, accountId, version.toString(), crypto.randomUUID());
   }
 
   async epoch(accountId: AccountId): Promise<AccountEpoch> {
-    return (await this.#run("ostiaryEpoch", accountId, crypto.randomUUID())) as AccountEpoch;
+    return epochOf(await this.#run(SCRIPTS.epoch, accountId, crypto.randomUUID()));
   }
 
   async commitRead(accountId: AccountId, version: bigint, epoch: AccountEpoch): Promise<boolean> {
-    return (await this.#run("ostiaryCommitRead", accountId, version.toString(), epoch)) === 1;
+    return (await this.#run(SCRIPTS.commitRead, accountId, version.toString(), epoch)) === 1;
   }
 
   /**
@@ -259,18 +257,16 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
   }
 
   /** Runs a script on keys of the account. */
-  async #run<Name extends keyof Replies>(
-    name: Name,
+  async #run<Reply>(
+    script: RedisScript<Reply>,
     accountId: AccountId,
     ...args: readonly ScriptArgument[]
-  ): Promise<Replies[Name]> {
+  ): Promise<Reply> {
     // `{account}` is the part that a cluster hashes: all keys of an account are in one hash slot.
     const key = `${this.#epochPrefix}:{${accountId}}`;
-    const keys = SCRIPTS[name].keys.map((part) => `${key}${part}`);
-    const call = (scripts: Scripts) => scripts[name](...keys, ...args);
-    // A renewal that is repeated could take a slot that was released meanwhile.
+    const call = (client: Redis) => script.run(client, this.#timeouts, key, args);
     try {
-      return await this.#primaries.run(accountId, call, { mayRepeat: name !== "ostiaryRenew" });
+      return await this.#primaries.run(accountId, call, script);
     } catch (error) {
       if (hasWrongType(error)) this.#onError(foreignValue(key));
       throw error;
@@ -280,7 +276,7 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
   /** Runs a command on every primary, with a key of this name that the primary has. */
   #onEach<Answer>(
     name: "mark" | "life" | "position",
-    command: (client: RedisClient, key: string) => Promise<Answer>,
+    command: (client: Redis, key: string) => Promise<Answer>,
   ): Promise<Answer[]> {
     const primaries = this.#primaries.all();
     return Promise.all(
@@ -292,7 +288,7 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
 
   /** Asks every primary for sections of `INFO`. @returns `null` for one that does not allow it. */
   #infos(...sections: string[]): Promise<(string | null)[]> {
-    const infoOf = async (client: RedisClient) => {
+    const infoOf = async (client: Redis) => {
       try {
         return await askRedis(client, (redis) => redis.info(...sections));
       } catch (error) {
@@ -334,8 +330,12 @@ function admissionOf(reply: AdmitReply, { limits }: Demand): Admission {
     requests: rateOf(limits.requestsPerMinute, requestsUsed, requestsResetMs),
     tokens: rateOf(limits.tokensPerMinute, tokensUsed, tokensResetMs),
   };
-  if (code === 1) return { kind: "admitted", atS, epoch: epoch as AccountEpoch, rates };
+  if (code === 1) return { kind: "admitted", atS, epoch: epochOf(epoch), rates };
   return { kind: "limited", by: LIMITS_BY_CODE[code] ?? "concurrency", retryAfterMs, rates };
+}
+
+function epochOf(bytes: Buffer): AccountEpoch {
+  return bytes.toString() as AccountEpoch;
 }
 
 function rateOf(limit: number | null, used: number, resetMs: number): Rate | null {

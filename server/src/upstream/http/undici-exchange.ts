@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { RequestSignal } from "../../errors/request-signal.ts";
+import type { SharedTimeout, SharedTimeouts } from "../../errors/shared-timeouts.ts";
 import type { ResponseBody, TransportResponse } from "../transport.ts";
 import { decodedAnswer } from "./decoded-answer.ts";
 
@@ -20,8 +21,8 @@ export interface UndiciExchangeParts {
   readonly signal: RequestSignal;
   /** Converts undici's errors, and {@link AnswerOverdue}. */
   readonly toError: (error: unknown) => Error;
-  /** The time until the end of the answer, in milliseconds. */
-  readonly totalMs: number;
+  /** The timeouts of whole answers. */
+  readonly totals: SharedTimeouts;
 }
 
 /**
@@ -33,7 +34,9 @@ export class UndiciExchange
 {
   readonly #signal: RequestSignal;
   readonly #toError: (error: unknown) => Error;
-  #deadline: NodeJS.Timeout;
+  readonly #total: SharedTimeout;
+  /** Ends the wait for the rest of an answer; `null` unless the rest is dropped. */
+  #rest: NodeJS.Timeout | null = null;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #controller: Dispatcher.DispatchController | null = null;
@@ -45,10 +48,10 @@ export class UndiciExchange
   /** Whether the answer is complete, and what still arrives is dropped. */
   #isDropping = false;
 
-  constructor({ signal, toError, totalMs }: UndiciExchangeParts) {
+  constructor({ signal, toError, totals }: UndiciExchangeParts) {
     this.#signal = signal;
     this.#toError = toError;
-    this.#deadline = setTimeout(() => this.#leave(new AnswerOverdue()), totalMs);
+    this.#total = totals.begin(() => this.#leave(new AnswerOverdue()));
     signal.addEventListener("abort", this.#abort);
   }
 
@@ -116,8 +119,8 @@ export class UndiciExchange
     if (this.#isOver || this.#isDropping) return;
     this.#isDropping = true;
     this.#chunks = [];
-    clearTimeout(this.#deadline);
-    this.#deadline = setTimeout(this.#abort, MAX_REST_MS);
+    this.#total.clear();
+    this.#rest = setTimeout(this.#abort, MAX_REST_MS);
     // The request ends before the body does.
     this.#signal.removeEventListener("abort", this.#abort);
     if (this.#controller?.paused === true) this.#controller.resume();
@@ -162,7 +165,8 @@ export class UndiciExchange
     if (this.#isOver) return;
     this.#isOver = true;
     this.#error = error;
-    clearTimeout(this.#deadline);
+    this.#total.clear();
+    if (this.#rest !== null) clearTimeout(this.#rest);
     this.#signal.removeEventListener("abort", this.#abort);
     if (error !== null) this.#fail(error);
     this.#wake?.();

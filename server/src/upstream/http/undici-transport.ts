@@ -3,6 +3,7 @@
 import errors from "undici/lib/core/errors.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { RequestSignal } from "../../errors/request-signal.ts";
+import { SharedTimeouts } from "../../errors/shared-timeouts.ts";
 import { codeOf } from "../../errors/system-errors.ts";
 import {
   type Transport,
@@ -25,13 +26,15 @@ const MAX_TARGETS = 1_000;
 export class UndiciTransport implements Transport {
   /** One agent for each connect timeout of the catalog, because undici sets it for an agent. */
   readonly #agents = new Map<number, Agent>();
+  /** The timeouts of whole answers, by their length. */
+  readonly #totals = new Map<number, SharedTimeouts>();
   /** Parsed URLs. There are few: the catalog names the upstreams. */
   readonly #targets = new Map<string, Target>();
 
   send({ url, method, headers, body, signal, timeouts }: TransportRequest): Promise<TransportResponse> {
     const { origin, path } = this.#targetOf(url);
     const toError = (error: unknown) => toTransportError(error, signal);
-    const exchange = new UndiciExchange({ signal, toError, totalMs: timeouts.totalMs });
+    const exchange = new UndiciExchange({ signal, toError, totals: this.#totalsFor(timeouts.totalMs) });
     const head = exchange.head();
     this.#agentFor(timeouts.connectMs).dispatch(
       {
@@ -61,6 +64,15 @@ export class UndiciTransport implements Transport {
       this.#targets.set(url, target);
     }
     return target;
+  }
+
+  #totalsFor(totalMs: number): SharedTimeouts {
+    let totals = this.#totals.get(totalMs);
+    if (totals === undefined) {
+      totals = new SharedTimeouts(totalMs);
+      this.#totals.set(totalMs, totals);
+    }
+    return totals;
   }
 
   #agentFor(connectMs: number): Agent {

@@ -1,0 +1,76 @@
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AdmissionStoreUnavailable } from "../../server/src/admission/admission-store.ts";
+import type { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { Slot } from "../../server/src/contract/limits.ts";
+import { openRedisStore } from "./redis-store.ts";
+
+const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
+const LIMITS = { requestsPerMinute: 10, tokensPerMinute: 1_000, concurrentRequests: 5 };
+
+describe.skipIf(REDIS_URL === undefined)("the scripts of a store in Redis", () => {
+  let redis: Redis;
+  let store: RedisAdmissionStore;
+
+  const openStore = (prefix?: string) =>
+    openRedisStore(REDIS_URL ?? "", { nowMs: Date.now, ...(prefix === undefined ? {} : { prefix }) });
+  /** Has the store read an account, so that it admits requests. */
+  const knownAccount = async () => {
+    const account = crypto.randomUUID() as AccountId;
+    expect(await store.commitRead(account, 1n, await store.epoch(account))).toBe(true);
+    return account;
+  };
+  const newSlot = () => crypto.randomUUID() as Slot;
+  const admit = async (account: AccountId, slot = newSlot()) =>
+    (await store.admit(account, 1n, { limits: LIMITS, tokens: 7, slot })).kind;
+
+  beforeAll(async () => {
+    redis = new Redis(REDIS_URL ?? "");
+    store = await openStore();
+  });
+
+  afterAll(async () => {
+    redis?.disconnect();
+    await store?.close();
+  });
+
+  it("are sent again when Redis has forgotten them, and each request is counted once", async () => {
+    const account = await knownAccount();
+    expect(await admit(account)).toBe("admitted");
+    await redis.script("FLUSH");
+    expect(await Promise.all([admit(account), admit(account), admit(account)])).toEqual(
+      Array(3).fill("admitted"),
+    );
+    expect(await store.useOf(account)).toEqual({ requests: 4, tokens: 28, concurrent: 4 });
+  });
+
+  it("do not renew a slot later than it was asked for, as it may have been released meanwhile", async () => {
+    const account = await knownAccount();
+    const slot = newSlot();
+    expect(await admit(account, slot)).toBe("admitted");
+    await store.renew([{ accountId: account, slot }]);
+    await redis.script("FLUSH");
+    const ended = { slot, atS: null, tokensMore: 0, isCancelled: false, isContested: false };
+    const [renewed] = await Promise.allSettled([
+      store.renew([{ accountId: account, slot }]),
+      store.release(account, ended),
+    ]);
+    expect(renewed).toMatchObject({ status: "rejected", reason: expect.any(AdmissionStoreUnavailable) });
+    expect((await store.useOf(account)).concurrent).toBe(0);
+    await store.renew([{ accountId: account, slot: newSlot() }]);
+    expect((await store.useOf(account)).concurrent).toBe(1);
+  });
+
+  it("work on keys whose prefix is longer in bytes than in characters", async () => {
+    const other = await openStore(`test-é😀-${crypto.randomUUID()}`);
+    const account = crypto.randomUUID() as AccountId;
+    try {
+      expect(await other.commitRead(account, 1n, await other.epoch(account))).toBe(true);
+      expect(await other.check(account, 1n)).toBe("current");
+      expect(await other.check(account, 0n)).toBe("stale");
+    } finally {
+      await other.close();
+    }
+  });
+});
