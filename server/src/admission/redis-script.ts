@@ -38,7 +38,9 @@ export class RedisScript<Reply> {
     key: string,
     args: readonly ScriptArgument[],
   ): Promise<Reply> {
-    const call = new ScriptCall(this, `${this.#keysOf(key)}${args.map(partOf).join("")}`, args.length);
+    let parts = this.#keysOf(key);
+    for (const arg of args) parts += partOf(arg);
+    const call = new ScriptCall(this, parts, args.length);
     const timeout = timeouts.begin(() => call.reject(new Error("Redis did not answer in time")));
     try {
       return (await client.sendCommand(call)) as Reply;
@@ -78,17 +80,19 @@ class ScriptCall extends Command {
   /** The connection that it was written to. */
   connection: object | null = null;
   readonly #script: RedisScript<unknown>;
+  readonly #keysAndArgs: string;
   readonly #argCount: number;
 
   constructor(script: RedisScript<unknown>, keysAndArgs: string, argCount: number) {
-    super("evalsha", [keysAndArgs]);
+    super("evalsha");
     this.#script = script;
+    this.#keysAndArgs = keysAndArgs;
     this.#argCount = argCount;
   }
 
   override toWritable(connection: object): string {
     this.connection = connection;
-    return `*${this.#script.partsOf(this.#argCount)}\r\n${this.#script.beginningOn(connection)}${this.args[0]}`;
+    return `*${this.#script.partsOf(this.#argCount)}\r\n${this.#script.beginningOn(connection)}${this.#keysAndArgs}`;
   }
 
   /** Replaces the timer of ioredis: {@link RedisScript.run} has a shared one. */
