@@ -118,6 +118,25 @@ describe("a database statement", () => {
     expect(await outcome(sql.withTimeout(LONG_MS)`select 1`)).toBeInstanceOf(Unavailable);
   });
 
+  it("fails when the system refuses to connect, and the process continues", async () => {
+    // The system refuses it at once, as any address without a route, or without a descriptor for the socket.
+    const nowhere = "255.255.255.255";
+    await using sql = open({ url: `postgres://nobody@${nowhere}:5432/nothing` }, LONG_MS);
+    const error = await outcome(sql`select 1`);
+    expect((error as Error).message).toContain(nowhere);
+    expect(toFailure(error).status).toBe(503);
+    expect(await outcome(sql.transaction("", async () => {}))).toMatchObject({ syscall: "connect" });
+  });
+
+  it("uses another of its hosts when the system refuses to connect to one", async () => {
+    await using mute = await startMute();
+    const { port, hostname } = new URL("url" in mute.address ? mute.address.url : "");
+    const hosts = `255.255.255.255:${port},${hostname}:${port}`;
+    await using sql = open({ url: `postgres://nobody@${hosts}/nothing` }, 500);
+    expect(await outcome(sql`select 1`)).toBeInstanceOf(Unavailable);
+    await mute.closed;
+  });
+
   it("that fails reports where in the sources it was sent", async () => {
     await using sql = open();
     const error = await outcome(sql`select * from nothing_of_that_name`);

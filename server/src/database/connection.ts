@@ -47,6 +47,8 @@ export class Connection {
   readonly #running: Statement[] = [];
   readonly #onLost: (connection: Connection) => void;
   #socket: Socket | null = null;
+  /** Why the last socket failed. */
+  #socketError: Error | null = null;
   #attempts = 0;
   #isLost = false;
   #isSilent = false;
@@ -163,11 +165,16 @@ export class Connection {
   #openSocket({ host, port, path }: postgres.ParsedOptions): Socket {
     const attempt = this.#attempts++;
     if (this.#isLost || attempt >= host.length) {
-      const error = closed();
+      const error = this.#socketError ?? closed();
       this.lose(error);
       throw error;
     }
     const socket = new Socket();
+    // Where the system refuses to connect at once, for lack of descriptors or of a route, the socket fails before the driver listens to it.
+    // Without a listener that would end the process. The driver learns of it when the socket closes.
+    socket.on("error", (error) => {
+      this.#socketError = error;
+    });
     // The driver sends the lines of a copy and their end separately. The end would wait for the acknowledgement of the lines: 40 ms.
     socket.setNoDelay(true);
     this.#socket = socket;

@@ -50,15 +50,20 @@ export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
-/** What a store fails with that can't be reached, or ends the connection: class 08, an operator's intervention (57P), the system's errors. */
+/**
+ * What a store fails with that can't be reached, or ends the connection: class 08, an operator's intervention (57P), the system's errors,
+ * those of a host's name that can't be resolved (EAI) among them.
+ */
 const UNREACHABLE =
-  /^(?:08\w{3}|57P\d\d|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND|NOENT)|CONNECT\w+)$/;
+  /^(?:08\w{3}|57P\d\d|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND|NOENT|ADDRNOTAVAIL|AI_\w+)|CONNECT\w+)$/;
 /**
  * What a store fails with although the request is in order, so that a later attempt may succeed. By SQLSTATE: lack of resources (53), input
  * and output (58); a database that takes no writes, as after a failover (25006); a lost race (40001, 40P01); and what took too long (57014: a
- * statement, 55P03: a wait for a lock, 25P03: an idle transaction).
+ * statement, 55P03: a wait for a lock, 25P03: an idle transaction). By the system's code: lack of descriptors, memory or space, and a disk that
+ * fails.
  */
-const BUSY = /^(?:53\w{3}|58\w{3}|25006|40001|40P01|57014|55P03|25P03|E(?:NOSPC|DQUOT))$/;
+const BUSY =
+  /^(?:53\w{3}|58\w{3}|25006|40001|40P01|57014|55P03|25P03|E(?:MFILE|NFILE|NOMEM|NOBUFS|AGAIN|NOSPC|DQUOT|IO|ROFS))$/;
 
 /** Whether a store does not answer at all, so that others would wait for it in vain: unlike a statement that took too long. */
 export function isUnreachable(thrown: unknown): boolean {

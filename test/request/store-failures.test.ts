@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { isUnreachable, toFailure } from "../../server/src/errors/failure.ts";
+import { systemError } from "../fixtures/faulty-disk.ts";
+
+describe("a request that a store fails", () => {
+  it.each([
+    "ECONNREFUSED",
+    "ENETUNREACH",
+    "EADDRNOTAVAIL",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "EAI_FAIL",
+  ])("because it can't be reached (%s) is answered 503, and others do not wait for it", (code) => {
+    const error = systemError(code, "connect");
+    expect(toFailure(error)).toMatchObject({ status: 503, retryAfterMs: 1_000 });
+    expect(isUnreachable(error)).toBe(true);
+  });
+
+  it.each(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EAGAIN", "ENOSPC", "EDQUOT", "EIO", "EROFS"])(
+    "because the system lacks a resource or its disk fails (%s) is answered 503",
+    (code) => {
+      expect(toFailure(systemError(code, "open"))).toMatchObject({ status: 503, retryAfterMs: 1_000 });
+    },
+  );
+
+  it("for a reason that no later attempt changes is answered 500", () => {
+    expect(toFailure(systemError("EISDIR", "read")).status).toBe(500);
+    expect(toFailure(systemError("42703", "column does not exist")).status).toBe(500);
+  });
+});
