@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Journal, JournalError } from "../../server/src/audit/journal.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
@@ -174,6 +175,38 @@ describe("a disk that fails to sync, where entries must survive a power loss", (
     disk.failing.add("syncFolder");
     for (let request = 0; request < 20; request++) await appendTogether(journal, entries(1));
     expect((await segments()).length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("a disk that does not answer", () => {
+  it("makes no request wait for longer than seconds, and nothing is kept of what was refused meanwhile", async () => {
+    const journal = await open({ sync: true });
+    const before = entries(2);
+    await appendTogether(journal, before);
+    vi.useFakeTimers({ toFake: ["performance"] });
+    let answers = () => {};
+    disk.syncsAfter = new Promise<void>((resolve) => {
+      answers = resolve;
+    });
+    const written = appendTogether(journal, entries(1));
+    await setImmediate();
+    await setImmediate();
+    const behind = appendTogether(journal, entries(1));
+    vi.advanceTimersByTime(4_000);
+    await journal.check();
+    vi.advanceTimersByTime(2_000);
+    await expect(journal.check()).rejects.toThrow(`The disk of the journal in ${folder} does not answer`);
+    expect(journal.isWritable).toBe(false);
+    expect([await written, await behind]).toEqual([[], []]);
+    // Nor do those wait that come now.
+    const later = appendTogether(journal, entries(1));
+    await expect(journal.check()).rejects.toThrow(JournalError);
+    expect(await later).toEqual([]);
+    answers();
+    await expect.poll(() => journal.check().then(() => journal.isWritable)).toBe(true);
+    const after = entries(2);
+    expect(await appendTogether(journal, after)).toHaveLength(2);
+    expect(await found()).toEqual([...before, ...after].map(({ id }) => id));
   });
 });
 

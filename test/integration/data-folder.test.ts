@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -86,5 +86,29 @@ describe("an unusable data folder is reported with the setting and the reason", 
     await mkdir(journal, { recursive: true });
     using _forbidden = await forbidWriting(journal);
     expect(await refusal()).toMatch(/The journal folder .*(?:read-only|permission denied)/);
+  });
+});
+
+/** Root may read everything, so that it becomes another user. */
+const NOBODY = 65_534;
+
+describe("the id of a node", () => {
+  it("is kept when it can't be read: with a new one the node would be another, and its credit nobody's", async () => {
+    await mkdir(dataDir);
+    const id = await nodeId(dataDir);
+    const file = join(dataDir, "node-id");
+    await chmod(file, 0o200);
+    if (isRoot) {
+      await chmod(parent, 0o755);
+      for (const path of [dataDir, file]) await chown(path, NOBODY, NOBODY);
+      process.seteuid?.(NOBODY);
+    }
+    try {
+      await expect(nodeId(dataDir)).rejects.toThrow(/permission denied.*OSTIARY_DATA_DIR/);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
+    await chmod(file, 0o600);
+    expect(await readFile(file, "utf8")).toBe(`${id}\n`);
   });
 });

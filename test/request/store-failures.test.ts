@@ -3,18 +3,14 @@ import { isUnreachable, toFailure } from "../../server/src/errors/failure.ts";
 import { systemError } from "../fixtures/faulty-disk.ts";
 
 describe("a request that a store fails", () => {
-  it.each([
-    "ECONNREFUSED",
-    "ENETUNREACH",
-    "EADDRNOTAVAIL",
-    "ENOTFOUND",
-    "EAI_AGAIN",
-    "EAI_FAIL",
-  ])("because it can't be reached (%s) is answered 503, and others do not wait for it", (code) => {
-    const error = systemError(code, "connect");
-    expect(toFailure(error)).toMatchObject({ status: 503, retryAfterMs: 1_000 });
-    expect(isUnreachable(error)).toBe(true);
-  });
+  it.each(["ECONNREFUSED", "ENETUNREACH", "EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN", "EAI_FAIL"])(
+    "because it can't be reached (%s) is answered 503, and others do not wait for it",
+    (code) => {
+      const error = systemError(code, "connect");
+      expect(toFailure(error)).toMatchObject({ status: 503, retryAfterMs: 1_000 });
+      expect(isUnreachable(error)).toBe(true);
+    },
+  );
 
   it.each(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EAGAIN", "ENOSPC", "EDQUOT", "EIO", "EROFS"])(
     "because the system lacks a resource or its disk fails (%s) is answered 503",

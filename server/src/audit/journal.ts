@@ -1,15 +1,21 @@
 import { join } from "node:path";
 import process from "node:process";
 import { setImmediate } from "node:timers/promises";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Unavailable } from "../errors/failure.ts";
 import { codeOf, fileReasonOf } from "../errors/system-errors.ts";
+import { JournalBatch } from "./journal-batch.ts";
 import { fileSystem, type JournalFile, type JournalFiles, requireWritable } from "./journal-files.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
 import { RejectedLines } from "./rejected-lines.ts";
 import { nextSegment, type Segment, segmentFile, segmentOfFile } from "./segment-files.ts";
+import { Turns } from "./turns.ts";
 
 export type { JournalLine };
 
+/** A write that takes longer has failed: the disk does not answer. */
+const WRITE_TIMEOUT_MS = ANSWER_TIMEOUT_MS;
+const CHECK_TIMEOUT_MS = 2_000;
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 const SEGMENT_MS = 60 * 60_000;
 /** A journal that could not be written is usable again when these bytes fit on the disk. */
@@ -51,7 +57,7 @@ export class JournalError extends Unavailable {
  * appended line survives the process. Lines that are appended in one turn of the event loop share one write.
  *
  * A failed write leaves nothing: the segment is truncated to its previous length before the write is reported as failed, so that
- * a later {@link read} does not find refused lines. They stay only if truncating fails too, until the process ends.
+ * a later {@link read} does not find refused lines. They stay only if truncating fails too, or while the disk does not answer.
  */
 export class Journal {
   readonly #folder: string;
@@ -74,11 +80,10 @@ export class Journal {
   #keepsSegments = false;
   /** The number of lines of each segment that are not released yet. Lines are counted before `append` resolves. */
   readonly #unreleased = new Map<Segment, number>();
-  /** Lines of the next write, and its outcome. */
-  #waiting: JournalLine[] = [];
-  #written: Promise<Segment> = Promise.resolve(0);
-  /** Ends with the last write, whether or not it succeeds. */
-  #writing: Promise<void> = Promise.resolve();
+  /** What is being written, and what is written next. */
+  #current: JournalBatch | null = null;
+  #next: JournalBatch | null = null;
+  readonly #turns = new Turns();
   #checking: Promise<void> | null = null;
 
   private constructor(options: JournalOptions, rejected: RejectedLines, firstSegment: Segment) {
@@ -115,15 +120,15 @@ export class Journal {
     }
   }
 
-  /** Resolves with the segment once the line would survive this process. Rejects when it could not be written. */
+  /**
+   * Resolves with the segment once the line would survive this process. Rejects when it could not be written, or when the disk has not
+   * answered for seconds. Then the line is removed as soon as the disk answers.
+   */
   append(line: JournalLine): Promise<Segment> {
     // All lines of one turn of the event loop share one write.
-    if (this.#waiting.length === 0) {
-      this.#written = this.#writing.then(() => setImmediate()).then(() => this.#writeWaiting());
-      this.#writing = this.#written.then(() => this.#endIfFull(), ignoreError);
-    }
-    this.#waiting.push(line);
-    return this.#written;
+    this.#next ??= this.#newBatch();
+    this.#next.lines.push(line);
+    return this.#next.written;
   }
 
   /** Reads a segment of an earlier process. It leaves out an incomplete last line, whose request never ended for its client. */
@@ -189,26 +194,59 @@ export class Journal {
    * @throws {JournalError} if they can't.
    */
   check(): Promise<void> {
+    this.#refuseLate();
     this.#checking ??= this.#check().finally(() => {
       this.#checking = null;
     });
-    return this.#checking;
+    const checking = this.#checking;
+    return withTimeout(CHECK_TIMEOUT_MS, () => checking).catch((error: unknown) => {
+      this.#checkFailed = true;
+      throw error instanceof JournalError ? error : this.#doesNotAnswer();
+    });
   }
 
   /** Ends the current segment. */
   async close(): Promise<void> {
-    await this.#inTurn(() => this.#endSegment());
+    await this.#turns.run(() => this.#endSegment());
   }
 
-  async #writeWaiting(): Promise<Segment> {
-    const batch = this.#waiting;
-    this.#waiting = [];
-    await this.#write(Buffer.from(batch.map(encodeLine).join("")));
-    this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + batch.length);
+  #newBatch(): JournalBatch {
+    const batch = new JournalBatch();
+    void this.#turns.run(async () => {
+      await setImmediate();
+      if (this.#next === batch) this.#next = null;
+      this.#current = batch;
+      await batch.settle(() => this.#writeBatch(batch));
+      this.#current = null;
+      await this.#endIfFull();
+    });
+    return batch;
+  }
+
+  async #writeBatch(batch: JournalBatch): Promise<Segment> {
+    const { lines } = batch;
+    await this.#write(Buffer.from(lines.map(encodeLine).join("")), () => batch.requireWanted());
+    this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + lines.length);
     return this.#segment;
   }
 
-  async #write(bytes: Uint8Array): Promise<void> {
+  /** Refuses the lines that have waited too long for the disk, and those behind them. */
+  #refuseLate(): void {
+    if (this.#turns.busyMs < WRITE_TIMEOUT_MS) return;
+    this.#failure = this.#doesNotAnswer();
+    this.#current?.refuse(this.#failure);
+    this.#next?.refuse(this.#failure);
+    this.#next = null;
+  }
+
+  #doesNotAnswer(): JournalError {
+    return new JournalError(
+      `The disk of the journal in ${this.#folder} does not answer. Requests are refused until it does.`,
+    );
+  }
+
+  /** @param requireWanted throws if the bytes must not stay. */
+  async #write(bytes: Uint8Array, requireWanted: () => void = ignoreError): Promise<void> {
     try {
       // The remains of a failed write are removed first, because a later truncate would remove lines behind them too.
       if (this.#isOverlong || this.#isUnsound) await this.#cutBack();
@@ -216,6 +254,7 @@ export class Journal {
       this.#isOverlong = true;
       file.write(bytes);
       if (this.#sync) await this.#datasync(file);
+      requireWanted();
       this.#bytes += bytes.length;
       this.#isOverlong = false;
     } catch (error) {
@@ -266,8 +305,8 @@ export class Journal {
     }
   }
 
+  /** Ends the segment if it is full. A file that can't be closed or deleted does not affect its entries. */
   async #endIfFull(): Promise<void> {
-    // A file that can't be closed or deleted does not affect its entries.
     if (this.#bytes >= SEGMENT_BYTES || this.#isOld()) await this.#endSegment().catch(ignoreError);
   }
 
@@ -300,12 +339,11 @@ export class Journal {
     try {
       await this.#requireOwnFile();
       // Without requests nothing is written, after which it would end. What is in the database is not kept here for longer.
-      if (this.#file !== null && this.#isOld()) await this.#inTurn(() => this.#endIfFull());
+      if (this.#file !== null && this.#isOld()) await this.#turns.run(() => this.#endIfFull());
       // While requests are refused, only a test write detects that the journal is writable again.
-      if (this.#failure !== null) await this.#inTurn(() => this.#probe());
+      if (this.#failure !== null) await this.#turns.run(() => this.#probe());
       this.#checkFailed = false;
     } catch (cause) {
-      this.#checkFailed = true;
       if (cause instanceof JournalError) throw cause;
       throw new JournalError(
         `The journal in ${this.#folder} cannot be written (${fileReasonOf(cause)}). Requests are refused until it can be written again: ` +
@@ -322,7 +360,7 @@ export class Journal {
     const isElsewhere = file !== null && (await this.#files.identityAt(path)) !== file.identity;
     let wasRemoved = false;
     if (isElsewhere) {
-      await this.#inTurn(async () => {
+      await this.#turns.run(async () => {
         // The segment may also have ended in the meantime.
         if (this.#file !== file) return;
         wasRemoved = true;
@@ -352,13 +390,6 @@ export class Journal {
     this.#bytes = bytes;
     this.#isOverlong = true;
     await this.#cutBack();
-  }
-
-  /** Runs `work` between two writes. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#writing.then(work);
-    this.#writing = done.catch(ignoreError);
-    return done;
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -10,9 +10,11 @@ import { DatabaseEpoch, DatabaseEpochEnded, type PositionInDatabase } from "../a
 import type { NodeLife, NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
+import { fileSystem } from "../audit/journal-files.ts";
 import type { Config } from "../config/config.ts";
 import { isCanonicalUuid } from "../contract/ids.ts";
 import { withTimeout } from "../errors/deadline.ts";
+import { codeOf } from "../errors/system-errors.ts";
 import { unusableDataDir } from "./data-dir.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
@@ -316,15 +318,22 @@ export function nodeLabel(dataDir: string): string {
 /**
  * The node's id. It is stored in the data folder, which one node uses at a time, and so survives a crash.
  *
- * @throws {StartupFailure} when the folder has none and can't store one, such as on a full disk.
+ * @throws {StartupFailure} when it can't be read, or the folder has none and can't store one, such as on a full disk.
  */
 export async function nodeId(dataDir: string): Promise<string> {
   const file = join(dataDir, ID_FILE);
-  const known = await readFile(file, "utf8").catch(() => "");
-  if (isCanonicalUuid(known.trim())) return known.trim();
-  const id = randomUUID();
-  await writeFile(file, `${id}\n`, { mode: 0o600 }).catch((error: unknown) => {
+  try {
+    const known = (await readFile(file, "utf8").catch(emptyIfMissing)).trim();
+    if (isCanonicalUuid(known)) return known;
+    const id = randomUUID();
+    await fileSystem.replace(file, Buffer.from(`${id}\n`));
+    return id;
+  } catch (error) {
     throw unusableDataDir(dataDir, error);
-  });
-  return id;
+  }
+}
+
+function emptyIfMissing(error: unknown): string {
+  if (codeOf(error) === "ENOENT") return "";
+  throw error;
 }

@@ -1,5 +1,7 @@
 import { access, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "../errors/system-errors.ts";
+import { unusableDataDir } from "./data-dir.ts";
 
 const WORKER_FOLDER = /^worker-(\d+)$/;
 
@@ -13,7 +15,9 @@ export function workerFolder(dataDir: string, number: number): string {
  * if one process used it before. With one worker, that process uses the data folder itself.
  */
 export async function leftoverFolders(dataDir: string, workers: number): Promise<readonly string[]> {
-  const names = await readdir(dataDir).catch(() => []);
+  const names = await namesIn(dataDir).catch((error: unknown) => {
+    throw unusableDataDir(dataDir, error);
+  });
   const numbers = names.map((name) => Number(WORKER_FOLDER.exec(name)?.[1] ?? 0));
   const continued = workers > 1 ? workers : 0;
   const beyond = numbers.filter((number) => number > continued).sort((a, b) => a - b);
@@ -22,13 +26,21 @@ export async function leftoverFolders(dataDir: string, workers: number): Promise
   return wasAlone ? [dataDir, ...folders] : folders;
 }
 
-/** Removes a folder that has no entries left. @returns whether it had none. */
+/** Removes a folder that has no entries left. @returns whether it had none. One whose journal can't be read may have some. */
 export async function removeDrained(folder: string, dataDir: string): Promise<boolean> {
-  const journal = await readdir(join(folder, "journal")).catch(() => []);
-  if (journal.length > 0) return false;
+  const journal = await namesIn(join(folder, "journal")).catch(() => null);
+  if (journal === null || journal.length > 0) return false;
   // The data folder has more than what its node left.
   await rm(folder === dataDir ? join(dataDir, "node-id") : folder, { recursive: true, force: true });
   return true;
+}
+
+/** The names in a folder; none if it does not exist. */
+function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  });
 }
 
 function exists(path: string): Promise<boolean> {

@@ -1,0 +1,40 @@
+import type { JournalLine } from "./journal-line.ts";
+import type { Segment } from "./segment-files.ts";
+
+/** Lines that the journal writes together. */
+export class JournalBatch {
+  readonly lines: JournalLine[] = [];
+  /** The segment that the lines were written to, for those who have appended them. */
+  readonly written: Promise<Segment>;
+  #resolve: (segment: Segment) => void = () => {};
+  #reject: (error: unknown) => void = () => {};
+  #refusal: { readonly error: unknown } | null = null;
+
+  constructor() {
+    this.written = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  /** Ends the wait of those who have appended lines, although these may still be written. */
+  refuse(error: unknown): void {
+    this.#refusal ??= { error };
+    this.#reject(error);
+  }
+
+  /** @throws what the lines were refused with, if they were: then they must not stay. */
+  requireWanted(): void {
+    if (this.#refusal !== null) throw this.#refusal.error;
+  }
+
+  /** Never rejects. */
+  async settle(write: () => Promise<Segment>): Promise<void> {
+    try {
+      this.requireWanted();
+      this.#resolve(await write());
+    } catch (error) {
+      this.#reject(error);
+    }
+  }
+}
