@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { Agent, get } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { pino } from "pino";
 import postgres from "postgres";
@@ -126,6 +127,49 @@ describe("a service that is told to stop", () => {
     expect(await exited).toBe(0);
     expect(behind.service.stderr()).not.toContain("second signal");
   });
+
+  // Deno's server closes connections by itself.
+  it.skipIf(RUNTIME === "deno")(
+    "answers what a proxy sends on the connection of a stream that has ended meanwhile",
+    async () => {
+      let finish: () => void = () => {};
+      await using upstream = await startModelServer(({ response }) => {
+        response.setHeader("content-type", "text/event-stream");
+        response.write(chunkOf({ role: "assistant", content: "half" }));
+        finish = () => response.end(`${chunkOf({ content: " whole" }, "stop")}data: [DONE]\n\n`);
+      });
+      await using behind = await startBehind(upstream, { OSTIARY_DRAIN_S: "300" });
+      const { service } = behind;
+      const { key } = await signUpWithKey(service.baseUrl);
+      const connection = connect(Number(new URL(service.baseUrl).port), "127.0.0.1");
+      const closed = once(connection, "close");
+      let received = "";
+      connection.setEncoding("utf8").on("data", (text) => {
+        received += text;
+      });
+      const ask = (line: string, body = "") =>
+        connection.write(
+          `${line} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+        );
+      const messages = [{ role: "user", content: "hi" }];
+      ask("POST /v1/chat/completions", JSON.stringify({ model: "acme/chat", messages, stream: true }));
+      await expect.poll(() => received).toContain("half");
+      expect(received).toContain("keep-alive");
+
+      process.kill(service.pid, "SIGTERM");
+      const exited = service.stop();
+      await expect.poll(() => readiness(service.baseUrl).catch(() => "gone")).toBe("gone");
+      finish();
+      await expect.poll(() => received, { interval: 1 }).toMatch(/\r\n0\r\n\r\n$/);
+      received = "";
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      ask("GET /v1/models");
+      await closed;
+      expect(received).toMatch(/^HTTP\/1\.1 200 /);
+      expect(received.toLowerCase()).toContain("connection: close");
+      expect(await exited).toBe(0);
+    },
+  );
 
   it("aborts running requests at a second signal, and reports that to clients and in the log", async () => {
     await using upstream = await startModelServer(({ response }) => {

@@ -16,10 +16,15 @@ interface State {
   idleSinceMs: number;
   /** Whether the connection has had a request. */
   isUsed: boolean;
+  /** {@link ClientConnections.closeAnswered} leaves the connection open until then. */
+  keptUntilMs: number;
 }
 
 /** `_httpMessage` is private to Node's server: the answer that is being written. No public property tells whether there is one. */
-export type ClientSocket = Socket & { [STATE]?: State; readonly _httpMessage?: ServerResponse | null };
+export type ClientSocket = Socket & { [STATE]?: State; _httpMessage?: ServerResponse | null };
+
+/** In the place of an answer: Node does not close a connection whose answer has not ended. */
+const UNFINISHED = { finished: false } as ServerResponse;
 
 /**
  * The connections of a server's clients. When few more may be opened, idle ones are closed, as nginx does: those of the address that has
@@ -62,23 +67,32 @@ export class ClientConnections {
     if (state !== undefined) state.isUsed = true;
   }
 
-  /** Call it when a request of the connection was answered. */
-  end({ [STATE]: state }: ClientSocket): void {
-    if (state !== undefined) state.idleSinceMs = performance.now();
+  /** Call it when a request of the connection was answered. {@link closeAnswered} leaves the connection open for `keptForMs`. */
+  end({ [STATE]: state }: ClientSocket, keptForMs = 0): void {
+    if (state === undefined) return;
+    state.idleSinceMs = performance.now();
+    state.keptUntilMs = state.idleSinceMs + keptForMs;
   }
 
   /**
-   * Closes idle connections by Node's function, which also closes those whose answer is complete but not yet sent: a client that reads
-   * slowly would lose the rest.
+   * Closes idle connections by Node's function, but for those that {@link end} keeps. Node also closes those whose answer is complete but
+   * not yet sent: a client that reads slowly would lose the rest. Returns how many were kept.
    */
-  closeAnswered(closeIdleConnections: () => void): void {
+  closeAnswered(closeIdleConnections: () => void): number {
+    const nowMs = performance.now();
+    const kept = [...this.#open].filter(
+      (socket) => answerOn(socket) === null && (socket[STATE]?.keptUntilMs ?? 0) > nowMs,
+    );
     const unsent = [...this.#open].flatMap((socket) => {
       const answer = answerOn(socket);
       return answer?.finished && !answer.writableFinished ? [answer] : [];
     });
     for (const answer of unsent) answer.finished = false;
+    for (const socket of kept) socket._httpMessage = UNFINISHED;
     closeIdleConnections();
+    for (const socket of kept) socket._httpMessage = null;
     for (const answer of unsent) answer.finished = true;
+    return kept.length;
   }
 
   /** Closes the connections without a request so far: no client waits for an answer on these. */
@@ -87,7 +101,7 @@ export class ClientConnections {
   }
 
   #add(socket: ClientSocket): void {
-    socket[STATE] = { idleSinceMs: performance.now(), isUsed: false };
+    socket[STATE] = { idleSinceMs: performance.now(), isUsed: false, keptUntilMs: 0 };
     this.#open.add(socket);
     socket.once("close", () => this.#open.delete(socket));
     if (this.#isCrowded) this.#makeRoom();

@@ -26,6 +26,11 @@ import type { TlsPair } from "./tls-pair.ts";
 const MAX_HEADERS = 1_000;
 /** How long the rest of a refused body is read and dropped, so that the client sees the answer. */
 const LINGER_MS = 10_000;
+/**
+ * How long a connection stays open after an answer that ended while the server was being stopped, and whose head had promised to keep it
+ * open. A proxy sends its next request on the connection that it used last: closed at once, that request would be lost.
+ */
+const KEPT_WHEN_STOPPING_MS = 500;
 /** How long a client may take to negotiate TLS. */
 const TLS_OPTIONS = { handshakeTimeout: 10_000 };
 const SERVER_OPTIONS = {
@@ -49,11 +54,21 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   let closing = false;
   // One function for all of them, as it is called by the response.
   function answered(this: ServerResponse): void {
-    connections.end(this.req.socket);
+    const isKept = retiring && this.shouldKeepAlive;
+    connections.end(this.req.socket, isKept ? KEPT_WHEN_STOPPING_MS : 0);
     if (!this.req.complete) linger(this.req);
     // A connection that becomes idle after the listener was closed is one that `close` did not find.
-    if (closing) setImmediate(() => server.closeIdleConnections());
+    if (closing && isKept) closeKept();
+    else if (closing) setImmediate(() => server.closeIdleConnections());
   }
+  let keptTimer: NodeJS.Timeout | null = null;
+  const closeKept = () => {
+    if (keptTimer !== null) return;
+    keptTimer = setTimeout(() => {
+      keptTimer = null;
+      if (connections.closeAnswered(closeIdle) > 0) closeKept();
+    }, KEPT_WHEN_STOPPING_MS).unref();
+  };
   const handle = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
     const { socket } = request;
     connections.begin(socket);
@@ -71,7 +86,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   const connections = new ClientConnections(server, options.maxConnections);
   const closeIdle = server.closeIdleConnections.bind(server);
   // `close` of the server calls it, too.
-  server.closeIdleConnections = () => connections.closeAnswered(closeIdle);
+  server.closeIdleConnections = () => void connections.closeAnswered(closeIdle);
   early?.watch(server);
   server.on("checkContinue", (request, response) => handle(request, response, true));
   answerRefusals(server, served.newRequestId, (request) => isExchanged(served, request));
@@ -97,6 +112,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
       closing = true;
       early?.stop();
       const closed = close(server, acceptors, cut);
+      closeKept();
       connections.closeUnused();
       return closed;
     },
