@@ -153,3 +153,31 @@ describe("an upstream whose credential is a placeholder", () => {
     expect(await ask("local")).toContain("I run on ollama.");
   });
 });
+
+describe("an upstream that refuses reasoning in words of its choice", () => {
+  /** The time until a request is answered whose first try is refused with a message. The second try has no reasoning. */
+  async function timeWith(message: string): Promise<number> {
+    answer = (request) => {
+      if (request.body.reasoning_effort === undefined) return answerWhole(request);
+      request.response.writeHead(400, { "content-type": "application/json" });
+      request.response.end(JSON.stringify({ error: { message } }));
+    };
+    const times: number[] = [];
+    for (let run = 0; run < 3; run++) {
+      const start = performance.now();
+      const fields = { max_tokens: 2_000, output_config: { effort: "high" } };
+      expect(await ask("openai", fields, "messages")).toContain("ostiary-ignored-fields");
+      times.push(performance.now() - start);
+    }
+    return Math.min(...times);
+  }
+
+  it.each(["effort", "extra", "effort-", "unsupported"])(
+    "takes the node little time by a message that repeats %s",
+    async (word) => {
+      const usual = await timeWith("The effort is too high for this model. ".repeat(25).slice(0, 1_000));
+      const hostile = await timeWith(`effort ${word.repeat(1_000)}`.slice(0, 1_000));
+      expect(hostile).toBeLessThan(20 * usual);
+    },
+  );
+});

@@ -7,9 +7,22 @@ import { effortIn } from "./write-conversation.ts";
 const ABOUT_REASONING = /reasoning|thinking|effort/i;
 /** OpenAI's models that think only when asked take these only while they do not think. */
 const ABOUT_REASONING_OR_SAMPLING = /reasoning|thinking|effort|temperature|top_p/i;
-/** Words by which they refuse what a model does not have, whatever the conversation. */
-const UNSUPPORTED =
-  /(?<before>\w*(?:reasoning|thinking|effort)\w*).{0,40}?(?:un(?:supported|known|recognized|expected)|not (?:supported|permitted|allowed|available))|(?:un(?:supported|known|recognized|expected)|extra|not support|n't support).{0,60}?(?<after>\w*(?:reasoning|thinking|effort)\w*)/is;
+const NAME = String.raw`\w*(?:reasoning|thinking|effort)\w*`;
+const NOT_KNOWN = "un(?:supported|known|recognized|expected)";
+const REFUSED_AFTER = `(?:${NOT_KNOWN}|not (?:supported|permitted|allowed|available))`;
+const REFUSED_BEFORE = `(?:${NOT_KNOWN}|extra|not support|n't support)`;
+/**
+ * Words by which they refuse what a model does not have, whatever the conversation. A name is looked for from the start of a word only, and to
+ * its end: otherwise the time grows with the cube of a message's length, and an upstream, or a client that it quotes, could stop a node.
+ */
+const UNSUPPORTED = new RegExp(
+  [
+    String.raw`\b(?<before>${NAME})\b.{0,40}?${REFUSED_AFTER}`,
+    String.raw`\b(?<beginning>${NAME})${REFUSED_AFTER}`,
+    String.raw`${REFUSED_BEFORE}(?:(?<ending>${NAME})|.{0,60}?\b(?<after>${NAME}))`,
+  ].join("|"),
+  "is",
+);
 
 /**
  * A dialect that sends a conversation once more without its reasoning if that is optional and the upstream refuses it: some clients ask every
