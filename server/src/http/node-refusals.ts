@@ -39,6 +39,11 @@ export function answerRefusals(
       socket.destroy();
       return;
     }
+    if (answering === null && isWithinBody(socket)) {
+      // Its request was answered before, and a client would take another answer for that to its next request. The connection lingers.
+      socket.end();
+      return;
+    }
     if (answering !== null && isExchanged(answering.req)) {
       // A client that has closed its side in the middle of a body counts as disconnected.
       if (error.code === "HPE_INVALID_EOF_STATE") socket.destroy();
@@ -94,6 +99,14 @@ function failureOf({ code }: NodeJS.ErrnoException): Failure {
         "The request is not valid HTTP/1.1. Check its request line, headers and body framing.",
       );
   }
+}
+
+/** `parser` is private to Node's server. Its request is the last one whose head was read. */
+type ParsedSocket = Socket & { readonly parser?: { readonly incoming?: IncomingMessage | null } | null };
+
+/** Whether a body is being read on the connection. */
+function isWithinBody({ parser }: ParsedSocket): boolean {
+  return parser?.incoming?.complete === false;
 }
 
 /** Closes a connection when all requests that came before are answered. */
