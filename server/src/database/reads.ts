@@ -33,8 +33,6 @@ const MAX_READS_OF_READER = 2;
 /** Pages of the dashboard ask for several things at once, and batches hold up to 20 calls. */
 const MAX_WAITING_READS_OF_READER = 20;
 const MAX_STREAMS_OF_READER = 5;
-/** A stream without a read for this long no longer counts, because its reader is gone or stalled. */
-const STREAM_LEASE_MS = 2 * 60_000;
 /** What a part counts at least, however little the database did for it: the node itself works so long for a small read. */
 const MIN_PART_MS = 5;
 /** How long a read waits for earlier reads of the same reader. */
@@ -91,7 +89,8 @@ export class Reads {
     maxOfName: MAX_PARTS_OF_READER,
     maxWaitingOfName: Number.POSITIVE_INFINITY,
   });
-  readonly #streams = new Map<ReaderName, Set<{ lastMs: number }>>();
+  /** How many streams of each reader have begun and not ended. */
+  readonly #streams = new Map<ReaderName, number>();
   readonly #budgets = new LRUCache<ReaderName, { readonly leftMs: number; readonly atMs: number }>(
     atMost(MAX_BUDGETS),
   );
@@ -146,21 +145,17 @@ export class Reads {
    */
   stream(reader: ReaderName): StreamedRead {
     this.#requireTime(reader);
-    const streams = this.#streams.get(reader) ?? new Set();
-    const nowMs = this.#monotonicMs();
-    for (const stream of streams) if (nowMs - stream.lastMs > STREAM_LEASE_MS) streams.delete(stream);
-    if (streams.size >= MAX_STREAMS_OF_READER) {
+    const running = this.#streams.get(reader) ?? 0;
+    if (running >= MAX_STREAMS_OF_READER) {
       const message = `Limit of ${MAX_STREAMS_OF_READER} concurrent exports reached. Retry when one of them has ended.`;
       throw this.#refuse("streams", message);
     }
-    const stream = { lastMs: nowMs };
-    this.#streams.set(reader, streams.add(stream));
+    this.#streams.set(reader, running + 1);
     let hasEnded = false;
     let leave = () => {};
     return {
       run: (part) =>
         new Promise((resolve, reject) => {
-          stream.lastMs = this.#monotonicMs();
           leave = () => reject(new Unavailable(LEFT));
           if (hasEnded) return leave();
           this.paced(reader, async () => {
@@ -169,10 +164,12 @@ export class Reads {
           }).catch(reject);
         }),
       end: () => {
+        if (hasEnded) return;
         hasEnded = true;
         leave();
-        streams.delete(stream);
-        if (streams.size === 0 && this.#streams.get(reader) === streams) this.#streams.delete(reader);
+        const left = (this.#streams.get(reader) ?? 1) - 1;
+        if (left === 0) this.#streams.delete(reader);
+        else this.#streams.set(reader, left);
       },
     };
   }
