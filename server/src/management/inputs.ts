@@ -1,6 +1,9 @@
 import * as z from "zod";
 import { parseAddress } from "../networks/networks.ts";
 import { holdsSecret } from "../secrets/redact.ts";
+import { joinersAreNeeded } from "./joiners.ts";
+
+const UNREADABLE = "must not contain control or invisible characters";
 
 /**
  * Text by people that lists and logs show. It must not contain characters that break or disguise a line, or a key that was
@@ -14,7 +17,8 @@ export const words = (max: number) =>
     .trim()
     .min(1, "must not be empty")
     .max(max, `must have at most ${max} characters`)
-    .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control or invisible characters")
+    .regex(/^(?:[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|[\u200c\u200d])*$/u, UNREADABLE)
+    .refine(joinersAreNeeded, UNREADABLE)
     .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");
 
 /** A name for people: 1 to 64 characters. */

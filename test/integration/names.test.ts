@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusalOf } from "../fixtures/operator.ts";
+import { type Service, startService } from "../fixtures/service.ts";
+import { type Owner, PASSWORD, signUp, visit } from "../fixtures/user.ts";
+
+let service: Service;
+let owner: Owner;
+
+beforeAll(async () => {
+  service = await startService();
+  owner = await signUp(service.baseUrl);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
+});
+
+// The rules for labels of domain names: RFC 5892, appendix A.1 and A.2.
+describe("a name with zero-width joiners or non-joiners", () => {
+  it.each([
+    ["Persian", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"],
+    ["Persian with a vowel sign", "\u0645\u06cc\u0650\u200c\u062e\u0648\u0627\u0647\u0645"],
+    ["Hindi with a half letter", "\u0915\u094d\u200d\u0937"],
+    ["Hindi with a visible virama", "\u0915\u094d\u200c\u0937"],
+    ["Sinhala", "\u0dc1\u0dca\u200d\u0dbb\u0dd3 \u0dbd\u0d82\u0d9a\u0dcf"],
+    ["Bengali with ya-phalaa after ra", "\u09b0\u200d\u09cd\u09af\u09be\u09ac"],
+  ])("is kept as it is where its script needs them: %s", async (_, name) => {
+    expect((await owner.trpc.keys.create.mutate({ name })).name).toBe(name);
+    expect((await owner.trpc.keys.list.query()).keys.map((key) => key.name)).toContain(name);
+  });
+
+  it.each([
+    ["a non-joiner between Latin letters", "a\u200cb"],
+    ["a joiner between Latin letters", "a\u200db"],
+    ["at the end of a word", "\u0645\u06cc\u200c"],
+    ["at the start of a word", "\u200c\u0645\u06cc"],
+    ["twice", "\u0645\u06cc\u200c\u200c\u062e"],
+    ["after a letter that does not connect", "\u062f\u200c\u062e"],
+    ["a joiner between letters that connect anyway", "\u0645\u200d\u062e"],
+    ["between Arabic and Latin", "\u0645\u200ca"],
+    ["between Devanagari letters without a virama", "\u0915\u200d\u0937"],
+    ["after a virama at the end of a word", "\u0915\u094d\u200d"],
+    ["after a virama of another script", "a\u094d\u200db"],
+    ["in an emoji", "\u{1f468}\u200d\u{1f469}"],
+  ])("is refused where no script needs them: %s", async (_, name) => {
+    expect((await refusalOf(owner.trpc.keys.create.mutate({ name }))).code).toBe("invalid_request");
+  });
+});
+
+describe("the name of an account", () => {
+  it("may have the joiners that its script needs, and no others", async () => {
+    const { trpc } = visit(service.baseUrl);
+    const signUpAs = (accountName: string) =>
+      trpc.auth.signUp.mutate({
+        email: `${crypto.randomUUID()}@example.com`,
+        password: PASSWORD,
+        accountName,
+      });
+    const accountName = "\u0646\u06cc\u0645\u200c\u0641\u0627\u0635\u0644\u0647";
+    await signUpAs(accountName);
+    expect((await trpc.account.get.query()).name).toBe(accountName);
+    expect((await refusalOf(signUpAs("Acme\u200c"))).code).toBe("invalid_request");
+  });
+});
