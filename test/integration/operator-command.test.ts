@@ -216,7 +216,7 @@ describe("the operator's command line", () => {
     const refused = await runOperatorCommand(release, env);
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      expect.stringMatching(/seen in the last minute.*force.*\(conflict\)/s),
+      expect.stringMatching(/seen in the last minute.*force the release\..*\(conflict\)/s),
     ]);
     // Its node goes on with a new one.
     expect(await operator(...release, "--force")).toMatch(/^released +/);
@@ -243,7 +243,13 @@ describe("the operator's command line", () => {
         /10\.0\.0\.0\/33.*\(invalid_request\)/,
       ],
       [["accounts", "grant-credits", crypto.randomUUID(), "ten", "--reason", "x"], env, 2, /US dollars/],
-      [["nodes", "release", "999999999", "--reason", "x"], env, 1, /No such node.*\(not_found\)/],
+      [
+        ["nodes", "release", "999999999", "--reason", "x"],
+        env,
+        1,
+        /No such node exists\. List the nodes.*\(not_found\)/,
+      ],
+      [["journal", "show", "000000000000"], env, 1, /has no rejected line.*\(not_found\)/],
       [["nodes", "release", "first", "--reason", "x"], env, 2, /nodes list/],
       [["nodes", "release", "1"], env, 2, /--reason/],
       [["no-such-command"], env, 2, /unknown command/],
@@ -268,6 +274,8 @@ describe("the operator's command line", () => {
       const outcome = await runOperatorCommand(args, environment);
       expect(outcome.stderr, args.join(" ")).toMatch(words);
       expect(outcome.stderr).not.toMatch(/\n\s+at /);
+      // At a shell there are commands and options, no procedures and no fields.
+      expect(outcome.stderr).not.toMatch(/`|\b(operator|accounts|nodes|keys|audit|journal)\.[a-z]/);
       expect(outcome.code, args.join(" ")).toBe(code);
     }
   });

@@ -133,7 +133,7 @@ export class ExportCheck {
     const { batch, part } = entry.chain;
     if (part === true && this.#header === null) {
       throw new UnverifiableExportError(
-        "it is an export of a part of the log without its proof. Export it again with `proof`.",
+        "it is an export of a part of the log without its proof. Export it again with its proof.",
       );
     }
     if (entry.id <= this.#lastId) this.#note("out_of_order", batch, line);

@@ -91,7 +91,7 @@ export async function requireSameCaller(
 /** The owner of an account. @throws {Failure} for an operator. */
 export function ownerOf(signedIn: SignedIn): Extract<SignedIn, { role: "owner" }> {
   if (signedIn.role === "owner") return signedIn;
-  throw new Failure("permission_denied", "Operators have no account. Use the operator procedures.");
+  throw new Failure("permission_denied", "Operators have no account. Call as a user of the account.");
 }
 
 export function notSignedIn(): Failure {

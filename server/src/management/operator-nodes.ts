@@ -43,7 +43,7 @@ export function operatorNodesRouter({ spenders }: Pick<RpcServices, "spenders">)
         if (!input.force) await requireAbsence(spenders, input.id);
         const released = await spenders.release(input.id, input.reason, ctx.actor);
         if (released === null) {
-          throw new Failure("not_found", "No such node exists. Call `operator.nodes.list` to find its id.", {
+          throw new Failure("not_found", "No such node exists. List the nodes to find its id.", {
             param: "id",
           });
         }
@@ -58,7 +58,7 @@ async function requireAbsence(spenders: Pick<PostgresCredit, "list">, id: Spende
   if (node === undefined || node.isAway) return;
   throw new Failure(
     "conflict",
-    `The node (${node.label}) was seen in the last minute, and may be answering requests with this credit. Stop it first. If you are certain that it no longer runs, wait a minute, or release its credit with \`force\`.`,
+    `The node (${node.label}) was seen in the last minute, and may be answering requests with this credit. Stop it first. If you are certain that it no longer runs, wait a minute, or force the release.`,
     { param: "id" },
   );
 }

@@ -93,7 +93,7 @@ export function testUpstream(services: RpcServices) {
       if (upstream === undefined) {
         throw new Failure(
           "not_found",
-          "The catalog has no such upstream. Call `operator.catalog` for their names.",
+          "The catalog has no such upstream. Look up their names in the catalog.",
           { param: "name" },
         );
       }
