@@ -24,7 +24,8 @@ const files = await assets(pages);
 // If esbuild is still running when this process ends, it may print that it is in a deadlock.
 await stop();
 const site = { groups: groups(), files };
-for (const page of pages) write(`${page.address}.html`, pageHtml(site, page));
+for (const page of pages)
+  write(`${page.address}.html`, pageHtml(site, { ...page, description: descriptionOf(page) }));
 write("/docs/404.html", pageHtml(site, missingPage()));
 await compressFolder(dist, COMPRESSION);
 
@@ -35,11 +36,13 @@ function documentPage(document) {
     return link?.href ?? null;
   };
   const { html, headings, sections } = renderMarkdown(document.markdown, resolve);
-  const description = sections
-    .find(({ text }) => text !== "")
-    ?.text.trim()
-    .slice(0, 160);
-  return { ...document, body: html, headings, sections, description };
+  return { ...document, body: html, headings, sections };
+}
+
+/** What search engines and links show of a page: the beginning of its first text. */
+function descriptionOf({ title, sections }) {
+  const first = sections.find(({ text }) => text !== "")?.text ?? title;
+  return first.trim().slice(0, 160);
 }
 
 /** The sidebar: the API reference stands before the documents of the reference. */
@@ -90,6 +93,7 @@ function missingPage() {
   return {
     address: null,
     title: "Page not found",
+    description: "There is no such page in the documentation.",
     body: '<p>There is no such page. Search, or start from <a href="/docs">the documentation</a>.</p>\n',
   };
 }

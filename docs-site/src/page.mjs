@@ -6,7 +6,7 @@ import { escapeHtml } from "./html.mjs";
  * @param site.files addresses of style sheet and scripts
  * @param page.address where the page is; `null` for the page that answers unknown addresses
  */
-export function pageHtml({ groups, files }, { address, title, description = "", body, headings = [] }) {
+export function pageHtml({ groups, files }, { address, title, description, body, headings = [] }) {
   const contents = headings.filter(({ depth }) => depth === 2 || depth === 3);
   const sidebar = groups.map((group) => groupHtml(group, address)).join("\n");
   return `<!doctype html>

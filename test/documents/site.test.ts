@@ -38,6 +38,9 @@ async function follow(path: string): Promise<void> {
   }
 }
 
+/** Text for search engines and for links in chats. */
+const DESCRIPTION = /<meta name="description" content="[^"]{10,}">/;
+
 function unescaped(markup: string): string {
   const characters: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"' };
   return markup.replace(/&(amp|lt|gt|quot);/g, (_, name: string) => characters[name] ?? "");
@@ -121,10 +124,16 @@ describe("the documentation at /docs", () => {
     expect(missing).toEqual([]);
   });
 
+  it("describes each page in its head", () => {
+    expect([...pages].filter(([, page]) => !DESCRIPTION.test(page)).map(([path]) => path)).toEqual([]);
+  });
+
   it("answers unknown pages with 404 and a way back, and its pages under the dashboard's policy", async () => {
     const missing = await fetch(`${service.baseUrl}/docs/how-to/fly`);
     expect(missing.status).toBe(404);
-    expect(await missing.text()).toContain('<a href="/docs">');
+    const text = await missing.text();
+    expect(text).toContain('<a href="/docs">');
+    expect(text).toMatch(DESCRIPTION);
     const page = await fetch(`${service.baseUrl}/docs/`, { headers: { "accept-encoding": "br" } });
     expect(page.status).toBe(200);
     expect(page.headers.get("content-encoding")).toBe("br");

@@ -124,7 +124,29 @@ describe("a file of the dashboard", () => {
     for (const name of ["etag", "content-type", "content-encoding", "cache-control"] as const) {
       expect(headers[name], name).toBe(whole.headers[name]);
     }
-    expect((await get("/", {}, "POST")).status).toBe(405);
+  });
+
+  it("is refused with the errors of the API, which programs can read", async () => {
+    const errorOf = ({ body }: Answer) => JSON.parse(body.toString()).error;
+    for (const [method, path] of [
+      ["POST", "/"],
+      ["PUT", "/settings/keys"],
+      ["DELETE", "/healthz"],
+      ["POST", "/metrics"],
+      ["POST", "/docs/tutorials/first-request"],
+    ] as const) {
+      const refused = await get(path, {}, method);
+      expect([refused.status, refused.headers.allow], path).toEqual([405, "GET, HEAD"]);
+      expect(refused.headers["content-type"]).toBe("application/json");
+      expect(errorOf(refused)).toEqual({
+        message: expect.stringMatching(/^Use GET or HEAD here\. .*\/v1/),
+        type: "invalid_request_error",
+        param: null,
+        code: "method_not_allowed",
+      });
+    }
+    const missing = await get("/no-such-file.js");
+    expect([missing.status, errorOf(missing).code]).toEqual([404, "not_found"]);
   });
 
   it("is not served under the name of its compressed form", async () => {

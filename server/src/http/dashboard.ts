@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { envelopeOf, Failure, headersOf } from "../errors/failure.ts";
 import { chooseCoding } from "../operations/content-coding.ts";
 
 /** The suffixes of compressed files by coding, best first. */
@@ -118,7 +119,8 @@ export class Dashboard {
 
   #answer(request: Request): Response {
     if (request.method !== "GET" && request.method !== "HEAD") {
-      return refuse(405, "Method not allowed\n", { allow: "GET, HEAD" });
+      const message = "Use GET or HEAD here. The operations of the API are below `/v1`.";
+      return refuse(new Failure("method_not_allowed", message, { headers: { allow: "GET, HEAD" } }));
     }
     const { pathname } = new URL(request.url);
     const file = this.#files.get(pathname) ?? this.#files.get(pathname.replace(/^(\/docs.*)\/$/, "$1"));
@@ -126,7 +128,8 @@ export class Dashboard {
     const missing = this.#files.get("/docs/404");
     if (missing !== undefined && pathname.startsWith("/docs/")) return respond(request, missing, 404);
     const page = this.#files.get(SIGN_IN_PATHS.includes(pathname) ? "/sign-in.html" : "/index.html");
-    if (page === undefined || !isPagePath(pathname)) return refuse(404, "Not found\n");
+    if (page === undefined || !isPagePath(pathname))
+      return refuse(new Failure("not_found", "No such file exists."));
     return respond(request, page);
   }
 }
@@ -152,8 +155,10 @@ function isHeld(ifNoneMatch: string | null, etag: string): boolean {
   return held.some((text) => text === etag || text === "*");
 }
 
-function refuse(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(text, { status, headers: { ...SECURITY_HEADERS, ...headers } });
+/** An error in the form of the API, which programs that send to a wrong path can read. */
+function refuse(failure: Failure): Response {
+  const headers = { ...SECURITY_HEADERS, ...headersOf(failure) };
+  return Response.json(envelopeOf(failure), { status: failure.status, headers });
 }
 
 /**
