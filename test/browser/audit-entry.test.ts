@@ -74,4 +74,35 @@ describe.skipIf(!hasBrowser)("an audit entry", () => {
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
   });
+
+  it("links to its key and to its model, for the keyboard too", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const requestId = await chat(site.service.baseUrl, owner.key);
+    const unknown = [
+      await chat(site.service.baseUrl, owner.key, "no/such-model"),
+      await chat(site.service.baseUrl, owner.key, "no/such-model"),
+    ];
+    const { page, complaints } = await site.open(owner, `/audit?entry=${requestId}`);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("link", { name: "test", exact: true }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/settings/keys/${owner.id}*`);
+    await page.getByRole("heading", { name: "test", level: 1 }).waitFor();
+    await dialog.waitFor({ state: "detached" });
+
+    await page.goBack();
+    await dialog.getByRole("link", { name: "test", exact: true }).focus();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/models/sandbox%2Fecho*");
+    await page.getByRole("heading", { name: "sandbox/echo", level: 1 }).waitFor();
+
+    // The catalog has no page of it: its requests are shown.
+    await page.goto(`/audit?entry=${unknown[0]}`);
+    await dialog.getByRole("link", { name: "no/such-model" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect(new URL(page.url()).searchParams.get("model")).toBe("no/such-model");
+    await expect.poll(() => rowsOf(page).count()).toBe(2);
+    expect(complaints).toEqual([]);
+  });
 });

@@ -43,7 +43,17 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
     await rows.first().click();
     const details = page.getByRole("dialog");
     await details.getByText(failed).waitFor();
-    await details.getByRole("link").click();
+    // To its requests, its place in the catalog, and its account.
+    const linked = await details
+      .getByRole("link")
+      .evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+    const { keys } = await owners[0].trpc.keys.list.query();
+    expect(linked).toEqual([
+      expect.stringMatching(`^/operator/accounts/${id}`),
+      `/operator/log?accountId=${id}&key=${keys[0]?.keyId}`,
+      "/operator/catalog?search=sandbox%2Fecho",
+    ]);
+    await details.getByRole("link", { name: "Test", exact: true }).click();
     await page.waitForURL(`**/operator/accounts/${id}*`);
     await details.waitFor({ state: "detached" });
 

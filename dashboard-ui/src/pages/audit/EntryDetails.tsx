@@ -13,6 +13,7 @@ import { LoadError, Loading } from "../../components/Notice.tsx";
 import pageHeadStyles from "../../components/PageHead.module.css";
 import textStyles from "../../components/text.module.css";
 import styles from "./EntryDetails.module.css";
+import { KeyOfEntry, ModelOfEntry } from "./EntryLinks.tsx";
 import { endLabel, entryJson, tokenSourceLabel, wentWell } from "./entry-labels.ts";
 import type { OpenEntry } from "./use-open-entry.ts";
 
@@ -131,13 +132,17 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
           </Fact>
         )}
         <Fact name="Key">
-          {entry.keyName} <code className={textStyles.small}>…{entry.keyId}</code>
+          <KeyOfEntry entry={entry} /> <code className={textStyles.small}>…{entry.keyId}</code>
         </Fact>
         <Fact name="Source IP">
           <code>{entry.sourceIp ?? "unknown"}</code>
         </Fact>
         <Fact name="Endpoint">{entry.endpoint}</Fact>
-        {entry.model === null ? null : <Fact name="Model">{entry.model}</Fact>}
+        {entry.model === null ? null : (
+          <Fact name="Model">
+            <ModelOfEntry entry={entry} model={entry.model} />
+          </Fact>
+        )}
         {entry.upstream === null ? null : <Fact name="Upstream">{entry.upstream}</Fact>}
       </dl>
       {entry.usageSource === "none" ? null : <Tokens entry={entry} />}
