@@ -1,4 +1,4 @@
-import type { ReactNode, RefObject } from "react";
+import { type ReactNode, type RefObject, useEffect } from "react";
 import { errorFieldOf } from "../../api/errors.ts";
 import { LazyDialog } from "../../components/lazy.tsx";
 import { lazyCode } from "../../components/lazy-code.tsx";
@@ -61,7 +61,10 @@ export function LogEntries(props: LogEntriesProps) {
           <LoadError error={log.error} busy={log.isFetching} hasData={log.data !== undefined} retry={retry} />
         ) : null}
         {props.children}
-        {log.isSuccess && entries.length === 0 ? (
+        {(log.isSuccess || log.isFetchNextPageError) && entries.length === 0 && log.hasNextPage ? (
+          <SearchOn log={log} loadMore={loadMore} />
+        ) : null}
+        {log.isSuccess && entries.length === 0 && !log.hasNextPage ? (
           <NoEntries
             filters={filters}
             chosenKey={props.chosenKey}
@@ -104,5 +107,15 @@ export function LogEntries(props: LogEntriesProps) {
         />
       )}
     </>
+  );
+}
+
+/** Loads pages until one has entries: a search that takes long begins with pages without any. */
+function SearchOn({ log, loadMore }: Pick<LogEntriesProps, "log" | "loadMore">) {
+  useEffect(() => loadMore(), [loadMore]);
+  return log.isFetchNextPageError ? (
+    <LoadError error={log.error} busy={log.isFetching} retry={() => void log.fetchNextPage()} />
+  ) : (
+    <Loading what="entries" />
   );
 }

@@ -5,6 +5,6 @@ import type { EntryPage } from "./entry-list.ts";
 export function countText(first: (EntryPage & { readonly nextCursor: string | null }) | undefined): string {
   if (first === undefined) return "";
   const count = first.entries.length;
-  if (first.nextCursor !== null) return `More than ${formatCount(count)} entries`;
+  if (first.nextCursor !== null) return count === 0 ? "" : `More than ${formatCount(count)} entries`;
   return formatCounted(count, "entry", "entries");
 }

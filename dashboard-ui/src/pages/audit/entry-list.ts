@@ -14,19 +14,22 @@ export interface EntryPage {
 export class EntryList {
   readonly #live: readonly AuditEntry[];
   readonly #pages: readonly EntryPage[];
-  readonly #firstSize: number;
-  readonly #pageSize: number;
+  /** The place at which each page begins. */
+  readonly #starts: readonly number[];
   readonly length: number;
 
-  /** `pages`: all but the first and the last have the same size. */
+  /** `pages`: of any size, as a search that takes long ends with a page of what it has found. */
   constructor(live: readonly AuditEntry[], pages: readonly EntryPage[]) {
     this.#live = live;
     this.#pages = pages;
-    this.#firstSize = pages[0]?.entries.length ?? 0;
-    this.#pageSize = Math.max(1, pages[1]?.entries.length ?? 0);
-    const between = Math.max(0, pages.length - 2) * this.#pageSize;
-    const last = pages.length > 1 ? (pages.at(-1)?.entries.length ?? 0) : 0;
-    this.length = live.length + this.#firstSize + between + last;
+    const starts: number[] = [];
+    let end = 0;
+    for (const { entries } of pages) {
+      starts.push(end);
+      end += entries.length;
+    }
+    this.#starts = starts;
+    this.length = live.length + end;
   }
 
   placeOf(index: number): number {
@@ -40,15 +43,18 @@ export class EntryList {
   at(index: number): AuditEntry | undefined {
     if (index < this.#live.length) return this.#live[index];
     const place = this.placeOf(index);
-    if (place < this.#firstSize) return this.#pages[0]?.entries[place];
-    const rest = place - this.#firstSize;
-    return this.#pages[1 + Math.floor(rest / this.#pageSize)]?.entries[rest % this.#pageSize];
+    const page = this.#starts.findLastIndex((start) => start <= place);
+    return this.#pages[page]?.entries[place - (this.#starts[page] ?? 0)];
   }
 
   /** The place of a request's entry; `null` when it is not loaded. */
   find(requestId: string): number | null {
-    for (let index = 0; index < this.length; index++) {
-      if (this.at(index)?.requestId === requestId) return this.placeOf(index);
+    const isWanted = (entry: AuditEntry) => entry.requestId === requestId;
+    const index = this.#live.findIndex(isWanted);
+    if (index !== -1) return this.placeOf(index);
+    for (const [page, { entries }] of this.#pages.entries()) {
+      const at = entries.findIndex(isWanted);
+      if (at !== -1) return (this.#starts[page] ?? 0) + at;
     }
     return null;
   }

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo } from "react";
 import { queryClient } from "../../api/client.ts";
 import { connection } from "../../api/connection.ts";
+import type { EntryPage } from "./entry-list.ts";
 import type { AuditFilters } from "./filters.ts";
 import { type LogSource, useLogSource } from "./log-source.ts";
 
@@ -63,11 +64,15 @@ function entriesOf({ name, list }: LogSource, filters: AuditFilters) {
         signal,
       ),
     initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }, pages) => (pages.length * PAGE_SIZE > MAX_ENTRIES ? null : nextCursor),
+    getNextPageParam: ({ nextCursor }, pages) => (countOf(pages) >= MAX_ENTRIES ? null : nextCursor),
     // A page shows the log at the time of the first read: a refetch would read all pages in turn.
     staleTime: ({ state }) => (state.data === undefined ? 0 : "static"),
     // Comparing pages or caching those of other filters has no use.
     structuralSharing: false,
     gcTime: 0,
   });
+}
+
+function countOf(pages: readonly EntryPage[]): number {
+  return pages.reduce((count, { entries }) => count + entries.length, 0);
 }

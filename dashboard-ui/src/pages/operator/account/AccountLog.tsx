@@ -54,7 +54,7 @@ export function AccountLog({ accountId }: { readonly accountId: string }) {
         </Link>
       </div>
       <Paged query={query} what="requests">
-        {query.isSuccess && entries.length === 0 ? (
+        {query.isSuccess && entries.length === 0 && !query.hasNextPage ? (
           <p className={textStyles.quiet}>{shown === "error" ? "No errors." : "No requests yet."}</p>
         ) : null}
         {entries.length > 0 ? (
