@@ -45,7 +45,7 @@ describe("an export that is resumed in a file", () => {
   }
 
   it.each([
-    ["has no line break in its last 64 KiB", `{"cursor":"a~1"}\n${"x".repeat(70_000)}`, "ndjson"],
+    ["has no line break in its last 4 MiB", `{"cursor":"a~1"}\n${"x".repeat(4_200_000)}`, "ndjson"],
     ["has no complete line", '{"id":1,"cur', "ndjson"],
     ["has no complete header", "id,mod", "csv"],
     ["is another text", "one\ntwo\nthr", "ndjson"],
@@ -169,6 +169,13 @@ describe("an export that is resumed in a file", () => {
     ["csv", "id,model,cursor\na,m,a~1\n", "b,m", "b,m,b~2\n"],
     ["ndjson", '{"id":"a","cursor":"a~1"}\n', '{"id', '{"id":"b","cursor":"b~2"}\n'],
     ["ndjson", `{"id":"${"a".repeat(70_000)}","cursor":"a~1"}\n`, "", '{"id":"b","cursor":"b~2"}\n'],
+    // As long as the line of a proof with 500 entries.
+    [
+      "ndjson",
+      '{"id":"a","cursor":"a~1"}\n',
+      `{"proof":"${"b".repeat(300_000)}`,
+      '{"id":"b","cursor":"b~2"}\n',
+    ],
   ] as const)("as %s continues after the last complete line", async (format, before, cut, rest) => {
     const { cursors, after } = await resume(before + cut, format, rest);
     expect(cursors).toEqual(["a~1"]);

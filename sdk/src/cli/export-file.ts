@@ -10,7 +10,8 @@ import { DAY_MS } from "../contract/time-units.ts";
 import { APIError, BadRequestError, NotFoundError, OstiaryError } from "../core/errors.ts";
 import { writeAll } from "./output.ts";
 
-const TAIL_BYTES = 64 * 1024;
+/** The last complete line is looked for in so much of a file's end. A line of a proof has 500 entries: some hundred thousand bytes. */
+const TAIL_BYTES = 4 * 1024 * 1024;
 const CSV_HEADER = /^\uFEFF?id,.*,cursor$/;
 const REDRAW_MS = 200;
 const BAR = 30;
