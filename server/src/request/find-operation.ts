@@ -12,6 +12,7 @@ const NO_PARAMETERS: PathParameters = {};
 export class OperationTable {
   /** The methods and paths of the operations, as audit entries name them. */
   readonly endpoints: readonly string[];
+  /** Those without a parameter. */
   readonly #byPath = new Map<string, readonly Operation[]>();
   readonly #withParameter: readonly Operation[];
   /** The first segments of paths below `/v1`. */
@@ -21,10 +22,11 @@ export class OperationTable {
     this.endpoints = operations.flatMap((operation) =>
       methodsOf(operation).map((method) => `${method} ${operation.path}`),
     );
+    this.#withParameter = operations.filter(hasParameter);
     for (const operation of operations) {
+      if (hasParameter(operation)) continue;
       this.#byPath.set(operation.path, [...(this.#byPath.get(operation.path) ?? []), operation]);
     }
-    this.#withParameter = operations.filter(({ path }) => path.includes("{"));
     this.#sections = new Set(operations.flatMap(({ path }) => sectionOf(path) ?? []));
   }
 
@@ -89,6 +91,10 @@ export function findOperation(request: RequestContext, operations: OperationTabl
 
 function sectionOf(path: string): string | null {
   return /^\/v1\/([^/]+)/.exec(path)?.[1] ?? null;
+}
+
+function hasParameter({ path }: Operation): boolean {
+  return path.includes("{");
 }
 
 function methodsOf({ method }: Operation): readonly string[] {
