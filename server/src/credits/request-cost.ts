@@ -91,14 +91,14 @@ export function chargeFor(basis: CostBasis, usage: Usage | null): Charge {
   const completionTokens = Math.min(usage.completionTokens, maxPlausibleAnswer(basis) * choices);
   const countedTokens = promptTokens + completionTokens;
   if (prices === null) return { costNanoUsd: 0n, countedTokens, implausibleNanoUsd: 0n };
-  const reportedNanoUsd = atMost(costOf(usage, images, prices), MAX_COST_NANO_USD);
+  const reportedNanoUsd = smaller(costOf(usage, images, prices), MAX_COST_NANO_USD);
   if (promptTokens === usage.promptTokens && completionTokens === usage.completionTokens) {
     return { costNanoUsd: reportedNanoUsd, countedTokens, implausibleNanoUsd: 0n };
   }
   const believed = { ...usage, promptTokens, completionTokens };
-  const costNanoUsd = atMost(costOf(believed, images, prices), MAX_COST_NANO_USD);
+  const costNanoUsd = smaller(costOf(believed, images, prices), MAX_COST_NANO_USD);
   const excessNanoUsd = reportedNanoUsd > costNanoUsd ? reportedNanoUsd - costNanoUsd : 0n;
-  return { costNanoUsd, countedTokens, implausibleNanoUsd: atMost(excessNanoUsd, MAX_IMPLAUSIBLE_NANO_USD) };
+  return { costNanoUsd, countedTokens, implausibleNanoUsd: smaller(excessNanoUsd, MAX_IMPLAUSIBLE_NANO_USD) };
 }
 
 /** The maximum tokens of each answer that the model can give, whatever the request allows. */
@@ -107,8 +107,8 @@ function maxPlausibleAnswer({ model, maxTokens }: CostBasis): number {
   return model.maxOutputTokens ?? model.contextTokens ?? Math.max(MAX_ANSWER_TOKENS, maxTokens ?? 0);
 }
 
-function atMost(amount: bigint, max: bigint): bigint {
-  return amount < max ? amount : max;
+function smaller(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
 }
 
 /** The maximum tokens of each answer if it is paid for in full. */

@@ -16,7 +16,7 @@ export const MESSAGES_ERROR_TYPES = [
 export type MessagesErrorType = (typeof MESSAGES_ERROR_TYPES)[number];
 
 /** Anthropic's status for an overloaded server. */
-export const OVERLOADED = 529;
+export const OVERLOADED_STATUS = 529;
 
 /** The codes whose type is not `invalid_request_error`. */
 const TYPES: { readonly [Code in ErrorCode]?: MessagesErrorType } = {
@@ -105,5 +105,5 @@ function messageFor(code: ErrorCode, message: string): string {
 
 /** The status of a failure in the Messages API: that of the table of error codes, except for an overloaded server. */
 export function messagesStatusOf({ code, status }: Failure): number {
-  return code === "server_is_overloaded" ? OVERLOADED : status;
+  return code === "server_is_overloaded" ? OVERLOADED_STATUS : status;
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ERROR_CODES, type ErrorCode } from "../../../sdk/src/contract/error-codes.ts";
-import { OVERLOADED } from "../errors/messages-error.ts";
+import { OVERLOADED_STATUS } from "../errors/messages-error.ts";
 
 /** A JSON Schema, or another object of an OpenAPI document. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -166,7 +166,7 @@ export function errors(codes: readonly ErrorCode[]): Schema {
 /** The same in the format of the Messages API. */
 export function messagesErrors(codes: readonly ErrorCode[]): Schema {
   const statusOf = (code: ErrorCode) =>
-    code === "server_is_overloaded" ? OVERLOADED : ERROR_CODES[code].status;
+    code === "server_is_overloaded" ? OVERLOADED_STATUS : ERROR_CODES[code].status;
   return errorsBy(codes, statusOf, "MessagesError");
 }
 

@@ -1,5 +1,5 @@
 import { Failure } from "../errors/failure.ts";
-import { OVERLOADED } from "../errors/messages-error.ts";
+import { OVERLOADED_STATUS } from "../errors/messages-error.ts";
 import { exactJson } from "../json/exact-numbers.ts";
 import { isJsonObject, type Json } from "../json/json.ts";
 import { UpstreamRefused } from "./dialect.ts";
@@ -79,7 +79,7 @@ function failureOf(status: number, body: string, headers: Readonly<Record<string
     }
     case 429:
     case 503:
-    case OVERLOADED: {
+    case OVERLOADED_STATUS: {
       const message = "The model's provider is busy. Try again shortly.";
       return new Failure("server_is_overloaded", message, { retryAfterMs: retryAfterMs(headers), cause });
     }

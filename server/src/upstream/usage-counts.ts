@@ -26,20 +26,20 @@ export type ReportedCounts = { readonly [Name in keyof Usage]?: unknown };
 export function checkedUsage(reported: ReportedCounts): Usage | null {
   if (reported.promptTokens === undefined || reported.promptTokens === null) return null;
   for (const name in reported) if (!isPlausible(reported[name as keyof Usage])) return null;
-  const promptTokens = atMost(MAX_TOKENS, reported.promptTokens);
-  const completionTokens = atMost(MAX_TOKENS, reported.completionTokens);
-  const cachedTokens = atMost(promptTokens, reported.cachedTokens);
-  const cacheWrite1hTokens = atMost(promptTokens - cachedTokens, reported.cacheWrite1hTokens);
-  const audioPromptTokens = atMost(promptTokens, reported.audioPromptTokens);
-  const audioCompletionTokens = atMost(completionTokens, reported.audioCompletionTokens);
+  const promptTokens = bounded(reported.promptTokens, MAX_TOKENS);
+  const completionTokens = bounded(reported.completionTokens, MAX_TOKENS);
+  const cachedTokens = bounded(reported.cachedTokens, promptTokens);
+  const cacheWrite1hTokens = bounded(reported.cacheWrite1hTokens, promptTokens - cachedTokens);
+  const audioPromptTokens = bounded(reported.audioPromptTokens, promptTokens);
+  const audioCompletionTokens = bounded(reported.audioCompletionTokens, completionTokens);
   const parts = {
-    cacheWriteTokens: atMost(promptTokens - cachedTokens - cacheWrite1hTokens, reported.cacheWriteTokens),
+    cacheWriteTokens: bounded(reported.cacheWriteTokens, promptTokens - cachedTokens - cacheWrite1hTokens),
     cacheWrite1hTokens,
     audioPromptTokens,
-    imagePromptTokens: atMost(promptTokens - audioPromptTokens, reported.imagePromptTokens),
-    reasoningTokens: atMost(completionTokens, reported.reasoningTokens),
+    imagePromptTokens: bounded(reported.imagePromptTokens, promptTokens - audioPromptTokens),
+    reasoningTokens: bounded(reported.reasoningTokens, completionTokens),
     audioCompletionTokens,
-    imageCompletionTokens: atMost(completionTokens - audioCompletionTokens, reported.imageCompletionTokens),
+    imageCompletionTokens: bounded(reported.imageCompletionTokens, completionTokens - audioCompletionTokens),
   };
   const usage: { -readonly [Name in keyof Usage]: Usage[Name] } = {
     promptTokens,
@@ -50,8 +50,8 @@ export function checkedUsage(reported: ReportedCounts): Usage | null {
   return usage;
 }
 
-/** A count that is known to be plausible, limited. */
-function atMost(max: number, count: unknown): number {
+/** A count that is known to be plausible, or the maximum if it is larger. */
+function bounded(count: unknown, max: number): number {
   return Math.min((count ?? 0) as number, max);
 }
 

@@ -1,6 +1,6 @@
 import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
-import { OVERLOADED } from "../../errors/messages-error.ts";
+import { OVERLOADED_STATUS } from "../../errors/messages-error.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
@@ -14,7 +14,7 @@ const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
   ["request_too_large", 413],
   ["rate_limit_error", 429],
   ["timeout_error", 504],
-  ["overloaded_error", OVERLOADED],
+  ["overloaded_error", OVERLOADED_STATUS],
 ]);
 
 /** An error that the upstream reports in its stream. */
