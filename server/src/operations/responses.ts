@@ -74,8 +74,8 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
         sealer: parts.sealer,
         sealContext: `reasoning\n${accountId}`,
       });
-      const complete = (response: JsonObject) => store(parts, call, response);
-      return runAnswer(parts, call, request, isStored ? complete : null);
+      const storeAnswer = (response: JsonObject) => store(parts, call, response);
+      return runAnswer(parts, call, request, isStored ? storeAnswer : null);
     },
   };
 }

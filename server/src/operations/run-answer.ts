@@ -41,11 +41,8 @@ export interface ModelOperationParts {
   readonly monotonicMs: () => number;
 }
 
-/**
- * Called with the answer as it is to be stored, before its last byte is sent. Resolves with the members of the answer that change
- * thereby. The answer fails if it throws.
- */
-export type Complete = (answer: JsonObject) => Promise<JsonObject>;
+/** Stores an answer, before its last byte is sent. Resolves with the members of the answer that change thereby. The answer fails if it throws. */
+export type StoreAnswer = (answer: JsonObject) => Promise<JsonObject>;
 
 /** The facts of an answer. `reported`: the usage of its upstream; `null`: it is estimated. */
 type FactsOf = (reported: Usage | null) => Promise<EntryFacts & { readonly usage: Usage }>;
@@ -68,7 +65,7 @@ export async function runAnswer(
   { gateway, estimator, monotonicMs }: ModelOperationParts,
   { paid, signal, startedMs }: Pick<ModelCall<unknown>, "paid" | "signal" | "startedMs">,
   request: WireRequest,
-  complete: Complete | null = null,
+  store: StoreAnswer | null = null,
 ): Promise<Reply> {
   const { costBasis } = paid;
   const { model } = costBasis;
@@ -85,8 +82,8 @@ export async function runAnswer(
       const timeToFirstTokenMs = Math.round(monotonicMs() - startedMs);
       const factsOf = factsOfAnswer(routed, { costBasis, estimate, timeToFirstTokenMs });
       return routed.answer.kind === "stream"
-        ? streamReply(routed.answer, factsOf, complete)
-        : wholeReply(routed.answer, factsOf, complete);
+        ? streamReply(routed.answer, factsOf, store)
+        : wholeReply(routed.answer, factsOf, store);
     });
   if (!request.stream) return await replying;
   // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
@@ -147,18 +144,18 @@ export function factsOfFailure({ upstream, reason }: RoutesFailed, costBasis: Co
 async function wholeReply(
   answer: WholeAnswer,
   factsOf: FactsOf,
-  complete: Complete | null,
+  store: StoreAnswer | null,
 ): Promise<WholeReply> {
   const facts = await factsOf(answer.usage);
   const counted = answer.usage === null ? (answer.estimated?.(facts.usage) ?? {}) : {};
   const stored = () => ({ ...JSON.parse(answer.stored?.() ?? answer.body), ...counted });
-  const changes = { ...counted, ...(complete === null ? {} : await complete(stored())) };
+  const changes = { ...counted, ...(store === null ? {} : await store(stored())) };
   const isChanged = Object.keys(changes).length > 0;
   const body = (isChanged ? JsonBody.parse(answer.body)?.textWith(changes) : null) ?? answer.body;
   return { kind: "whole", headers: withIgnored(JSON_HEADERS, answer.ignored), body, facts };
 }
 
-function streamReply(answer: StreamedAnswer, factsOf: FactsOf, complete: Complete | null): StreamReply {
+function streamReply(answer: StreamedAnswer, factsOf: FactsOf, store: StoreAnswer | null): StreamReply {
   let found: ReturnType<FactsOf> | null = null;
   const facts = () => {
     found ??= factsOf(answer.usage());
@@ -166,16 +163,16 @@ function streamReply(answer: StreamedAnswer, factsOf: FactsOf, complete: Complet
   };
   let usage = NO_USAGE;
   let changes: JsonObject = {};
-  /** When all events are sent, the answer is handed over to be stored before its last one. */
-  const completed = async function* (handOver: Complete) {
+  /** All events but the last, and then the storing of the answer. */
+  const eventsUntilStored = async function* (storeAnswer: StoreAnswer) {
     yield* answer.events;
     const stored = answer.stored?.((await facts()).usage);
-    if (stored !== undefined) changes = await handOver(JSON.parse(stored));
+    if (stored !== undefined) changes = await storeAnswer(JSON.parse(stored));
   };
   return {
     kind: "stream",
     headers: withIgnored(EVENT_STREAM_HEADERS, answer.ignored()),
-    chunks: complete === null ? answer.events : completed(complete),
+    chunks: store === null ? answer.events : eventsUntilStored(store),
     facts: async () => {
       const known = await facts();
       usage = known.usage;
