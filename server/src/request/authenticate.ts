@@ -48,15 +48,6 @@ export async function authenticate(
 }
 
 /**
- * Notes the caller of a request that needs no key. If one is sent, the request is recorded in that key's log.
- *
- * @throws {Failure} `server_is_overloaded` when the stores can't tell whose key it is.
- */
-export async function identifyCaller(request: RequestContext, services: Services): Promise<void> {
-  request.caller = await callerOfSentKey(request, services);
-}
-
-/**
  * Decides by the account's present state whether the request may proceed, and admits it within the account's limits. Called once,
  * when the body is in: a change that was answered meanwhile is not missed.
  *
@@ -83,8 +74,16 @@ export async function authorize(
   return request.permission.snapshot.account.id;
 }
 
-/** The caller whose key was sent; `null` without a key, and for one that does not exist. */
-async function callerOfSentKey(request: RequestContext, services: Services): Promise<KeyCaller | null> {
+/**
+ * The caller of a request that needs no key, in whose log it is recorded if one was sent; `null` without a key, and for one that does not
+ * exist.
+ *
+ * @throws {Failure} `server_is_overloaded` when the stores can't tell whose key it is.
+ */
+export async function callerOfSentKey(
+  request: RequestContext,
+  services: Services,
+): Promise<KeyCaller | null> {
   try {
     const authorization = authorizationOf(request.exchange);
     if (authorization[0] === undefined || !BEARER_KEY.test(authorization[0])) return null;

@@ -2,12 +2,12 @@ import type { CatalogModel } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { ModelOperation, ModelUse, Reply } from "../operations/operation.ts";
-import { authenticate, authorize, identifyCaller } from "./authenticate.ts";
+import { authenticate, authorize, callerOfSentKey } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
 import { costBasisOf, findModel, holdCredit } from "./hold-credit.ts";
 import { claimOrReplay, keepAnswer } from "./idempotent-reply.ts";
 import { receiveBody } from "./receive-body.ts";
-import { recordBeginning } from "./record.ts";
+import { recordBeginning, releaseClaim } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
 import { respond, respondFailure } from "./respond.ts";
 import { runManagement } from "./run-management.ts";
@@ -42,7 +42,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   }
   services.recorder.requireCapacity(); // 503
   if (operation.kind === "public" || operation.kind === "unserved") {
-    await identifyCaller(request, services);
+    request.caller = await callerOfSentKey(request, services); // 503
     requireCapacityForAccount(request, services); // 503
     if (operation.kind === "public") return await operation.run();
     request.isWithoutKnownKey = request.caller === null;
@@ -57,7 +57,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
       query: exchange.query,
       header: (name) => exchange.header(name),
     }); // 400
-    return await operation.run({ input, accountId, signal: request.abort });
+    return await operation.run({ input, accountId, signal: request.signal });
   }
 
   const received = await receiveBody(request, operation, services); // 401, 403 if the key is refused by now
@@ -96,7 +96,7 @@ async function runModel(
   const paid = await holdCredit(request, accountId, costBasis, services); // 402, 503
   request.begun = recordBeginning(request, services); // leaves an entry even if the process dies
   services.overload.served(); // from here on the request waits for a model
-  const { exchange, startedMs, abort: signal } = request;
+  const { exchange, startedMs, signal } = request;
   const reply = await operation.run({ input, accountId, exchange, body, paid, signal, startedMs }); // 400, 502, 504
   return keepAnswer(request, reply);
 }
@@ -120,10 +120,10 @@ function releaseBody({ body }: RequestContext, reply: Reply): void {
 
 /** Releases what the request still holds, however it has ended. */
 async function endRequest(request: RequestContext): Promise<void> {
-  request.abort.abort();
+  request.signal.abort();
   request.body?.release();
   // A request that was not recorded is not charged.
   request.hold?.settle(0n);
-  await request.claim?.release();
+  await releaseClaim(request);
   await request.permission?.admitted?.end(null);
 }

@@ -45,11 +45,15 @@ export async function record(
     services.trace(entry, request.exchange.header("traceparent")[0] ?? null);
     if (stored !== null) await stored;
   }
-  // The claim is released before the answer, because a client may retry a failed request at once.
+  await releaseClaim(request);
+  await released;
+}
+
+/** Ends the claim of a request that has no answer to keep: before it is answered, because a client may retry a failed request at once. */
+export async function releaseClaim(request: RequestContext): Promise<void> {
   const { claim } = request;
   request.claim = null;
   await claim?.release();
-  await released;
 }
 
 /** The tokens that count against the token limit; `null`: the estimate. */

@@ -22,7 +22,7 @@ export class RequestContext implements InFlightItem {
   /** The client's address; `null` where it can't be determined. */
   readonly sourceIp: string | null;
   /** Aborted when the answer is no longer needed: the client has disconnected, the request has ended, or the service stops. */
-  readonly abort = new RequestAbort();
+  readonly signal = new RequestAbort();
   /** The method and path of the operation, as audit entries name it; `null` before it is found. */
   endpoint: string | null = null;
   /** The key in whose log the request is recorded; `null` if there is none. */
@@ -58,7 +58,7 @@ export class RequestContext implements InFlightItem {
     this.exchange = exchange;
     this.sourceIp = clientAddress(exchange.peer, exchange.header("x-forwarded-for"), trustedProxies);
     exchange.onClientGone(() => {
-      if (this.claim === null) this.abort.abort();
+      if (this.claim === null) this.signal.abort();
     });
   }
 }

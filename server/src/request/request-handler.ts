@@ -220,7 +220,7 @@ export class RequestHandler {
   abortAll(): void {
     for (const request of this.#requests) {
       request.isAbortedByShutdown = true;
-      request.abort.abort();
+      request.signal.abort();
     }
   }
 }

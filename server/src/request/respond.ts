@@ -17,7 +17,7 @@ import {
 import { factsOfFailure } from "../operations/run-answer.ts";
 import { noteRefusedKey } from "./authenticate.ts";
 import { errorAnswerOf, isMessagesClient, statusFor } from "./messages-client.ts";
-import { type Ending, record } from "./record.ts";
+import { type Ending, record, releaseClaim } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 import { primeStream, streamWriter } from "./stream-writer.ts";
@@ -160,7 +160,7 @@ export async function respondFailure(
   const { failure, endReason, facts } = outcomeOf(request, thrown);
   logFault(request, failure, services);
   noteRefusedKey(request, thrown, services.security);
-  request.abort.abort();
+  request.signal.abort();
   if (request.status !== null) return;
   const ending: Ending = request.exchange.isClientGone
     ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
@@ -172,8 +172,7 @@ export async function respondFailure(
     // A request that can't be recorded is answered with the reason for that.
     const unrecorded = toFailure(error);
     logFault(request, unrecorded, services);
-    // The claim is released before the answer, because a client may retry a failed request at once.
-    await request.claim?.release();
+    await releaseClaim(request);
     sendFailure(request, unrecorded);
   }
 }

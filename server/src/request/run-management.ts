@@ -21,7 +21,7 @@ export async function runManagement(
   parameters: PathParameters,
   services: Services,
 ): Promise<Reply> {
-  const { id, exchange, sourceIp, abort: signal } = request;
+  const { id, exchange, sourceIp, signal } = request;
   const identity = await authenticate(request, operation, services);
   const body = operation.method === "GET" ? null : await receiveObject(request, operation, services);
   return await operation.run({
