@@ -122,8 +122,9 @@ export class Access {
   }
 
   /**
-   * Decides by the account's current state whether the request is allowed. The request lifecycle calls it once, after the
-   * body has arrived, so that it misses no change that was answered in the meantime.
+   * Decides by the account's current state whether the request is allowed, and admits it within the account's limits. The request
+   * lifecycle does so once, after the body has arrived, so that it misses no change that was answered in the meantime. Before, it asks
+   * without limits whether a body that is arriving is still wanted.
    *
    * @param address the client's; `null` when it is unknown.
    * @param tokens the estimate that counts against the account's limits; `null` when limits do not apply.

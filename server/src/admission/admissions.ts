@@ -242,6 +242,7 @@ export class Admissions {
       }
     }
     if (this.#uncounted === uncounted) this.#uncounted = failed;
+    if (this.#counting === uncounted) this.#counting = null;
   }
 
   /** Returns how much of its limits the account uses. */

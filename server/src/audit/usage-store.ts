@@ -231,7 +231,7 @@ function percentiles(sql: Database, column: "whole" | "first") {
 
 /**
  * `named`: the sums of a source by interval and group. The groups that cost most have rows of their own, and one row without a group
- * sums up the rest.
+ * sums up the rest. `source`: what stands behind `from`, with its `where`.
  */
 function groupsOf(
   sql: Database,

@@ -249,6 +249,16 @@ export class Credits {
     if (this.#hasOlder && replaced.every(isDrained)) await this.closeFormer();
   }
 
+  /** Closes this node's older spenders unless it owes entries. Call it at start, when earlier lives' charges are in the database. */
+  async closeFormer(): Promise<void> {
+    const current = this.#current;
+    if (current === null || this.#parts.owesEntries()) return;
+    await withTimeout(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));
+    if (this.#current !== current) return;
+    this.#hasOlder = false;
+    for (const id of this.#spenders.keys()) if (id !== current.id) this.#spenders.delete(id);
+  }
+
   /**
    * Closes this life's spender, so that nothing stays reserved, if all its charges are in the database. While the node owes entries of
    * earlier lives or of this one, only what their charges may need stays reserved. Call it when the last request has ended.
@@ -345,16 +355,6 @@ export class Credits {
         if (cost > 0n) spender.uncommitted++;
       },
     };
-  }
-
-  /** Closes this node's older spenders unless it owes entries. Call it at start, when earlier lives' charges are in the database. */
-  async closeFormer(): Promise<void> {
-    const current = this.#current;
-    if (current === null || this.#parts.owesEntries()) return;
-    await withTimeout(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));
-    if (this.#current !== current) return;
-    this.#hasOlder = false;
-    for (const id of this.#spenders.keys()) if (id !== current.id) this.#spenders.delete(id);
   }
 
   #withTimeout<Answer>(question: () => Promise<Answer>): Promise<Answer> {

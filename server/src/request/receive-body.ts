@@ -27,7 +27,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 export interface ReceivedBody {
   /** As it was sent. */
   readonly bytes: Uint8Array;
-  /** Estimated tokens of prompt and answer; `null`: nothing was received. */
+  /** Estimated tokens of prompt and answer; `null`: nothing was received, which does not count against the account's limits. */
   readonly tokens: number | null;
   /**
    * The body as a JSON object.
