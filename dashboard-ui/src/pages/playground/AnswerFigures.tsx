@@ -8,7 +8,7 @@ import { Button } from "../../components/Button.tsx";
 import { formatCount, formatDuration, formatUsd } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
 import styles from "./AnswerFigures.module.css";
-import type { ToldAnswer } from "./chat-state.ts";
+import type { ModelAnswer } from "./chat-state.ts";
 
 /** The delay before a cancelled answer is looked up, because its entry is recorded later. */
 const SETTLED_AFTER_MS = 1_000;
@@ -19,7 +19,7 @@ const MIN_MS = 20;
 const rate = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
 
 /** The duration, tokens and cost of an answer, from the audit log. */
-export function AnswerFigures({ told }: { readonly told: ToldAnswer }) {
+export function AnswerFigures({ told }: { readonly told: ModelAnswer }) {
   const { requestId, firstMs, totalMs } = told;
   const isDue = useDelay(told.outcome === "whole" ? 0 : SETTLED_AFTER_MS);
   const entry = useQuery(
@@ -84,7 +84,7 @@ interface Tokens {
 }
 
 /** The charged tokens, or the model server's counts until these are known. */
-function tokensOf({ answer: { usage } }: ToldAnswer, entry: AuditEntry | undefined): Tokens | null {
+function tokensOf({ answer: { usage } }: ModelAnswer, entry: AuditEntry | undefined): Tokens | null {
   if (entry?.promptTokens != null && entry.completionTokens !== null) {
     return {
       prompt: entry.promptTokens,
@@ -97,7 +97,7 @@ function tokensOf({ answer: { usage } }: ToldAnswer, entry: AuditEntry | undefin
 }
 
 /** Tokens per second, from the first token. */
-function speedOf({ firstMs, totalMs }: ToldAnswer, completionTokens: number | null): number | null {
+function speedOf({ firstMs, totalMs }: ModelAnswer, completionTokens: number | null): number | null {
   if (totalMs === null || completionTokens === null || completionTokens === 0) return null;
   const takenMs = totalMs - (firstMs ?? 0);
   return takenMs < MIN_MS ? null : (completionTokens * 1_000) / takenMs;

@@ -10,7 +10,7 @@ import { AnswerText, RawText } from "./AnswerText.tsx";
 import { Attachments } from "./Attachments.tsx";
 import { type Answer, isEmpty } from "./answer.ts";
 import { ArrivingCalls, Calls } from "./Calls.tsx";
-import type { ChatMessage, Role, ToldAnswer } from "./chat-state.ts";
+import type { ChatMessage, ModelAnswer, Role } from "./chat-state.ts";
 import styles from "./Message.module.css";
 import { MessageForm } from "./MessageForm.tsx";
 
@@ -142,7 +142,7 @@ function Reasoning({ answer }: { readonly answer: Answer }) {
 }
 
 /** The progress of an answer, or a note that it is incomplete. */
-function Course({ told: { answer, outcome } }: { readonly told: ToldAnswer }) {
+function Course({ told: { answer, outcome } }: { readonly told: ModelAnswer }) {
   const words = courseOf(answer, outcome);
   if (words === null) return null;
   return (
@@ -153,7 +153,7 @@ function Course({ told: { answer, outcome } }: { readonly told: ToldAnswer }) {
   );
 }
 
-function courseOf(answer: Answer, outcome: ToldAnswer["outcome"]): string | null {
+function courseOf(answer: Answer, outcome: ModelAnswer["outcome"]): string | null {
   switch (outcome) {
     case "underway":
       if (isEmpty(answer)) return "Waiting for the answer…";

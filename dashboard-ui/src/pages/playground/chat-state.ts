@@ -33,11 +33,11 @@ export interface ChatMessage {
   /** The tool calls of an assistant's message. */
   readonly calls: readonly CalledTool[];
   /** The model's answer, for a message that a model wrote and the user has not edited since. */
-  readonly told: ToldAnswer | null;
+  readonly told: ModelAnswer | null;
 }
 
 /** A model's answer with its circumstances. */
-export interface ToldAnswer {
+export interface ModelAnswer {
   readonly model: string;
   readonly answer: Answer;
   readonly outcome: "underway" | "whole" | "stopped" | "broken";

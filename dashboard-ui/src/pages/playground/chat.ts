@@ -13,11 +13,11 @@ import {
   hasContent,
   type Lane,
   MAX_LANES,
+  type ModelAnswer,
   nextId,
   type Role,
   type SavedChat,
   savedOf,
-  type ToldAnswer,
   targetsOf,
   titleOf,
   withContents,
@@ -228,30 +228,30 @@ export class Chat {
     this.#change({ removal: null, announcement: "" });
     const sentMs = performance.now();
     const elapsedMs = () => Math.round(performance.now() - sentMs);
-    const tell = (news: Partial<ToldAnswer>) => {
-      told = { ...told, ...news };
+    const update = (change: Partial<ModelAnswer>) => {
+      told = { ...told, ...change };
       // The chat that was open may have been replaced by another one.
-      if (isCurrent()) this.#tell(laneId, id, told);
+      if (isCurrent()) this.#showAnswer(laneId, id, told);
     };
     try {
       // The SDK's streams are loaded with the first request.
       const { ask } = await import("./ask.ts");
       for await (const { requestId, answer } of ask({ body, keyUuid, signal: running.signal })) {
         const isFirst = body.stream === true && told.firstMs === null && !isEmpty(answer);
-        tell({ requestId, answer, ...(isFirst ? { firstMs: elapsedMs() } : {}) });
+        update({ requestId, answer, ...(isFirst ? { firstMs: elapsedMs() } : {}) });
       }
-      tell({ outcome: "whole", totalMs: elapsedMs() });
+      update({ outcome: "whole", totalMs: elapsedMs() });
       if (isCurrent()) this.#end(laneId, {}, announcementOf(told));
     } catch (thrown) {
       const isStopped = running.signal.aborted;
-      tell({ outcome: isStopped ? "stopped" : "broken", totalMs: elapsedMs() });
+      update({ outcome: isStopped ? "stopped" : "broken", totalMs: elapsedMs() });
       if (!isCurrent()) return;
       if (isStopped) this.#end(laneId, {}, "Stopped.");
       else this.#fail(laneId, thrown, told, id);
     }
   }
 
-  #fail(laneId: number, thrown: unknown, told: ToldAnswer, id: number): void {
+  #fail(laneId: number, thrown: unknown, told: ModelAnswer, id: number): void {
     const failure = failureOf(thrown, told.requestId);
     const { messages } = this.#lane(laneId);
     const kept = isEmpty(told.answer) ? messages.filter((message) => message.id !== id) : messages;
@@ -271,8 +271,8 @@ export class Chat {
     else if (this.#running.size === 0) this.#change({ announcement: "All answers have ended." });
   }
 
-  /** Limits updates to the screen's refresh rate. */
-  #tell(laneId: number, id: number, told: ToldAnswer): void {
+  /** Shows the answer so far, no more often than the screen is redrawn. */
+  #showAnswer(laneId: number, id: number, told: ModelAnswer): void {
     const isWhole = told.outcome === "whole";
     const messages = withMessage(this.#lane(laneId).messages, id, (message) => ({
       ...message,
@@ -360,7 +360,7 @@ export class Chat {
   }
 }
 
-function newAnswer(model: string, { format }: SavedChat): ToldAnswer {
+function newAnswer(model: string, { format }: SavedChat): ModelAnswer {
   return {
     model,
     answer: NO_ANSWER,
@@ -372,7 +372,7 @@ function newAnswer(model: string, { format }: SavedChat): ToldAnswer {
   };
 }
 
-function announcementOf({ answer: { text, calls } }: ToldAnswer): string {
+function announcementOf({ answer: { text, calls } }: ModelAnswer): string {
   if (text === "") return calls.length > 0 ? "The answer is a tool call." : "The answer is empty.";
   return text.length > ANNOUNCED_LENGTH ? `Answer: ${text.slice(0, ANNOUNCED_LENGTH)} …` : `Answer: ${text}`;
 }
