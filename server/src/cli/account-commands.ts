@@ -18,20 +18,43 @@ const ACCOUNT = "account id, or the e-mail address of one of its users";
 /** `accounts …` and `reset-password`. */
 export function addAccountCommands(program: Command, { client, print }: CommandParts): void {
   const accounts = program.command("accounts").description("find, create and change accounts");
-  const reason = () => new Option("--reason <text>", "recorded in the audit trail");
-  const plan = () => new Option("--plan <plan>").choices(PLANS);
-  const ofAccount = (name: string, description: string) =>
-    accounts.command(name).description(description).argument("<account>", ACCOUNT);
-
-  const find = async (which: string) => {
-    const operator = client();
-    return { operator, id: await idOf(operator, which) };
+  const parts: AccountCommandParts = {
+    accounts,
+    client,
+    print,
+    ofAccount: (name, description) =>
+      accounts.command(name).description(description).argument("<account>", ACCOUNT),
+    find: async (which) => {
+      const operator = client();
+      return { operator, id: await idOf(operator, which) };
+    },
+    printChange: ({ account, notices }) =>
+      print({ account, notices }, [...columns(describe(account)), ...notices.map((notice) => `! ${notice}`)]),
   };
+  addFinding(parts);
+  addCreating(parts);
+  addStates(parts);
+  addIpRules(parts);
+  addLimits(parts);
+  addCredit(parts);
+  addPasswordReset(program, parts);
+}
 
+interface AccountCommandParts extends Pick<CommandParts, "client" | "print"> {
+  /** The command that the others are below. */
+  readonly accounts: Command;
+  /** Adds a command about one account, which is its first argument. */
+  readonly ofAccount: (name: string, description: string) => Command;
+  /** Finds the account that a first argument names. */
+  readonly find: (which: string) => Promise<{ readonly operator: OstiaryOperator; readonly id: string }>;
   /** Prints a changed account and what its operator should know. */
-  const printChange = ({ account, notices }: AccountChange) =>
-    print({ account, notices }, [...columns(describe(account)), ...notices.map((notice) => `! ${notice}`)]);
+  readonly printChange: (change: AccountChange) => void;
+}
 
+const reason = () => new Option("--reason <text>", "recorded in the audit trail");
+const plan = () => new Option("--plan <plan>").choices(PLANS);
+
+function addFinding({ accounts, ofAccount, client, find, print }: AccountCommandParts): void {
   accounts
     .command("list")
     .description("list accounts, newest first")
@@ -62,7 +85,9 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
     const account = await operator.accounts.get(id);
     print(account, describeDetails(account));
   });
+}
 
+function addCreating({ accounts, client, print }: AccountCommandParts): void {
   accounts
     .command("create")
     .description("create an account and its first user; prints the user's password, which is not shown again")
@@ -77,7 +102,10 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
         `password   ${created.password}   (not shown again)`,
       ]);
     });
+}
 
+/** Adds the commands that change the state or the plan of an account. */
+function addStates({ ofAccount, find, printChange }: AccountCommandParts): void {
   ofAccount("suspend", "refuse all keys and management tokens of an account")
     .addOption(reason().makeOptionMandatory())
     .action(async (which: string, options: { reason: string }) => {
@@ -99,7 +127,9 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
       const { operator, id } = await find(which);
       printChange(await operator.accounts.setPlan(id, { plan: next, ...options }));
     });
+}
 
+function addIpRules({ ofAccount, find, print, printChange }: AccountCommandParts): void {
   ofAccount("set-ip-rules", "replace the addresses and CIDR blocks from which keys may be used")
     .argument("[networks...]", "such as 192.0.2.7 or 2001:db8::/32")
     .option("--none", "remove the rules, so that keys may be used from any address")
@@ -130,7 +160,9 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
       const answer = await operator.accounts.tryIpRules(id, { address, rules });
       print(answer, [answer.verdict]);
     });
+}
 
+function addLimits({ ofAccount, find, printChange }: AccountCommandParts): void {
   ofAccount(
     "set-limits",
     "set limits that differ from the plan's; \"plan\" restores the plan's; omitted limits stay",
@@ -147,15 +179,17 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
       limitOf("--concurrent-requests"),
     )
     .addOption(reason())
-    .action(async (which: string, { reason, ...options }: Reason & LimitOptions) => {
-      const given = Object.entries(options).map(([name, limit]) => [name, limit === "plan" ? null : limit]);
-      if (given.length === 0)
+    .action(async (which: string, { reason: given, ...options }: Reason & LimitOptions) => {
+      const changes = Object.entries(options).map(([name, limit]) => [name, limit === "plan" ? null : limit]);
+      if (changes.length === 0)
         throw new OstiaryError("Give at least one limit, such as --requests-per-minute.");
       const { operator, id } = await find(which);
-      const limits: Partial<LimitOverrides> = Object.fromEntries(given);
-      printChange(await operator.accounts.setLimits(id, { limits, reason }));
+      const limits: Partial<LimitOverrides> = Object.fromEntries(changes);
+      printChange(await operator.accounts.setLimits(id, { limits, reason: given }));
     });
+}
 
+function addCredit({ ofAccount, find, print }: AccountCommandParts): void {
   ofAccount("grant-credits", "grant credit; a negative amount, after --, takes credit back")
     .argument("<usd>", "US dollars, such as 25 or 0.005")
     .addOption(reason().makeOptionMandatory())
@@ -169,7 +203,9 @@ export function addAccountCommands(program: Command, { client, print }: CommandP
       const granted = await operator.accounts.grantCredits(id, { amountNanoUsd, ...options });
       print(granted, [`balance   ${usdOf(granted.balanceNanoUsd)}`]);
     });
+}
 
+function addPasswordReset(program: Command, { client, print }: AccountCommandParts): void {
   program
     .command("reset-password")
     .description("set a new random password, end the user's sessions and revoke their management tokens")
