@@ -78,14 +78,8 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
     log.info({ segment, entries: ended.length, tornBytes: content.tornBytes }, "replayed a journal segment");
   }
 
-  if (journal.rejectedLines() > 0) {
-    // A rejected line decides about its request. The segment of the beginning may have been kept for lines of other requests.
-    const { lines } = await journal.rejected.list();
-    for (const { bytes } of lines) {
-      const line = decodeLine(bytes);
-      if (line.kind !== "unreadable") begun.delete(line.entry.id);
-    }
-  }
+  // A rejected line decides about its request. The segment of the beginning may have been kept for lines of other requests.
+  for (const id of await rejectedRequests(journal)) begun.delete(id);
   const lost = [...begun.values()];
   if (isDamaged || unreadable.size > 0) {
     // An unreadable line may hold the end of such a request. Recorded as lost, the request could no longer be charged.
@@ -99,25 +93,46 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
   // Segments are dropped last, because a request may begin in one and end in another.
   for (const segment of leftover) {
     const reason = unreadable.get(segment);
-    try {
-      if (reason !== undefined) await rejectSegment(parts, segment, reason);
-      else {
-        await rejectLines(parts, segment, inOrder(toReject.filter((line) => line.segment === segment)));
-        await journal.drop(segment);
-      }
-    } catch (error) {
+    const lines = toReject.filter((line) => line.segment === segment);
+    await (reason === undefined
+      ? dropSegment(parts, segment, lines)
+      : rejectSegment(parts, segment, reason)
+    ).catch((error: unknown) => {
       // The segment is replayed again at the next start, which is harmless.
       log.error({ ...reasonOf(error), file: journal.pathOf(segment) }, "a journal segment cannot be removed");
-    }
+    });
   }
+  warnOfRejected(parts);
+}
+
+/** The requests that rejected lines are about. */
+async function rejectedRequests({ rejected }: Journal): Promise<readonly EntryId[]> {
+  if (rejected.count === 0) return [];
+  const { lines } = await rejected.list();
+  return lines.flatMap(({ bytes }) => {
+    const line = decodeLine(bytes);
+    return line.kind === "unreadable" ? [] : line.entry.id;
+  });
+}
+
+function warnOfRejected({ journal, log }: ReplayParts): void {
   const lines = journal.rejectedLines();
-  if (lines > 0) {
-    log.error(
-      { lines },
-      "the journal has rejected lines, whose requests are not recorded or charged. " +
-        'Look at them with the operator\'s command "journal list", mend and replay them, or discard them',
-    );
-  }
+  if (lines === 0) return;
+  log.error(
+    { lines },
+    "the journal has rejected lines, whose requests are not recorded or charged. " +
+      'Look at them with the operator\'s command "journal list", mend and replay them, or discard them',
+  );
+}
+
+/** Deletes a segment, of which the lines that can't be recorded are kept. */
+async function dropSegment(
+  parts: ReplayParts,
+  segment: Segment,
+  toReject: readonly LineToReject[],
+): Promise<void> {
+  await rejectLines(parts, segment, inOrder(toReject));
+  await parts.journal.drop(segment);
 }
 
 async function rejectSegment({ journal, log }: ReplayParts, segment: Segment, reason: string): Promise<void> {
