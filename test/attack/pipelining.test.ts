@@ -40,14 +40,17 @@ describe.skipIf(RUNTIME === "deno")("a request that is answered before its body 
   it.each([
     { name: "a chunk that is too long", body: "5\r\n12345X\r\n0\r\n\r\n" },
     { name: "a length in its trailers", body: "5\r\n12345\r\n0\r\ncontent-length: 5\r\n\r\n" },
-  ])("gets no second answer for $name, which would be taken for that to the next request", async ({ body }) => {
-    const head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
-    for (const asked of [head, head.replace("/v1/chat/completions", "/healthz")]) {
-      using connection = await openRaw(service.baseUrl);
-      connection.send(asked + body);
-      expect((await connection.closed).match(/HTTP\/1\.1 \d+/g)).toHaveLength(1);
-    }
-  });
+  ])(
+    "gets no second answer for $name, which would be taken for that to the next request",
+    async ({ body }) => {
+      const head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+      for (const asked of [head, head.replace("/v1/chat/completions", "/healthz")]) {
+        using connection = await openRaw(service.baseUrl);
+        connection.send(asked + body);
+        expect((await connection.closed).match(/HTTP\/1\.1 \d+/g)).toHaveLength(1);
+      }
+    },
+  );
 });
 
 describe("requests that are sent without awaiting their answers", () => {

@@ -16,7 +16,8 @@ export const words = (max: number) =>
     .normalize()
     .trim()
     .min(1, "must not be empty")
-    .max(max, `must have at most ${max} characters`)
+    // The checks below take long for a long text.
+    .max(max, { error: `must have at most ${max} characters`, abort: true })
     .regex(/^(?:[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|[\u200c\u200d])*$/u, UNREADABLE)
     .refine(joinersAreNeeded, UNREADABLE)
     .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");

@@ -204,7 +204,7 @@ export function readFilter(query: URLSearchParams): EntryFilter {
 }
 
 /** Requires that a query has only the filters and these parameters. @throws {Failure} as {@link requireKnownParameters}. */
-function requireKnown(query: URLSearchParams, others: readonly string[]): void {
+export function requireKnown(query: URLSearchParams, others: readonly string[]): void {
   requireKnownParameters(query, [...Object.keys(filterInput), ...others]);
 }
 
