@@ -134,6 +134,8 @@ describe.skipIf(!isDistributed)("a database that was restored beside a Redis tha
       await expect.poll(() => tickOf(left)).toBeGreaterThan(atBackup);
       await backup.replace();
       await expect.poll(() => statusOrRefused(left, late.key)).toBe("refused");
+      // A supervisor that starts what has failed starts the node again.
+      expect(await left.stop()).toBe(1);
 
       const { databaseUrl = "", dataDir } = left;
       await using restored = await startOperatedService({ env, databaseUrl, dataDir });

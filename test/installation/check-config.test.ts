@@ -41,6 +41,32 @@ describe("ostiary-server check-config", () => {
     expect(stdout).not.toContain("hunter2");
   });
 
+  it.each([
+    ["DATABASE_URL", "postgres://me:hunt/er2@127.0.0.1:5432/x"],
+    ["DATABASE_URL", "postgres://me:12/hunter2@127.0.0.1:5432/x"],
+    ["DATABASE_URL", "postgres://me:hunt@er2/hunter2@127.0.0.1:5432/x"],
+    ["DATABASE_URL", "postgres://me:12#hunter2@127.0.0.1:5432/x"],
+    ["DATABASE_URL", "postgres://me:12?hunter2@127.0.0.1:5432/x"],
+    ["DATABASE_URL", "postgres://me:hunt%er2@127.0.0.1:5432/x"],
+    ["REDIS_URL", "redis://me:hunt/er2@127.0.0.1:6379"],
+    ["REDIS_URL", "redis://me:12#hunter2@127.0.0.1:6379"],
+    ["REDIS_URL", "redis://me:12?hunter2@127.0.0.1:6379"],
+    ["REDIS_URL", "redis://me:hunt%er2@127.0.0.1:6379"],
+  ])("names the characters to encode in a password of %s, and repeats none of it: %s", async (name, url) => {
+    const refused = { code: 1, stdout: "", stderr: expect.stringMatching(/^\w+_URL: .*percent-encode/) };
+    await expect(checkConfig({ [name]: url })).rejects.toMatchObject(refused);
+    const { stderr } = await checkConfig({ [name]: url }).catch((error) => error);
+    expect(stderr).not.toMatch(/hunt|er2|12/);
+  });
+
+  it("says that DATABASE_URL names one host", async () => {
+    const stderr = expect.stringMatching(/^DATABASE_URL: must name one host[^\n]*primary[^\n]*\n$/);
+    for (const hosts of ["a.example:5432,b.example:5432", "a.example,b.example"]) {
+      const settings = { DATABASE_URL: `postgres://me:secret@${hosts}/x` };
+      await expect(checkConfig(settings)).rejects.toMatchObject({ code: 1, stderr });
+    }
+  });
+
   it("does not repeat a secret in the place of its file or its variable", async () => {
     const upstream = { dialect: "openai", baseUrl: "https://models.example/v1" };
     await using catalog = await writeCatalog({

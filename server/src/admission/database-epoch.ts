@@ -85,7 +85,8 @@ const IDLE_CHECKS = 5;
 const IDLE_START_CHECKS = 10;
 
 const FOREIGN = "Redis has the data of another copy of this database";
-const RESTORED = "the database was restored from a backup while this node was running";
+const RESTORED =
+  "the database lacks changes that this node has seen, as after a restore or a failover to a replica that lacked them";
 const OTHER_COPY = "the nodes of another copy of this database use the Redis of REDIS_URL";
 
 /**

@@ -6,6 +6,7 @@ import { messageOf } from "../errors/issue-message.ts";
 import { fileVariableOf, withSecretsFromFiles } from "./secret-files.ts";
 import {
   certificates,
+  databaseUrl,
   flag,
   host,
   isOrigin,
@@ -46,7 +47,7 @@ const variables = z.object({
     .string()
     .default("./data")
     .transform((path) => resolve(path)),
-  DATABASE_URL: url("postgres:", "postgresql:").nullable().default(null),
+  DATABASE_URL: databaseUrl.nullable().default(null),
   DATABASE_CA_FILE: certificates.nullable().default(null),
   REDIS_URL: redisUrl.nullable().default(null),
   REDIS_CA_FILE: certificates.nullable().default(null),

@@ -1,3 +1,5 @@
+import { ENCODE_PASSWORD, hasUnencodedPassword } from "./url-encoding.ts";
+
 /** Host and port of a server. */
 export interface RedisHost {
   readonly host: string;
@@ -60,6 +62,7 @@ export function parseRedisUrl(url: string): RedisAddress {
 }
 
 function serverOf(url: string): RedisAddress {
+  if (/^rediss?:/.test(url) && hasUnencodedPassword(url)) throw new RedisUrlError(ENCODE_PASSWORD);
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !["redis:", "rediss:"].includes(parsed.protocol) || parsed.hostname.includes(",")) {
     throw new RedisUrlError(

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import * as z from "zod";
 import { parseNetworks } from "../networks/networks.ts";
 import { SEAL_KEY_BYTES } from "../secrets/sealer.ts";
+import { databaseUrlProblem } from "./database-url.ts";
 import { parseRedisUrl, RedisUrlError } from "./redis-url.ts";
 import { readText } from "./secret-files.ts";
 
@@ -28,6 +29,11 @@ export const host = z
     (value) => isIP(value) !== 0 || HOST_NAME.test(value),
     "must be an address or a name, such as 127.0.0.1 or ::, without a scheme, brackets or a port",
   );
+
+export const databaseUrl = z.string().superRefine((value, context) => {
+  const message = databaseUrlProblem(value);
+  if (message !== null) context.addIssue({ code: "custom", message });
+});
 
 export const redisUrl = z.string().superRefine((value, context) => {
   try {

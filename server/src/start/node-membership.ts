@@ -34,6 +34,8 @@ const RENEWAL_TIMEOUT_MS = 5_000;
 /** Nodes that share Redis continue without one that was not seen for 10 seconds. One that stood still for this long checks first. */
 const MAX_PAUSE_MS = 5_000;
 
+type OnReplaced = (reason: string, what: "node" | "database") => void;
+
 export interface MembershipParts {
   /** See {@link nodeId}. */
   readonly id: string;
@@ -45,8 +47,11 @@ export interface MembershipParts {
   /** Milliseconds of a clock that also counts the time for which the machine was suspended. */
   readonly passedMs: () => number;
   readonly log: Logger;
-  /** Called once, with the reason, when the node cannot continue: other nodes have its database, or it was restored. */
-  readonly onReplaced: (reason: string) => void;
+  /**
+   * Called once, with the reason, when the node cannot continue: another process is this node (`"node"`), or its database has another
+   * history (`"database"`).
+   */
+  readonly onReplaced: OnReplaced;
 }
 
 /**
@@ -63,11 +68,11 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
   const life = randomUUID();
   await enterRegistry(parts, { id, life, label: nodeLabel(config.dataDir) });
   let isReplaced = false;
-  const replaced = (reason: string) => {
+  const replaced: OnReplaced = (reason, what) => {
     if (isReplaced) return;
     isReplaced = true;
     admissions.fence(reason);
-    onReplaced(reason);
+    onReplaced(reason, what);
   };
   const { renew, fenceIfPresumedGone } =
     redis === null ? await standAlone(parts, life, replaced) : await shareRedis(parts, redis, life, replaced);
@@ -84,13 +89,13 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
 const TAKEN_OVER = "another node has taken over the database";
 
 /** Checks the epoch of the database. @returns whether the node can continue. */
-async function isInEpoch(epoch: DatabaseEpoch, replaced: (reason: string) => void): Promise<boolean> {
+async function isInEpoch(epoch: DatabaseEpoch, replaced: OnReplaced): Promise<boolean> {
   try {
     await epoch.check();
     return true;
   } catch (error) {
     if (!(error instanceof DatabaseEpochEnded)) throw error;
-    replaced(error.message);
+    replaced(error.message, "database");
     return false;
   }
 }
@@ -105,7 +110,7 @@ async function publishIn(epoch: DatabaseEpoch, publish: () => Promise<void>): Pr
 async function standAlone(
   { id, registry, position, admissions, passedMs }: MembershipParts,
   life: string,
-  replaced: (reason: string) => void,
+  replaced: OnReplaced,
 ) {
   const epoch = new DatabaseEpoch({ position, redis: null, admissions });
   await epoch.mayJoin(async () => false);
@@ -113,7 +118,7 @@ async function standAlone(
     await publishIn(epoch, publish);
     // A node that has taken the place of this one since hears of the change only if it reads the account after it was committed.
     if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew({ id, life }))) return;
-    replaced(TAKEN_OVER);
+    replaced(TAKEN_OVER, "node");
     throw new Error(TAKEN_OVER);
   });
   let seenMs = passedMs();
@@ -128,7 +133,7 @@ async function standAlone(
       seenMs = askedMs;
       // The answer may be older than a suspension.
       if (!isLost()) admissions.lift();
-    } else replaced(TAKEN_OVER);
+    } else replaced(TAKEN_OVER, "node");
   };
   return { renew, fenceIfPresumedGone };
 }
@@ -138,7 +143,7 @@ async function shareRedis(
   parts: MembershipParts,
   redis: RedisAdmissionStore,
   life: string,
-  replaced: (reason: string) => void,
+  replaced: OnReplaced,
 ) {
   const { id, registry, position, admissions, passedMs, log } = parts;
   const epoch = new DatabaseEpoch({ position, redis, admissions });
@@ -177,7 +182,7 @@ async function shareRedis(
   const renew = async () => {
     if (!(await isInEpoch(epoch, replaced))) return;
     await agreement.check();
-    if (agreement.isRemoved) replaced(TAKEN_OVER);
+    if (agreement.isRemoved) replaced(TAKEN_OVER, "node");
     // A Redis that was emptied has also lost the slots of running requests, and the counts of the last minute.
     if (await redis.claim(owner)) redis.restored();
   };

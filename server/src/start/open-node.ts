@@ -58,10 +58,10 @@ export async function openNode(startup: Startup) {
     admissions,
     passedMs,
     log,
-    onReplaced: (reason) => {
+    onReplaced: (reason, what) => {
       isReplaced = true;
       log.error(`${reason}: stopping`);
-      shutdown.begin("replaced");
+      shutdown.begin(what === "database" ? "restored" : "replaced");
     },
   });
   teardown.add("membership", () => membership.leave());

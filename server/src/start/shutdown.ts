@@ -11,8 +11,11 @@ const MARGIN_MS = 250;
 /** Signals within this time count as one: a terminal signals both npm and the service, and npm passes its signal on. */
 const ONE_SIGNAL_MS = 1_000;
 
-/** Why the service stops. Supervisors that take a node out of service send SIGTERM. */
-export type ShutdownReason = "SIGTERM" | "SIGINT" | "replaced" | "drained";
+/**
+ * Why the service stops. Supervisors that take a node out of service send SIGTERM. `replaced`: another process is this node now. `restored`:
+ * the node must start again, because its database is not the one that it knows.
+ */
+export type ShutdownReason = "SIGTERM" | "SIGINT" | "replaced" | "restored" | "drained";
 
 export interface ShutdownParts {
   readonly times: Pick<Config, "prestopS" | "drainS">;
@@ -35,6 +38,7 @@ export class Shutdown {
   #prestopMs = 0;
   #endMs = Number.POSITIVE_INFINITY;
   #overdueTimer: NodeJS.Timeout | undefined;
+  #exitCode = 0;
 
   constructor(parts: ShutdownParts) {
     this.#parts = parts;
@@ -52,6 +56,11 @@ export class Shutdown {
   /** How long requests are still accepted. */
   get prestopMs(): number {
     return this.#prestopMs;
+  }
+
+  /** The exit code of the process when all parts have stopped. A supervisor that starts what has failed must start a `restored` node again. */
+  get exitCode(): number {
+    return this.#exitCode;
   }
 
   /** How much time is left for the parts of the service to stop. */
@@ -75,6 +84,7 @@ export class Shutdown {
   #start(reason: ShutdownReason): void {
     const { prestopS, drainS } = this.#parts.times;
     this.#startedMs = performance.now();
+    this.#exitCode = reason === "restored" ? 1 : 0;
     this.#prestopMs = reason === "SIGTERM" ? prestopS * 1_000 : 0;
     this.#endWithin(this.#prestopMs + drainS * 1_000 + STOP_MS);
     this.#parts.log.info({ reason, prestopMs: this.#prestopMs, drainS }, "stopping");
@@ -103,7 +113,7 @@ export function stopOnSignals(config: Config, log: Logger, teardown: Teardown): 
         .run(log, () => shutdown.leftMs())
         .then(() => {
           log.info("stopped");
-          process.exit(0);
+          process.exit(shutdown.exitCode);
         }),
     overdue: () => {
       log.fatal({ part: teardown.current }, "the time to stop is over: the process ends now");
