@@ -1,5 +1,6 @@
 /** What to do with a URL of a store whose user or password ends too early. The URL itself is never repeated: it has a password. */
-export const ENCODE_PASSWORD = "percent-encode special characters of the password, such as %40 for @ and %2F for /";
+export const ENCODE_PASSWORD =
+  "percent-encode special characters of the password, such as %40 for @ and %2F for /";
 
 const AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/(?<authority>[^/?#]*)(?<rest>.*)$/is;
 

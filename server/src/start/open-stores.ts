@@ -7,6 +7,7 @@ import type { Config } from "../config/config.ts";
 import { databasePlace, redisPlace } from "../config/store-places.ts";
 import type { PoolUse } from "../database/connection-pool.ts";
 import { type DatabaseAddress, openDatabase } from "../database/database.ts";
+import { requireUsableDatabase } from "./database-check.ts";
 import { atMostOnceIn } from "./repeated-messages.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
@@ -27,8 +28,6 @@ export const CONNECTIONS = {
 } as const;
 /** Shorter than a statement's deadline: once silent connections are closed, requests fail sooner. */
 const CONNECT_TIMEOUT_S = 3;
-/** A hosted database may have to start at the first connection. */
-const FIRST_CONNECT_TIMEOUT_S = 10;
 /** `/readyz` answers within two seconds; the rest is for the request itself. */
 const PING_TIMEOUT_MS = 1_500;
 /** For statements that still run when everything else has stopped. */
@@ -37,8 +36,6 @@ const REDIS_COMMAND_TIMEOUT_MS = 2_000;
 /** A sign-in updates several counters in turn, and can do without the shared ones. */
 const ATTEMPTS_TIMEOUT_MS = 300;
 const REPEATED_ERROR_MS = 60_000;
-/** jsonb_to_recordset and partitions with unique indexes are older; 15 is the oldest that is tested. */
-const OLDEST_POSTGRES = 15;
 
 /**
  * Opens the configured database, or the embedded one. `label` names it for people.
@@ -63,14 +60,7 @@ export async function openConfiguredDatabase(config: Config, log: Logger) {
   }
   const address = { url: config.databaseUrl, ca: config.databaseCa };
   const label = `PostgreSQL at ${databasePlace(config.databaseUrl)}`;
-  try {
-    await requireVersion(address);
-  } catch (error) {
-    if (error instanceof StartupFailure) throw error;
-    const reason =
-      error instanceof Error ? error.message || ("code" in error ? String(error.code) : error.name) : "";
-    throw new StartupFailure(`Cannot use the database of DATABASE_URL (${label}): ${reason}`);
-  }
+  await requireUsableDatabase(address, label);
   return { ...openPools(address), label };
 }
 
@@ -103,20 +93,6 @@ function openPools(address: DatabaseAddress) {
       await Promise.all([...Object.values(pools), probe].map((pool) => pool.end({ timeout: END_TIMEOUT_S })));
     },
   };
-}
-
-async function requireVersion(address: DatabaseAddress): Promise<void> {
-  const database = openDatabase(address, {
-    maxConnections: 1,
-    connectTimeoutS: FIRST_CONNECT_TIMEOUT_S,
-    statementTimeoutMs: FIRST_CONNECT_TIMEOUT_S * 1_000,
-  });
-  const rows = database<{ version: string }[]>`select current_setting('server_version_num') as version`;
-  const [row] = await rows.finally(() => database.end());
-  const major = Math.floor(Number(row?.version ?? 0) / 10_000);
-  if (major < OLDEST_POSTGRES) {
-    throw new StartupFailure(`DATABASE_URL is PostgreSQL ${major}. Use version ${OLDEST_POSTGRES} or newer.`);
-  }
 }
 
 /**

@@ -1,0 +1,96 @@
+import { randomUUID } from "node:crypto";
+import { type Database, type DatabaseAddress, openDatabase } from "../database/database.ts";
+import { StartupFailure } from "./startup-failure.ts";
+
+/** A hosted database may have to start at the first connection. */
+const FIRST_CONNECT_TIMEOUT_S = 10;
+/** jsonb_to_recordset and partitions with unique indexes are older; 15 is the oldest that is tested. */
+const OLDEST_POSTGRES = 15;
+/** A pooler that chooses sessions at random may choose the same one again. */
+const SESSION_CHECKS = 3;
+
+/**
+ * Checks that the database of DATABASE_URL can be used: that it answers, that it is new enough, and that each connection keeps its session.
+ *
+ * @param label names the database for people.
+ * @throws {StartupFailure}
+ */
+export async function requireUsableDatabase(address: DatabaseAddress, label: string): Promise<void> {
+  const [one, other] = [openOne(address), openOne(address)];
+  try {
+    await requireVersion(one);
+    await requireOwnSessions(one, other);
+  } catch (error) {
+    if (error instanceof StartupFailure) throw error;
+    const reason =
+      error instanceof Error ? error.message || ("code" in error ? String(error.code) : error.name) : "";
+    throw new StartupFailure(
+      `Cannot use the database of DATABASE_URL (${label}): ${reason}${hintOn(reason)}`,
+    );
+  } finally {
+    await Promise.all([one.end(), other.end()]);
+  }
+}
+
+function openOne(address: DatabaseAddress): Database {
+  return openDatabase(address, {
+    maxConnections: 1,
+    connectTimeoutS: FIRST_CONNECT_TIMEOUT_S,
+    statementTimeoutMs: FIRST_CONNECT_TIMEOUT_S * 1_000,
+  });
+}
+
+async function requireVersion(database: Database): Promise<void> {
+  const [row] = await database<{ version: string }[]>`
+    select current_setting('server_version_num') as version`;
+  const major = Math.floor(Number(row?.version ?? 0) / 10_000);
+  if (major < OLDEST_POSTGRES) {
+    throw new StartupFailure(`DATABASE_URL is PostgreSQL ${major}. Use version ${OLDEST_POSTGRES} or newer.`);
+  }
+}
+
+/**
+ * Checks that a setting of one connection's session stays with that connection. A pooler that lends sessions for a transaction gives it to the
+ * other connection, or another session to the first one. Nothing is prepared, because such a pooler may not keep that either.
+ */
+async function requireOwnSessions(one: Database, other: Database): Promise<void> {
+  const mark = randomUUID();
+  const markOf = async (database: Pick<Database, "unsafe">) => {
+    const [row] = await database.unsafe("select current_setting('ostiary.session', true) as mark");
+    return row?.mark;
+  };
+  for (let check = 0; check < SESSION_CHECKS; check++) {
+    await one.unsafe(`select set_config('ostiary.session', '${mark}', false)`);
+    // While the other one holds a session, the first one can't have it.
+    const isKept = await other.transaction(
+      "",
+      async (transaction) => (await markOf(transaction)) !== mark && (await markOf(one)) === mark,
+    );
+    if (isKept) continue;
+    throw new StartupFailure(
+      "DATABASE_URL leads to a connection pooler in transaction mode, in which connections lose the settings and prepared statements of their sessions. Use pool_mode = session for the service's database (PgBouncer), or connect to PostgreSQL itself.",
+    );
+  }
+}
+
+/** What to do about the most frequent reasons for which a database can't be used. */
+const HINTS: readonly (readonly [RegExp, string])[] = [
+  [
+    /unsupported startup parameter/,
+    "If this is PgBouncer, set ignore_startup_parameters to statement_timeout,idle_in_transaction_session_timeout,tcp_keepalives_idle,tcp_keepalives_interval,tcp_keepalives_count",
+  ],
+  [/no encryption$/, "If the server requires TLS, set DATABASE_CA_FILE, or append ?sslmode=verify-full"],
+  [
+    /certificate|self.signed/i,
+    "Set DATABASE_CA_FILE to the authority that has signed the server's certificate, which must be for the host of the URL",
+  ],
+  [
+    /unrecognized configuration parameter/,
+    "Remove the parameter from the URL: of libpq's parameters the service knows sslmode only",
+  ],
+];
+
+function hintOn(reason: string): string {
+  const hint = HINTS.find(([pattern]) => pattern.test(reason))?.[1];
+  return hint === undefined ? "" : `. ${hint}`;
+}
