@@ -79,7 +79,14 @@ class Overloaded {
   }
 
   async open(tls: TlsPair | null = null): Promise<Listener> {
-    const options = { host: "127.0.0.1", port: 0, maxConnections: 1_000, tls, sharesPort: false };
+    const options = {
+      host: "127.0.0.1",
+      port: 0,
+      maxConnections: 1_000,
+      maxUnreadBytes: 1e8,
+      tls,
+      sharesPort: false,
+    };
     this.listener = await serveOnNode(this.served, options);
     return this.listener;
   }

@@ -11,7 +11,14 @@ it("a former server on Deno that fails to shut down does not end the process", a
   });
   vi.stubGlobal("Deno", { serve });
   const served = { requests: null, web: async () => new Response(), newRequestId: () => "" };
-  const options = { host: "127.0.0.1", port: 0, tls: null, maxConnections: 10, sharesPort: false };
+  const options = {
+    host: "127.0.0.1",
+    port: 0,
+    tls: null,
+    maxConnections: 10,
+    maxUnreadBytes: 1e6,
+    sharesPort: false,
+  };
   const listener = await serveOnDeno(served as unknown as Parameters<typeof serveOnDeno>[0], options);
   const pair: TlsPair = { cert: "", key: "", expiresAt: new Date() };
   await listener.renew(pair);

@@ -20,6 +20,8 @@ export interface ListenerOptions {
   readonly port: number;
   /** The maximum of open client connections. Deno cannot enforce it. */
   readonly maxConnections: number;
+  /** The maximum of bytes of answers that clients have not read. On Deno they can't be counted. */
+  readonly maxUnreadBytes: number;
   /** The certificate for HTTPS; `null`: HTTP. */
   readonly tls: TlsPair | null;
   /** Whether other workers of the service listen on the port, too. On Node that needs nothing here. */

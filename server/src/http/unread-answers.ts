@@ -1,0 +1,77 @@
+import type { Server } from "node:http";
+import { Server as SecureServer } from "node:https";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+
+/** How often the unread bytes are added up. */
+const CHECK_MS = 250;
+
+/**
+ * Limits the bytes of answers that wait for their clients to read them. Nothing else counts them: an answer's request has ended, with its slot and
+ * its body, and a client may take two minutes to read nothing. Beyond the limit, connections with unread bytes are closed: those of the address
+ * that has the most, the largest first, and none that has just begun to wait. A single answer may exceed the limit.
+ */
+export class UnreadAnswers {
+  readonly #maxBytes: number;
+  readonly #open = new Set<Socket>();
+  /** The connections that had unread bytes at the last check. */
+  #waiting: ReadonlySet<Socket> = new Set();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(server: Server | SecureServer, maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    // With TLS it is another socket that is written to.
+    const opened = server instanceof SecureServer ? "secureConnection" : "connection";
+    server.on(opened, (socket: Socket) => this.#add(socket));
+  }
+
+  #add(socket: Socket): void {
+    this.#open.add(socket);
+    socket.once("close", () => this.#remove(socket));
+    this.#timer ??= setInterval(() => this.#check(), CHECK_MS).unref();
+  }
+
+  #remove(socket: Socket): void {
+    this.#open.delete(socket);
+    if (this.#open.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #check(): void {
+    const unread: Socket[] = [];
+    let bytes = 0;
+    for (const socket of this.#open) {
+      if (socket.writableLength === 0) continue;
+      unread.push(socket);
+      bytes += socket.writableLength;
+    }
+    if (bytes > this.#maxBytes) this.#close(unread, bytes);
+    this.#waiting = new Set(unread);
+  }
+
+  #close(unread: readonly Socket[], unreadBytes: number): void {
+    let bytes = unreadBytes;
+    let left = unread.length;
+    for (const socket of mostFirst(unread)) {
+      if (bytes <= this.#maxBytes || left === 1) return;
+      if (!this.#waiting.has(socket)) continue;
+      bytes -= socket.writableLength;
+      left--;
+      // The system drops what it keeps, too, and the client does not take its answer for complete. A TLS socket can't be reset.
+      if (socket instanceof TLSSocket) socket.destroy();
+      else socket.resetAndDestroy();
+    }
+  }
+}
+
+/** Connections in the order of the unread bytes of their addresses, and of one address in that of their own. */
+function mostFirst(unread: readonly Socket[]): readonly Socket[] {
+  const ofAddress = new Map<string | undefined, number>();
+  for (const { remoteAddress, writableLength } of unread)
+    ofAddress.set(remoteAddress, (ofAddress.get(remoteAddress) ?? 0) + writableLength);
+  const bytesAt = ({ remoteAddress }: Socket) => ofAddress.get(remoteAddress) ?? 0;
+  return unread.toSorted(
+    (one, other) => bytesAt(other) - bytesAt(one) || other.writableLength - one.writableLength,
+  );
+}
