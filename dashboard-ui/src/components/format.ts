@@ -85,6 +85,13 @@ export function formatUsd(nanoUsd: bigint): string {
   return `${nanoUsd < 0n ? "−" : ""}$${count.format(absolute / 1_000_000_000n)}.${fraction}`;
 }
 
+/** The number of fraction digits of an amount as {@link formatUsd} writes it. */
+export const fractionDigits = (amount: string): number => (/\.\d+$/.exec(amount)?.[0].length ?? 1) - 1;
+
+/** The maximum number of fraction digits of some amounts. */
+export const longestFraction = (amounts: readonly bigint[]): number =>
+  Math.max(0, ...amounts.map((nanoUsd) => fractionDigits(formatUsd(nanoUsd))));
+
 /** An amount at a glance: in cents, and below a dollar with its first two digits. */
 export function formatUsdRoughly(nanoUsd: bigint): string {
   const absolute = nanoUsd < 0n ? -nanoUsd : nanoUsd;

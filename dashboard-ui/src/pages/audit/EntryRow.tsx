@@ -1,15 +1,10 @@
 import { memo, type ReactNode } from "react";
 import type { AuditEntry } from "../../api/types.ts";
+import { AlignedUsd } from "../../components/AlignedUsd.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { classes } from "../../components/classes.ts";
 import dataTableStyles from "../../components/DataTable.module.css";
-import {
-  formatCount,
-  formatDate,
-  formatDuration,
-  formatTimeOfDay,
-  formatUsd,
-} from "../../components/format.ts";
+import { formatCount, formatDate, formatDuration, formatTimeOfDay } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
 import { afterStatus, type Column } from "./columns.ts";
 import entryTableStyles from "./EntryTable.module.css";
@@ -25,6 +20,8 @@ interface EntryRowProps {
   readonly isOpen: boolean;
   /** Whether the entry has just been recorded. */
   readonly isFresh: boolean;
+  /** The number of fraction digits of the costs. */
+  readonly fraction: number;
   /** The same object while the columns are the same. */
   readonly columns: readonly Column[];
 }
@@ -37,6 +34,7 @@ export const EntryRow = memo(function EntryRow({
   isCurrent,
   isOpen,
   isFresh,
+  fraction,
   columns,
 }: EntryRowProps) {
   const { timestamp, account, keyName, keyId, model, endpoint, status, errorCode } = entry;
@@ -83,7 +81,7 @@ export const EntryRow = memo(function EntryRow({
       <td className={classes(entryTableStyles.entryCode, textStyles.small)} title={errorCode ?? undefined}>
         {errorCode === null ? null : <code>{errorCode}</code>}
       </td>
-      {afterStatus(columns).map((column) => CELLS[column](entry))}
+      {afterStatus(columns).map((column) => CELLS[column](entry, fraction))}
       <td className={entryTableStyles.entryOpen}>
         <button type="button" tabIndex={-1} aria-label={`Details of ${entry.requestId}`}>
           <span aria-hidden="true">›</span>
@@ -94,7 +92,9 @@ export const EntryRow = memo(function EntryRow({
 });
 
 /** The cells after the status. */
-const CELLS: Readonly<Record<ReturnType<typeof afterStatus>[number], (entry: AuditEntry) => ReactNode>> = {
+const CELLS: Readonly<
+  Record<ReturnType<typeof afterStatus>[number], (entry: AuditEntry, fraction: number) => ReactNode>
+> = {
   upstream: ({ upstream }) => (
     <td key="upstream" className={entryTableStyles.entryUpstream} title={upstream ?? undefined}>
       {upstream ?? "–"}
@@ -106,9 +106,9 @@ const CELLS: Readonly<Record<ReturnType<typeof afterStatus>[number], (entry: Aud
       {usageSource === "estimated" ? <span className={textStyles.small}>estimated</span> : null}
     </td>
   ),
-  cost: ({ costNanoUsd }) => (
+  cost: ({ costNanoUsd }, fraction) => (
     <td key="cost" className={classes(entryTableStyles.entryCost, dataTableStyles.number)}>
-      {formatUsd(costNanoUsd)}
+      <AlignedUsd nanoUsd={costNanoUsd} fraction={fraction} />
     </td>
   ),
   latency: ({ latencyMs }) => (

@@ -174,6 +174,7 @@ export function EntryTable(props: EntryTableProps) {
                 isCurrent={index === current}
                 isOpen={openPlace !== null && index === entries.indexOf(openPlace)}
                 isFresh={index < fresh}
+                fraction={entries.fraction}
                 columns={columns}
               />
             );

@@ -1,8 +1,20 @@
 import type { AuditEntry } from "../../api/types.ts";
+import { longestFraction } from "../../components/format.ts";
 
 /** A page of the log, as `audit.list` returns it. */
 export interface EntryPage {
   readonly entries: readonly AuditEntry[];
+}
+
+/** A list is made anew for every page that is loaded, from pages that stay the same. */
+const fractions = new WeakMap<readonly AuditEntry[], number>();
+
+function fractionOf(entries: readonly AuditEntry[]): number {
+  const known = fractions.get(entries);
+  if (known !== undefined) return known;
+  const fraction = longestFraction(entries.map(({ costNanoUsd }) => costNanoUsd));
+  fractions.set(entries, fraction);
+  return fraction;
 }
 
 /**
@@ -17,6 +29,8 @@ export class EntryList {
   /** The place at which each page begins. */
   readonly #starts: readonly number[];
   readonly length: number;
+  /** The maximum number of fraction digits of the entries' costs. */
+  readonly fraction: number;
 
   /** `pages`: of any size, as a search that takes long ends with a page of what it has found. */
   constructor(live: readonly AuditEntry[], pages: readonly EntryPage[]) {
@@ -30,6 +44,7 @@ export class EntryList {
     }
     this.#starts = starts;
     this.length = live.length + end;
+    this.fraction = Math.max(fractionOf(live), ...pages.map(({ entries }) => fractionOf(entries)));
   }
 
   placeOf(index: number): number {

@@ -2,9 +2,14 @@ import { Link } from "@tanstack/react-router";
 import type { StatementLine } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
-import { formatUsdRoughly, formatUtcDate, formatUtcDateTime } from "../../components/format.ts";
+import {
+  formatUsdRoughly,
+  formatUtcDate,
+  formatUtcDateTime,
+  longestFraction,
+} from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
-import { Amount, longestFraction } from "./Amount.tsx";
+import { Amount } from "./Amount.tsx";
 import styles from "./StatementTable.module.css";
 
 const KINDS = { requests: "Requests", grant: "Grant", adjustment: "Adjustment" } as const;

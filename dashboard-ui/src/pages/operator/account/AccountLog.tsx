@@ -3,9 +3,10 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../../api/client.ts";
 import type { AuditEntry } from "../../../api/types.ts";
+import { AlignedUsd } from "../../../components/AlignedUsd.tsx";
 import buttonStyles from "../../../components/Button.module.css";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
-import { formatDuration, formatExactTime, formatUsd } from "../../../components/format.ts";
+import { formatDuration, formatExactTime, longestFraction } from "../../../components/format.ts";
 import { Paged } from "../../../components/Paged.tsx";
 import { Segmented } from "../../../components/Segmented.tsx";
 import textStyles from "../../../components/text.module.css";
@@ -18,7 +19,8 @@ const SHOWN = [
 ] as const;
 type Shown = (typeof SHOWN)[number]["value"];
 
-const COLUMNS: readonly Column<AuditEntry>[] = [
+/** `fraction`: the number of fraction digits of the costs. */
+const columnsFor = (fraction: number): readonly Column<AuditEntry>[] => [
   {
     label: "Time",
     kind: "time",
@@ -31,7 +33,11 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     cell: ({ status, errorCode }) => `${status}${errorCode === null ? "" : ` ${errorCode}`}`,
   },
   { label: "Latency", kind: "number", cell: ({ latencyMs }) => formatDuration(latencyMs) },
-  { label: "Cost", kind: "number", cell: ({ costNanoUsd }) => formatUsd(costNanoUsd) },
+  {
+    label: "Cost",
+    kind: "number",
+    cell: ({ costNanoUsd }) => <AlignedUsd nanoUsd={costNanoUsd} fraction={fraction} />,
+  },
   { label: "Source IP", cell: ({ sourceIp }) => <code>{sourceIp ?? "unknown"}</code> },
 ];
 
@@ -45,6 +51,7 @@ export function AccountLog({ accountId }: { readonly accountId: string }) {
     ),
   );
   const entries = query.data?.pages.flatMap((page) => page.entries) ?? [];
+  const columns = columnsFor(longestFraction(entries.map(({ costNanoUsd }) => costNanoUsd)));
   return (
     <div className={consoleStyles.consolePart}>
       <div className={consoleStyles.consoleRow}>
@@ -60,7 +67,7 @@ export function AccountLog({ accountId }: { readonly accountId: string }) {
         {entries.length > 0 ? (
           <DataTable
             caption="Requests of the account, newest first"
-            columns={COLUMNS}
+            columns={columns}
             rows={entries}
             rowKey={({ id }) => id}
           />

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../fixtures/browser.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
+import { insertEntries } from "../fixtures/entries.ts";
+import { openSite } from "../fixtures/site.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { rowsOf } from "./audit-page.ts";
+
+const site = openSite();
+
+const COSTS = [
+  ["$0.00", 0n],
+  ["$12.50", 12_500_000_000n],
+  ["$0.125", 125_000_000n],
+  ["$0.0164", 16_400_000n],
+  ["$1.01234", 1_012_340_000n],
+  ["$0.000007", 7_000n],
+  ["$0.1234567", 123_456_700n],
+  ["$0.0000164", 16_400n],
+  ["$0.123456789", 123_456_789n],
+  ["$123.000000001", 123_000_000_001n],
+] as const;
+
+describe.skipIf(!hasBrowser)("costs in the audit log", () => {
+  it.each([1_440, 1_000, 375, 320])(
+    "are aligned at the decimal point with all their digits, %i pixels wide",
+    async (width) => {
+      const owner = await signUpWithKey(site.service.baseUrl);
+      await insertEntries(site.service, owner, COSTS.length);
+      await using sql = await openDatabaseOf(site.service);
+      const { id } = await owner.trpc.account.get.query();
+      await sql`
+      update audit_entries set cost_nano_usd = costs.cost
+      from (
+        select id, (${`{${COSTS.map(([, cost]) => cost).join()}}`}::bigint[])[row_number() over (order by id)] as cost
+        from audit_entries where account_id = ${id}
+      ) costs
+      where audit_entries.id = costs.id`;
+      const { page, complaints } = await site.open(owner, "/audit");
+      await page.setViewportSize({ width, height: 900 });
+      await expect.poll(() => rowsOf(page).count()).toBe(COSTS.length);
+      const shown = await rowsOf(page).evaluateAll((rows) =>
+        rows.map((row) => {
+          const [cost] = (row.querySelector(".EntryTable_entryCost .AlignedUsd_usd") as HTMLElement)
+            .childNodes;
+          const text = cost?.textContent ?? "";
+          const range = document.createRange();
+          range.setStart(cost as Node, 0);
+          range.setEnd(cost as Node, text.indexOf("."));
+          const whole = range.getBoundingClientRect();
+          range.setEnd(cost as Node, text.length);
+          const all = range.getBoundingClientRect();
+          const frame = row.getBoundingClientRect();
+          const model = row.querySelector(".EntryTable_entryModel")?.getBoundingClientRect();
+          return {
+            text,
+            point: Math.round(whole.right),
+            isWithin: all.left >= frame.left && all.right <= Math.min(frame.right, window.innerWidth),
+            isApart:
+              model !== undefined && model.width > 40 && (model.right <= all.left || model.left >= all.right),
+          };
+        }),
+      );
+      expect(shown.map(({ text }) => text)).toEqual(COSTS.map(([text]) => text).reverse());
+      expect(shown.map(({ point }) => point)).toEqual(COSTS.map(() => shown[0]?.point));
+      expect(shown.filter(({ isWithin, isApart }) => !(isWithin && isApart))).toEqual([]);
+      expect(complaints).toEqual([]);
+    },
+  );
+});
