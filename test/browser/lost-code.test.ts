@@ -76,7 +76,7 @@ describe.skipIf(!hasBrowser)("a part of the playground whose code can't be loade
   it.each(PARTS)(
     "fails in its place, is tried again on request, and heals: $code",
     async ({ code, open, shown }) => {
-      const { page } = await playground.openBench();
+      const { page } = await playground.openPlayground();
       const lost = await loseCode(page, code);
       await open(page);
       const again = page.getByRole("button", { name: "Try again" });
@@ -95,14 +95,14 @@ describe.skipIf(!hasBrowser)("a part of the playground whose code can't be loade
   );
 
   it("is asked for once more where the service answers, as the network may have come back in between", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     await page.route(/\/assets\/ShareDialog-[^/]*\.js$/, (route) => route.abort(), { times: 1 });
     await page.getByRole("button", { name: "Share" }).click();
     await page.getByRole("heading", { name: "Share as link" }).waitFor();
   });
 
   it("asks for a reload where the service answers and the part stays away", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     await page.route(/\/assets\/ShareDialog-[^/]*\.js$/, (route) => route.abort());
     await page.getByRole("button", { name: "Share" }).click();
     const dialog = page.getByRole("dialog", { name: "This could not be loaded" });
@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)("a part of the playground whose code can't be loade
   });
 
   it("does not keep other parts away where its style sheet stays lost, or gets no answer", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     let asked = 0;
     await page.route(/\/assets\/HistoryDialog-[^/]*\.css$/, (route) => {
       asked++;
@@ -127,7 +127,7 @@ describe.skipIf(!hasBrowser)("a part of the playground whose code can't be loade
   });
 
   it("leaves an answer as the model wrote it, until the service is reached again", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     playground.answerWith((request) => answerInStream(request, ["Some **bold** text"]));
     const lost = await loseCode(page, "Markdown");
     await sayAndHear(page, "Hello");
@@ -137,7 +137,7 @@ describe.skipIf(!hasBrowser)("a part of the playground whose code can't be loade
   });
 
   it("leaves the address of a shared chat as it is, for a reload", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     await page.getByRole("button", { name: "Share" }).click();
     const link = await page.getByRole("textbox", { name: "Link" }).inputValue();
     await loseCode(page, "share");

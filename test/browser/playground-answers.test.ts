@@ -35,7 +35,7 @@ print("hello")
 
 describe.skipIf(!hasBrowser)("an answer in the playground", () => {
   it("is rendered from Markdown, and can neither run code nor load anything from elsewhere", async () => {
-    const { page, complaints } = await playground.openBench();
+    const { page, complaints } = await playground.openPlayground();
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url()));
     playground.answerWith((request) => answerInStream(request, [MARKDOWN]));
@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)("an answer in the playground", () => {
   });
 
   it("keeps the blocks that are complete while it grows", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     const held = playground.heldStream({ content: "# First\n\nSecond" });
     await say(page, "Slowly");
     const heading = messageOn(page, 2).getByRole("heading", { name: "First" });
@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)("an answer in the playground", () => {
   });
 
   it("is checked against the schema that was requested", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     await page.getByLabel("Output", { exact: true }).selectOption("json_schema");
     await page.getByRole("button", { name: "Edit schema" }).click();
     const field = page.getByRole("dialog").getByLabel("JSON schema");
@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)("an answer in the playground", () => {
   });
 
   it("calls tools, whose results are entered and sent", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     await page.getByRole("button", { name: "Add a tool" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("no spaces please");
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser)("an answer in the playground", () => {
   });
 
   it("reads images and files that were attached, pasted or dropped", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     const png = Buffer.from(
       "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
       "base64",

@@ -19,13 +19,13 @@ const playground = openPlaygroundSite();
 
 describe.skipIf(!hasBrowser)("a chat in the playground", () => {
   it("shows the answer as it comes, then what it took and what was charged, and leads to its entry", async () => {
-    const bench = await playground.openBench();
+    const bench = await playground.openPlayground();
     const { page, owner } = bench;
     const held = playground.heldStream({ reasoning_content: "They greet." }, { content: "Hello\n  " });
     await say(page, "Good morning");
     await messageOn(page, 2).getByText("Hello").waitFor();
     await page.getByRole("button", { name: "Stop" }).waitFor();
-    const status = page.locator(".Bench_talk > [role=status]");
+    const status = page.locator(".PlaygroundLayout_talk > [role=status]");
     expect(await status.textContent()).toBe("");
 
     const response = await held;
@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
   });
 
   it("is stopped: the model's server is dropped, and what was said stays", async () => {
-    const bench = await playground.openBench();
+    const bench = await playground.openPlayground();
     const { page } = bench;
     void playground.heldStream({ content: "so far" });
     await say(page, "Go on for ever");
@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
   });
 
   it("has turns, which are edited, deleted, put back and cleared; what is sent is what stands there", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     await composerOf(page).fill("one");
     await composerOf(page).press("Shift+Enter");
     await page.keyboard.type("and a half");
@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
   });
 
   it("sends the parameters that are set, and none that is not", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     await openParameters(page);
     await page.getByLabel("temperature", { exact: true }).fill("0.2");
     await page.getByLabel("max_completion_tokens", { exact: true }).fill("50");
@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
   });
 
   it("tells a refusal in the service's words, keeps what was said, and tries again", async () => {
-    const bench = await playground.openBench();
+    const bench = await playground.openPlayground();
     const { page } = bench;
     playground.answerWith(({ response }) => response.writeHead(429, { "retry-after": "2" }).end("{}"));
     await say(page, "Are you there?");
@@ -157,7 +157,7 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
   });
 
   it("keeps what came of an answer that broke off, and tries again for the whole", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     playground.answerWith(({ response }) => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ content: "half of" }), () => response.destroy());
@@ -172,7 +172,9 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
   });
 
   it("follows the answer to the end of the page, unless its reader scrolls up", async () => {
-    const { page } = await playground.openBench("acme/talker", { viewport: { width: 1_200, height: 600 } });
+    const { page } = await playground.openPlayground("acme/talker", {
+      viewport: { width: 1_200, height: 600 },
+    });
     const held = playground.heldStream();
     await say(page, "A long one");
     const response = await held;

@@ -7,7 +7,7 @@ const playground = openPlaygroundSite();
 
 describe.skipIf(!hasBrowser)("the request as code", () => {
   it("runs as it is pasted, with each client: quotes, line breaks and parameters survive", async () => {
-    const { page, owner } = await playground.openBench("acme/echo");
+    const { page, owner } = await playground.openPlayground("acme/echo");
     const text = `It's "quoted" — $HOME \`date\` \\ \${nothing}\n\tsecond line's end 'n' <b>&amp;</b> 🚪`;
     await page.getByLabel("System prompt").fill("Don't\nchange a thing");
     await openParameters(page);
@@ -49,7 +49,7 @@ describe.skipIf(!hasBrowser)("the request as code", () => {
   it.each(["Responses", "Messages"])(
     "runs in the format of the %s API, streamed and not, and names what that format lacks",
     async (format) => {
-      const { page, owner } = await playground.openBench("acme/echo");
+      const { page, owner } = await playground.openPlayground("acme/echo");
       await page.getByLabel("System prompt").fill("Be brief.");
       await openParameters(page);
       await page.getByLabel("seed", { exact: true }).fill("7");
@@ -71,7 +71,7 @@ describe.skipIf(!hasBrowser)("the request as code", () => {
   );
 
   it("is there before anything was said, and runs", async () => {
-    const { page, owner } = await playground.openBench("acme/echo");
+    const { page, owner } = await playground.openPlayground("acme/echo");
     await page.getByRole("button", { name: "View as code" }).click();
     const code = await page.getByRole("dialog").getByRole("region", { name: "Code" }).textContent();
     const ran = await runInShell(code ?? "", { OSTIARY_API_KEY: owner.key });

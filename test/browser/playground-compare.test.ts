@@ -13,7 +13,7 @@ function columnOf(page: Page, model: string) {
 
 describe.skipIf(!hasBrowser)("models side by side", () => {
   it("answer one question, each with its cost, and continue together or one by one", async () => {
-    const { page, complaints } = await playground.openBench("acme/echo");
+    const { page, complaints } = await playground.openPlayground("acme/echo");
     await page.getByRole("button", { name: "Compare with another model" }).click();
     await page.getByRole("button", { name: "Compare with another model" }).click();
     await say(page, "One question");
@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)("models side by side", () => {
   });
 
   it("are stopped together, and a further one gets the same question", async () => {
-    const { page } = await playground.openBench("acme/talker");
+    const { page } = await playground.openPlayground("acme/talker");
     void playground.heldStream({ content: "endless" });
     await say(page, "Go on");
     await page.getByText("endless").waitFor();
@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser)("models side by side", () => {
   });
 
   it("need no sideways scrolling of the page on a phone", async () => {
-    const { page } = await playground.openBench("acme/echo", { viewport: { width: 375, height: 800 } });
+    const { page } = await playground.openPlayground("acme/echo", { viewport: { width: 375, height: 800 } });
     await page.locator("summary", { hasText: "Request" }).click();
     await page.getByRole("button", { name: "Compare with another model" }).click();
     await say(page, "Hello");

@@ -44,7 +44,7 @@ function databaseOf(page: Page): Promise<string> {
 
 describe.skipIf(!hasBrowser)("the history of the playground", () => {
   it("keeps chats to open, rename and delete; signing out deletes them, and no key is in it", async () => {
-    const { page, owner } = await playground.openBench("acme/echo");
+    const { page, owner } = await playground.openPlayground("acme/echo");
     await sayAndHear(page, "the first chat");
     await page.getByRole("button", { name: "New chat" }).click();
     await sayAndHear(page, "the second chat");
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)("the history of the playground", () => {
   });
 
   it("clears all", async () => {
-    const { page } = await playground.openBench("acme/echo");
+    const { page } = await playground.openPlayground("acme/echo");
     await sayAndHear(page, "soon gone");
     await expect.poll(() => databaseOf(page)).toContain("soon gone");
     const dialog = await openHistory(page);
@@ -89,7 +89,7 @@ describe.skipIf(!hasBrowser)("the history of the playground", () => {
 
 describe.skipIf(!hasBrowser)("a shared chat", () => {
   it("opens for somebody else as it was, and sends nothing; the link has no key", async () => {
-    const { page, owner } = await playground.openBench("acme/echo");
+    const { page, owner } = await playground.openPlayground("acme/echo");
     await page.getByLabel("System prompt").fill("Be brief.");
     await sayAndHear(page, "shared words");
     await composerOf(page).fill("not sent yet");
@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)("a shared chat", () => {
   });
 
   it("that is damaged opens nothing", async () => {
-    const { page } = await playground.openBench("acme/echo");
+    const { page } = await playground.openPlayground("acme/echo");
     await page.goto("/playground#chat=AAAA");
     await page.getByText("The link is damaged.").waitFor();
     await page.getByText("Send a message to start").waitFor();

@@ -23,7 +23,7 @@ const playground = openPlaygroundSite();
 
 describe.skipIf(!hasBrowser)("the playground", () => {
   it("leads who is not signed in any more to sign in, and back to the conversation", async () => {
-    const { page, owner } = await playground.openBench("acme/echo");
+    const { page, owner } = await playground.openPlayground("acme/echo");
     await sayAndHear(page, "before");
     const cookies = await page.context().cookies();
     const elsewhere = visit(playground.site.service.baseUrl, {
@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
   });
 
   it("has the conversation still after a reload, no key in any store, and nothing for whoever signs in next", async () => {
-    const { page, owner } = await playground.openBench("acme/echo");
+    const { page, owner } = await playground.openPlayground("acme/echo");
     await openParameters(page);
     await page.getByLabel("temperature", { exact: true }).fill("0.7");
     await sayAndHear(page, "remember this");
@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
   });
 
   it("goes on with an answer while its reader looks at another page", async () => {
-    const { page } = await playground.openBench();
+    const { page } = await playground.openPlayground();
     const held = playground.heldStream({ content: "begun" });
     await say(page, "Take your time");
     await messageOn(page, 2).getByText("begun").waitFor();
@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
   });
 
   it("makes the request with the key that was chosen, and remembers it; one that was revoked is refused", async () => {
-    const { page, owner } = await playground.openBench("acme/echo");
+    const { page, owner } = await playground.openPlayground("acme/echo");
     const { id } = await owner.trpc.keys.create.mutate({ name: "second" });
     await page.reload();
     const choice = page.getByLabel("Key", { exact: true });
@@ -104,7 +104,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
   });
 
   it("leaves keys in a rotation alone unless one is chosen, and asks when there is no other", async () => {
-    const { page, owner } = await playground.openBench("acme/echo");
+    const { page, owner } = await playground.openPlayground("acme/echo");
     const other = await owner.trpc.keys.create.mutate({ name: "production" });
     const next = await owner.trpc.keys.rotate.mutate({ id: other.id });
     await page.reload();
@@ -126,7 +126,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
   });
 
   it("searches the keys of an account that has many, and loads the first ones only", async () => {
-    const { page, owner } = await playground.openBench("acme/echo");
+    const { page, owner } = await playground.openPlayground("acme/echo");
     const { keys } = owner.trpc;
     for (let begun = 0; begun < 100; begun += 20) {
       const names = Array.from({ length: 20 }, (_, index) => `old ${begun + index}`);
@@ -163,7 +163,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
   });
 
   it("finds models by alias from the keyboard, keeps the choice in the address, and tells of one that is not there", async () => {
-    const { page } = await playground.openBench("no/such-model");
+    const { page } = await playground.openPlayground("no/such-model");
     await page.getByText("The catalog has no chat model “no/such-model”.").waitFor();
     await page.getByRole("combobox", { name: "Model" }).focus();
     await page.keyboard.press("Enter");
@@ -184,7 +184,7 @@ describe.skipIf(!hasBrowser)("everyone in the playground", () => {
   it.each(["light", "dark"] as const)(
     "has nothing that axe finds wrong: %s",
     async (colorScheme) => {
-      const { page } = await playground.openBench("acme/echo", { colorScheme });
+      const { page } = await playground.openPlayground("acme/echo", { colorScheme });
       expect(await violationsOf(page)).toEqual([]);
       await sayAndHear(page, "Hello");
       await openParameters(page);
@@ -207,7 +207,7 @@ describe.skipIf(!hasBrowser)("everyone in the playground", () => {
   );
 
   it("needs no sideways scrolling on a phone, whatever is said", async () => {
-    const { page } = await playground.openBench("acme/echo", { viewport: { width: 375, height: 800 } });
+    const { page } = await playground.openPlayground("acme/echo", { viewport: { width: 375, height: 800 } });
     await sayAndHear(page, `${"unbreakable".repeat(40)} and a word`);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
     expect(await violationsOf(page)).toEqual([]);

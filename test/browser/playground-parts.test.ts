@@ -25,13 +25,13 @@ import { APIConnectionError, errorFor, StreamInterruptedError } from "../../sdk/
 
 describe("an answer", () => {
   /** What chunks with these deltas add up to. */
-  function told(...deltas: readonly object[]): Answer {
+  function answerOf(...deltas: readonly object[]): Answer {
     return deltas.reduce<Answer>((answer, delta) => extended(answer, { choices: [{ delta }] }), NO_ANSWER);
   }
 
   it("has its tool calls put together from their pieces, in their places", () => {
     const piece = (index: number, called: object) => ({ tool_calls: [{ index, function: called }] });
-    const { calls } = told(
+    const { calls } = answerOf(
       piece(0, { name: "open", arguments: '{"do' }),
       piece(1, { name: "close", arguments: "" }),
       piece(0, { arguments: 'or":1}' }),
@@ -41,11 +41,11 @@ describe("an answer", () => {
       { id: "", name: "open", arguments: '{"door":1}' },
       { id: "", name: "close", arguments: "{}" },
     ]);
-    expect(told(piece(4_000_000_000, { name: "far", arguments: "{}" })).calls).toHaveLength(1);
+    expect(answerOf(piece(4_000_000_000, { name: "far", arguments: "{}" })).calls).toHaveLength(1);
   });
 
   it("has its reasoning apart from its text, by either name that servers have for it", () => {
-    expect(told({ reasoning_content: "Hm. " }, { reasoning: "So." }, { content: "Yes" })).toMatchObject({
+    expect(answerOf({ reasoning_content: "Hm. " }, { reasoning: "So." }, { content: "Yes" })).toMatchObject({
       reasoning: "Hm. So.",
       text: "Yes",
     });
@@ -133,7 +133,7 @@ describe("the key of the playground", () => {
   });
 });
 
-const PLAIN = { role: "user", text: "", attachments: [], calls: [], told: null } as const;
+const PLAIN = { role: "user", text: "", attachments: [], calls: [], generated: null } as const;
 const IMAGE: Attachment = {
   id: "1",
   kind: "image",
@@ -280,12 +280,26 @@ describe("the history", () => {
   });
 
   it("reopens an answer that was underway as one that was stopped", () => {
-    const told = { outcome: "underway" } as ChatMessage["told"];
+    const generated = { outcome: "underway" } as ChatMessage["generated"];
     const [first] = NEW_CHAT.lanes;
     const lanes =
-      first === undefined ? [] : [{ ...first, isRunning: true, messages: [{ ...PLAIN, id: 1, told }] }];
+      first === undefined ? [] : [{ ...first, isRunning: true, messages: [{ ...PLAIN, id: 1, generated }] }];
     const [lane] = reopened({ ...NEW_CHAT, lanes }).lanes;
-    expect(lane).toMatchObject({ isRunning: false, messages: [{ told: { outcome: "stopped" } }] });
+    expect(lane).toMatchObject({ isRunning: false, messages: [{ generated: { outcome: "stopped" } }] });
+  });
+
+  it("opens a chat that the browser has from an earlier version, which had another name for answers", () => {
+    const { generated: _, ...plain } = PLAIN;
+    const answered = { ...plain, id: 2, role: "assistant" as const, told: { outcome: "whole", model: "m" } };
+    const messages = [{ ...plain, id: 1, told: null }, answered] as unknown as readonly ChatMessage[];
+    const [lane] = reopened({
+      ...NEW_CHAT,
+      lanes: NEW_CHAT.lanes.map((one) => ({ ...one, messages })),
+    }).lanes;
+    expect(lane?.messages).toEqual([
+      { ...PLAIN, id: 1 },
+      { ...plain, id: 2, role: "assistant", generated: { outcome: "whole", model: "m" } },
+    ]);
   });
 });
 

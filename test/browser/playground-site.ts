@@ -16,7 +16,7 @@ const USAGE = { prompt_tokens: 1_000, completion_tokens: 200, total_tokens: 1_20
 /** The cost of that usage, by the prices of the catalog below. */
 export const CHARGED = "$0.0018";
 
-export interface Bench extends WatchedPage {
+export interface OpenPlayground extends WatchedPage {
   readonly owner: Awaited<ReturnType<typeof signUpWithKey>>;
 }
 
@@ -28,7 +28,7 @@ export interface PlaygroundSite {
   answerWith(answer: (request: ReceivedRequest) => void): void;
   /** Has the model's server begin a stream with these deltas. Resolves with the response to which the test writes the rest. */
   heldStream(...deltas: readonly object[]): Promise<ReceivedRequest["response"]>;
-  openBench(model?: string, options?: BrowserContextOptions): Promise<Bench>;
+  openPlayground(model?: string, options?: BrowserContextOptions): Promise<OpenPlayground>;
   /** What the model's server was sent last. */
   lastBody(): Record<string, unknown>;
 }
@@ -84,7 +84,10 @@ export function openPlaygroundSite(): PlaygroundSite {
     });
   }
 
-  async function openBench(model = "acme/talker", options: BrowserContextOptions = {}): Promise<Bench> {
+  async function openPlayground(
+    model = "acme/talker",
+    options: BrowserContextOptions = {},
+  ): Promise<OpenPlayground> {
     const owner = await signUpWithKey(site.service.baseUrl);
     const watched = await site.open(owner, `/playground?model=${model}`, options);
     await watched.page.getByRole("heading", { name: "Conversation" }).waitFor();
@@ -104,7 +107,7 @@ export function openPlaygroundSite(): PlaygroundSite {
       answer = wanted;
     },
     heldStream,
-    openBench,
+    openPlayground,
     lastBody,
   };
 }

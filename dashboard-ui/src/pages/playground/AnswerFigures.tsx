@@ -8,7 +8,7 @@ import { Button } from "../../components/Button.tsx";
 import { formatCount, formatDuration, formatUsd } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
 import styles from "./AnswerFigures.module.css";
-import type { ModelAnswer } from "./chat-state.ts";
+import type { GeneratedAnswer } from "./chat-state.ts";
 
 /** The delay before a cancelled answer is looked up, because its entry is recorded later. */
 const SETTLED_AFTER_MS = 1_000;
@@ -19,9 +19,9 @@ const MIN_MS = 20;
 const rate = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
 
 /** The duration, tokens and cost of an answer, from the audit log. */
-export function AnswerFigures({ told }: { readonly told: ModelAnswer }) {
-  const { requestId, firstMs, totalMs } = told;
-  const isDue = useDelay(told.outcome === "whole" ? 0 : SETTLED_AFTER_MS);
+export function AnswerFigures({ generated }: { readonly generated: GeneratedAnswer }) {
+  const { requestId, firstMs, totalMs } = generated;
+  const isDue = useDelay(generated.outcome === "whole" ? 0 : SETTLED_AFTER_MS);
   const entry = useQuery(
     api.audit.get.queryOptions(
       { requestId: requestId ?? "" },
@@ -34,8 +34,8 @@ export function AnswerFigures({ told }: { readonly told: ModelAnswer }) {
     ),
   );
   if (requestId === null) return null;
-  const tokens = tokensOf(told, entry.data);
-  const speed = speedOf(told, tokens?.completion ?? null);
+  const tokens = tokensOf(generated, entry.data);
+  const speed = speedOf(generated, tokens?.completion ?? null);
   return (
     <dl className={styles.answerFigures}>
       {firstMs === null ? null : <Figure name="Time to first token">{formatDuration(firstMs)}</Figure>}
@@ -84,7 +84,7 @@ interface Tokens {
 }
 
 /** The charged tokens, or the model server's counts until these are known. */
-function tokensOf({ answer: { usage } }: ModelAnswer, entry: AuditEntry | undefined): Tokens | null {
+function tokensOf({ answer: { usage } }: GeneratedAnswer, entry: AuditEntry | undefined): Tokens | null {
   if (entry?.promptTokens != null && entry.completionTokens !== null) {
     return {
       prompt: entry.promptTokens,
@@ -97,7 +97,7 @@ function tokensOf({ answer: { usage } }: ModelAnswer, entry: AuditEntry | undefi
 }
 
 /** Tokens per second, from the first token. */
-function speedOf({ firstMs, totalMs }: ModelAnswer, completionTokens: number | null): number | null {
+function speedOf({ firstMs, totalMs }: GeneratedAnswer, completionTokens: number | null): number | null {
   if (totalMs === null || completionTokens === null || completionTokens === 0) return null;
   const takenMs = totalMs - (firstMs ?? 0);
   return takenMs < MIN_MS ? null : (completionTokens * 1_000) / takenMs;

@@ -10,7 +10,7 @@ import { AnswerText, RawText } from "./AnswerText.tsx";
 import { Attachments } from "./Attachments.tsx";
 import { type Answer, isEmpty } from "./answer.ts";
 import { ArrivingCalls, Calls } from "./Calls.tsx";
-import type { ChatMessage, ModelAnswer, Role } from "./chat-state.ts";
+import type { ChatMessage, GeneratedAnswer, Role } from "./chat-state.ts";
 import styles from "./Message.module.css";
 import { MessageForm } from "./MessageForm.tsx";
 
@@ -38,8 +38,8 @@ export function Message({ number, message, edit, remove, setResult, askAgain, re
   const [isEditing, setEditing] = useState(false);
   const [isRaw, setRaw] = useState(false);
   const actions = useRef<HTMLDivElement>(null);
-  const { role, text, told } = message;
-  const isUnderway = told?.outcome === "underway";
+  const { role, text, generated } = message;
+  const isUnderway = generated?.outcome === "underway";
   const name = `message ${number}`;
 
   const endEditing = () => {
@@ -53,7 +53,7 @@ export function Message({ number, message, edit, remove, setResult, askAgain, re
       <div className={styles.messageHead}>
         <p className={styles.messageRole}>
           {role === "user" ? "User" : "Assistant"}
-          {told === null ? null : <span className={textStyles.small}>{told.model}</span>}
+          {generated === null ? null : <span className={textStyles.small}>{generated.model}</span>}
         </p>
         {isEditing || isUnderway ? null : (
           <div className={styles.messageActions} ref={actions}>
@@ -66,7 +66,7 @@ export function Message({ number, message, edit, remove, setResult, askAgain, re
                 Raw
               </Button>
             ) : null}
-            {askAgain === null || told === null ? null : (
+            {askAgain === null || generated === null ? null : (
               <Button aria-label={`Regenerate ${name}`} onClick={askAgain}>
                 Regenerate
               </Button>
@@ -91,7 +91,7 @@ export function Message({ number, message, edit, remove, setResult, askAgain, re
       ) : (
         <MessageContent message={message} isRaw={isRaw} setResult={setResult} resume={resume} />
       )}
-      {told === null || isUnderway ? null : <AnswerFigures told={told} />}
+      {generated === null || isUnderway ? null : <AnswerFigures generated={generated} />}
     </li>
   );
 }
@@ -102,30 +102,34 @@ interface MessageContentProps extends Pick<MessageActions, "setResult" | "resume
 }
 
 function MessageContent({ message, isRaw, setResult, resume }: MessageContentProps) {
-  const { attachments, calls, told } = message;
+  const { attachments, calls, generated } = message;
   return (
     <>
-      {told === null ? null : <Reasoning answer={told.answer} />}
+      {generated === null ? null : <Reasoning answer={generated.answer} />}
       <Attachments attachments={attachments} />
       <MessageText message={message} isRaw={isRaw} />
       {calls.length > 0 ? (
         <Calls calls={calls} setResult={setResult} resume={resume} />
-      ) : told === null ? null : (
-        <ArrivingCalls calls={told.answer.calls} />
+      ) : generated === null ? null : (
+        <ArrivingCalls calls={generated.answer.calls} />
       )}
-      {told === null ? null : <Course told={told} />}
+      {generated === null ? null : <Course generated={generated} />}
     </>
   );
 }
 
 /** What a user wrote is shown as written; what a model wrote is Markdown, or the requested JSON. */
 function MessageText({ message, isRaw }: { readonly message: ChatMessage; readonly isRaw: boolean }) {
-  const { role, text, told } = message;
+  const { role, text, generated } = message;
   if (text === "") return null;
   if (role === "user") return <RawText text={text} />;
-  if (told?.outcome === "whole" && told.format.kind !== "text" && !isRaw) {
+  if (generated?.outcome === "whole" && generated.format.kind !== "text" && !isRaw) {
     return (
-      <Deferred code={jsonAnswer} props={{ text, format: told.format }} fallback={<RawText text={text} />} />
+      <Deferred
+        code={jsonAnswer}
+        props={{ text, format: generated.format }}
+        fallback={<RawText text={text} />}
+      />
     );
   }
   return <AnswerText text={text} isRaw={isRaw} />;
@@ -142,7 +146,7 @@ function Reasoning({ answer }: { readonly answer: Answer }) {
 }
 
 /** The progress of an answer, or a note that it is incomplete. */
-function Course({ told: { answer, outcome } }: { readonly told: ModelAnswer }) {
+function Course({ generated: { answer, outcome } }: { readonly generated: GeneratedAnswer }) {
   const words = courseOf(answer, outcome);
   if (words === null) return null;
   return (
@@ -153,7 +157,7 @@ function Course({ told: { answer, outcome } }: { readonly told: ModelAnswer }) {
   );
 }
 
-function courseOf(answer: Answer, outcome: ModelAnswer["outcome"]): string | null {
+function courseOf(answer: Answer, outcome: GeneratedAnswer["outcome"]): string | null {
   switch (outcome) {
     case "underway":
       if (isEmpty(answer)) return "Waiting for the answer…";

@@ -4,7 +4,7 @@ import { LazyDialog } from "../../components/lazy.tsx";
 import { lazyCode } from "../../components/lazy-code.tsx";
 import { Select } from "../../components/Select.tsx";
 import { toast } from "../../components/toast.ts";
-import styles from "./Bench.module.css";
+import styles from "./PlaygroundLayout.module.css";
 import { EXAMPLE_SCHEMA, type OutputFormat, schemaProblem } from "./tools.ts";
 
 const schemaDialog = lazyCode(async () => (await import("./SchemaDialog.tsx")).SchemaDialog);

@@ -3,9 +3,9 @@ import { api } from "../../api/client.ts";
 import { Loaded } from "../../components/Loaded.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { chats } from "../models/model.ts";
-import { Bench } from "./Bench.tsx";
 import { chatOf } from "./chat.ts";
 import { firstKeysQuery } from "./keys-query.ts";
+import { PlaygroundLayout } from "./PlaygroundLayout.tsx";
 
 /** A page to test models by chat. */
 export function Playground() {
@@ -21,7 +21,7 @@ export function Playground() {
           <Loaded query={keys} what="keys">
             {(list) =>
               user === undefined ? null : (
-                <Bench
+                <PlaygroundLayout
                   chat={chatOf(user.id)}
                   userId={user.id}
                   models={catalog.models.filter(chats)}

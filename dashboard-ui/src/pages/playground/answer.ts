@@ -54,9 +54,9 @@ function withCalls(calls: readonly ToolCall[], pieces: unknown): readonly ToolCa
   if (!Array.isArray(pieces) || pieces.length === 0) return calls;
   const next = [...calls];
   for (const [place, piece] of pieces.entries()) {
-    const told = numberOf(member(piece, "index")) ?? place;
+    const given = numberOf(member(piece, "index")) ?? place;
     // Calls arrive in order, so an index that skips some is invalid.
-    const index = told in next ? told : next.length;
+    const index = given in next ? given : next.length;
     const before = next[index] ?? { id: "", name: "", arguments: "" };
     const called = member(piece, "function");
     const extra = member(piece, "extra_content") ?? before.extra;

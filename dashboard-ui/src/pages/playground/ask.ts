@@ -3,14 +3,14 @@ import { sessionTransport } from "../../api/session-transport.ts";
 import { type Answer, extended, NO_ANSWER } from "./answer.ts";
 import type { ChatBody } from "./chat-state.ts";
 
-export interface AskParams {
+export interface Asked {
   readonly body: ChatBody;
   /** The id of the key that the request uses. The dashboard does not know the key's string. */
   readonly keyUuid: string;
   readonly signal: AbortSignal;
 }
 
-export interface AskProgress {
+export interface AnswerProgress {
   readonly requestId: string | null;
   readonly answer: Answer;
 }
@@ -20,7 +20,7 @@ export interface AskProgress {
  *
  * @throws the SDK's errors when the service refuses, is unreachable, or the answer is interrupted.
  */
-export async function* ask({ body, keyUuid, signal }: AskParams): AsyncGenerator<AskProgress> {
+export async function* ask({ body, keyUuid, signal }: Asked): AsyncGenerator<AnswerProgress> {
   const begun = await sessionTransport.send(
     { method: "POST", path: "/chat/completions", body },
     { signal, headers: { "ostiary-key": keyUuid } },

@@ -33,11 +33,11 @@ export interface ChatMessage {
   /** The tool calls of an assistant's message. */
   readonly calls: readonly CalledTool[];
   /** The model's answer, for a message that a model wrote and the user has not edited since. */
-  readonly told: ModelAnswer | null;
+  readonly generated: GeneratedAnswer | null;
 }
 
 /** A model's answer with its circumstances. */
-export interface ModelAnswer {
+export interface GeneratedAnswer {
   readonly model: string;
   readonly answer: Answer;
   readonly outcome: "underway" | "whole" | "stopped" | "broken";
@@ -172,7 +172,7 @@ function callField({ id, name, arguments: input, extra }: CalledTool) {
 /** The draft as a message, or `null` if it is empty. */
 export function draftMessage({ role, text, attachments }: Draft, id: number): ChatMessage | null {
   if (text.trim() === "" && attachments.length === 0) return null;
-  return { id, role, text, attachments, calls: [], told: null };
+  return { id, role, text, attachments, calls: [], generated: null };
 }
 
 /** The messages of a lane as the next request has them, with the draft if it goes to this lane. */
@@ -199,7 +199,7 @@ export function isEmptyMessage({ text, attachments, calls }: ChatMessage): boole
 
 /** The messages without the last one, if a model wrote it. */
 export function withoutLastAnswer(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  return messages.at(-1)?.told == null ? messages : messages.slice(0, -1);
+  return messages.at(-1)?.generated == null ? messages : messages.slice(0, -1);
 }
 
 /** A further lane for the same question: it has the messages of the first one, without the answer to the last question. */
@@ -258,9 +258,16 @@ export function reopened(saved: SavedChat): SavedChat {
   return { ...saved, lanes };
 }
 
-function asLeft(message: ChatMessage): ChatMessage {
-  const { told } = message;
-  return told?.outcome === "underway" ? { ...message, told: { ...told, outcome: "stopped" } } : message;
+/** A message as browsers may have it from an earlier version. */
+type KeptMessage = Omit<ChatMessage, "generated"> & {
+  readonly generated?: ChatMessage["generated"];
+  /** The former name of `generated`. */
+  readonly told?: ChatMessage["generated"];
+};
+
+function asLeft({ told = null, generated = told, ...message }: KeptMessage): ChatMessage {
+  const isIncomplete = generated?.outcome === "underway";
+  return { ...message, generated: isIncomplete ? { ...generated, outcome: "stopped" } : generated };
 }
 
 /** Every attachment of a chat, each once. */

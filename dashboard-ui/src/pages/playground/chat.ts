@@ -10,10 +10,10 @@ import {
   type ChatState,
   draftMessage,
   EMPTY_DRAFT,
+  type GeneratedAnswer,
   hasContent,
   type Lane,
   MAX_LANES,
-  type ModelAnswer,
   nextId,
   type Role,
   type SavedChat,
@@ -138,7 +138,7 @@ export class Chat {
       role,
       text,
       // An edited message is no longer the model's answer.
-      told: message.text === text && message.role === role ? message.told : null,
+      generated: message.text === text && message.role === role ? message.generated : null,
       calls: role === "assistant" ? message.calls : [],
     }));
   }
@@ -222,39 +222,39 @@ export class Chat {
     this.#running.set(laneId, running);
     const isCurrent = () => this.#running.get(laneId) === running;
     const id = nextId(messages);
-    let told = newAnswer(model, this.#state);
-    const message: ChatMessage = { id, role: "assistant", text: "", attachments: [], calls: [], told };
+    let generated = newAnswer(model, this.#state);
+    const message: ChatMessage = { id, role: "assistant", text: "", attachments: [], calls: [], generated };
     this.#changeLane(laneId, { messages: [...messages, message], isRunning: true, failure: null });
     this.#change({ removal: null, announcement: "" });
     const sentMs = performance.now();
     const elapsedMs = () => Math.round(performance.now() - sentMs);
-    const update = (change: Partial<ModelAnswer>) => {
-      told = { ...told, ...change };
+    const update = (news: Partial<GeneratedAnswer>) => {
+      generated = { ...generated, ...news };
       // The chat that was open may have been replaced by another one.
-      if (isCurrent()) this.#showAnswer(laneId, id, told);
+      if (isCurrent()) this.#update(laneId, id, generated);
     };
     try {
       // The SDK's streams are loaded with the first request.
       const { ask } = await import("./ask.ts");
       for await (const { requestId, answer } of ask({ body, keyUuid, signal: running.signal })) {
-        const isFirst = body.stream === true && told.firstMs === null && !isEmpty(answer);
+        const isFirst = body.stream === true && generated.firstMs === null && !isEmpty(answer);
         update({ requestId, answer, ...(isFirst ? { firstMs: elapsedMs() } : {}) });
       }
       update({ outcome: "whole", totalMs: elapsedMs() });
-      if (isCurrent()) this.#end(laneId, {}, announcementOf(told));
+      if (isCurrent()) this.#end(laneId, {}, announcementOf(generated));
     } catch (thrown) {
       const isStopped = running.signal.aborted;
       update({ outcome: isStopped ? "stopped" : "broken", totalMs: elapsedMs() });
       if (!isCurrent()) return;
       if (isStopped) this.#end(laneId, {}, "Stopped.");
-      else this.#fail(laneId, thrown, told, id);
+      else this.#fail(laneId, thrown, generated, id);
     }
   }
 
-  #fail(laneId: number, thrown: unknown, told: ModelAnswer, id: number): void {
-    const failure = failureOf(thrown, told.requestId);
+  #fail(laneId: number, thrown: unknown, generated: GeneratedAnswer, id: number): void {
+    const failure = failureOf(thrown, generated.requestId);
     const { messages } = this.#lane(laneId);
-    const kept = isEmpty(told.answer) ? messages.filter((message) => message.id !== id) : messages;
+    const kept = isEmpty(generated.answer) ? messages.filter((message) => message.id !== id) : messages;
     this.#end(laneId, { failure, messages: kept }, "");
     if (failure.code === "not_signed_in") {
       // The state is stored now, because the user is about to leave the page and perhaps the tab.
@@ -271,14 +271,14 @@ export class Chat {
     else if (this.#running.size === 0) this.#change({ announcement: "All answers have ended." });
   }
 
-  /** Shows the answer so far, no more often than the screen is redrawn. */
-  #showAnswer(laneId: number, id: number, told: ModelAnswer): void {
-    const isWhole = told.outcome === "whole";
+  /** Limits updates to the screen's refresh rate. */
+  #update(laneId: number, id: number, generated: GeneratedAnswer): void {
+    const isWhole = generated.outcome === "whole";
     const messages = withMessage(this.#lane(laneId).messages, id, (message) => ({
       ...message,
-      text: told.answer.text,
-      calls: isWhole ? told.answer.calls.map((call) => ({ ...call, result: null })) : [],
-      told,
+      text: generated.answer.text,
+      calls: isWhole ? generated.answer.calls.map((call) => ({ ...call, result: null })) : [],
+      generated,
     }));
     this.#state = { ...this.#state, lanes: withLane(this.#state.lanes, laneId, { messages }) };
     this.#frame ??= requestAnimationFrame(() => this.#notify());
@@ -360,7 +360,7 @@ export class Chat {
   }
 }
 
-function newAnswer(model: string, { format }: SavedChat): ModelAnswer {
+function newAnswer(model: string, { format }: SavedChat): GeneratedAnswer {
   return {
     model,
     answer: NO_ANSWER,
@@ -372,7 +372,7 @@ function newAnswer(model: string, { format }: SavedChat): ModelAnswer {
   };
 }
 
-function announcementOf({ answer: { text, calls } }: ModelAnswer): string {
+function announcementOf({ answer: { text, calls } }: GeneratedAnswer): string {
   if (text === "") return calls.length > 0 ? "The answer is a tool call." : "The answer is empty.";
   return text.length > ANNOUNCED_LENGTH ? `Answer: ${text.slice(0, ANNOUNCED_LENGTH)} …` : `Answer: ${text}`;
 }

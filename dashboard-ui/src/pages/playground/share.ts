@@ -106,7 +106,7 @@ function messageFrom(value: unknown, id: number): ChatMessage {
     text: textOf(text),
     attachments: listOf(attachments).flatMap(attachmentFrom),
     calls: role === "assistant" ? listOf(calls).map(callFrom) : [],
-    told: null,
+    generated: null,
   };
 }
 

@@ -4,14 +4,14 @@ import { lazyCode } from "../../components/lazy-code.tsx";
 import { Empty } from "../../components/Notice.tsx";
 import textStyles from "../../components/text.module.css";
 import { AskFailure } from "./AskFailure.tsx";
+import styles from "./Conversations.module.css";
 import type { Chat } from "./chat.ts";
 import type { Lane } from "./chat-state.ts";
-import styles from "./Lanes.module.css";
 
 /** The messages are a good part of the page's script, and a new chat has none. */
 const conversation = lazyCode(async () => (await import("./Conversation.tsx")).Conversation);
 
-interface LanesProps {
+interface ConversationsProps {
   readonly chat: Chat;
   readonly lanes: readonly Lane[];
   readonly onRemove: () => void;
@@ -20,7 +20,7 @@ interface LanesProps {
 }
 
 /** The conversation, or several side by side. */
-export function Lanes({ lanes, ...shared }: LanesProps) {
+export function Conversations({ lanes, ...shared }: ConversationsProps) {
   const [first] = lanes;
   if (lanes.length === 1 && first !== undefined) return <LaneContent lane={first} {...shared} />;
   return (
@@ -46,7 +46,7 @@ export function Lanes({ lanes, ...shared }: LanesProps) {
   );
 }
 
-interface LaneContentProps extends Omit<LanesProps, "lanes"> {
+interface LaneContentProps extends Omit<ConversationsProps, "lanes"> {
   readonly lane: Lane;
 }
 

@@ -5,8 +5,8 @@ import { Notice } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import type { Accepted } from "./attachment.ts";
-import styles from "./Bench.module.css";
 import { Composer } from "./Composer.tsx";
+import { Conversations } from "./Conversations.tsx";
 import type { Chat } from "./chat.ts";
 import {
   type ChatMessage,
@@ -16,7 +16,7 @@ import {
   withoutLastAnswer,
 } from "./chat-state.ts";
 import { findModel } from "./find-model.ts";
-import { Lanes } from "./Lanes.tsx";
+import styles from "./PlaygroundLayout.module.css";
 import { problemWith } from "./problem.ts";
 import { RequestPanel } from "./RequestPanel.tsx";
 import { TalkActions } from "./TalkActions.tsx";
@@ -25,7 +25,7 @@ import { useFirstModel } from "./use-first-model.ts";
 import { useFollowing } from "./use-following.ts";
 import { useSharedChat } from "./use-shared-chat.ts";
 
-interface BenchProps {
+interface PlaygroundLayoutProps {
   readonly chat: Chat;
   readonly userId: string;
   /** The models that support chat. */
@@ -37,7 +37,7 @@ interface BenchProps {
 }
 
 /** The playground's layout: the request beside the conversation. */
-export function Bench({ chat, userId, models, keys: listed, hasMoreKeys }: BenchProps) {
+export function PlaygroundLayout({ chat, userId, models, keys: listed, hasMoreKeys }: PlaygroundLayoutProps) {
   const state = useSyncExternalStore(chat.subscribe, chat.state);
   const { model, missing, choose } = useFirstModel(chat, state, models);
   const { keys, key, choose: chooseKey } = useChosenKey(listed);
@@ -89,7 +89,7 @@ export function Bench({ chat, userId, models, keys: listed, hasMoreKeys }: Bench
           <TalkActions chat={chat} state={state} userId={userId} onChange={backToComposer} />
         </div>
         {notice === null ? null : <Notice tone="warning">{notice}</Notice>}
-        <Lanes
+        <Conversations
           chat={chat}
           lanes={state.lanes}
           onRemove={backToComposer}
