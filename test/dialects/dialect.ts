@@ -343,7 +343,7 @@ export const INEXPRESSIBLE: readonly (readonly [object, string])[] = [
   ],
   [
     { messages: [{ role: "user", content: [{ type: "file", file: { file_id: "file-1" } }] }] },
-    "messages.0.content.0.file.file_data",
+    "messages.0.content.0.file.file_id",
   ],
   [{ messages: [{ role: "tool", tool_call_id: "nobody", content: "x" }] }, "messages.0.tool_call_id"],
   [{ messages: [{ role: "function", name: "f", content: "x" }] }, "messages.0.role"],

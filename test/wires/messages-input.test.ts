@@ -102,6 +102,9 @@ const INEXPRESSIBLE: readonly (readonly [object, string])[] = [
   [{ tools: [{ type: "custom" }] }, "tools.0.name"],
   [{ tools: [TOOL], tool_choice: { type: "tool" } }, "tool_choice.name"],
   [{ output_config: { format: { type: "xml" } } }, "output_config.format"],
+  [{ stop: ["x"] }, "stop_sequences"],
+  [{ response_format: { type: "json_object" } }, "output_config.format"],
+  [{ reasoning_effort: "low" }, "output_config.effort"],
 ];
 
 describe("a wrong request of the Messages API", () => {

@@ -97,8 +97,9 @@ const WRONG: readonly (readonly [object, string])[] = [
   [said([{ type: "input_image" }]), "input.0.content.0.image_url"],
   [said([{ type: "input_image", image_url: 1 }]), "input.0.content.0.image_url"],
   [said([{ type: "input_image", image_url: "file:///etc/passwd" }]), "input.0.content.0.image_url"],
-  [said([{ type: "input_image", file_id: "file_1" }]), "input.0.content.0.image_url"],
-  [said([{ type: "input_file", file_id: "file_1" }]), "input.0.content.0.file_data"],
+  [said([{ type: "input_image", file_id: "file_1" }]), "input.0.content.0.file_id"],
+  [said([{ type: "input_file", file_id: "file_1" }]), "input.0.content.0.file_id"],
+  [said([{ type: "input_file" }]), "input.0.content.0.file_data"],
   [said([{ type: "input_file", file_data: "no data" }]), "input.0.content.0.file_data"],
   [
     items({ role: "developer", content: [{ type: "input_image", image_url: "https://a.b/c" }] }),
@@ -116,6 +117,11 @@ const WRONG: readonly (readonly [object, string])[] = [
   [items({ type: "reasoning", summary: [], encrypted_content: 1 }), "input.0.encrypted_content"],
   [items({ type: "additional_tools", tools: 1 }), "input.0.tools"],
   [items({ type: "additional_tools", tools: [{ type: "custom" }] }), "input.0.tools.0.name"],
+  [{ max_tokens: 5 }, "max_tokens"],
+  [{ max_completion_tokens: 5 }, "max_completion_tokens"],
+  [{ response_format: { type: "json_object" } }, "response_format"],
+  [{ reasoning_effort: "low" }, "reasoning_effort"],
+  [{ verbosity: "low" }, "verbosity"],
   [{ Input: "a" }, "input"],
   [{ api_base: "http://a.b" }, "api_base"],
 ];
@@ -209,6 +215,7 @@ describe("values that ask for nothing", () => {
     const nothing = Object.fromEntries(
       ["instructions", "tools", "tool_choice", "text", "reasoning", "metadata", "include", "conversation"]
         .concat(["prompt", "previous_response_id", "max_output_tokens", "truncation", "user", "background"])
+        .concat(["max_tokens", "response_format"])
         .map((name) => [name, null]),
     );
     const answer = await running.post({ input: "hello", ...nothing, stream: false });

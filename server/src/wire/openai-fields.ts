@@ -14,6 +14,10 @@ import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { ExactValues } from "./exact-values.ts";
 import { booleanOf, numberOf, objectOf, textOf } from "./members.ts";
 
+/** Ends the refusal of a file that is named by its id. */
+export const NO_STORED_FILES =
+  "is not supported by this model: the service stores no files. Send the content of the file as a data URL";
+
 /** What Chat Completions and the Responses API call the fields of {@link commonFieldsOf}, where the names differ. */
 export const COMMON_NAMES: Conversation["names"] = {
   topP: "top_p",

@@ -15,7 +15,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { resultWithoutCall } from "../../upstream/write-conversation.ts";
 import { cacheOf } from "../cache-control.ts";
 import { objectOf, otherMembersOfParts, textOf } from "../members.ts";
-import { audioPart, imagePart, partsOf, textPart } from "../openai-fields.ts";
+import { audioPart, imagePart, NO_STORED_FILES, partsOf, textPart } from "../openai-fields.ts";
 import { ResultTurns } from "../result-turns.ts";
 
 const ALL_HAVE = ["role", "content", "name", "cache_control"];
@@ -158,7 +158,10 @@ function uncachedPart(part: JsonObject, at: string): UserPart {
   }
   if (type === "input_audio") return audioPart(part.input_audio, `${at}.input_audio`);
   if (type === "file" && isJsonObject(file)) {
-    const source = typeof file.file_data === "string" ? dataSourceOf(file.file_data) : null;
+    const { file_data: data, file_id: id } = file;
+    if (typeof id === "string" && typeof data !== "string")
+      throw cannot(`${at}.file.file_id`, NO_STORED_FILES);
+    const source = typeof data === "string" ? dataSourceOf(data) : null;
     if (source === null) throw cannot(`${at}.file.file_data`, "must be a data URL with base64");
     return { kind: "file", source, filename: textOf(file.filename), cache: null, at: `${at}.file` };
   }

@@ -30,6 +30,7 @@ import {
   textOf,
   textsOf,
 } from "../members.ts";
+import { refuseMisplaced } from "../misplaced-fields.ts";
 import { requireContent } from "../require-content.ts";
 import { MessagesWriter, type ShownThoughts } from "./messages-writer.ts";
 import { promptTextOf } from "./prompt-text.ts";
@@ -74,6 +75,13 @@ const READ = new Set([
   "service_tier",
   // Blocks say for themselves what is to be cached.
   "cache_control",
+]);
+
+/** What Chat Completions call differently. */
+const MISPLACED = new Map([
+  ["stop", "stop_sequences"],
+  ["response_format", "output_config.format"],
+  ["reasoning_effort", "output_config.effort"],
 ]);
 
 /** Anthropic's service tiers, as other providers call them. Others say nothing to other providers. */
@@ -144,6 +152,7 @@ function readMessagesConversation(
   names: ToolNames,
 ): Conversation {
   const body = request.value;
+  refuseMisplaced(body, MISPLACED);
   if (body.max_tokens === 0) throw cannot("max_tokens", "must be at least 1 for this model");
   const ignored: string[] = [];
   const reading: BlockReading = {

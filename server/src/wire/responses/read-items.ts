@@ -16,7 +16,7 @@ import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { ExactValues } from "../exact-values.ts";
 import { arrayOf, objectOf, otherMembersOfParts, textOf } from "../members.ts";
-import { audioPart, imagePart, partsOf, textPart } from "../openai-fields.ts";
+import { audioPart, imagePart, NO_STORED_FILES, partsOf, textPart } from "../openai-fields.ts";
 import { ResultTurns } from "../result-turns.ts";
 import { addTools, type ClientTool, type ClientTools, SEARCH } from "./client-tools.ts";
 
@@ -246,8 +246,8 @@ function userPart(part: Json, at: string): UserPart {
       if (typeof text === "string") return textPart(text, at);
       break;
     case "input_image": {
-      if (typeof image !== "string")
-        throw cannot(`${at}.image_url`, "is required: this service stores no files");
+      refuseFileId(part.file_id, image, at);
+      if (typeof image !== "string") throw cannot(`${at}.image_url`, "is required");
       const media = mediaSourceOf(image, `${at}.image_url`);
       return imagePart(media, part.detail, at);
     }
@@ -265,11 +265,17 @@ function userPart(part: Json, at: string): UserPart {
   throw cannot(at, UNSUPPORTED);
 }
 
-function fileSourceOf({ file_data: data, file_url: url }: JsonObject, at: string): MediaSource {
+function fileSourceOf({ file_data: data, file_url: url, file_id: id }: JsonObject, at: string): MediaSource {
   if (typeof url === "string") return mediaSourceOf(url, `${at}.file_url`);
+  refuseFileId(id, data, at);
   const source = typeof data === "string" ? dataSourceOf(data) : null;
   if (source !== null) return source;
-  throw cannot(`${at}.file_data`, "must be a data URL with base64: this service stores no files");
+  throw cannot(`${at}.file_data`, "must be a data URL with base64");
+}
+
+/** `sent`: what the part has in place of the id. */
+function refuseFileId(id: Json | undefined, sent: Json | undefined, at: string): void {
+  if (typeof id === "string" && typeof sent !== "string") throw cannot(`${at}.file_id`, NO_STORED_FILES);
 }
 
 function outputParts(output: Json | undefined, at: string): ToolResultPart["parts"] {

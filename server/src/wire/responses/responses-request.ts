@@ -7,6 +7,7 @@ import type { JsonBody } from "../../json/json-body.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
 import { exactValuesIn } from "../exact-values.ts";
 import { arrayOf, numberOf, objectOf, otherMembersOf, textOf } from "../members.ts";
+import { refuseMisplaced } from "../misplaced-fields.ts";
 import {
   COMMON_NAMES,
   commonFieldsOf,
@@ -68,6 +69,15 @@ const READ = new Set([
 const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["truncation", (value) => value === "disabled"],
   ["top_logprobs", (value) => value === 0],
+]);
+
+/** What Chat Completions call differently. */
+const MISPLACED = new Map([
+  ["max_tokens", "max_output_tokens"],
+  ["max_completion_tokens", "max_output_tokens"],
+  ["response_format", "text.format"],
+  ["reasoning_effort", "reasoning.effort"],
+  ["verbosity", "text.verbosity"],
 ]);
 
 /** `generate_summary` is the name that `summary` had first. */
@@ -132,6 +142,7 @@ export function responsesRequest(body: JsonBody, options: ResponsesOptions): Wir
  */
 function readRequest(request: JsonBody, signatures: SignatureSealer, firstOwn: number) {
   const body = request.value;
+  refuseMisplaced(body, MISPLACED);
   const exact = exactValuesIn(request);
   const tools = new ClientTools();
   const dropped = addTools(arrayOf(body.tools), "tools", { tools, exact });
