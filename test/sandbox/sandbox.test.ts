@@ -153,6 +153,13 @@ describe("sandbox tools", () => {
     expect(await names(named)).toEqual(["get_weather", "get_time"]);
     expect(await names({ ...named, parallel_tool_calls: false })).toEqual(["get_weather"]);
     expect(await names({ ...named, tool_choice: "none" })).toEqual([]);
+    const allowing = (mode: string, ...allowed: object[]) => ({
+      tool_choice: { type: "allowed_tools", allowed_tools: { mode, tools: allowed } },
+    });
+    expect(await names({ ...named, ...allowing("auto", tool("get_time")) })).toEqual(["get_time"]);
+    expect(await names(allowing("required", tool("get_time")))).toEqual(["get_time"]);
+    expect(await names(allowing("auto", tool("get_time")))).toEqual([]);
+    expect((await send({ tools, ...allowing("auto", tool("other")) })).status).toBe(400);
     expect(await names({})).toEqual([]);
   });
 

@@ -13,6 +13,19 @@ const tool = z.looseObject({
   function: z.looseObject({ name: z.string().min(1).max(64), parameters: schema.optional() }),
 });
 
+const functionChoice = z.looseObject({
+  type: z.literal("function"),
+  function: z.looseObject({ name: z.string() }),
+});
+
+const allowedTools = z.looseObject({
+  type: z.literal("allowed_tools"),
+  allowed_tools: z.looseObject({
+    mode: z.enum(["auto", "required"]),
+    tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })),
+  }),
+});
+
 const chat = z.looseObject({
   model: z.string(),
   messages: z.array(z.looseObject({ role: z.string(), content: z.unknown().optional() })).min(1),
@@ -31,17 +44,20 @@ const chat = z.looseObject({
   reasoning_effort: z.string().nullish(),
   tools: z.array(tool).max(128).nullish(),
   tool_choice: z
-    .union([
-      z.enum(["none", "auto", "required"]),
-      z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: z.string() }) }),
-    ])
+    .union(
+      [z.enum(["none", "auto", "required"]), functionChoice, allowedTools],
+      "must be none, auto, required, a function or allowed_tools for sandbox models",
+    )
     .nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   response_format: z
-    .union([
-      z.looseObject({ type: z.enum(["text", "json_object"]) }),
-      z.looseObject({ type: z.literal("json_schema"), json_schema: z.looseObject({ schema }) }),
-    ])
+    .union(
+      [
+        z.looseObject({ type: z.enum(["text", "json_object"]) }),
+        z.looseObject({ type: z.literal("json_schema"), json_schema: z.looseObject({ schema }) }),
+      ],
+      "must be text, json_object, or json_schema with a schema, for sandbox models",
+    )
     .nullish(),
   logprobs: z.literal(false, "is not supported by sandbox models").nullish(),
   audio: z.null("is not supported by sandbox models").optional(),
@@ -79,10 +95,11 @@ export function readChatRequest(body: unknown): ChatRequest {
   if (stops.some((stop) => stop.length > MAX_STOP_LENGTH)) {
     throw invalidField("stop", `must have at most ${MAX_STOP_LENGTH} characters for sandbox models`);
   }
-  const tools = (raw.tools ?? []).map(({ function: { name, parameters } }) => ({
+  const offered = (raw.tools ?? []).map(({ function: { name, parameters } }) => ({
     name,
     parameters: parameters ?? {},
   }));
+  const { tools, toolChoice } = allowedOf(raw.tool_choice, offered);
   return {
     model: raw.model,
     messages: raw.messages.map(({ role, content }) => ({ role, text: textOf(content) })),
@@ -94,14 +111,29 @@ export function readChatRequest(body: unknown): ChatRequest {
     seed: raw.seed ?? 0,
     reasoning: raw.model === REASONING_MODEL ? reasoningOf(raw) : null,
     tools,
-    toolChoice: toolChoiceOf(raw.tool_choice, tools),
+    toolChoice,
     parallelToolCalls: raw.parallel_tool_calls !== false,
     format: formatOf(raw.response_format),
   };
 }
 
-function toolChoiceOf(
+/** The tools that the model may call, of which the client may allow some only, and which of them it is to call. */
+function allowedOf(
   choice: z.output<typeof chat>["tool_choice"],
+  tools: readonly SandboxTool[],
+): Pick<ChatRequest, "tools" | "toolChoice"> {
+  if (typeof choice !== "object" || choice?.type !== "allowed_tools") {
+    return { tools, toolChoice: toolChoiceOf(choice, tools) };
+  }
+  const { mode, tools: allowed } = choice.allowed_tools;
+  const names = new Set(allowed.map((one) => one.function.name));
+  const kept = tools.filter(({ name }) => names.has(name));
+  if (kept.length === 0) throw invalidField("tool_choice", "allowed_tools must name some of the tools");
+  return { tools: kept, toolChoice: mode };
+}
+
+function toolChoiceOf(
+  choice: Exclude<z.output<typeof chat>["tool_choice"], z.output<typeof allowedTools>>,
   tools: readonly SandboxTool[],
 ): ChatRequest["toolChoice"] {
   if (choice === "required" && tools.length === 0) {
