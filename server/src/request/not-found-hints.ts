@@ -34,6 +34,10 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
 
 /** Operations that clients of OpenAI's API may call, and what to use instead. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^\/v1\/chat\/completions\/[^/]/,
+    "Chat completions are not stored. Call POST /v1/responses, which stores its answers for GET /v1/responses/{id}.",
+  ],
   [/^\/v1\/completions$/, "Call POST /v1/chat/completions, with the prompt as a user's message."],
   [
     /^\/v1\/messages\/batches(\/|$)/,
@@ -44,6 +48,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     "This operation is not served. Use POST /v1/messages or POST /v1/messages/count_tokens.",
   ],
   [
+    /^\/v1\/(?:agents|sessions|environments|deployments|deployment_runs|memory_stores|vaults|user_profiles)(\/|$)/,
+    "This operation is not served. Keep the conversation in your application and call POST /v1/messages.",
+  ],
+  [
     /^\/v1\/complete$/,
     "Text completions are not served. Call POST /v1/messages, with the prompt as a user's message.",
   ],
@@ -52,7 +60,11 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     "This operation is not served. Keep the conversation in your application and call POST /v1/responses or POST /v1/chat/completions.",
   ],
   [
-    /^\/v1\/(?:audio|images|videos|moderations|files|uploads|batches|fine_tuning|realtime|evals|containers)(\/|$)/,
+    /^\/v1\/(?:organization\/(?:usage|costs)|dashboard\/billing)(\/|$)/,
+    "This operation is not served. Use GET /v1/usage, GET /v1/credits or GET /v1/audit.",
+  ],
+  [
+    /^\/v1\/(?:audio|images|videos|moderations|files|uploads|batches|fine_tuning|realtime|evals|containers|skills|chatkit|webhooks)(\/|$)/,
     "This operation is not served. Use POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1/embeddings, GET /v1/models or GET /v1/audit.",
   ],
   [
