@@ -3,7 +3,7 @@ import type { AuditEntry } from "../../dashboard-ui/src/api/types.ts";
 import { EntryList } from "../../dashboard-ui/src/pages/audit/entry-list.ts";
 
 const entriesOf = (...names: readonly string[]) =>
-  names.map((name) => ({ requestId: name }) as unknown as AuditEntry);
+  names.map((name) => ({ requestId: name, costNanoUsd: 0n }) as unknown as AuditEntry);
 
 describe("the list of a log's entries", () => {
   // The service ends a search that takes too long with a page of what it has found, which may be nothing.
