@@ -1,8 +1,11 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { textOfPattern } from "./pattern-text.ts";
 
 const MAX_DEPTH = 24;
 const MAX_ITEMS = 1_000;
 const MAX_TEXT = 100_000;
+/** What a character of a pattern costs: it takes many times as long to read as one of a text to write. */
+const PATTERN_COST = 20;
 /** What a value costs besides its text, in characters. */
 const VALUE_COST = 40;
 
@@ -21,7 +24,7 @@ const FORMATS: ReadonlyMap<Json | undefined, string> = new Map([
 
 /**
  * Returns a small value that is valid for a JSON schema, the same for the same schema and words. It supports what
- * structured-output schemas use: types, properties, items, enum, const, bounds, formats, unions, `allOf`, and `$ref` into the
+ * structured-output schemas use: types, properties, items, enum, const, bounds, formats, patterns, unions, `allOf`, and `$ref` into the
  * same document. Optional properties of deep values are left out, so that recursive schemas end.
  *
  * @param maxCharacters Roughly what the value may have, and what may be read of the schema for it: a small schema can ask for arrays
@@ -35,6 +38,8 @@ class Instance {
   readonly #root: JsonObject;
   readonly #words: string;
   #left: number;
+  /** The texts of the patterns that were read, which a schema may have for many values. */
+  readonly #byPatterns = new Map<string, string | null>();
 
   constructor(root: JsonObject, words: string, maxCharacters: number) {
     this.#root = root;
@@ -107,9 +112,21 @@ class Instance {
     if (format !== undefined) return format;
     const min = Math.min(whole(schema.minLength) ?? 0, MAX_TEXT);
     const max = Math.min(whole(schema.maxLength) ?? 80, MAX_TEXT);
+    const byPattern = typeof schema.pattern === "string" ? this.#byPattern(schema.pattern, schema) : null;
+    if (byPattern !== null && this.#spend(byPattern.length)) return byPattern;
     // A character may be two units of a string.
     const text = [...this.#words.slice(0, 2 * max)].slice(0, max).join("").padEnd(min, "-");
     this.#spend(text.length);
+    return text;
+  }
+
+  #byPattern(pattern: string, { minLength, maxLength }: JsonObject): string | null {
+    const id = JSON.stringify([pattern, minLength, maxLength]);
+    const known = this.#byPatterns.get(id);
+    if (known !== undefined) return known;
+    if (!this.#spend(PATTERN_COST * pattern.length)) return null;
+    const text = textOfPattern(pattern, whole(minLength) ?? 0, whole(maxLength) ?? MAX_TEXT);
+    this.#byPatterns.set(id, text);
     return text;
   }
 
