@@ -106,9 +106,9 @@ export async function replayJournal(parts: ReplayParts, leftover: readonly Segme
 }
 
 /** The requests that rejected lines are about. */
-async function rejectedRequests({ rejected }: Journal): Promise<readonly EntryId[]> {
-  if (rejected.count === 0) return [];
-  const { lines } = await rejected.list();
+async function rejectedRequests(journal: Journal): Promise<readonly EntryId[]> {
+  if (journal.rejectedLines() === 0) return [];
+  const { lines } = await journal.rejected.list();
   return lines.flatMap(({ bytes }) => {
     const line = decodeLine(bytes);
     return line.kind === "unreadable" ? [] : line.entry.id;
