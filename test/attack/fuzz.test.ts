@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import superjson from "superjson";
 import { describe, expect, it } from "vitest";
+import { verifyActionsExport } from "../../sdk/src/audit/verify-actions.ts";
 import { EventReader } from "../../sdk/src/contract/event-reader.ts";
 import {
   readProcedureData,
@@ -259,6 +260,23 @@ describe("server-sent events", () => {
         reader.end();
       }, 1_000);
     }
+  });
+});
+
+describe("a line of an exported audit trail", () => {
+  it("takes time in proportion to its length, also when it is forged", async () => {
+    const bestOf = async (length: number) => {
+      const line = `{"action":{}${',"about":{}'.repeat(length)},"chain":{"position":1,"digest":"0"}}`;
+      let best = Number.POSITIVE_INFINITY;
+      for (let run = 0; run < 3; run++) {
+        const start = performance.now();
+        await expect(verifyActionsExport([line])).rejects.toThrow("not an export");
+        best = Math.min(best, performance.now() - start);
+      }
+      return Math.max(best, 0.05);
+    };
+    await bestOf(500);
+    expect((await bestOf(500 * GROWTH)) / (await bestOf(500))).toBeLessThan(GROWTH * MAX_TIMES_LINEAR);
   });
 });
 
