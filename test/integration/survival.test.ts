@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readdir, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -23,6 +23,16 @@ function inheritance(service: Service) {
     ...(service.databaseUrl === undefined ? {} : { databaseUrl: service.databaseUrl }),
   };
 }
+
+it("An embedded database that ends is reported as an error, also where less is not logged", async () => {
+  await using service = await startService({
+    env: { OSTIARY_LOG: "error", DATABASE_URL: undefined, REDIS_URL: undefined },
+  });
+  const pidFile = await readFile(join(service.dataDir, "postgres/postmaster.pid"), "utf8");
+  process.kill(Number(pidFile.split("\n", 1)[0]), "SIGKILL");
+  await expect.poll(service.stderr).toContain("the embedded PostgreSQL ended unexpectedly");
+  await expect.poll(async () => (await fetch(`${service.baseUrl}/readyz`)).status).toBe(200);
+});
 
 describe("a service that is killed at a random moment", () => {
   it("has exactly one entry for each request whose complete answer a client received", async () => {

@@ -1,6 +1,7 @@
 import { findBinaries } from "./binaries.ts";
 import { openCluster, prepareCluster } from "./cluster.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+import type { EventLog } from "./event-log.ts";
 import { makeSocketFolder, openFolders, PORT } from "./folders.ts";
 import { keepRunning } from "./keep-running.ts";
 import { clearLeftovers, clusterMarker } from "./leftovers.ts";
@@ -15,8 +16,7 @@ export { EmbeddedPostgresError };
 export interface EmbeddedPostgresOptions {
   /** `OSTIARY_DATA_DIR`, absolute. Created if absent. The caller holds its lock (`lockDataDir`). */
   readonly dataDir: string;
-  /** Receives each event of the server as one line. Lines never contain secrets. */
-  readonly log: (message: string) => void;
+  readonly log: EventLog;
   /** The folder with `bin`, `lib` and `share`. Default: that of the npm package. */
   readonly binariesDir?: string;
 }

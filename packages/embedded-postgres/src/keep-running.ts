@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { EventLog } from "./event-log.ts";
 import type { Postmaster } from "./postmaster.ts";
 
 const FIRST_WAIT_MS = 100;
@@ -14,7 +15,7 @@ const STEADY_MS = 60_000;
  */
 export async function keepRunning(
   launch: (abort: AbortSignal) => Promise<Postmaster>,
-  log: (message: string) => void,
+  log: EventLog,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -30,11 +31,11 @@ export async function keepRunning(
       if (signal.aborted) return null;
       try {
         const postmaster = await launch(signal);
-        log("the embedded PostgreSQL runs again");
+        log("the embedded PostgreSQL runs again", "info");
         return postmaster;
       } catch (error) {
         if (signal.aborted) return null;
-        log(error instanceof Error ? error.message : String(error));
+        log(error instanceof Error ? error.message : String(error), "error");
       }
     }
   };
@@ -45,7 +46,7 @@ export async function keepRunning(
       const startedAt = performance.now();
       const end: string | null = await Promise.race([stopped, running.exited]);
       if (end === null) return running.stop();
-      log(`the embedded PostgreSQL ended unexpectedly (${end}): starting it again`);
+      log(`the embedded PostgreSQL ended unexpectedly (${end}): starting it again`, "error");
       if (performance.now() - startedAt > STEADY_MS) waitMs = FIRST_WAIT_MS;
       running = await startAgain(waitMs);
       waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
+import type { EventLog } from "./event-log.ts";
 import { SOCKET_NAME } from "./folders.ts";
 import { pollUntil } from "./poll.ts";
 import { processesMarked } from "./process-table.ts";
@@ -16,7 +17,7 @@ export interface Remains {
   readonly socketFolder: string;
   /** See {@link clusterMarker}. */
   readonly marker: string;
-  readonly log: (message: string) => void;
+  readonly log: EventLog;
 }
 
 /**
@@ -38,7 +39,7 @@ export async function clearLeftovers(remains: Remains): Promise<void> {
     const running = await processesMarked(marker);
     const postmaster = Number.parseInt(await readFile(pidFile, "utf8").catch(() => ""), 10);
     if (running.includes(postmaster)) {
-      log("an embedded PostgreSQL of an earlier run is still there: stopping it");
+      log("an embedded PostgreSQL of an earlier run is still there: stopping it", "info");
       signal([postmaster], "SIGINT", cluster);
       // Suspended processes would not follow it.
       signal(running, "SIGCONT", cluster);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type Command, spawnOptions } from "./command.ts";
+import type { EventLog } from "./event-log.ts";
 
 const FIRST_RESTART_MS = 1_000;
 const MAX_RESTART_MS = 60_000;
@@ -41,7 +42,7 @@ export type OrphanGuard = ReturnType<typeof startOrphanGuard>;
  * @param command runs {@link GUARD_SCRIPT}.
  * @param marker see {@link clusterMarker}.
  */
-export function startOrphanGuard(command: Command, marker: string, log: (message: string) => void) {
+export function startOrphanGuard(command: Command, marker: string, log: EventLog) {
   let child: ChildProcess | null = null;
   let watched: number | null = null;
   let restartMs = FIRST_RESTART_MS;
@@ -56,6 +57,7 @@ export function startOrphanGuard(command: Command, marker: string, log: (message
     child = null;
     log(
       `the process that ends the embedded PostgreSQL if the service is killed has ended (${reason}): starting it again`,
+      "error",
     );
     restart = setTimeout(start, restartMs);
     restart.unref();

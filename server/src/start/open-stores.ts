@@ -46,7 +46,7 @@ export async function openConfiguredDatabase(config: Config, log: Logger) {
   if (config.databaseUrl === null) {
     const embedded = await startEmbeddedPostgres({
       dataDir: config.dataDir,
-      log: (message) => log.info({ part: "postgres" }, message),
+      log: (message, level) => log[level]({ part: "postgres" }, message),
     });
     const { close, ...database } = openPools(embedded.connection);
     return {
