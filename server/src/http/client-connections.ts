@@ -1,6 +1,8 @@
 import type { Server, ServerResponse } from "node:http";
 import { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
+import { networkOf } from "../accounts/attempts.ts";
+import { withoutZone } from "../networks/networks.ts";
 
 /** The part of the maximum that is kept free for new connections. More than are accepted in a turn of the event loop by default. */
 const KEPT_FREE = 1 / 16;
@@ -18,6 +20,8 @@ interface State {
   isUsed: boolean;
   /** {@link ClientConnections.closeAnswered} leaves the connection open until then. */
   keptUntilMs: number;
+  /** As of {@link networkOfPeer}, because all connections are looked at together. */
+  readonly network: string;
 }
 
 /** `_httpMessage` is private to Node's server: the answer that is being written. No public property tells whether there is one. */
@@ -28,7 +32,7 @@ const UNFINISHED = { finished: false } as ServerResponse;
 
 /**
  * The connections of a server's clients. When few more may be opened, idle ones are closed, as nginx does: those of the address that has
- * the most, the longest idle first, and none of an address that has fewer than the average. So no client can keep others out by opening as many
+ * the most (of IPv6 the network), the longest idle first, and none of an address that has fewer than the average. So no client can keep others out by opening as many
  * connections as there may be.
  */
 export class ClientConnections {
@@ -101,7 +105,8 @@ export class ClientConnections {
   }
 
   #add(socket: ClientSocket): void {
-    socket[STATE] = { idleSinceMs: performance.now(), isUsed: false, keptUntilMs: 0 };
+    const network = networkOfPeer(socket);
+    socket[STATE] = { idleSinceMs: performance.now(), isUsed: false, keptUntilMs: 0, network };
     this.#open.add(socket);
     socket.once("close", () => this.#open.delete(socket));
     if (this.#isCrowded) this.#makeRoom();
@@ -125,15 +130,15 @@ export class ClientConnections {
   #closeIdle(): void {
     const nowMs = performance.now();
     const count = this.#open.size - (this.#maximum - 2 * this.#keptFree);
-    const byAddress = new Map<string, ClientSocket[]>();
+    const byNetwork = new Map<string, ClientSocket[]>();
     for (const socket of this.#open) {
-      const { remoteAddress = "" } = socket;
-      const known = byAddress.get(remoteAddress);
-      if (known === undefined) byAddress.set(remoteAddress, [socket]);
+      const network = socket[STATE]?.network ?? "";
+      const known = byNetwork.get(network);
+      if (known === undefined) byNetwork.set(network, [socket]);
       else known.push(socket);
     }
-    const average = this.#open.size / byAddress.size;
-    const mostFirst = [...byAddress.values()]
+    const average = this.#open.size / byNetwork.size;
+    const mostFirst = [...byNetwork.values()]
       .filter(({ length }) => length >= average)
       .sort((one, other) => other.length - one.length);
     const longestFirst = mostFirst.flatMap((sockets) =>
@@ -155,6 +160,12 @@ function isIdle(socket: ClientSocket, nowMs: number): boolean {
 
 function idleSince(socket: ClientSocket): number {
   return socket[STATE]?.idleSinceMs ?? 0;
+}
+
+/** The address that a connection's client has, or its network if it can have any number of addresses. */
+export function networkOfPeer({ remoteAddress = "" }: Pick<Socket, "remoteAddress">): string {
+  // IPv4, also as a socket of both families writes it.
+  return remoteAddress.includes(".") ? remoteAddress : networkOf(withoutZone(remoteAddress));
 }
 
 /** The answer that is being written to the connection; `null`: none is. */

@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { networkOfPeer } from "./client-connections.ts";
 
 /** How often the unread bytes are added up. */
 const CHECK_MS = 250;
@@ -67,11 +68,16 @@ export class UnreadAnswers {
 
 /** Connections in the order of the unread bytes of their addresses, and of one address in that of their own. */
 function mostFirst(unread: readonly Socket[]): readonly Socket[] {
-  const ofAddress = new Map<string | undefined, number>();
-  for (const { remoteAddress, writableLength } of unread)
-    ofAddress.set(remoteAddress, (ofAddress.get(remoteAddress) ?? 0) + writableLength);
-  const bytesAt = ({ remoteAddress }: Socket) => ofAddress.get(remoteAddress) ?? 0;
-  return unread.toSorted(
-    (one, other) => bytesAt(other) - bytesAt(one) || other.writableLength - one.writableLength,
-  );
+  const ofNetwork = new Map<string, number>();
+  const waiting = unread.map((socket) => ({ socket, network: networkOfPeer(socket) }));
+  for (const { socket, network } of waiting)
+    ofNetwork.set(network, (ofNetwork.get(network) ?? 0) + socket.writableLength);
+  const bytesAt = (network: string) => ofNetwork.get(network) ?? 0;
+  return waiting
+    .toSorted(
+      (one, other) =>
+        bytesAt(other.network) - bytesAt(one.network) ||
+        other.socket.writableLength - one.socket.writableLength,
+    )
+    .map(({ socket }) => socket);
 }
