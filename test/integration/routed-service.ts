@@ -46,6 +46,20 @@ export async function startRoutedService() {
     });
   }
 
+  /** A stream of the Messages API, which the service translates. */
+  function messages(model: string): Promise<Response> {
+    return fetch(`${service.baseUrl}/v1/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model,
+        max_tokens: 50,
+        stream: true,
+        messages: [{ role: "user", content: "hi" }],
+      }),
+    });
+  }
+
   async function healthOf(name: Name | "slow") {
     const { upstreams } = await operator.trpc.operator.upstreams.query();
     const health = upstreams.find((upstream) => upstream.name === name);
@@ -59,6 +73,7 @@ export async function startRoutedService() {
     /** What each upstream answers; one that is not named answers a whole completion. */
     answers,
     chat,
+    messages,
     healthOf,
     [Symbol.asyncDispose]: async () => {
       await service[Symbol.asyncDispose]();

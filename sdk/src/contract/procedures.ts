@@ -3315,6 +3315,11 @@ export interface Procedures {
             /** Why it failed. */
             readonly reason: string;
           } | null;
+          /**
+           * Tokens of failed requests that the upstream has reported since this node was started and that no account is charged for, because
+           * another attempt followed or nothing was answered. The provider may charge the operator for them.
+           */
+          readonly unbilledTokens: number;
           /** When the upstream last refused the service's credential; `null` if it accepted it since, or never refused it. */
           readonly credentialRefusedAt: Date | null;
         }[];

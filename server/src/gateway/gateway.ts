@@ -6,7 +6,13 @@ import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
-import type { Dialect, UpstreamCall, WholeAnswer, WireAnswer } from "../upstream/dialect.ts";
+import {
+  type Dialect,
+  type UpstreamCall,
+  UpstreamRefused,
+  type WholeAnswer,
+  type WireAnswer,
+} from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
 import { withFirstItem } from "./primed-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";
@@ -75,7 +81,11 @@ interface RouteCall<Answer> {
   send(dialect: Dialect, upstream: Upstream, route: Route): Promise<Answer>;
   /** Waits for the first event of a stream. Calls `ended` when the answer has ended. */
   begin(answer: Answer, upstream: Upstream, ended: (reason: unknown) => void): Answer | Promise<Answer>;
+  /** The usage that the upstream has reported of a stream so far. */
+  usageSoFar(answer: Answer): Usage | null;
 }
+
+const NOTHING_TO_COUNT = (): void => {};
 
 /** Sends requests to upstreams. */
 export class Gateway {
@@ -104,6 +114,7 @@ export class Gateway {
         return answerThrough(dialect, call, answerRequest, () => this.#head(model));
       },
       begin: begunAnswer,
+      usageSoFar: (answer) => (answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null),
     });
   }
 
@@ -113,6 +124,7 @@ export class Gateway {
       send: (dialect, upstream, route) =>
         dialect.embed({ upstream, upstreamModel: route.model, publicModel: model.id, body, signal }),
       begin: wholeAnswer,
+      usageSoFar: () => null,
     });
   }
 
@@ -137,6 +149,8 @@ export class Gateway {
     // Not those of the present catalog, in which the same name may stand for another server since the model was found.
     const upstreams = this.#parts.catalog.upstreamsOf(model);
     let failed: RoutesFailed | null = null;
+    /** Counts the usage of the failure before, which is no longer the one that the request's entry records. */
+    let supersede = NOTHING_TO_COUNT;
     let wasSent = false;
     let shortestWaitMs = Number.POSITIVE_INFINITY;
     for (let route = routes.shift(); route !== undefined; route = routes.shift()) {
@@ -153,9 +167,14 @@ export class Gateway {
       const isLast = !routes.some((left) => this.#isPassable(upstreams.get(left.upstream)));
       try {
         const answer = await this.#attempt(upstream, route, state, { signal, call, isLast });
+        supersede();
+        supersede = NOTHING_TO_COUNT;
         if (answer !== null) return answer;
         failed = new RoutesFailed(route.upstream, atCapacity());
       } catch (reason) {
+        supersede();
+        const usage = reason instanceof UpstreamRefused ? reason.usage : null;
+        supersede = usage === null ? NOTHING_TO_COUNT : () => state.countUnbilled(usage);
         // The request can't be expressed in this upstream's dialect. Nothing was sent.
         if (reason instanceof Failure) throw reason;
         wasSent = true;
@@ -197,6 +216,7 @@ export class Gateway {
       release();
       return null;
     }
+    let sent: Answer | null = null;
     let isEnded = false;
     const ended = (reason: unknown) => {
       if (isEnded) return;
@@ -209,13 +229,17 @@ export class Gateway {
     const left = () => ended(new TransportError("aborted", "the request was left"));
     signal.addEventListener("abort", left);
     try {
-      const sent = await call.send(this.#dialectOf(upstream), upstream, route);
+      sent = await call.send(this.#dialectOf(upstream), upstream, route);
       const beginning = call.begin(sent, upstream, ended);
       const answer = beginning instanceof Promise ? await beginning : beginning;
       attempt.begun();
       return { answer, upstream: upstream.name };
     } catch (reason) {
       ended(reason);
+      // Nobody is charged for what a stream reports that then fails before anything of it has reached the client.
+      const isCharged = reason instanceof UpstreamRefused && reason.usage !== null;
+      const usage = isCharged || sent === null ? null : call.usageSoFar(sent);
+      if (usage !== null) state.countUnbilled(usage);
       throw errorWithoutCredential(reason, upstream);
     }
   }

@@ -1,4 +1,5 @@
 import type { Upstream } from "../catalog/catalog.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
 import { Breaker, type BreakerState } from "./breaker.ts";
 import { Slots } from "./slots.ts";
 
@@ -23,6 +24,11 @@ export interface UpstreamHealth {
     /** Why it failed. */
     readonly reason: string;
   } | null;
+  /**
+   * Tokens of failed requests that the upstream has reported since this node was started and that no account is charged for, because
+   * another attempt followed or nothing was answered. The provider may charge the operator for them.
+   */
+  readonly unbilledTokens: number;
   /** When the upstream last refused the service's credential; `null` if it accepted it since, or never refused it. */
   readonly credentialRefusedAt: Date | null;
 }
@@ -39,6 +45,7 @@ export class UpstreamState {
   readonly slots: Slots;
   #successes = 0;
   #failures = 0;
+  #unbilledTokens = 0;
   #lastFailure: UpstreamHealth["lastFailure"] = null;
   #credentialRefusedAt: Date | null = null;
 
@@ -59,6 +66,11 @@ export class UpstreamState {
     this.#lastFailure = { at, reason };
   }
 
+  /** Counts the usage of a failed attempt that no entry records. */
+  countUnbilled({ promptTokens, completionTokens }: Usage): void {
+    this.#unbilledTokens += promptTokens + completionTokens;
+  }
+
   refusedCredential(at: Date): void {
     this.#credentialRefusedAt = at;
   }
@@ -71,6 +83,7 @@ export class UpstreamState {
       waiting: this.slots.waiting,
       successes: this.#successes,
       failures: this.#failures,
+      unbilledTokens: this.#unbilledTokens,
       lastFailure: this.#lastFailure,
       credentialRefusedAt: this.#credentialRefusedAt,
     };

@@ -223,5 +223,9 @@ function measureUpstreams(metrics: Metrics, gateway: Gateway): void {
       byUpstream(({ successes }) => successes),
     ],
     upstream_failures: ["Requests that the upstream has failed.", byUpstream(({ failures }) => failures)],
+    upstream_unbilled_tokens: [
+      "Tokens of failed requests that the upstream reported and that no account is charged for.",
+      byUpstream(({ unbilledTokens }) => unbilledTokens),
+    ],
   });
 }
