@@ -55,9 +55,10 @@ export function LatestRequests({ keyId, title, none, errorCode }: LatestRequests
         </Link>
       </div>
       <Loaded query={log} what="requests">
-        {({ entries }) =>
+        {({ entries, nextCursor }) =>
           entries.length === 0 ? (
-            <p className={textStyles.quiet}>{none}</p>
+            // A search that takes long ends before it has searched the whole log.
+            <p className={textStyles.quiet}>{nextCursor === null ? none : "None found yet."}</p>
           ) : (
             <DataTable caption={title} columns={COLUMNS} rows={entries} rowKey={({ id }) => id} />
           )
