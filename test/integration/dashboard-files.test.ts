@@ -167,6 +167,20 @@ describe("a page of the dashboard", () => {
     }
     for (const path of ["/assets/none.js", "/none.html"]) expect((await get(path)).status, path).toBe(404);
   });
+
+  it.each([
+    ["/api/v1/key", "No such path"],
+    ["/openai/v1/nothing", "No such path"],
+    ["/health", "Use GET /readyz or GET /healthz."],
+    ["/livez", "Use GET /readyz or GET /healthz."],
+  ])("is not what a program gets that looks for an API at %s", async (path, hint) => {
+    const { status, body } = await get(path, { accept: "*/*" });
+    expect(status).toBe(404);
+    const { error } = JSON.parse(body.toString());
+    expect(error.message).toContain(hint);
+    expect(error.message).not.toContain("base URL");
+    expect((await get(path, { accept: "text/html" })).status).toBe(200);
+  });
 });
 
 describe("every answer of the dashboard", () => {

@@ -2,7 +2,7 @@ import { recordedEndpoint } from "../contract/recorded-text.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Operation, PathParameters } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
-import { hintFor, isUnserved, notFoundHint, withVersion } from "./not-found-hints.ts";
+import { hasVersion, hintFor, isUnserved, notFoundHint, withVersion } from "./not-found-hints.ts";
 import type { RequestContext } from "./request-context.ts";
 
 const GET_AND_HEAD = ["GET", "HEAD"];
@@ -40,10 +40,13 @@ export class OperationTable {
     }
   }
 
-  /** Whether a path is one of the API, or of a provider's, without `/v1` in front. Some of these paths are also pages of the dashboard. */
+  /**
+   * Whether a path is one of the API, or of a provider's, without `/v1` as its first segment. Some of these paths are also pages of the
+   * dashboard.
+   */
   lacksVersion(path: string): boolean {
     const right = withVersion(path);
-    return this.#sections.has(sectionOf(right) ?? "") || hintFor(right) !== null;
+    return hasVersion(path) || this.#sections.has(sectionOf(right) ?? "") || hintFor(right) !== null;
   }
 
   /** Whether a request is one of the management API. */

@@ -32,6 +32,9 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** What the probes of other services are called. Answered with a page, each node would seem healthy. */
+const PROBE = /^\/v1\/(?:health|healthcheck|health_check|livez|live|ready|ping|status)(?:\/[^/]+)?$/;
+
 /** Operations that clients of OpenAI's API may call, and what to use instead. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
@@ -80,11 +83,15 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/api\/(?:chat|generate|tags|show|version|embed|embeddings)$/,
     "Ollama's API is not served. Use a client for OpenAI's or Anthropic's API.",
   ],
+  [PROBE, "Use GET /readyz or GET /healthz."],
   [/^\/v1\/v1\//, "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once."],
 ];
 
 /** The paths whose clients add `/v1` themselves: Anthropic's. */
 const ADDED_BY_CLIENT = /^\/v1\/messages(?:\/|$)/;
+
+/** A version, and what other gateways have in front of it. */
+const VERSION = /^(?:\/[^/]+){0,2}?\/v1(?=\/|$)/i;
 
 /**
  * A path as it would be below `/v1`: with that once, in lower case, with no empty segment, and without what other gateways have in
@@ -92,7 +99,12 @@ const ADDED_BY_CLIENT = /^\/v1\/messages(?:\/|$)/;
  */
 export function withVersion(path: string): string {
   const tidy = path.replace(/\/{2,}/g, "/");
-  return `/v1${tidy.replace(/^(?:\/[^/]+){0,2}?\/v1(?=\/|$)/i, "")}`;
+  return `/v1${tidy.replace(VERSION, "")}`;
+}
+
+/** Whether a path has a version, with or without something in front. */
+export function hasVersion(path: string): boolean {
+  return VERSION.test(path);
 }
 
 /** Whether a path is known not to be served by the method, although a parameter of a served path matches it. */
@@ -117,7 +129,8 @@ export function notFoundHint(path: string, servedAt: (path: string) => string | 
   if (hint === null) {
     return new Failure("not_found", "No such path. See the API reference at /v1/openapi.json.");
   }
-  if (right === path || ADDED_BY_CLIENT.test(right)) return new Failure("not_found", hint);
+  if (right === path || ADDED_BY_CLIENT.test(right) || PROBE.test(right))
+    return new Failure("not_found", hint);
   return new Failure(
     "not_found",
     `${hint} Set the client's base URL to the address of the service followed by /v1.`,
