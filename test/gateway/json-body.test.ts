@@ -57,6 +57,26 @@ describe("a JSON object that is passed on", () => {
     }
   });
 
+  it("keeps arrays of numbers as they are, nested, empty and beside other values", () => {
+    const lists = [
+      "[0.1,-2E+3, 4 ]",
+      "[]",
+      "[[1,2],[-3.5]]",
+      '[1,"]",{"n":[2]},3]',
+      "[true,1,null]",
+      "[ [ ] ,1]",
+    ];
+    const text = `{${lists.map((list, index) => `"l${index}":${list}`).join(",")},"model":"x"}`;
+    expect(bodyOf(text).textWith({ model: "y" })).toBe(text.replace('"x"', '"y"'));
+    for (const [index, list] of lists.entries()) {
+      const member = bodyOf(text).members[index];
+      expect(text.slice(member?.valueStart, member?.valueEnd)).toBe(list);
+    }
+    for (const broken of ['{"l":[1,2', '{"l":[1,,2]}', '{"l":[1e]}', '{"l":[1}']) {
+      expect(JsonBody.parse(broken), broken).toBeNull();
+    }
+  });
+
   it("has its fields found however their names are escaped, and duplicates are detected", () => {
     expect(JSON.parse(bodyOf('{"mo\\u0064el":1}').textWith({ model: 2 }))).toEqual({ model: 2 });
     expect(bodyOf('{"a":1,"\\u0061":2}').doubledName).toBe("a");

@@ -29,7 +29,7 @@ export interface ScannedObject {
   readonly size: JsonSize;
 }
 
-/** What a text holds of that which {@link ScanLimits} limits. */
+/** What a text holds of that which {@link ScanLimits} limits. Without a limit of values, numbers in arrays are not counted. */
 export type JsonSize = Pick<ScanLimits, "values" | "containers" | "names">;
 
 export type Scanned =
@@ -47,6 +47,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
+/** What an array of numbers consists of. */
+const NUMBERS = /[-+.\deE,\s]+/y;
 
 /**
  * Finds the members of the outermost object of a text without parsing their values, so that these can be passed on byte for
@@ -99,6 +101,11 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
       if (depth === 1 && valueStart === -1) valueStart = index;
       if (++depth > limits.depth) return { kind: "too-deep" };
       if (++containers > limits.containers) return { kind: "too-many", of: "containers" };
+      // Answers with embeddings have megabytes of numbers, of which nothing is looked for: 33 MB take 55 ms instead of 235.
+      if (code === OPEN_BRACKET && limits.values === Number.POSITIVE_INFINITY) {
+        NUMBERS.lastIndex = index + 1;
+        if (NUMBERS.test(text)) index = NUMBERS.lastIndex - 1;
+      }
       continue;
     }
     if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
