@@ -33,6 +33,7 @@ upstreams:
   main: { dialect: openai, baseUrl: "${upstream.baseUrl}", credentialEnv: MAIN_CREDENTIAL, timeouts: { firstByteMs: 1000, idleMs: 1000 }, breaker: { failures: 1000 } }
   spare: { dialect: openai, baseUrl: "${spare.baseUrl}" }
   gone: { dialect: openai, baseUrl: "http://127.0.0.1:9/v1" }
+  nowhere: { dialect: openai, baseUrl: "http://255.255.255.255:9/v1" }
   endless: { dialect: openai, baseUrl: "${upstream.baseUrl}", timeouts: { totalMs: 1000 } }
 models:
   - id: acme/chat
@@ -43,6 +44,8 @@ models:
     routes: [{ upstream: main, model: inner }]
   - id: acme/unreachable
     routes: [{ upstream: gone, model: inner }]
+  - id: acme/nowhere
+    routes: [{ upstream: nowhere, model: inner }]
   - id: acme/endless
     routes: [{ upstream: endless, model: inner }]
   - id: acme/two-routes
@@ -397,9 +400,10 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     await expect.poll(lastEntry).toMatchObject({ endReason: "client_gone" });
   });
 
-  it("that can't be reached causes a 502", async () => {
-    const response = await chat({ model: "acme/unreachable" });
+  it.each(["acme/unreachable", "acme/nowhere"])("that can't be reached causes a 502 (%s)", async (model) => {
+    const response = await chat({ model });
     expect(response.status).toBe(502);
+    expect(await response.text()).toContain("The model's server can't be reached");
   });
 
   it("is replaced by the next route while nothing has reached the client", async () => {

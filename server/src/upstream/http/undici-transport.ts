@@ -4,7 +4,6 @@ import errors from "undici/lib/core/errors.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { RequestSignal } from "../../errors/request-signal.ts";
 import { SharedTimeouts } from "../../errors/shared-timeouts.ts";
-import { codeOf } from "../../errors/system-errors.ts";
 import {
   type Transport,
   TransportError,
@@ -21,6 +20,8 @@ interface Target {
 }
 
 const MAX_TARGETS = 1_000;
+/** The system's calls that fail before anything is sent. */
+const CONNECTING: ReadonlySet<unknown> = new Set(["connect", "getaddrinfo"]);
 
 /** Upstreams over HTTP: undici's dispatcher, a tenth of the cost of Node's global `fetch`, and cheaper than Deno's. */
 export class UndiciTransport implements Transport {
@@ -85,6 +86,12 @@ export class UndiciTransport implements Transport {
   }
 }
 
+/** Whether no connection was made, so that nothing was sent. For a host with several addresses, all of them have failed. */
+function isOfConnecting(error: unknown): boolean {
+  const [first] = error instanceof AggregateError ? error.errors : [error];
+  return first instanceof Error && "syscall" in first && CONNECTING.has(first.syscall);
+}
+
 function toTransportError(error: unknown, signal: RequestSignal): TransportError {
   if (signal.aborted) return new TransportError("aborted", "the request was aborted", error);
   if (error instanceof errors.ConnectTimeoutError) {
@@ -94,8 +101,7 @@ function toTransportError(error: unknown, signal: RequestSignal): TransportError
   if (isLate || error instanceof AnswerOverdue) {
     return new TransportError("timeout", "the upstream took too long", error);
   }
-  const code = codeOf(error);
-  if (code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "EHOSTUNREACH") {
+  if (isOfConnecting(error)) {
     return new TransportError("connect", "the upstream could not be reached", error);
   }
   return new TransportError("cut", "the upstream's connection broke", error);
