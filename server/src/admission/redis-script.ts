@@ -12,6 +12,7 @@ export type ScriptArgument = string | number;
  * call: twice the time on Node, and three times on Deno.
  */
 export class RedisScript<Reply> {
+  readonly lua: string;
   /** Whether a call that Redis has not executed may be sent again later. */
   readonly mayRepeat: boolean;
   /** What follows the number of parts of a call, up to its keys. */
@@ -23,6 +24,7 @@ export class RedisScript<Reply> {
   readonly #sentOn = new WeakSet<object>();
 
   constructor(lua: string, keyParts: readonly string[], { mayRepeat = true } = {}) {
+    this.lua = lua;
     const keyCount = partOf(keyParts.length);
     const digest = createHash("sha1").update(lua).digest("hex");
     this.#whole = `${partOf("EVAL")}${partOf(lua)}${keyCount}`;

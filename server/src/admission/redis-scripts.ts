@@ -256,3 +256,11 @@ export const SCRIPTS = {
   epoch: new RedisScript<Buffer>(EPOCH, [""]),
   commitRead: new RedisScript<number>(COMMIT_READ, [""]),
 };
+
+/** KEYS: the position. ARGV: the epoch that may be replaced, the new epoch and its tick. */
+export const MOVE_POSITION = `
+local epoch, tick = unpack(redis.call('HMGET', KEYS[1], 'epoch', 'tick'))
+if epoch and epoch ~= ARGV[1] then return 0 end
+if epoch == ARGV[2] and tonumber(tick) >= tonumber(ARGV[3]) then return 1 end
+redis.call('HSET', KEYS[1], 'epoch', ARGV[2], 'tick', ARGV[3])
+return 1`;

@@ -22,6 +22,7 @@ import {
   serverOf,
 } from "./redis-info.ts";
 import type { RedisConnectionOptions } from "./redis-options.ts";
+import { NEEDED_COMMANDS, REFUSED_COMMANDS } from "./redis-permissions.ts";
 import {
   askRedis,
   isRefusal,
@@ -30,7 +31,7 @@ import {
   WatchedConnections,
 } from "./redis-primaries.ts";
 import type { RedisScript, ScriptArgument } from "./redis-script.ts";
-import { type AdmitReply, SCRIPTS } from "./redis-scripts.ts";
+import { type AdmitReply, MOVE_POSITION, SCRIPTS } from "./redis-scripts.ts";
 
 /** A script that renews more slots would delay the commands of all clients. */
 const MAX_RENEWED_AT_ONCE = 1_000;
@@ -45,14 +46,6 @@ export interface RedisAdmissionStoreOptions extends RedisConnectionOptions {
   /** Replaces the clock of Redis in tests. */
   readonly nowMs?: () => number;
 }
-
-/** KEYS: the position. ARGV: the epoch that may be replaced, the new epoch and its tick. */
-const MOVE_POSITION = `
-local epoch, tick = unpack(redis.call('HMGET', KEYS[1], 'epoch', 'tick'))
-if epoch and epoch ~= ARGV[1] then return 0 end
-if epoch == ARGV[2] and tonumber(tick) >= tonumber(ARGV[3]) then return 1 end
-redis.call('HSET', KEYS[1], 'epoch', ARGV[2], 'tick', ARGV[3])
-return 1`;
 
 /** The admission store that several nodes share. */
 export class RedisAdmissionStore extends WatchedConnections implements AdmissionStore, PositionInRedis {
@@ -245,6 +238,14 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
       .map((info) => (info === null ? null : memoryOf(info)))
       .filter((memory) => memory !== null);
     return known.find(({ mayEvict }) => mayEvict) ?? known[0] ?? null;
+  }
+
+  /** Returns which of the commands that the service needs the user of Redis may not run. */
+  async refusedCommands(): Promise<readonly string[]> {
+    const refused = await this.#onEach("mark", (client, key) =>
+      client.eval(REFUSED_COMMANDS, 1, key, ...NEEDED_COMMANDS),
+    );
+    return [...new Set(refused.flat().map(String))];
   }
 
   async ping(): Promise<void> {

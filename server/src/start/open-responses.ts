@@ -27,7 +27,7 @@ export async function openResponses(
     maxHistoryBytes: config.maxBodyBytes,
     onUnreadable: () =>
       log.error(
-        "a stored response cannot be decrypted and is answered as unknown, and so will others be: if OSTIARY_RESPONSES_KEY was changed, add the former key after the new one",
+        "a stored response cannot be decrypted and is answered as unknown, and so will others be: set the same OSTIARY_RESPONSES_KEY on every node, and after a change add the former key after the new one",
       ),
   });
   const background = longReads.withTimeout(BACKGROUND_TIMEOUT_MS);

@@ -118,6 +118,7 @@ export async function openAdmissionStore(config: Config, log: Logger, logRedisEr
   try {
     await store.connect();
     await store.ping();
+    await requirePermissions(store);
     await redisMemory.check();
   } catch (error) {
     await store.close();
@@ -125,11 +126,22 @@ export async function openAdmissionStore(config: Config, log: Logger, logRedisEr
     // The client reports why a connection failed, and of the command only that it was closed.
     const { sentinelProblem } = await import("../admission/redis-options.ts");
     const reason = (await sentinelProblem(config.redisUrl, connection)) ?? lastError ?? cause;
-    const hint = tlsHint(config.redisUrl, reason);
+    const { sufficientRule } = await import("../admission/redis-permissions.ts");
+    const hint = reason.includes("NOPERM")
+      ? `. Allow the user of REDIS_URL ${sufficientRule(config.redisPrefix)}, and on a cluster also +cluster`
+      : tlsHint(config.redisUrl, reason);
     const place = redisPlace(config.redisUrl);
     throw new StartupFailure(`Cannot use the Redis of REDIS_URL (${place}): ${reason}${hint}`);
   }
   return { store, redis: store, redisMemory };
+}
+
+/** Redis asks for permissions when a script runs, so a service whose user lacks one would start, and refuse every request. */
+async function requirePermissions(store: RedisAdmissionStore): Promise<void> {
+  const refused = await store.refusedCommands();
+  if (refused.length === 0) return;
+  const cause = new Error(`NOPERM its user may not run ${refused.join(", ")}`);
+  throw new Error("Redis can't be used", { cause });
 }
 
 /** What to try where only one side speaks TLS: a server that does closes the connection, and one that does not waits for more. */

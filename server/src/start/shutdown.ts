@@ -87,7 +87,7 @@ export class Shutdown {
     this.#exitCode = reason === "restored" ? 1 : 0;
     this.#prestopMs = reason === "SIGTERM" ? prestopS * 1_000 : 0;
     this.#endWithin(this.#prestopMs + drainS * 1_000 + STOP_MS);
-    this.#parts.log.info({ reason, prestopMs: this.#prestopMs, drainS }, "stopping");
+    this.#parts.log.info({ reason, prestopS: this.#prestopMs / 1_000, drainS }, "stopping");
     this.#parts.end();
   }
 
