@@ -8,6 +8,7 @@ import { isDeno } from "./runtime.ts";
 /** What the service itself is started with on Deno, and what `Deno.serve` needs to share a port. */
 const DENO_ARGUMENTS = [
   "run",
+  "--v8-flags=--max-semi-space-size=32,--heap-growing-percent=400",
   "--no-prompt",
   "--unstable-net",
   ...["net", "env", "read", "write", "run", "sys", "ffi"].map((name) => `--allow-${name}`),

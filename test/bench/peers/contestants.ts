@@ -25,6 +25,13 @@ export const AS_STARTED = [
   "--heap-growing-percent=400",
   "server/dist/main.js",
 ] as const;
+/** As `npm run start:deno` starts it. */
+const AS_STARTED_ON_DENO = withV8Flags(commandOf("deno"));
+
+function withV8Flags([deno, run, ...args]: readonly string[]) {
+  if (deno === undefined || run === undefined) throw new Error("the command for Deno is empty");
+  return [deno, run, "--v8-flags=--max-semi-space-size=32,--heap-growing-percent=400", ...args] as const;
+}
 
 /** Something between a client and a model, that is measured. */
 export interface Contestant extends AsyncDisposable {
@@ -47,7 +54,7 @@ export const CONTESTANTS: Readonly<Record<string, Start>> = {
   "Ostiary, Node, PostgreSQL + Redis": (models) =>
     startOstiaryOnStores("Ostiary, Node, PostgreSQL + Redis", models),
   "Ostiary, Deno, embedded": (models) =>
-    startOstiary("Ostiary, Deno, embedded", models, { command: commandOf("deno") }),
+    startOstiary("Ostiary, Deno, embedded", models, { command: AS_STARTED_ON_DENO }),
   [`Portkey ${PORTKEY}`]: startPortkey,
   [`LiteLLM ${LITELLM}`]: startLiteLlm,
 };
