@@ -13,7 +13,7 @@ export function summaryOf({ config, catalogFile }: Settings): Findings {
       `address   ${isIPv6(config.host) ? `[${config.host}]` : config.host}:${config.port}`,
       `database  ${databaseUrl === null ? `bundled PostgreSQL in ${config.dataDir}` : databasePlace(databaseUrl)}`,
       `redis     ${redisUrl === null ? "none: this node runs alone" : redisPlace(redisUrl)}`,
-      `catalog   ${models === null ? "none: sandbox models and local model servers" : `${models} models in ${catalogFile?.source.path}`}`,
+      `catalog   ${models === null ? "none: sandbox models and local model servers" : `${models === 1 ? "1 model" : `${models} models`} in ${catalogFile?.source.path}`}`,
       ...[...config.unknownSettings, ...config.warnings].map((line) => `warning   ${line}`),
     ],
     problems: [],
