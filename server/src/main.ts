@@ -29,7 +29,7 @@ async function start(startup: Startup): Promise<void> {
   const { config } = settings;
   let isStarted = false;
   const opened = await openModels(startup);
-  const { catalog, transport } = opened;
+  const { catalog, transport, catalogProblems } = opened;
   const dashboard = loadDashboard(startup);
   const node = await openNode(startup);
   const responses = await openResponses(startup, node);
@@ -50,6 +50,7 @@ async function start(startup: Startup): Promise<void> {
     catalog,
     gateway,
     transport,
+    catalogProblems,
     // With PORT=0 the address is known only once the service listens.
     publicUrl: () => config.publicUrl ?? serving?.listensOn ?? null,
     certificateExpiresAt: () => serving?.certificateExpiresAt() ?? null,

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
+import { metricOf } from "../fixtures/metrics.ts";
 import { answerWhole, startModelServer } from "../fixtures/model-server.ts";
 import { startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -26,6 +27,8 @@ describe("the catalog file", () => {
       });
       return (await response.json()).data as { id: string; created: number }[];
     };
+    const problems = () => metricOf(own.baseUrl, "ostiary_catalog_problems");
+    expect(await problems()).toBe(0);
     const [old] = await models();
     const next = {
       upstreams: { one: { dialect: "openai", baseUrl: UNUSED_URL } },
@@ -50,6 +53,7 @@ describe("the catalog file", () => {
     );
     await expect.poll(() => own.stderr()).toContain("models[0].routes[0].upstream");
     expect((await models()).map(({ id }) => id)).toEqual(["acme/old", "acme/new"]);
+    expect(await problems()).toBe(1);
     await writeFile(file.file, "{ nonsense");
     await expect.poll(() => own.stderr().match(/the catalog file has errors/g)?.length).toBe(2);
     await writeFile(file.file, "upstreams: *nobody\nmodels: []");
@@ -58,6 +62,7 @@ describe("the catalog file", () => {
     await writeFile(file.file, JSON.stringify({ ...next, models: next.models.slice(1) }));
     process.kill(own.pid, "SIGHUP");
     await expect.poll(async () => (await models()).map(({ id }) => id)).toEqual(["acme/new"]);
+    expect(await problems()).toBe(0);
   });
 
   it("stays in force for a request that is being answered when it changes", async () => {

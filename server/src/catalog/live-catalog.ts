@@ -79,11 +79,17 @@ export class CatalogWatch {
   readonly #parts: CatalogWatchParts;
   /** The states of the files that were last loaded, whether or not they were valid. */
   #seen: FileStates;
+  #problems = 0;
   #reloading: Promise<void> = Promise.resolve();
 
   constructor(parts: CatalogWatchParts) {
     this.#parts = parts;
     this.#seen = parts.loaded;
+  }
+
+  /** How many problems the file has as it is now. With any, the service would not start. */
+  get problems(): number {
+    return this.#problems;
   }
 
   /**
@@ -104,9 +110,11 @@ export class CatalogWatch {
     try {
       const next = await loadCatalog(noting(source, this.#seen));
       catalog.replace(next);
+      this.#problems = 0;
       onReloaded(next);
     } catch (error) {
       if (!(error instanceof CatalogError)) throw error;
+      this.#problems = error.problems.length;
       onProblems(error.problems);
     }
   }

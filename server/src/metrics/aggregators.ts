@@ -7,6 +7,7 @@ import type { Aggregator } from "prom-client";
 const MAXIMA = new Set([
   "admission_fenced",
   "build_info",
+  "catalog_problems",
   "changes_unpublished",
   "clock_skew_seconds",
   "credit_reserved_usd",

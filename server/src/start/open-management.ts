@@ -16,6 +16,8 @@ import type { Startup } from "./startup.ts";
 export interface ManagementDependencies extends RequestDependencies {
   readonly requests: OpenRequests;
   readonly dashboard: Promise<Dashboard>;
+  /** How many problems the catalog file has; `null` without one. */
+  readonly catalogProblems: () => number | null;
   /** Whether the start is complete: the first operator and the demo account exist. */
   readonly isStarted: () => boolean;
 }
@@ -34,7 +36,17 @@ export async function openManagement(
   const { bodies, trustedProxies, newId } = requests;
   const { router, callLimits } = procedures;
   const { publisher } = access;
-  measure(metrics, { node, records, requests, gateway, callLimits, publisher, certificateExpiresAt });
+  const { catalogProblems } = dependencies;
+  measure(metrics, {
+    node,
+    records,
+    requests,
+    gateway,
+    callLimits,
+    publisher,
+    certificateExpiresAt,
+    catalogProblems,
+  });
   const addressOf = (request: Request, peer: string) =>
     clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies);
   const metricsAccess = {

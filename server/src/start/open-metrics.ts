@@ -16,6 +16,8 @@ export interface MeasuredParts {
   readonly publisher: Publisher;
   /** When the certificate in use expires; `null` without TLS. */
   readonly certificateExpiresAt: () => Date | null;
+  /** How many problems the catalog file has; `null` without one. */
+  readonly catalogProblems: () => number | null;
   readonly callLimits: { readonly refused: ReadonlyMap<string, number> };
 }
 
@@ -111,7 +113,7 @@ function measureStores(metrics: Metrics, { probes, redis, redisMemory, poolUses 
 
 function measureNode(
   metrics: Metrics,
-  { node: { clocks, admissions }, publisher, certificateExpiresAt }: MeasuredParts,
+  { node: { clocks, admissions }, publisher, certificateExpiresAt, catalogProblems }: MeasuredParts,
 ): void {
   metrics.counters(null, {
     change_publish_failures: [
@@ -130,6 +132,10 @@ function measureNode(
         const at = certificateExpiresAt();
         return at === null ? null : at.getTime() / 1_000;
       },
+    ],
+    catalog_problems: [
+      "Problems of the catalog file. With any the previous catalog stays in use. Absent without a file.",
+      catalogProblems,
     ],
     admission_fenced: [
       "1 while this node admits no requests because it uses another Redis server than the other nodes.",

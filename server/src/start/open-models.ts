@@ -52,7 +52,8 @@ export async function openModels(startup: Startup) {
   const transport = new UndiciTransport();
   teardown.add("transport", () => transport.close());
   if (catalogFile === null) {
-    return { catalog: new LiveCatalog(await catalogWithoutFile(config, transport, now())), transport };
+    const catalog = new LiveCatalog(await catalogWithoutFile(config, transport, now()));
+    return { catalog, transport, catalogProblems: () => null };
   }
   const { first, source, loaded } = catalogFile;
   const catalog = new LiveCatalog(first);
@@ -66,7 +67,7 @@ export async function openModels(startup: Startup) {
   });
   await watch.reload();
   watchFile(startup, "catalog file", () => watch.reload());
-  return { catalog, transport };
+  return { catalog, transport, catalogProblems: () => watch.problems };
 }
 
 async function catalogWithoutFile(config: Config, transport: Transport, now: Date): Promise<Catalog> {
