@@ -13,7 +13,8 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     reason: "Leaves a file in the checkout. test/installation/npm-package.test.ts does it.",
   },
   {
-    command: /^(npx |deno run -A \S+ npm:|node_modules\/\.bin\/)ostiary-server (start|migrate|backup-check)$/,
+    command:
+      /^(npx |deno run -A (?:\S+ )+npm:|node_modules\/\.bin\/)ostiary-server (start|migrate|backup-check)$/,
     reason: "Needs an installation and its database. test/installation/npm-package.test.ts does it.",
   },
   {
