@@ -93,7 +93,7 @@ describe("an unusable data folder is reported with the setting and the reason", 
 const NOBODY = 65_534;
 
 describe("the id of a node", () => {
-  it("is kept when it can't be read: with a new one the node would be another, and its credit nobody's", async () => {
+  it("is kept when it can't be read: with a new one the node would be another, and its credit would stay reserved", async () => {
     await mkdir(dataDir);
     const id = await nodeId(dataDir);
     const file = join(dataDir, "node-id");

@@ -6,7 +6,7 @@ export interface EntryPage {
   readonly entries: readonly AuditEntry[];
 }
 
-/** A list is made anew for every page that is loaded, from pages that stay the same. */
+/** Each page that is loaded makes another list, of pages that stay the same. */
 const fractions = new WeakMap<readonly AuditEntry[], number>();
 
 function fractionOf(entries: readonly AuditEntry[]): number {
