@@ -90,7 +90,7 @@ export const fractionDigits = (amount: string): number => (/\.\d+$/.exec(amount)
 
 /** The maximum number of fraction digits of some amounts. */
 export const longestFraction = (amounts: readonly bigint[]): number =>
-  Math.max(0, ...amounts.map((nanoUsd) => fractionDigits(formatUsd(nanoUsd))));
+  amounts.reduce((longest, nanoUsd) => Math.max(longest, fractionDigits(formatUsd(nanoUsd))), 0);
 
 /** An amount at a glance: in cents, and below a dollar with its first two digits. */
 export function formatUsdRoughly(nanoUsd: bigint): string {

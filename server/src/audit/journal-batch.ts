@@ -1,7 +1,7 @@
 import type { JournalLine } from "./journal-line.ts";
 import type { Segment } from "./segment-files.ts";
 
-/** Lines that the journal writes together. */
+/** Lines that the journal writes together, or refuses together while they wait or are written. */
 export class JournalBatch {
   readonly lines: JournalLine[] = [];
   /** The segment that the lines were written to, for those who have appended them. */

@@ -1,7 +1,7 @@
 import { Failure } from "../errors/failure.ts";
 import type { Segment } from "./segment-files.ts";
 
-/** Lines that the journal writes together. */
+/** A write of the journal as the requests see it whose lines it writes: if it fails, they are refused. */
 export class JournalWrite {
   /** The journal's own promise. */
   readonly written: Promise<Segment>;

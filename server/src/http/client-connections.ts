@@ -31,9 +31,9 @@ export type ClientSocket = Socket & { [STATE]?: State; _httpMessage?: ServerResp
 const UNFINISHED = { finished: false } as ServerResponse;
 
 /**
- * The connections of a server's clients. When few more may be opened, idle ones are closed, as nginx does: those of the address that has
- * the most (of IPv6 the network), the longest idle first, and none of an address that has fewer than the average. So no client can keep others out by opening as many
- * connections as there may be.
+ * The connections of a server's clients. When few more may be opened, idle ones are closed, as nginx does: those of the address (of
+ * IPv6 the network) that has the most, the longest idle first, and none of an address that has fewer than the average. So no client can keep
+ * others out by opening as many connections as there may be.
  */
 export class ClientConnections {
   readonly #maximum: number;

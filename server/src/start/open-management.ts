@@ -29,14 +29,13 @@ export async function openManagement(
 ): Promise<Served["web"]> {
   const { settings, log, shutdown, now } = startup;
   const { config } = settings;
-  const { node, records, access, gateway, procedures, requests, dashboard, isStarted, certificateExpiresAt } =
-    dependencies;
+  const { node, records, access, gateway, procedures, requests, dashboard, isStarted } = dependencies;
+  const { certificateExpiresAt, catalogProblems } = dependencies;
   const { admissions, ping } = node;
   const { metrics, recorder, journal } = records;
   const { bodies, trustedProxies, newId } = requests;
   const { router, callLimits } = procedures;
   const { publisher } = access;
-  const { catalogProblems } = dependencies;
   measure(metrics, {
     node,
     records,
