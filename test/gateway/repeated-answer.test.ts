@@ -33,8 +33,7 @@ describe("a stream that is repeated for its idempotency key", () => {
     const reply = await claimOrReplay(
       request as unknown as RequestContext,
       { controlEvents },
-      "account" as AccountId,
-      new Uint8Array(),
+      { accountId: "account" as AccountId, key: "the-key", body: new Uint8Array() },
       services as unknown as Services,
     );
     if (reply?.kind !== "stream") throw new Error("not a stream");

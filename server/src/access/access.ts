@@ -151,9 +151,12 @@ export class Access {
           return permissionOf(snapshot, decision, null);
       } else {
         const limits = this.#parts.limitsOf(account);
-        const outcome = await this.#parts.admissions
-          .admit(account.id, account.version, limits, tokens)
-          .catch(rethrowUnavailable);
+        let outcome: AdmissionOutcome;
+        try {
+          outcome = await this.#parts.admissions.admit(account.id, account.version, limits, tokens);
+        } catch (error) {
+          rethrowUnavailable(error);
+        }
         if (outcome.kind === "limited") throw new RefusedCaller(limited(outcome, limits), snapshot);
         if (outcome.kind === "admitted") {
           if (invalidations === this.#invalidations) return permissionOf(snapshot, decision, outcome.request);

@@ -49,10 +49,15 @@ interface Unreleased {
 /** The maximum of unconfirmed releases. Beyond it the first are dropped. Their slots expire with their leases, as those of a crashed node do. */
 const MAX_UNRELEASED = 20_000;
 const RELEASED_AT_ONCE = 100;
+const RELEASED = Promise.resolve();
 /** The accounts that are counted again at once. More would delay the commands of all clients. */
 const RECOUNTED_AT_ONCE = 500;
 
 interface Admitted extends AdmittedRequest, InFlightItem, HeldSlot {
+  /** The second of the store's clock in which it was admitted. */
+  readonly atS: number;
+  /** The account's epoch then; `null`: the store loses nothing while this process runs. */
+  readonly epoch: AccountEpoch | null;
   /** Whether an earlier renewal that got no answer may still reach the store. */
   isContested: boolean;
 }
@@ -159,33 +164,38 @@ export class Admissions {
       const ownTokens = rates.tokens === null ? 0 : estimatedTokens;
       this.#ownUse.add(accountId, epoch, { second: atS, requests, tokens: ownTokens });
     }
-    const release = async (tokensMore: number, isCancelled: boolean) => {
-      if (!this.#admitted.delete(request)) return;
-      if (epoch !== null) {
-        // Without a limit 0 is counted, and so nothing is taken back.
-        const moreTokens = rates.tokens === null ? 0 : tokensMore;
-        this.#ownUse.correct(accountId, epoch, {
-          second: atS,
-          requests: isCancelled ? -1 : 0,
-          tokens: moreTokens,
-        });
-      }
-      const ended = { slot, atS, tokensMore, isCancelled, isContested: request.isContested };
-      await this.#store
-        .release(accountId, ended)
-        .catch(() => this.#releaseLater(accountId, { ...ended, isContested: true }));
-    };
     const request: Admitted = {
       inFlightIndex: NOT_IN_FLIGHT,
       isContested: false,
       rates,
       accountId,
       slot,
-      end: (used) => release(used === null ? 0 : used - estimatedTokens, false),
-      cancel: () => release(-estimatedTokens, true),
+      atS,
+      epoch,
+      end: (used) => this.#release(request, used === null ? 0 : used - estimatedTokens, false),
+      cancel: () => this.#release(request, -estimatedTokens, true),
     };
     this.#admitted.add(request);
     return { kind: "admitted", request };
+  }
+
+  /** Ends an admitted request, once. `tokensMore`: what it has used beyond the estimate. */
+  #release(request: Admitted, tokensMore: number, isCancelled: boolean): Promise<void> {
+    if (!this.#admitted.delete(request)) return RELEASED;
+    const { accountId, slot, atS, epoch, rates, isContested } = request;
+    if (epoch !== null) {
+      // Without a limit 0 is counted, and so nothing is taken back.
+      const moreTokens = rates.tokens === null ? 0 : tokensMore;
+      this.#ownUse.correct(accountId, epoch, {
+        second: atS,
+        requests: isCancelled ? -1 : 0,
+        tokens: moreTokens,
+      });
+    }
+    const ended = { slot, atS, tokensMore, isCancelled, isContested };
+    return this.#store
+      .release(accountId, ended)
+      .catch(() => this.#releaseLater(accountId, { ...ended, isContested: true }));
   }
 
   /**

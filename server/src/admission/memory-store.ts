@@ -4,7 +4,7 @@ import type { AccountId } from "../contract/account.ts";
 import {
   CONCURRENCY_RETRY_MS,
   type Demand,
-  type LimitName,
+  type Limits,
   type LimitUse,
   type Rates,
   type Release,
@@ -74,23 +74,21 @@ export class MemoryAdmissionStore implements AdmissionStore {
     // A request above the limit is admitted when nothing else is in the window. Otherwise it could never be admitted.
     const tokens = Math.min(demand.tokens, tokensPerMinute ?? demand.tokens);
     const isFull = concurrentRequests !== null && usage.slots.size >= concurrentRequests;
-    const waits: [LimitName, number][] = [
-      ["requests", usage.requests.waitMs(1, requestsPerMinute, now)],
-      ["tokens", usage.tokens.waitMs(tokens, tokensPerMinute, now)],
-      ["concurrency", isFull ? CONCURRENCY_RETRY_MS : 0],
-    ];
-    const [by, retryAfterMs] = waits.reduce((longest, wait) => (wait[1] > longest[1] ? wait : longest));
-    const rates = (): Rates => ({
-      requests: usage.requests.rate(requestsPerMinute, now),
-      tokens: usage.tokens.rate(tokensPerMinute, now),
-    });
-    if (retryAfterMs > 0) return { kind: "limited", by, retryAfterMs, rates: rates() };
+    const requestsMs = usage.requests.waitMs(1, requestsPerMinute, now);
+    const tokensMs = usage.tokens.waitMs(tokens, tokensPerMinute, now);
+    const concurrencyMs = isFull ? CONCURRENCY_RETRY_MS : 0;
+    const retryAfterMs = Math.max(requestsMs, tokensMs, concurrencyMs);
+    if (retryAfterMs > 0) {
+      const by =
+        requestsMs === retryAfterMs ? "requests" : tokensMs === retryAfterMs ? "tokens" : "concurrency";
+      return { kind: "limited", by, retryAfterMs, rates: ratesOf(usage, limits, now) };
+    }
     this.#usage.set(accountId, usage);
     if (requestsPerMinute !== null) usage.requests.add(1, now);
     if (tokensPerMinute !== null) usage.tokens.add(tokens, now);
     const atS = secondOf(now);
     usage.slots.set(slot, atS);
-    return { kind: "admitted", atS, epoch: null, rates: rates() };
+    return { kind: "admitted", atS, epoch: null, rates: ratesOf(usage, limits, now) };
   }
 
   async release(accountId: AccountId, { slot, tokensMore, isCancelled }: Release): Promise<void> {
@@ -167,4 +165,12 @@ export class MemoryAdmissionStore implements AdmissionStore {
       }
     }
   }
+}
+
+function ratesOf(
+  { requests, tokens }: Usage,
+  { requestsPerMinute, tokensPerMinute }: Limits,
+  nowMs: number,
+): Rates {
+  return { requests: requests.rate(requestsPerMinute, nowMs), tokens: tokens.rate(tokensPerMinute, nowMs) };
 }

@@ -285,17 +285,25 @@ export class Gateway {
 }
 
 /** Forwards a request to an upstream of its own wire. For every other upstream request and answer are translated. */
-export async function answerThrough(
+export function answerThrough(
   dialect: Dialect,
   call: UpstreamCall,
+  answerRequest: Pick<AnswerRequest, "request" | "maxTokens" | "estimate">,
+  head: () => AnswerHead,
+): Promise<WireAnswer> {
+  const { request, maxTokens } = answerRequest;
+  if (dialect.own?.wire !== request.wire) return answerTranslated(dialect, call, answerRequest, head);
+  // Fields are listed by name, because spreading objects costs more CPU time.
+  const { upstream, upstreamModel, publicModel, signal } = call;
+  return dialect.own.forward({ upstream, upstreamModel, publicModel, signal, request, maxTokens });
+}
+
+async function answerTranslated(
+  dialect: Dialect,
+  { upstream, upstreamModel, publicModel, signal }: UpstreamCall,
   { request, maxTokens, estimate }: Pick<AnswerRequest, "request" | "maxTokens" | "estimate">,
   head: () => AnswerHead,
 ): Promise<WireAnswer> {
-  // Fields are listed by name, because spreading objects costs more CPU time.
-  const { upstream, upstreamModel, publicModel, signal } = call;
-  if (dialect.own?.wire === request.wire) {
-    return await dialect.own.forward({ upstream, upstreamModel, publicModel, signal, request, maxTokens });
-  }
   const conversation = request.conversation();
   const { stream } = request;
   const conversationCall = { upstream, upstreamModel, publicModel, signal, conversation, stream, maxTokens };

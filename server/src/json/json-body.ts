@@ -65,44 +65,48 @@ export class JsonBody {
 
   /** The text with the changes, and everything else unchanged. */
   textWith(changes: Changes): string {
-    return this.#edit(changes).text;
+    return this.#edit(changes, null).text;
   }
 
   /** The body with the changes. Only their text is written: nothing is parsed again, however large it is. */
   with(changes: Changes): JsonBody {
-    const { text, members, end } = this.#edit(changes);
+    const members: Member[] = [];
+    const { text, end } = this.#edit(changes, members);
     const entries = Object.entries({ ...this.value, ...changes }).filter(([, value]) => value !== undefined);
     return new JsonBody(Object.fromEntries(entries), text, members, end);
   }
 
-  #edit(changes: Changes): Edited {
+  /** Adds the members of the changed text to `moved`; `null`: nobody asks for them. */
+  #edit(changes: Changes, moved: Member[] | null): Edited {
     const { text, members } = this;
     // A member that has the value already keeps its text.
     const names = Object.keys(changes).filter((name) => changes[name] !== this.value[name]);
     const found: string[] = [];
-    const moved: Member[] = [];
     let edited = "";
     let copied = 0;
     let index = -1;
+    let left = 0;
     for (const member of members) {
       const { name, start, valueStart, valueEnd } = member;
       const shift = edited.length - copied;
       index++;
       if (!names.includes(name)) {
-        moved.push(movedBy(shift, member));
+        left++;
+        moved?.push(movedBy(shift, member));
         continue;
       }
       found.push(name);
       const value = changes[name];
       if (value !== undefined) {
+        left++;
         edited += text.slice(copied, valueStart) + JSON.stringify(value);
-        moved.push({ ...movedBy(shift, member), valueEnd: edited.length });
+        moved?.push({ ...movedBy(shift, member), valueEnd: edited.length });
         copied = valueEnd;
         continue;
       }
       // The comma before the member goes with it; for the first member, the one after.
       const previousEnd = members[index - 1]?.valueEnd;
-      if (moved.length > 0 && previousEnd !== undefined) {
+      if (left > 0 && previousEnd !== undefined) {
         edited += text.slice(copied, Math.max(copied, previousEnd));
         copied = valueEnd;
       } else {
@@ -114,19 +118,19 @@ export class JsonBody {
     for (const name of names) {
       const value = changes[name];
       if (value === undefined || found.includes(name)) continue;
-      if (moved.length > 0) edited += ",";
+      if (left++ > 0) edited += ",";
       const start = edited.length;
       const head = `${JSON.stringify(name)}:`;
       edited += head + JSON.stringify(value);
-      moved.push({ name, start, valueStart: start + head.length, valueEnd: edited.length });
+      moved?.push({ name, start, valueStart: start + head.length, valueEnd: edited.length });
     }
-    return { text: edited + text.slice(this.#end), members: moved, end: edited.length };
+    return { text: edited + text.slice(this.#end), end: edited.length };
   }
 }
 
 interface Edited {
   readonly text: string;
-  readonly members: readonly Member[];
+  /** The position of the object's closing brace. */
   readonly end: number;
 }
 

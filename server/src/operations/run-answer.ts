@@ -147,12 +147,14 @@ async function wholeReply(
   store: StoreAnswer | null,
 ): Promise<WholeReply> {
   const facts = await factsOf(answer.usage);
+  const headers = withIgnored(JSON_HEADERS, answer.ignored);
+  if (answer.usage !== null && store === null) return { kind: "whole", headers, body: answer.body, facts };
   const counted = answer.usage === null ? (answer.estimated?.(facts.usage) ?? {}) : {};
   const stored = () => ({ ...JSON.parse(answer.stored?.() ?? answer.body), ...counted });
   const changes = { ...counted, ...(store === null ? {} : await store(stored())) };
   const isChanged = Object.keys(changes).length > 0;
   const body = (isChanged ? JsonBody.parse(answer.body)?.textWith(changes) : null) ?? answer.body;
-  return { kind: "whole", headers: withIgnored(JSON_HEADERS, answer.ignored), body, facts };
+  return { kind: "whole", headers, body, facts };
 }
 
 function streamReply(answer: StreamedAnswer, factsOf: FactsOf, store: StoreAnswer | null): StreamReply {

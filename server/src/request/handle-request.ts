@@ -5,7 +5,7 @@ import type { ModelOperation, ModelUse, Reply } from "../operations/operation.ts
 import { authenticate, authorize, callerOfSentKey } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
 import { costBasisOf, findModel, holdCredit } from "./hold-credit.ts";
-import { claimOrReplay, keepAnswer } from "./idempotent-reply.ts";
+import { claimOrReplay, keepAnswer, readIdempotencyKey } from "./idempotent-reply.ts";
 import { receiveBody } from "./receive-body.ts";
 import { recordBeginning, releaseClaim } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -66,8 +66,12 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const input = operation.read(body); // 400
   const model = findModel(request, input.model, services); // 404
   const { bytes } = received;
-  const replayed = await claimOrReplay(request, operation, accountId, bytes, services); // 409, 422
-  if (replayed !== null) return replayed;
+  const idempotencyKey = readIdempotencyKey(exchange.header("idempotency-key")); // 400
+  if (idempotencyKey !== null) {
+    const sent = { accountId, key: idempotencyKey, body: bytes };
+    const replayed = await claimOrReplay(request, operation, sent, services); // 409, 422
+    if (replayed !== null) return replayed;
+  }
   // Not awaited: the received bytes stay in memory until this function has returned, and a model may take long to answer.
   return runModel(request, operation, { accountId, body, input, model, bodyBytes: bytes.length }, services);
 }
@@ -124,6 +128,6 @@ async function endRequest(request: RequestContext): Promise<void> {
   request.body?.release();
   // A request that was not recorded is not charged.
   request.hold?.settle(0n);
-  await releaseClaim(request);
+  if (request.claim !== null) await releaseClaim(request);
   await request.permission?.admitted?.end(null);
 }

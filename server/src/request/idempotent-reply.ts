@@ -39,17 +39,18 @@ export function readIdempotencyKey(values: readonly string[]): string | null {
  * charged. It runs to completion even if its client disconnects, so that the client can come back for the answer.
  *
  * @returns the answer, if it was answered before; `null`: the request is to be answered now.
- * @throws {Failure} as {@link Idempotency.claim}; `invalid_request` for a malformed key.
+ * @throws {Failure} as {@link Idempotency.claim}.
  */
 export async function claimOrReplay(
   request: RequestContext,
   { controlEvents }: Pick<ModelOperation<ModelUse>, "controlEvents">,
-  accountId: AccountId,
-  body: Uint8Array,
+  {
+    accountId,
+    key,
+    body,
+  }: { readonly accountId: AccountId; readonly key: string; readonly body: Uint8Array },
   { idempotency }: Services,
 ): Promise<Reply | null> {
-  const key = readIdempotencyKey(request.exchange.header("idempotency-key"));
-  if (key === null) return null;
   const result = await idempotency.claim(idempotentRequest(accountId, request.endpoint ?? "", key, body));
   if (result.kind === "answered") return replayed(result.answer, controlEvents);
   request.claim = result.claim;

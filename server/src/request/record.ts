@@ -45,7 +45,7 @@ export async function record(
     services.trace(entry, request.exchange.header("traceparent")[0] ?? null);
     if (stored !== null) await stored;
   }
-  await releaseClaim(request);
+  if (request.claim !== null) await releaseClaim(request);
   await released;
 }
 

@@ -73,16 +73,39 @@ export class RequestHandler {
   async handle(exchange: Exchange): Promise<void> {
     try {
       const refusal = this.#refusalOnArrival(exchange);
-      await (refusal === null ? this.#serve(exchange) : this.#refuseInTurn(exchange, refusal));
+      await (refusal === null ? this.handleAdmitted(exchange) : this.#refuseInTurn(exchange, refusal));
     } catch (fault) {
       this.#abandon(exchange, fault);
     }
   }
 
-  /** Answers one request that {@link refuseIfOverloaded} has counted and not refused. Never rejects. */
+  /** Answers one request that was counted and not refused. Never rejects. */
   async handleAdmitted(exchange: Exchange): Promise<void> {
     try {
-      await this.#serve(exchange);
+      const { newId, monotonicMs, trustedProxies, overload, crossOrigin, log } = this.#services;
+      if (overload.isTurnLong) {
+        const turn = exchange.letOthersGoFirst();
+        if (turn !== null) await turn;
+      }
+      if (crossOrigin.isPreflight(exchange)) return this.#answerPreflight(exchange);
+      const request = new RequestContext(
+        crossOrigin.withCors(exchange),
+        newId(),
+        monotonicMs(),
+        trustedProxies,
+      );
+      this.#requests.add(request);
+      try {
+        await handleRequest(request, this.#services);
+      } catch (fault) {
+        // The failure could not be sent. One request's fault must not end the process.
+        log.error({ requestId: requestIdOf(request.id), err: fault }, "a request could not be answered");
+      }
+      if (request.begun === null) overload.served();
+      this.#logAccess(request);
+      if (request.isWithoutKnownKey) this.#refusedWithoutKnownKey++;
+      this.#requests.delete(request);
+      if (this.#requests.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
     } catch (fault) {
       this.#abandon(exchange, fault);
     }
@@ -92,33 +115,6 @@ export class RequestHandler {
   #abandon(exchange: RefusableExchange, fault: unknown): void {
     this.#services.log.error({ err: fault }, "a request could not be answered");
     exchange.abandon();
-  }
-
-  async #serve(exchange: Exchange): Promise<void> {
-    const { newId, monotonicMs, trustedProxies, overload, crossOrigin, log } = this.#services;
-    if (overload.isTurnLong) {
-      const turn = exchange.letOthersGoFirst();
-      if (turn !== null) await turn;
-    }
-    if (crossOrigin.isPreflight(exchange)) return this.#answerPreflight(exchange);
-    const request = new RequestContext(
-      crossOrigin.withCors(exchange),
-      newId(),
-      monotonicMs(),
-      trustedProxies,
-    );
-    this.#requests.add(request);
-    try {
-      await handleRequest(request, this.#services);
-    } catch (fault) {
-      // The failure could not be sent. One request's fault must not end the process.
-      log.error({ requestId: requestIdOf(request.id), err: fault }, "a request could not be answered");
-    }
-    if (request.begun === null) overload.served();
-    this.#logAccess(request);
-    if (request.isWithoutKnownKey) this.#refusedWithoutKnownKey++;
-    this.#requests.delete(request);
-    if (this.#requests.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
   /** Counts a request. Returns the failure to refuse it with if there are too many; `null` to serve it. */

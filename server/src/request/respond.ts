@@ -36,19 +36,17 @@ export async function respond(request: RequestContext, reply: Reply, services: S
   if (reply.kind === "stream") return await respondStream(request, reply, services);
   const ending = request.exchange.isClientGone ? CLIENT_GONE : ANSWERED;
   await record(request, ending, reply.facts, services);
-  const { headers, body } = await compressed(request, reply, services);
+  const { headers, body } = isRead(request.exchange) ? await compressed(request, reply, services) : reply;
   send(request, 200, headers, body);
 }
 
-/** Compresses JSON that was asked for with GET; HEAD has the same headers. Answers to other methods may contain a new secret. */
+/** Compresses JSON that was asked for with GET; HEAD has the same headers. Answers to other methods may contain a new secret: they are not compressed. */
 async function compressed(
   { exchange }: RequestContext,
   { headers, body, isShared = false }: WholeReply,
   { compress }: Services,
 ): Promise<{ readonly headers: ResponseHeaders; readonly body: string | Uint8Array }> {
-  if (!isRead(exchange) || headers["content-type"] !== JSON_HEADERS["content-type"]) {
-    return { headers, body };
-  }
+  if (headers["content-type"] !== JSON_HEADERS["content-type"]) return { headers, body };
   const varied = { ...NOT_STORED, ...headers, vary: "accept-encoding" };
   const coded = await compress(body, exchange.header("accept-encoding").join(","), isShared);
   if (coded === null) return { headers: varied, body };
