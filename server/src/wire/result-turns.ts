@@ -2,24 +2,21 @@ import type { AssistantPart, ToolResultPart, Turn } from "../conversation/conver
 
 /** Puts the results of a turn's calls in one turn that follows it: most providers refuse anything in between. */
 export class ResultTurns {
-  readonly #turns: Turn[];
-  readonly #results = new Map<readonly AssistantPart[], ToolResultPart[]>();
-
-  /** `turns`: those of the conversation so far. The results are added to them. */
-  constructor(turns: Turn[]) {
-    this.#turns = turns;
-  }
+  readonly #results = new Map<Turn["parts"], ToolResultPart[]>();
 
   /** `said`: the parts of the turn that has made the call. */
   add(said: readonly AssistantPart[], result: ToolResultPart): void {
     const results = this.#results.get(said);
-    if (results !== undefined) {
-      results.push(result);
-      return;
-    }
-    const first = [result];
-    this.#results.set(said, first);
-    const turn = this.#turns.findLastIndex(({ parts }) => parts === said);
-    this.#turns.splice(turn + 1, 0, { role: "tool", parts: first });
+    if (results === undefined) this.#results.set(said, [result]);
+    else results.push(result);
+  }
+
+  /** The turns with those of the results. */
+  among(turns: readonly Turn[]): readonly Turn[] {
+    if (this.#results.size === 0) return turns;
+    return turns.flatMap((turn): readonly Turn[] => {
+      const parts = this.#results.get(turn.parts);
+      return parts === undefined ? [turn] : [turn, { role: "tool", parts }];
+    });
   }
 }

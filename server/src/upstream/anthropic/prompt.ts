@@ -11,7 +11,7 @@ import {
   type Turn,
   type UserPart,
 } from "../../conversation/conversation.ts";
-import { messagesCallId } from "../../conversation/messages-call-id.ts";
+import { MessagesCallIds } from "../../conversation/messages-call-ids.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { callInputOf, given, resultWithoutCall } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
@@ -50,8 +50,9 @@ export function promptOf(
 /** Calls that have one id in the client's conversation, by their ids as Anthropic takes them. */
 interface SameIdCalls {
   /** In the order of the calls. */
-  readonly withoutResult: string[];
-  readonly last: string;
+  readonly ids: [string, ...string[]];
+  /** How many of them have their result. */
+  results: number;
 }
 
 class PromptWriter implements Prompt {
@@ -61,7 +62,7 @@ class PromptWriter implements Prompt {
   readonly #breakpoints: CacheBreakpoints;
   /** The calls so far by the ids that the client has for them. Several may have the same: their results come in the same order. */
   readonly #calls = new Map<string, SameIdCalls>();
-  readonly #callIds = new Set<string>();
+  readonly #callIds = new MessagesCallIds();
 
   constructor(breakpoints: CacheBreakpoints) {
     this.#breakpoints = breakpoints;
@@ -143,7 +144,7 @@ class PromptWriter implements Prompt {
   #result({ callId, parts, isError, cache, at }: ToolResultPart): JsonObject {
     const calls = this.#calls.get(callId);
     if (calls === undefined) throw resultWithoutCall(at);
-    const id = calls.withoutResult.shift() ?? calls.last;
+    const id = calls.ids[calls.results++] ?? calls.ids.at(-1);
     const written = parts.filter((part) => part.kind !== "text" || !isBlank(part.text));
     const texts = written.flatMap((part) => (part.kind === "text" ? [part.text] : []));
     const content =
@@ -185,10 +186,10 @@ class PromptWriter implements Prompt {
   #call(part: ToolCallPart): JsonObject {
     const { name, cache } = part;
     const input = callInputOf(part);
-    const id = messagesCallId(part.id, (own) => this.#callIds.has(own));
-    const withoutResult = this.#calls.get(part.id)?.withoutResult ?? [];
-    this.#calls.set(part.id, { withoutResult: [...withoutResult, id], last: id });
-    this.#callIds.add(id);
+    const id = this.#callIds.next(part.id);
+    const calls = this.#calls.get(part.id);
+    if (calls === undefined) this.#calls.set(part.id, { ids: [id], results: 0 });
+    else calls.ids.push(id);
     return { type: "tool_use", id, name, input, ...this.#breakpoints.of(cache) };
   }
 }

@@ -50,7 +50,7 @@ const PART_MEMBERS = new Set([
 /** `ignored` gets the names of those who speak, and members of parts without equivalent elsewhere. AutoGen sends them with all messages, and LangGraph with those of its agents. */
 export function turnsOf(messages: readonly Json[], ignored: string[]): readonly Turn[] {
   const turns: Turn[] = [];
-  const results = new ResultTurns(turns);
+  const results = new ResultTurns();
   /** What was said together with a call, by the id of the call. */
   const called = new Map<string, readonly AssistantPart[]>();
   for (const [index, message] of messages.entries()) {
@@ -72,7 +72,7 @@ export function turnsOf(messages: readonly Json[], ignored: string[]): readonly 
     if (turn.role !== "assistant") continue;
     for (const part of turn.parts) if (part.kind === "call") called.set(part.id, turn.parts);
   }
-  return turns;
+  return results.among(turns);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import { MESSAGES_CONTROL_EVENTS } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
-import { messagesCallId } from "../../conversation/messages-call-id.ts";
+import { MessagesCallIds } from "../../conversation/messages-call-ids.ts";
 import { type SignatureSealer, UNSEEN_TEXT } from "../../conversation/sealed-signature.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
@@ -44,6 +44,7 @@ export class MessagesWriter implements AnswerWriter {
   readonly #options: MessagesWriterOptions;
   readonly #blocks = new Blocks();
   readonly #calls: Call[] = [];
+  readonly #callIds = new MessagesCallIds();
   /** The block of text or thoughts that is being written. */
   #current: Block | null = null;
   /** The text of the thought that is being received, if the client does not see it and the provider may want it back. */
@@ -144,7 +145,7 @@ export class MessagesWriter implements AnswerWriter {
   #beginCall({ call, id, name, signature }: Extract<AnswerEvent, { kind: "call" }>): string {
     if (name === "") throw malformedResponse();
     // Results name their call by its id.
-    const ownId = messagesCallId(id, (own) => this.#calls.some((other) => other?.id === own));
+    const ownId = this.#callIds.next(id);
     let ended = this.#endSaid();
     for (const needed of this.#neededByCalls.splice(0)) ended += this.#carry(needed, null);
     const isSigned = signature !== undefined && signature !== null;

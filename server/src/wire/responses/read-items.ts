@@ -67,15 +67,20 @@ const PART_MEMBERS = new Set([
 
 class ItemReader {
   readonly #context: ItemContext;
-  readonly turns: Turn[] = [];
+  readonly #turns: Turn[] = [];
   readonly ignored: string[] = [];
   /** Where the calls made so far stand, to which a signature may belong. */
   readonly #calls = new Map<string, { readonly parts: AssistantPart[]; readonly index: number }>();
-  readonly #results = new ResultTurns(this.turns);
+  readonly #results = new ResultTurns();
   #said: AssistantPart[] | null = null;
 
   constructor(context: ItemContext) {
     this.#context = context;
+  }
+
+  /** The turns so far. */
+  get turns(): readonly Turn[] {
+    return this.#results.among(this.#turns);
   }
 
   /**
@@ -118,13 +123,13 @@ class ItemReader {
   #readMessage({ role, content }: JsonObject, at: string): void {
     const contentAt = `${at}.content`;
     if (role === "assistant") {
-      this.#say(...saidParts(content, contentAt));
+      this.#say(saidParts(content, contentAt));
       return;
     }
     this.#said = null;
     const parts = partsOf(content, contentAt, userPart);
-    if (role === "user") this.turns.push({ role: "user", parts });
-    else this.turns.push({ role: "system", parts: parts.map(textOnly) });
+    if (role === "user") this.#turns.push({ role: "user", parts });
+    else this.#turns.push({ role: "system", parts: parts.map(textOnly) });
   }
 
   #readReasoning(item: JsonObject, at: string): void {
@@ -136,7 +141,7 @@ class ItemReader {
     }
     const text = textsOf(item.summary) || textsOf(item.content);
     if (text === "" && opened === null) return;
-    this.#say({ kind: "reasoning", text, signature: opened?.signature ?? null, cache: null, at });
+    this.#say([{ kind: "reasoning", text, signature: opened?.signature ?? null, cache: null, at }]);
   }
 
   #readCall(item: JsonObject, at: string, place: string): void {
@@ -156,7 +161,7 @@ class ItemReader {
       cache: null,
       at: `${at}.${item.type === "custom_tool_call" ? "input" : "arguments"}`,
     };
-    const parts = this.#say(call);
+    const parts = this.#say([call]);
     this.#calls.set(id, { parts, index: parts.length - 1 });
   }
 
@@ -190,13 +195,13 @@ class ItemReader {
   }
 
   /** @returns the parts of the assistant's turn. */
-  #say(...parts: readonly AssistantPart[]): AssistantPart[] {
+  #say(parts: readonly AssistantPart[]): AssistantPart[] {
     if (this.#said === null) {
       if (parts.length === 0) return [];
       this.#said = [];
-      this.turns.push({ role: "assistant", parts: this.#said });
+      this.#turns.push({ role: "assistant", parts: this.#said });
     }
-    this.#said.push(...parts);
+    for (const part of parts) this.#said.push(part);
     return this.#said;
   }
 

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { chat, messages, replayVendor, respond, streamText, upstreamOf, whole } from "../dialects/dialect.ts";
+
+// Requests and answers whose translation would take minutes if its time grew with the square of their size. While one is translated, the
+// process does nothing else. There is one deadline for all: the test's.
+
+const vendor = replayVendor(/https:\/\/models\.example\/v1\//);
+const baseUrl = "https://models.example/v1";
+const openai = upstreamOf("openai", { baseUrl });
+const anthropic = upstreamOf("anthropic", { baseUrl });
+const USER = { role: "user", content: "hi" };
+const ASKED = { messages: [USER], max_tokens: 100 };
+const STREAMED = { ...ASKED, stream: true };
+
+const times = <Item>(count: number, of: (index: number) => Item): Item[] =>
+  Array.from({ length: count }, (_, index) => of(index));
+const called = (id: string, input = "{}") => ({
+  id,
+  type: "function",
+  function: { name: "look", arguments: input },
+});
+const chunk = (delta: object, reason: string | null = null) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
+const END = `${chunk({}, "tool_calls")}data: [DONE]\n\n`;
+
+describe("a request of a client", () => {
+  it("may have thousands of calls with the same id, whose results stay in their order", async () => {
+    vendor.answers(200, { content: [{ type: "text", text: "ok" }], stop_reason: "end_turn", usage: {} });
+    const count = 9_000;
+    const id = `call.${"x".repeat(700)}`;
+    await whole(
+      chat(anthropic, "claude-x", {
+        messages: [
+          USER,
+          { role: "assistant", content: null, tool_calls: times(2 * count, () => called(id)) },
+          ...times(count, (index) => ({ role: "tool", tool_call_id: id, content: `${index}` })),
+        ],
+      }),
+    );
+    const [, said, results] = vendor.sent[0]?.body.messages ?? [];
+    const ids: string[] = said.content.map((block: { id: string }) => block.id);
+    expect(new Set(ids).size).toBe(2 * count);
+    expect(results.content.map((block: { tool_use_id: string }) => block.tool_use_id)).toEqual(
+      ids.slice(0, count),
+    );
+    expect(results.content.at(-1).content).toBe(`${count - 1}`);
+  });
+
+  it("may have thousands of messages between calls and their results, which follow the calls", async () => {
+    vendor.answers(200, { content: [{ type: "text", text: "ok" }], stop_reason: "end_turn", usage: {} });
+    const count = 4_900;
+    await whole(
+      chat(anthropic, "claude-x", {
+        messages: [
+          ...times(count, (index) => ({
+            role: "assistant",
+            content: null,
+            tool_calls: [called(`c${index}`)],
+          })),
+          ...times(count, (index) => ({ role: "tool", tool_call_id: `c${index}`, content: "seen" })),
+        ],
+      }),
+    );
+    const sent: { role: string; content: { id?: string; tool_use_id?: string }[] }[] =
+      vendor.sent[0]?.body.messages ?? [];
+    expect(sent.map(({ content: [block] }) => block?.id ?? block?.tool_use_id)).toEqual(
+      times(count, (index) => [`c${index}`, `c${index}`]).flat(),
+    );
+  });
+
+  it("may have as many parts in a message as a body may have", async () => {
+    vendor.answers(200, {
+      choices: [{ message: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
+      usage: { prompt_tokens: 1, completion_tokens: 1 },
+    });
+    const content = times(99_000, () => ({ text: "a" }));
+    const input = [
+      { role: "assistant", content },
+      { role: "user", content: "hi" },
+    ];
+    await whole(respond(openai, "m", { input }));
+    expect(vendor.sent[0]?.body.messages[0].content).toHaveLength(2 * content.length - 1);
+  });
+});
+
+describe("an answer of an upstream", () => {
+  it("may have thousands of calls with the same id, whole and streamed", async () => {
+    const calls = times(4_000, (index) => ({ index, ...called("a") }));
+    const message = { role: "assistant", content: null, tool_calls: calls };
+    vendor.answers(200, { choices: [{ index: 0, message, finish_reason: "tool_calls" }] });
+    const { content } = await whole(messages(openai, "m", ASKED));
+    expect(new Set(content.map(({ id }: { id: string }) => id)).size).toBe(calls.length);
+    vendor.streams(chunk({ tool_calls: calls }) + END);
+    const events = await streamText(messages(openai, "m", STREAMED));
+    const ids = [...events.matchAll(/"type":"tool_use","id":"([^"]+)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(calls.length);
+  });
+});
