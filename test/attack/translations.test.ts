@@ -95,4 +95,30 @@ describe("an answer of an upstream", () => {
     const ids = [...events.matchAll(/"type":"tool_use","id":"([^"]+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(calls.length);
   });
+
+  it("may have an incomplete call of megabytes before thousands of others", async () => {
+    const numbers = `[${"1,".repeat(4_000_000)}`;
+    const others = times(4_000, (index) => ({ index: index + 1, ...called(`c${index}`) }));
+    const open = { index: 0, ...called("open", numbers) };
+    vendor.streams(
+      chunk({ tool_calls: [open] }) + others.map((one) => chunk({ tool_calls: [one] })).join("") + END,
+    );
+    const events = await streamText(messages(openai, "m", STREAMED));
+    expect(events.split("event: content_block_stop\n")).toHaveLength(2 + others.length);
+  });
+
+  it("may have thousands of pieces of a thought with thousands of members", async () => {
+    const members = Object.fromEntries(times(16_000, (index) => [`m${index}`, index]));
+    const piece = (more: object) =>
+      chunk({ reasoning_details: [{ type: "reasoning.text", index: 0, text: "so ", ...more }] });
+    vendor.streams(piece(members) + piece({}).repeat(4_000) + chunk({ content: "ok" }) + chunk({}, "stop"));
+    expect(await streamText(messages(openai, "m", STREAMED))).toContain('"text":"ok"');
+  });
+
+  it("may have more details of thoughts than a function takes arguments", async () => {
+    const details = times(300_000, () => ({ type: "reasoning.text" }));
+    const message = { role: "assistant", content: "ok", reasoning_details: details };
+    vendor.answers(200, { choices: [{ index: 0, message, finish_reason: "stop" }] });
+    expect((await whole(messages(openai, "m", ASKED))).content).toMatchObject([{ type: "text", text: "ok" }]);
+  });
 });

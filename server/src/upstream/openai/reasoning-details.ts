@@ -12,7 +12,7 @@ const PIECED = new Map<Json | undefined, string>([
  * them Google's models refuse the conversation.
  */
 export class ReasoningDetails {
-  readonly #all: JsonObject[] = [];
+  readonly #all: Detail[] = [];
 
   get isEmpty(): boolean {
     return this.#all.length === 0;
@@ -20,15 +20,14 @@ export class ReasoningDetails {
 
   /** Adds the details of a message, each of which is whole. */
   addWhole(details: Json | undefined): void {
-    this.#all.push(...objectsIn(details));
+    for (const detail of objectsIn(details)) this.#all.push(detail);
   }
 
   /** Adds the details of a piece of a message, each of which may continue the one before. */
   addPiece(details: Json | undefined): void {
     for (const detail of objectsIn(details)) {
       const last = this.#all.at(-1);
-      if (last !== undefined && isContinued(last, detail))
-        this.#all[this.#all.length - 1] = joined(last, detail);
+      if (last !== undefined && isContinued(last, detail)) extend(last, detail);
       else this.#all.push(detail);
     }
   }
@@ -38,6 +37,9 @@ export class ReasoningDetails {
     return jsonText({ details: this.#all });
   }
 }
+
+/** A detail of its own: further pieces are added to it. */
+type Detail = Record<string, Json | undefined>;
 
 function objectsIn(details: Json | undefined): readonly JsonObject[] {
   return Array.isArray(details) ? details.filter(isJsonObject) : [];
@@ -54,10 +56,12 @@ function isContinued(last: JsonObject, detail: JsonObject): boolean {
   );
 }
 
-function joined(last: JsonObject, detail: JsonObject): JsonObject {
-  const member = PIECED.get(detail.type) ?? "";
-  const given = Object.entries(detail).filter(([, value]) => value !== null);
-  return { ...last, ...Object.fromEntries(given), [member]: textOf(last[member]) + textOf(detail[member]) };
+/** Adds a piece to the detail that it continues, which is not copied: it may be long by then. */
+function extend(last: Detail, piece: JsonObject): void {
+  const member = PIECED.get(piece.type) ?? "";
+  const text = textOf(last[member]) + textOf(piece[member]);
+  for (const [name, value] of Object.entries(piece)) if (value !== null) last[name] = value;
+  last[member] = text;
 }
 
 function textOf(text: Json | undefined): string {

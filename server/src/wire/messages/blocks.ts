@@ -1,6 +1,7 @@
 import { messagesEvent } from "../../conversation/control-events.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { ObjectEnd } from "../../json/object-end.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
 
 /** A block of an answer: `content` as its `content_block_start` has it, without the pieces that follow. */
@@ -10,6 +11,10 @@ export interface Block {
   /** Pieces that wait for an earlier block to end. */
   readonly waiting: JsonObject[];
   text: string;
+  /** The end of the text of a tool call. */
+  readonly inputEnd: ObjectEnd;
+  /** Whether the text has an end and is not valid. */
+  isMalformed: boolean;
   signature: string;
   isEnded: boolean;
 }
@@ -29,7 +34,16 @@ export class Blocks {
     const before = this.#all[this.#open];
     const closed = before !== undefined && isWholeCall(before) ? this.end(before) : "";
     const index = this.#all.length;
-    const block: Block = { index, content, waiting: [], text: "", signature: "", isEnded: false };
+    const block: Block = {
+      index,
+      content,
+      waiting: [],
+      text: "",
+      inputEnd: new ObjectEnd(),
+      isMalformed: false,
+      signature: "",
+      isEnded: false,
+    };
     this.#all.push(block);
     return { block, events: closed + (index === this.#open ? startOf(block) : "") };
   }
@@ -38,6 +52,7 @@ export class Blocks {
   add(block: Block, kind: "text" | "thinking" | "partial_json", text: string): string {
     if (block.isEnded || text === "") return "";
     block.text += text;
+    if (kind === "partial_json") block.inputEnd.add(text);
     const type = kind === "partial_json" ? "input_json_delta" : `${kind}_delta`;
     return this.#write(block, { type, [kind]: text });
   }
@@ -104,8 +119,11 @@ function inputOf(text: string, isCut: boolean): JsonObject {
   return input ?? {};
 }
 
-function isWholeCall({ content, text, isEnded }: Block): boolean {
-  return content.type === "tool_use" && !isEnded && parseJsonObject(text) !== null;
+/** Whether a block is a call whose input is complete. It is asked at each further block, and parses the input once. */
+function isWholeCall(block: Block): boolean {
+  if (block.isEnded || !block.inputEnd.isFound || block.isMalformed) return false;
+  block.isMalformed = parseJsonObject(block.text) === null;
+  return !block.isMalformed;
 }
 
 /** An event of the Messages API, whose data repeats its type. */
