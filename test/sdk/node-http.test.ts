@@ -1,8 +1,15 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer } from "node:http";
+import type { Socket } from "node:net";
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ClientOptions, Ostiary } from "../../sdk/src/client.ts";
-import { APIConnectionError, APIUserAbortError, OstiaryError } from "../../sdk/src/core/errors.ts";
+import {
+  APIConnectionError,
+  APIUserAbortError,
+  ContentTooLargeError,
+  OstiaryError,
+} from "../../sdk/src/core/errors.ts";
 import { caught } from "./fake-service.ts";
 import { loopback } from "./loopback.ts";
 
@@ -198,6 +205,29 @@ describe("requests on Node", () => {
     await expect(client.models.retrieve("cut")).rejects.toThrow("interrupted");
     await new Promise((resolve) => server.close(resolve));
     await expect(client.models.retrieve("gone")).rejects.toBeInstanceOf(APIConnectionError);
+  });
+
+  it("end with the answer when it comes before the whole body was sent, and the connection is then closed", async () => {
+    let leave: () => void = () => {};
+    await using server = await loopback(({ socket }) => {
+      leave = () => socket.destroy();
+      socket.pause().end("HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\n\r\n");
+    });
+    let connection: Socket | undefined;
+    const note = (message: unknown) => {
+      connection = (message as { readonly socket: Socket }).socket;
+    };
+    subscribe("net.client.socket", note);
+    const client = new Ostiary({ apiKey: "sk-x", baseURL: server.url, maxRetries: 0 });
+    const asked = client.post("/large", { body: "a".repeat(30_000_000) });
+    await expect(asked).rejects.toBeInstanceOf(ContentTooLargeError);
+    unsubscribe("net.client.socket", note);
+    // Not by `once` of node:events, which listens for errors too.
+    const closed = new Promise<void>((resolve) => connection?.once("close", resolve));
+    leave();
+    // Without a listener, the error of writing the rest would end the process here.
+    await closed;
+    expect(connection?.errored).toHaveProperty("syscall");
   });
 
   it("have a response although the reason of its status has a control character", async () => {

@@ -18,6 +18,7 @@ interface Incoming {
 }
 
 interface Outgoing {
+  on(event: "socket", listener: (socket: Socket) => void): this;
   on(event: "response", listener: (incoming: Incoming) => void): this;
   on(event: "connect", listener: (incoming: Incoming, socket: Socket) => void): this;
   on(event: "error", listener: (error: Error) => void): this;
@@ -28,6 +29,8 @@ interface Outgoing {
 }
 
 interface Socket {
+  on(event: "error", listener: () => void): this;
+  listeners(event: "error"): readonly unknown[];
   setTimeout(ms: number): this;
   destroy(): this;
 }
@@ -197,6 +200,7 @@ function send(
     };
     const release = () => signal.removeEventListener("abort", abort);
     signal.addEventListener("abort", abort, { once: true });
+    outgoing.on("socket", handleErrors);
     outgoing.on("response", (incoming) => {
       isAnswered = true;
       incoming.on("close", release);
@@ -210,6 +214,16 @@ function send(
     outgoing.end(body ?? undefined);
   });
 }
+
+/**
+ * Keeps a listener for errors on a connection. Node removes its own too early if the service has answered before it had the whole body, and then
+ * closes the connection: the error of writing the rest would end the process. A request that has no answer gets the error from Node.
+ */
+function handleErrors(socket: Socket): void {
+  if (!socket.listeners("error").includes(ignore)) socket.on("error", ignore);
+}
+
+function ignore(): void {}
 
 class NodeAnswer implements WireAnswer {
   readonly status: number;
