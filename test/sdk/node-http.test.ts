@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ClientOptions, Ostiary } from "../../sdk/src/client.ts";
@@ -228,6 +229,21 @@ describe("requests on Node", () => {
     // Without a listener, the error of writing the rest would end the process here.
     await closed;
     expect(connection?.errored).toHaveProperty("syscall");
+  });
+
+  it("free the connection of an answer that nobody reads", async () => {
+    await using server = await loopback((_, response) => {
+      response.setHeader("content-type", "application/json").end(MODEL);
+    });
+    const client = new Ostiary({ apiKey: "sk-x", baseURL: server.url });
+    for (let count = 0; count < 3; count++) {
+      const answered = new Promise((resolve) => client.on("response", resolve));
+      void client.models.retrieve("m");
+      await answered;
+      // The body of a short answer arrives with its headers.
+      await setImmediate();
+    }
+    expect(server.connections()).toBe(1);
   });
 
   it("have a response although the reason of its status has a control character", async () => {

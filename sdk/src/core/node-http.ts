@@ -232,17 +232,26 @@ class NodeAnswer implements WireAnswer {
   #headers: Headers | null = null;
   #response: Response | null = null;
   #text: string | null = null;
-  /** The reason why the body ended early. */
-  #error: Error | null = null;
+  /** What arrived before a reader came. */
+  #ahead: Bytes[] = [];
+  #aheadBytes = 0;
+  /** Takes what arrives; `null` before a reader came. */
+  #each: ((chunk: Bytes) => void) | null = null;
+  /** Resolves at the body's end; rejects when the body ends early. */
+  readonly #end: Promise<void>;
 
   constructor(url: string, incoming: Incoming) {
     this.status = incoming.statusCode ?? 0;
     this.#url = url;
     this.#incoming = incoming;
-    // Readers receive the error. Without a listener it would end the process.
-    incoming.on("error", (error) => {
-      this.#error = error;
+    // The connection of a short answer that no caller reads becomes free, and does not keep the process alive.
+    incoming.on("data", (chunk) => {
+      if (this.#each === null) this.#readAhead(chunk);
+      else this.#each(chunk);
     });
+    this.#end = endOf(incoming);
+    // Without a reader, the error would be an unhandled rejection.
+    this.#end.catch(() => {});
   }
 
   get ok(): boolean {
@@ -324,22 +333,33 @@ class NodeAnswer implements WireAnswer {
     );
   }
 
+  #readAhead(chunk: Bytes): void {
+    this.#ahead.push(chunk);
+    this.#aheadBytes += chunk.length;
+    if (this.#aheadBytes >= READ_AHEAD_BYTES) this.#incoming.pause();
+  }
+
   /** Resolves at the body's end; rejects when the body ends early. */
   #received(each: (chunk: Bytes) => void): Promise<void> {
-    const incoming = this.#incoming;
-    return new Promise((resolve, reject) => {
-      if (this.#error !== null) reject(this.#error);
-      let isWhole = false;
-      incoming.on("data", each);
-      incoming.on("end", () => {
-        isWhole = true;
-        resolve();
-      });
-      incoming.on("close", () => {
-        if (!isWhole) reject(this.#error ?? new Error("the connection broke"));
-      });
-    });
+    this.#each = each;
+    // The reader may pause it again.
+    this.#incoming.resume();
+    for (const chunk of this.#ahead) each(chunk);
+    this.#ahead = [];
+    return this.#end;
   }
+}
+
+function endOf(incoming: Incoming): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let reason = new Error("the connection broke");
+    // Without a listener, the error would end the process.
+    incoming.on("error", (error) => {
+      reason = error;
+    });
+    incoming.on("end", resolve);
+    incoming.on("close", () => reject(reason));
+  });
 }
 
 const decoder = new TextDecoder();
