@@ -117,7 +117,8 @@ describe("the path to go to after sign-in", () => {
     for (const path of ["/", "/audit?model=%2Aa%2A", "/settings/keys#x"]) expect(ownPath(path)).toBe(path);
     const elsewhere = ["//evil.example", "/\\evil.example", "/\t/evil.example", "/\n//evil.example"];
     const others = ["https://evil.example/", "javascript:alert(1)", "audit", "", "/\\/evil.example", 3, null];
-    for (const path of [...elsewhere, ...others]) expect(ownPath(path), String(path)).toBeUndefined();
+    const dotted = ["/.//evil.example", "/..//evil.example", "/audit/..//evil.example", "/%2e//evil.example"];
+    for (const path of [...elsewhere, ...dotted, ...others]) expect(ownPath(path), String(path)).toBeUndefined();
   });
 });
 

@@ -6,6 +6,7 @@ export function ownPath(value: unknown): string | undefined {
   // Browsers drop tabs and line breaks and read a backslash as a slash, so the text alone does not show where it leads.
   if (!URL.canParse(value, BASE)) return undefined;
   const url = new URL(value, BASE);
-  if (url.origin !== BASE) return undefined;
+  // `/.//example.com` leads here, and without its dot it would lead to another host.
+  if (url.origin !== BASE || url.pathname.startsWith("//")) return undefined;
   return `${url.pathname}${url.search}${url.hash}`;
 }
