@@ -118,7 +118,8 @@ describe("the path to go to after sign-in", () => {
     const elsewhere = ["//evil.example", "/\\evil.example", "/\t/evil.example", "/\n//evil.example"];
     const others = ["https://evil.example/", "javascript:alert(1)", "audit", "", "/\\/evil.example", 3, null];
     const dotted = ["/.//evil.example", "/..//evil.example", "/audit/..//evil.example", "/%2e//evil.example"];
-    for (const path of [...elsewhere, ...dotted, ...others]) expect(ownPath(path), String(path)).toBeUndefined();
+    for (const path of [...elsewhere, ...dotted, ...others])
+      expect(ownPath(path), String(path)).toBeUndefined();
   });
 });
 
