@@ -226,6 +226,15 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
     expect(new URL(page.url()).pathname).toBe("/");
   });
 
+  it("comes to the pages before sign-in however their paths are written", async () => {
+    const { page } = await site.page();
+    await page.goto("/Sign-Up", { waitUntil: "commit" });
+    await page.getByRole("heading", { name: "Create an account" }).waitFor();
+    await page.goto("/sign-in/?to=/audit", { waitUntil: "commit" });
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("to")).toBe("/audit");
+  });
+
   it("needs no sideways scrolling on a phone", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await useKey(owner.key);

@@ -1,4 +1,4 @@
-import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router";
+import { type ErrorComponentProps, Link, useMatch, useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { CodeError } from "../code-loading.ts";
 import buttonStyles from "./Button.module.css";
@@ -69,9 +69,14 @@ function Failure({ error }: { readonly error: unknown }) {
   );
 }
 
-/** The pages before sign-in are a document of their own, which the service has at the same address. */
+/** The pages before sign-in are a document of their own, which the service has at the path of the route. */
 export function LeaveDashboard() {
-  useEffect(() => location.reload(), []);
+  const { fullPath } = useMatch({ strict: false });
+  useEffect(() => {
+    // At another spelling of the path, such as one that ends in a slash, the service has the dashboard, which would load itself forever.
+    if (location.pathname === fullPath) location.reload();
+    else location.replace(`${fullPath}${location.search}`);
+  }, [fullPath]);
   return <DashboardLoading />;
 }
 
