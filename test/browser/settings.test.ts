@@ -269,8 +269,15 @@ describe.skipIf(!hasBrowser)("the account", () => {
     await page.getByRole("button", { name: /^Sign out session/ }).waitFor({ state: "detached" });
     // The row is gone; the keyboard goes on from its list.
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("sessions");
+    // As the playground keeps chats.
+    await page.evaluate(() => {
+      sessionStorage.setItem("playground", "a chat");
+      indexedDB.open("playground").onsuccess = ({ target }) => (target as IDBOpenDBRequest).result.close();
+    });
     await page.getByRole("button", { name: "Sign out everywhere" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await page.evaluate(() => sessionStorage.getItem("playground"))).toBeNull();
+    await expect.poll(() => page.evaluate(() => indexedDB.databases())).toEqual([]);
   });
 });
 

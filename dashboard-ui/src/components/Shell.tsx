@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Link, Outlet } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useRef, useState } from "react";
-import { api, queryClient } from "../api/client.ts";
+import { api } from "../api/client.ts";
 import { errorTextOf, isUnreachable } from "../api/errors.ts";
 import { Menu as MenuIcon } from "../icons/icons.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
@@ -22,11 +22,11 @@ import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
 import styles from "./Shell.module.css";
 import { Shortcuts, shortcutsDialog } from "./Shortcuts.tsx";
 import { SuspensionBanner } from "./SuspensionBanner.tsx";
-import { clearSession } from "./storage.ts";
 import { Toasts, toastList } from "./Toasts.tsx";
 import { tooltipPopup } from "./Tooltip.tsx";
 import textStyles from "./text.module.css";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
+import { useSignedOut } from "./use-signed-out.ts";
 import { useTypeAhead } from "./use-type-ahead.ts";
 
 const drawer = lazyCode(async () => (await import("./Drawer.tsx")).Drawer);
@@ -48,17 +48,8 @@ export function Shell() {
   const [isShortcutsOpen, setShortcutsOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const takeTyped = useTypeAhead(isPaletteOpen, () => setPaletteOpen(false));
-  const navigate = useNavigate();
   const me = useQuery(api.auth.me.queryOptions());
-  const signOut = useMutation(
-    api.auth.signOut.mutationOptions({
-      onSuccess: async () => {
-        queryClient.clear();
-        clearSession();
-        await navigate({ to: "/sign-in" });
-      },
-    }),
-  );
+  const signOut = useMutation(api.auth.signOut.mutationOptions({ onSuccess: useSignedOut() }));
   const account = me.data?.account;
   const groups = me.data?.user.role === "operator" ? OPERATOR_PAGES : ACCOUNT_PAGES;
   const pages = useMemo(() => groups.flatMap((group) => group.pages), [groups]);

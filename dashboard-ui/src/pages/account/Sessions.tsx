@@ -13,6 +13,7 @@ import { Notice } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import { toast } from "../../components/toast.ts";
+import { useSignedOut } from "../../components/use-signed-out.ts";
 
 /** The user's sessions, which can be ended one at a time or all at once. */
 export function Sessions() {
@@ -29,12 +30,7 @@ export function Sessions() {
       },
     }),
   );
-  const endAll = useMutation(
-    api.auth.signOutAll.mutationOptions({
-      // The refetch is answered as signed out, which leads to the sign-in page.
-      onSuccess: () => queryClient.resetQueries(),
-    }),
-  );
+  const endAll = useMutation(api.auth.signOutAll.mutationOptions({ onSuccess: useSignedOut() }));
   const error = end.error ?? endAll.error;
   return (
     <section className={panelStyles.panel} aria-labelledby="sessions">
