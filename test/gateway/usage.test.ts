@@ -75,6 +75,24 @@ describe("the usage of a chat completion", () => {
     });
   });
 
+  it("has the reasoning that is counted apart from the answer, as far as the total has it", () => {
+    const usage = { prompt_tokens: 8, completion_tokens: 3, total_tokens: 21 };
+    const reasoningOf = (more: object) => {
+      const { completionTokens, reasoningTokens } = readUsage({ ...usage, ...more }) ?? {};
+      return [completionTokens, reasoningTokens];
+    };
+    expect(reasoningOf({})).toEqual([13, 10]);
+    expect(reasoningOf({ completion_tokens_details: { reasoning_tokens: 10 } })).toEqual([13, 10]);
+    expect(reasoningOf({ completion_tokens: 0, total_tokens: 9 })).toEqual([1, 1]);
+    // What else a total has is not known.
+    expect(reasoningOf({ completion_tokens_details: { reasoning_tokens: 2 } })).toEqual([5, 2]);
+    for (const total_tokens of [11, 5, 0, null, ...IMPLAUSIBLE]) {
+      expect(reasoningOf({ total_tokens })).toEqual([3, undefined]);
+    }
+    // An embedding has no answer.
+    expect(readUsageSoFar({ prompt_tokens: 8, total_tokens: 21 })?.completionTokens).toBe(0);
+  });
+
   it.each(IMPLAUSIBLE)("with a count of %s is not believed", (count) => {
     expect(readUsage({ prompt_tokens: count, completion_tokens: 1 })).toBeNull();
     expect(readUsage({ prompt_tokens: 1, completion_tokens: count })).toBeNull();

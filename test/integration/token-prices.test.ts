@@ -75,6 +75,32 @@ describe("tokens with a price of their own", () => {
     await credit.reconcile();
   });
 
+  it.each([
+    ["and tells", { reasoning_tokens: 300 }],
+    // As Google does.
+    ["and does not tell", {}],
+  ])(
+    "of reasoning that an upstream counts apart from the answer %s are charged, streamed or not",
+    async (_, completion) => {
+      const owner = await credit.ownerWith(1_000_000_000n);
+      credit.setAnswer(answerWithUsage({ ...usageWith({}, completion), total_tokens: 410 }));
+      for (const stream of [false, true]) {
+        const response = await credit.chat(owner.key, { model: "acme/parts", stream });
+        expect(response.status).toBe(200);
+        await response.arrayBuffer();
+      }
+      const logged = {
+        promptTokens: 100,
+        completionTokens: 310,
+        reasoningTokens: 300,
+        usageSource: "upstream",
+      };
+      expect((await owner.trpc.audit.list.query()).entries).toMatchObject([logged, logged]);
+      expect(await balanceOf(owner)).toBe(1_000_000_000n - 2n * (100_000n + 50_000n + 1_200_000n));
+      await credit.reconcile();
+    },
+  );
+
   it("are in the API's entries and both forms of an export, which can be verified", async () => {
     const owner = await credit.ownerWith(1_000_000_000n);
     const prompt = { cached_tokens: 1, cache_write_tokens: 2, audio_tokens: 3, image_tokens: 4 };

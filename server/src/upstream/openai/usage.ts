@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { checkedUsage } from "../usage-counts.ts";
+import { checkedUsage, isPlausible } from "../usage-counts.ts";
 
 /**
  * Reads the `usage` object of OpenAI's chat completions.
@@ -17,6 +17,7 @@ export function readUsageSoFar(value: unknown): Usage | null {
     ? usageOf(
         [value.prompt_tokens, value.prompt_tokens_details],
         [value.completion_tokens, value.completion_tokens_details],
+        value.total_tokens,
       )
     : null;
 }
@@ -32,6 +33,7 @@ export function readResponsesUsageSoFar(value: unknown): Usage | null {
     ? usageOf(
         [value.input_tokens, value.input_tokens_details],
         [value.output_tokens, value.output_tokens_details],
+        value.total_tokens,
       )
     : null;
 }
@@ -44,18 +46,43 @@ function isReported(count: unknown): boolean {
 function usageOf(
   [promptTokens, ofPrompt]: readonly [unknown, unknown],
   [completionTokens, ofCompletion]: readonly [unknown, unknown],
+  totalTokens: unknown,
 ): Usage | null {
   const prompt = isJsonObject(ofPrompt) ? ofPrompt : {};
   const completion = isJsonObject(ofCompletion) ? ofCompletion : {};
+  const { reasoning_tokens: reasoningTokens } = completion;
+  const apart = reasoningApart({ promptTokens, completionTokens, totalTokens, reasoningTokens });
   return checkedUsage({
     promptTokens,
-    completionTokens,
+    completionTokens: apart === 0 ? completionTokens : Number(completionTokens) + apart,
     cachedTokens: prompt.cached_tokens,
     cacheWriteTokens: prompt.cache_write_tokens,
     audioPromptTokens: prompt.audio_tokens,
     imagePromptTokens: prompt.image_tokens,
-    reasoningTokens: completion.reasoning_tokens,
+    reasoningTokens: isReported(reasoningTokens) && reasoningTokens !== 0 ? reasoningTokens : apart,
     audioCompletionTokens: completion.audio_tokens,
     imageCompletionTokens: completion.image_tokens,
   });
+}
+
+interface Totals {
+  readonly promptTokens: unknown;
+  readonly completionTokens: unknown;
+  readonly totalTokens: unknown;
+  readonly reasoningTokens: unknown;
+}
+
+/**
+ * The tokens of reasoning that the answer's count does not contain. xAI and Google's API in OpenAI's format count only the answer's text
+ * there, but charge for the reasoning, which their total contains. Google tells it in the total alone.
+ */
+function reasoningApart({ promptTokens, completionTokens, totalTokens, reasoningTokens }: Totals): number {
+  if (!isReported(completionTokens) || !isPositive(promptTokens) || !isPositive(totalTokens)) return 0;
+  if (!isPlausible(completionTokens)) return 0;
+  const apart = Math.max(0, totalTokens - promptTokens - Number(completionTokens));
+  return isPositive(reasoningTokens) ? Math.min(apart, reasoningTokens) : apart;
+}
+
+function isPositive(count: unknown): count is number {
+  return typeof count === "number" && count > 0 && isPlausible(count);
 }
