@@ -270,6 +270,23 @@ describe("credit", () => {
     await credit.reconcile();
   });
 
+  it("is charged for an estimate where an upstream reports 0 tokens of a prompt or an answer", async () => {
+    const owner = await credit.ownerWith(1_000_000_000n);
+    for (const [completionTokens, promptTokens, charged] of [
+      [0, 500, 500n * 1_000n + 10_000n],
+      // The message has a role and one word, and 4 tokens of delimiters are counted.
+      [40, 0, 6n * 1_000n + 40n * 10_000n],
+    ] as const) {
+      const before = await balanceOf(owner);
+      credit.setAnswer(answerWith(completionTokens, promptTokens));
+      expect((await credit.chat(owner.key, { model: "acme/chat" })).status).toBe(200);
+      expect(await balanceOf(owner)).toBe(before - charged);
+      const [entry] = (await owner.trpc.audit.list.query({ limit: 1 })).entries;
+      expect(entry).toMatchObject({ usageSource: "estimated", costNanoUsd: charged });
+    }
+    await credit.reconcile();
+  });
+
   it("is withdrawn by an operator only as far as the balance reaches", async () => {
     const owner = await credit.ownerWith(3n * OUTPUT_NANO_USD);
     credit.setAnswer(answerWith(100));

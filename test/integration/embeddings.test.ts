@@ -12,6 +12,8 @@ let owner: Awaited<ReturnType<typeof signUpWithKey>>;
 let client: OpenAI;
 /** Whether the upstream refuses embeddings in base64. Otherwise it writes numbers whatever is asked for. */
 let isStrict = false;
+/** The tokens of the prompt that the upstream reports. */
+let reported = 1_000;
 
 beforeAll(async () => {
   upstream = await startModelServer(({ body, response }) => {
@@ -21,7 +23,8 @@ beforeAll(async () => {
       response.end('{"detail":[{"loc":["body","encoding_format"],"msg":"Input should be \'float\'"}]}');
     } else {
       response.end(
-        '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,-0.20000000000000001]}],"model":"inner","usage":{"prompt_tokens":1000,"total_tokens":1000},"vendor":12345678901234567890}',
+        '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,-0.20000000000000001]}],"model":"inner",' +
+          `"usage":{"prompt_tokens":${reported},"total_tokens":${reported}},"vendor":12345678901234567890}`,
       );
     }
   });
@@ -72,6 +75,17 @@ describe("embeddings", () => {
       model: "acme/embed",
       promptTokens: 1_000,
       completionTokens: 0,
+    });
+  });
+
+  it("are charged for an estimate where the upstream reports 0 tokens", async () => {
+    reported = 0;
+    await client.embeddings.create({ model: "acme/embed", input: " word".repeat(50) });
+    reported = 1_000;
+    expect((await owner.trpc.audit.list.query({ limit: 1 })).entries[0]).toMatchObject({
+      usageSource: "estimated",
+      promptTokens: 50,
+      costNanoUsd: 50_000n,
     });
   });
 

@@ -189,6 +189,72 @@ describe("a stream of Anthropic whose end does not tell the answer's tokens", ()
   });
 });
 
+/** The events that end a stream after {@link BEGINNINGS}, and report so many tokens. */
+const ENDINGS = {
+  openai: (prompt: number, completion: number) => {
+    const usage = { prompt_tokens: prompt, completion_tokens: completion };
+    return `${withUsage(chunkOf({}, "stop"), usage)}data: [DONE]\n\n`;
+  },
+  anthropic: (prompt: number, completion: number) =>
+    eventsOf(
+      { type: "content_block_stop", index: 0 },
+      {
+        type: "message_delta",
+        delta: { stop_reason: "end_turn" },
+        usage: {
+          input_tokens: prompt,
+          cache_read_input_tokens: 0,
+          cache_creation: { ephemeral_1h_input_tokens: 0 },
+          output_tokens: completion,
+        },
+      },
+      { type: "message_stop" },
+    ),
+  google: (prompt: number, completion: number) =>
+    eventsOf({
+      candidates: [{ index: 0, finishReason: "STOP" }],
+      usageMetadata: { promptTokenCount: prompt, candidatesTokenCount: completion },
+    }),
+};
+
+describe.each(EVERY_PAIR)("a stream of %s as /v1/%s whose upstream reports 0 tokens", (dialect, path) => {
+  it("of prompt and answer has both estimated", async () => {
+    answer = { text: BEGINNINGS[dialect](0, 0) + ENDINGS[dialect](0, 0), after: "ends" };
+    const entry = await entryOf(dialect, path);
+    expect(entry).toMatchObject({
+      endReason: "stop",
+      usageSource: "estimated",
+      completionTokens: COUNTED,
+    });
+    expect(entry?.promptTokens).toBeGreaterThan(0);
+    expect(entry?.promptTokens).toBeLessThan(20);
+    expect(entry?.costNanoUsd).toBe(BigInt(entry?.promptTokens ?? 0) * 1_000n + BigInt(COUNTED) * 10_000n);
+  });
+
+  it("of the answer has those of its words", async () => {
+    answer = { text: BEGINNINGS[dialect](0, 0) + ENDINGS[dialect](50_000, 0), after: "ends" };
+    expect(await entryOf(dialect, path)).toMatchObject({
+      endReason: "stop",
+      usageSource: "estimated",
+      promptTokens: 50_000,
+      completionTokens: COUNTED,
+    });
+  });
+});
+
+describe("a stream of Anthropic whose end reports 0 tokens of the prompt", () => {
+  it.each(PATHS)("is charged for the prompt that its beginning has reported: %s", async (path) => {
+    answer = { text: BEGINNINGS.anthropic(50_000, 1) + ENDINGS.anthropic(0, 7), after: "ends" };
+    expect(await entryOf("anthropic", path)).toMatchObject({
+      endReason: "stop",
+      usageSource: "upstream",
+      promptTokens: 50_000,
+      cachedTokens: 40_000,
+      completionTokens: 7,
+    });
+  });
+});
+
 describe("a stream of messages", () => {
   const deltaOf = (reason: string | null) =>
     eventsOf({ type: "message_delta", delta: { stop_reason: reason }, usage: { output_tokens: 3 } });

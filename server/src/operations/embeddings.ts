@@ -85,7 +85,9 @@ async function runEmbeddings(
 ): Promise<Reply> {
   const { model } = costBasis;
   const { answer, upstream } = await gateway.embed({ model, body, signal });
-  const usage = answer.usage ?? (await estimator.usageOf(body.value, answer.produced()));
+  // Servers that do not count report 0.
+  const counted = answer.usage?.promptTokens === 0 ? null : answer.usage;
+  const usage = counted ?? (await estimator.usageOf(body.value, answer.produced()));
   return {
     kind: "whole",
     headers: JSON_HEADERS,
@@ -94,7 +96,7 @@ async function runEmbeddings(
       model: model.id,
       upstream,
       usage,
-      usageSource: answer.usage === null ? "estimated" : "upstream",
+      usageSource: counted === null ? "estimated" : "upstream",
       ...chargeFor(costBasis, usage),
       timeToFirstTokenMs: null,
     },

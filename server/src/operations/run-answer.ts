@@ -98,14 +98,15 @@ function factsOfAnswer(
   { costBasis, estimate, timeToFirstTokenMs }: AnswerParts,
 ): FactsOf {
   return async (reported) => {
-    const usage = reported ?? estimatedUsage(answer, await estimate(answer.produced()));
+    const isCounted = reported !== null && isCountOf(answer, reported);
+    const usage = isCounted ? reported : estimatedUsage(answer, reported, await estimate(answer.produced()));
     // Fields are listed by name, because spreading objects costs more CPU time.
     const { costNanoUsd, countedTokens, implausibleNanoUsd } = chargeFor(costBasis, usage);
     return {
       model: costBasis.model.id,
       upstream,
       usage,
-      usageSource: reported === null ? "estimated" : "upstream",
+      usageSource: isCounted ? "upstream" : "estimated",
       costNanoUsd,
       countedTokens,
       implausibleNanoUsd,
@@ -114,13 +115,23 @@ function factsOfAnswer(
   };
 }
 
-/** The usage of an answer whose upstream reports none at its end. `counted`: by the service. */
-function estimatedUsage(answer: WireAnswer, counted: Usage): Usage {
-  const soFar = answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null;
-  // Some servers report 0 until they know the prompt's tokens.
-  if (soFar === null || soFar.promptTokens === 0) return counted;
-  // What the upstream has reported of the prompt is believed. Of the answer it may have counted only a beginning, or nothing.
-  return { ...soFar, completionTokens: Math.max(soFar.completionTokens, counted.completionTokens) };
+/** Whether an upstream has counted the answer. Servers that do not count report 0, which no prompt has, and no answer with a text. */
+function isCountOf(answer: WireAnswer, { promptTokens, completionTokens }: Usage): boolean {
+  return promptTokens > 0 && (completionTokens > 0 || answer.produced().isEmpty);
+}
+
+/**
+ * The usage of an answer whose upstream has not counted all of it. `counted`: by the service. What the upstream has reported of the prompt is
+ * believed. Of the answer it may have counted only a beginning, or nothing.
+ */
+function estimatedUsage(answer: WireAnswer, reported: Usage | null, counted: Usage): Usage {
+  const told = reported ?? (answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null);
+  if (told === null) return counted;
+  return {
+    ...told,
+    promptTokens: told.promptTokens === 0 ? counted.promptTokens : told.promptTokens,
+    completionTokens: Math.max(told.completionTokens, counted.completionTokens),
+  };
 }
 
 /** What is known of an answer that has failed. Its upstream may have reported a usage with the failure. */

@@ -15,6 +15,10 @@ export class TextTally {
     this.#kept += part.length;
   }
 
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
   /** The part that was kept. */
   beginning(): string {
     return this.#parts.join("");

@@ -38,6 +38,10 @@ function count(value: unknown): number {
   return typeof value === "number" && isPlausible(value) ? value : Number.NaN;
 }
 
+/** The members that count the prompt, and the one with the parts of one of them. */
+const PROMPT_COUNTS = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+const PROMPT_MEMBERS = new Set([...PROMPT_COUNTS, "cache_creation"]);
+
 /** The usage of a message. A stream reports it twice: that of the prompt at its beginning, and all of it at its end. */
 export class MessageUsage {
   /** The usage that was reported so far. */
@@ -49,7 +53,12 @@ export class MessageUsage {
   /** Reads the usage of `message_start`. */
   begin(usage: unknown): void {
     if (!isJsonObject(usage)) return;
-    const members = Object.entries(usage).filter(([, value]) => value !== null);
+    const hasPrompt = PROMPT_COUNTS.some((name) => (usage[name] ?? 0) !== 0);
+    const members = Object.entries(usage).filter(([name, value]) => {
+      // Some servers write 0 for the prompt in a `message_delta`, which the beginning has told.
+      const isToldBefore = !hasPrompt && PROMPT_MEMBERS.has(name) && name in this.#reported;
+      return value !== null && !isToldBefore;
+    });
     this.#reported = { ...this.#reported, ...Object.fromEntries(members) };
     this.soFar = readMessagesUsage(this.#reported);
   }
