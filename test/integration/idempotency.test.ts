@@ -164,6 +164,23 @@ describe("a request with an idempotency key", () => {
     expect((await ask(owner.key, "order-1")).headers.get("idempotency-replayed")).toBe("true");
   });
 
+  it("is not executed beside itself on its node, although its claim could not be renewed in time", async () => {
+    const waiting: ReceivedRequest[] = [];
+    answer = (request) => waiting.push(request);
+    const owner = await signUpWithKey(service.baseUrl);
+    const first = ask(owner.key, "order-1");
+    await expect.poll(() => waiting.length).toBe(1);
+    await using sql = await openDatabaseOf(service);
+    // As after an outage of the database.
+    await sql`update idempotent_requests set renewed_at = now() - interval '5 minutes' where answered_at is null`;
+    expect(await codeOf(await ask(owner.key, "order-1"))).toBe("idempotency_key_in_use");
+    expect(await codeOf(await ask(owner.key, "order-1", { content: "else" }))).toBe("idempotency_key_reused");
+    expect(waiting).toHaveLength(1);
+    for (const request of waiting) answerWhole(request);
+    expect((await first).headers.get("idempotency-replayed")).toBeNull();
+    expect((await ask(owner.key, "order-1")).headers.get("idempotency-replayed")).toBe("true");
+  });
+
   it("runs to completion when its client leaves, and has the answer for a retry", async () => {
     for (const stream of [false, true]) {
       const waiting: ReceivedRequest[] = [];

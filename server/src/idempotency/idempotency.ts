@@ -66,12 +66,21 @@ export type ClaimResult =
   | { readonly kind: "claimed"; readonly claim: Claim }
   | { readonly kind: "answered"; readonly answer: KeptAnswer };
 
+/** A claim of a request that is being answered, or whose answer is not in the database yet. */
+interface HeldClaim {
+  readonly request: IdempotentRequest;
+  /** The length of the encrypted answer; 0 before it is known. */
+  answerLength: number;
+}
+
 /** Executes requests with an idempotency key once, however often they are sent. */
 export class Idempotency {
   readonly #store: IdempotencyStore;
   readonly #sealer: Sealer;
-  /** Claims of this node whose answers are not in the database yet, with the lengths of the answers. */
-  readonly #claims = new Map<ClaimId, number>();
+  /** Claims of this node whose answers are not in the database yet. */
+  readonly #claims = new Map<ClaimId, HeldClaim>();
+  /** The requests of these claims. The database may take a claim for one that has ended, if it could not be renewed in time. */
+  readonly #running = new Map<string, IdempotentRequest>();
   /** Released claims that may still be in the database. */
   readonly #unreleased = new Set<ClaimId>();
   /** Claims that the database did not answer, with the number of releases that are left: they may reach it after a release. */
@@ -92,15 +101,7 @@ export class Idempotency {
    */
   async claim(request: IdempotentRequest): Promise<ClaimResult> {
     const id = crypto.randomUUID() as ClaimId;
-    let outcome: ClaimOutcome;
-    try {
-      outcome = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
-    } catch (error) {
-      // The database may have stored the claim although its answer was lost, or may still store it.
-      this.#expectLate(id);
-      void this.#release(id);
-      throw error;
-    }
+    const outcome = this.#outcomeHere(request) ?? (await this.#outcomeInDatabase(request, id));
     if (outcome.kind === "claimed") return { kind: "claimed", claim: this.#claimOf(request, id) };
     if (outcome.kind === "running") {
       const message = "A request with this idempotency key is being answered. Retry when it has ended.";
@@ -117,6 +118,24 @@ export class Idempotency {
       "This request was answered before, and the answer was too large to store or can no longer be decrypted. Use a new idempotency key to execute it again.",
       { headers: { "x-should-retry": "false" } },
     );
+  }
+
+  /** Returns what a request is answered with that this node is answering already, whatever has become of its claim; otherwise `null`. */
+  #outcomeHere(request: IdempotentRequest): ClaimOutcome | null {
+    const running = this.#running.get(nameOf(request));
+    if (running === undefined) return null;
+    return { kind: Buffer.from(running.bodyDigest).equals(request.bodyDigest) ? "running" : "differs" };
+  }
+
+  async #outcomeInDatabase(request: IdempotentRequest, id: ClaimId): Promise<ClaimOutcome> {
+    try {
+      return await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
+    } catch (error) {
+      // The database may have stored the claim although its answer was lost, or may still store it.
+      this.#expectLate(id);
+      void this.#release(id);
+      throw error;
+    }
   }
 
   /**
@@ -169,15 +188,15 @@ export class Idempotency {
   }
 
   #claimOf(request: IdempotentRequest, id: ClaimId): Claim {
-    this.#claims.set(id, 0);
+    const held: HeldClaim = { request, answerLength: 0 };
+    this.#claims.set(id, held);
+    this.#running.set(nameOf(request), request);
     return {
       id,
       answered: (answer) => {
         const sealed = answer === null ? null : this.#sealed(request, answer);
-        if (sealed !== null) {
-          this.#claims.set(id, sealed.text.length);
-          this.#waitingCharacters += sealed.text.length;
-        }
+        held.answerLength = sealed?.text.length ?? 0;
+        this.#waitingCharacters += held.answerLength;
         return {
           claim: id,
           idempotencyKeyDigest: Buffer.from(request.idempotencyKeyDigest).toString("base64"),
@@ -208,9 +227,18 @@ export class Idempotency {
   }
 
   #drop(id: ClaimId): void {
-    this.#waitingCharacters -= this.#claims.get(id) ?? 0;
+    const held = this.#claims.get(id);
+    if (held === undefined) return;
+    this.#waitingCharacters -= held.answerLength;
     this.#claims.delete(id);
+    const name = nameOf(held.request);
+    if (this.#running.get(name) === held.request) this.#running.delete(name);
   }
+}
+
+/** Identifies a request by its account and idempotency key. */
+function nameOf({ accountId, idempotencyKeyDigest }: IdempotentRequest): string {
+  return `${accountId} ${Buffer.from(idempotencyKeyDigest).toString("base64")}`;
 }
 
 /** Binds a stored answer to its request, so that whoever can write to the table cannot pass it to another one. */
