@@ -6,6 +6,7 @@ import type {
   CatalogInForce,
   JournalReplay,
   ListedAccount,
+  NodeSettings,
   ReconciliationReport,
   RejectedLine,
   RejectedLines,
@@ -125,7 +126,7 @@ export class OstiaryOperator {
   }
 }
 
-/** Nodes and the credit that they have reserved, for operators. */
+/** Nodes, the credit that they have reserved, and whether they have the same settings, for operators. */
 export class OperatedNodes {
   readonly #trpc: Trpc;
 
@@ -136,6 +137,15 @@ export class OperatedNodes {
   /** A row for each start of a node that has reserved credit, oldest first. */
   list(options?: RequestOptions): APIPromise<Decimals<Operator["nodes"]["list"]["output"]>> {
     return this.#trpc.operator.nodes.list.query(undefined, options);
+  }
+
+  /**
+   * Compares the settings that all nodes must share: plans, catalog, prices, and the keys and retention of stored responses.
+   *
+   * @returns digests of the settings of each running node, and the settings that differ.
+   */
+  settings(options?: RequestOptions): APIPromise<NodeSettings> {
+    return this.#trpc.operator.nodes.settings.query(undefined, options);
   }
 
   /**

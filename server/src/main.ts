@@ -7,6 +7,7 @@ import { openLog } from "./start/open-log.ts";
 import { loadDashboard, openManagement } from "./start/open-management.ts";
 import { openGateway, openModels } from "./start/open-models.ts";
 import { openNode } from "./start/open-node.ts";
+import { openNodeSettings } from "./start/open-node-settings.ts";
 import { openProcedures } from "./start/open-procedures.ts";
 import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
@@ -51,6 +52,7 @@ async function start(startup: Startup): Promise<void> {
     gateway,
     transport,
     catalogProblems,
+    settingsComparison: openNodeSettings(startup, node, catalog),
     // With PORT=0 the address is known only once the service listens.
     publicUrl: () => config.publicUrl ?? serving?.listensOn ?? null,
     certificateExpiresAt: () => serving?.certificateExpiresAt() ?? null,

@@ -23,6 +23,7 @@ function node(given: Partial<NodeStatus> = {}): NodeStatus {
     },
     redis: null,
     isFenced: false,
+    settingDifferences: [],
     unpublishedChanges: 0,
     recorder: { lagMs: 0, waitingEntries: 0, failures: 0 },
     journal: { segments: 1, rejectedLines: 0 },
@@ -51,6 +52,14 @@ describe("the status of a node", () => {
       expect.stringMatching(/^Down: third\./),
       "Recovering: other. The next request tests it.",
     ]);
+  });
+
+  it("names a setting that other nodes have otherwise once that has lasted", () => {
+    const difference = { setting: "prices" as const, nodes: ["other"], since: new Date(NOW) };
+    const problemsWith = (isLasting: boolean) =>
+      problemsOf(node({ settingDifferences: [{ ...difference, isLasting }] }), NOW);
+    expect(problemsWith(false)).toEqual([]);
+    expect(problemsWith(true)).toEqual([expect.stringContaining("other prices than this node")]);
   });
 
   it("warns of a certificate that has expired or will soon", () => {

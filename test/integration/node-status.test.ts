@@ -18,12 +18,18 @@ describe("the status of a node", () => {
       database: { isUp: true, pingMs: expect.any(Number), maxConnections: 15, waitingStatements: 0 },
       redis: null,
       isFenced: false,
+      settingDifferences: [],
       recorder: { failures: 0 },
       journal: { rejectedLines: 0 },
       unpublishedChanges: 0,
       clockSkewMs: expect.any(Number),
       certificateExpiresAt: null,
       breakers: [{ upstream: "sandbox", state: "closed" }],
+    });
+    // No other node runs with which its settings could be compared.
+    expect(await trpc.operator.nodes.settings.query()).toMatchObject({
+      nodes: [{ digests: { plans: expect.stringMatching(/^[0-9a-f]{12}$/) } }],
+      differences: [],
     });
   });
 

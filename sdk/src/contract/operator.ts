@@ -32,6 +32,9 @@ export type UpstreamHealth = Decimals<Operator["upstreams"]["output"]["upstreams
 /** One start of a node, with the credit that it has reserved. @interface */
 export type CreditNode = Decimals<Operator["nodes"]["list"]["output"]["nodes"][number]>;
 
+/** The settings of the running nodes, and which of them differ from those of the answering node. @interface */
+export type NodeSettings = Decimals<Operator["nodes"]["settings"]["output"]>;
+
 /** A line of a node's journal that could not be read or recorded. @interface */
 export type RejectedLine = Decimals<Operator["journal"]["get"]["output"]>;
 

@@ -1682,6 +1682,17 @@ export interface Procedures {
         } | null;
         /** Whether the node admits no requests because it uses another Redis server than the other nodes. */
         readonly isFenced: boolean;
+        /** Settings that other running nodes have with other values than this node. */
+        readonly settingDifferences: readonly {
+          /** Which setting: `plans`, `catalog` (models and routes), `prices`, or `responses` (keys and retention of stored responses). */
+          readonly setting: "catalog" | "plans" | "prices" | "responses";
+          /** The other nodes: host, process and data folder of each. */
+          readonly nodes: readonly string[];
+          /** When the answering node noticed it. */
+          readonly since: Date;
+          /** Whether it has lasted for 10 minutes, longer than most rolling changes take. */
+          readonly isLasting: boolean;
+        }[];
         /** Audit entries on their way to the database. */
         readonly recorder: {
           /** Entries in the journal that are not in the database yet. */
@@ -3507,6 +3518,47 @@ export interface Procedures {
             readonly accounts: number;
             /** The credit that it has reserved, in nano-USD. */
             readonly reservedNanoUsd: bigint;
+          }[];
+        }
+      >;
+      /**
+       * Compares the settings that all nodes must share: plans, catalog, prices, and the keys and retention of stored responses. Only nodes
+       * of the same version are compared.
+       */
+      readonly settings: Procedure<
+        "query",
+        undefined,
+        {
+          /** The running nodes. The first one is the node that answers. */
+          readonly nodes: readonly {
+            /** The id of the node, which it keeps in its data folder. */
+            readonly nodeId: string;
+            /** The host, process and data folder of the node, for people to read. */
+            readonly label: string;
+            /** The version of the service; `null`: one that does not report its settings. */
+            readonly version: string | null;
+            /** Keyed digests of the settings that nodes must share; `null`: the node does not report them. */
+            readonly digests: {
+              /** Of the plans. */
+              readonly plans: string;
+              /** Of the models and their routes. */
+              readonly catalog: string;
+              /** Of the prices of the models. */
+              readonly prices: string;
+              /** Of the keys and the retention of stored responses. */
+              readonly responses: string;
+            } | null;
+          }[];
+          /** The settings that others have with other values than the node that answers. Empty: there are none. */
+          readonly differences: readonly {
+            /** Which setting: `plans`, `catalog` (models and routes), `prices`, or `responses` (keys and retention of stored responses). */
+            readonly setting: "catalog" | "plans" | "prices" | "responses";
+            /** The other nodes: host, process and data folder of each. */
+            readonly nodes: readonly string[];
+            /** When the answering node noticed it. */
+            readonly since: Date;
+            /** Whether it has lasted for 10 minutes, longer than most rolling changes take. */
+            readonly isLasting: boolean;
           }[];
         }
       >;

@@ -1,3 +1,4 @@
+import type { NodeSettings, SettingDigests } from "../contract/node-settings.ts";
 import { ADVISORY_LOCKS } from "../database/advisory-locks.ts";
 import { type Database, inTransaction } from "../database/database.ts";
 import type { NodeRecord, NodeRecords, OtherNode, RecordedRedis } from "./redis-agreement.ts";
@@ -144,6 +145,28 @@ export class PostgresNodes implements NodeRecords {
       select from nodes
       where id <> ${id} and shares_redis and seen_at > now() - ${withinMs} * interval '1 millisecond'`;
     return rows.length > 0;
+  }
+
+  /** Records the settings of a process of a node, unless the node was removed. @returns those of the other live nodes. */
+  async exchangeSettings(
+    { id, life }: NodeLife,
+    { version, digests }: { readonly version: string; readonly digests: SettingDigests },
+  ): Promise<readonly NodeSettings[]> {
+    return this.#database<NodeSettings[]>`
+      with recorded as (
+        insert into node_settings (node_id, life, version, digests)
+        select id, life, ${version}, ${this.#database.json({ ...digests })}
+        from nodes where id = ${id} and life = ${life}
+        on conflict (node_id) do update
+          set life = excluded.life, version = excluded.version, digests = excluded.digests
+          where (node_settings.life, node_settings.version, node_settings.digests)
+            is distinct from (excluded.life, excluded.version, excluded.digests)
+      )
+      select other.id as "nodeId", label, version, digests
+      from nodes as other
+      left join node_settings on node_id = other.id and node_settings.life = other.life
+      where other.id <> ${id} and ${this.#isLive()}
+      order by label`;
   }
 
   /** Returns the id that identifies this installation as the owner of its keys in Redis. */

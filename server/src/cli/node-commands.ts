@@ -1,13 +1,15 @@
+import process from "node:process";
 import type { Command } from "commander";
+import type { NodeSettings } from "../../../sdk/src/contract/operator.ts";
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 import { columns, orNone, usdOf } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
-/** `nodes …`: lists nodes that have reserved credit, and releases the credit of nodes that do not return. */
+/** `nodes …`: lists nodes that have reserved credit, compares their settings, and releases the credit of nodes that do not return. */
 export function addNodeCommands(program: Command, { client, print }: CommandParts): void {
   const nodes = program
     .command("nodes")
-    .description("list nodes with reserved credit, and release the credit of a node");
+    .description("list nodes with reserved credit, compare settings, and release the credit of a node");
 
   nodes
     .command("list")
@@ -24,6 +26,23 @@ export function addNodeCommands(program: Command, { client, print }: CommandPart
     });
 
   nodes
+    .command("settings")
+    .description(
+      "compare the plans, catalogs, prices, and keys of stored responses of the running nodes; exit code 1 if they differ",
+    )
+    .action(async () => {
+      const compared = await client().nodes.settings();
+      print(compared, [
+        ...columns([
+          ["version", "plans", "catalog", "prices", "responses", "node"],
+          ...compared.nodes.map(settingsRow),
+        ]),
+        ...orNone(compared.differences.map(describeDifference), describeAgreement(compared)),
+      ]);
+      if (compared.differences.length > 0) process.exitCode = 1;
+    });
+
+  nodes
     .command("release")
     .description(
       "release the credit of a node that will not return; its pending charges may not be collected",
@@ -37,4 +56,43 @@ export function addNodeCommands(program: Command, { client, print }: CommandPart
       const released = await client().nodes.release(id, { reason, ...(force ? { force } : {}) });
       print(released, [`released   ${usdOf(released.amountNanoUsd)} of ${released.accounts} accounts`]);
     });
+}
+
+function settingsRow(
+  { version, digests, label }: NodeSettings["nodes"][number],
+  index: number,
+): readonly string[] {
+  const { plans, catalog, prices, responses } = digests ?? {
+    plans: "-",
+    catalog: "-",
+    prices: "-",
+    responses: "-",
+  };
+  return [
+    version ?? "unknown",
+    plans,
+    catalog,
+    prices,
+    responses,
+    index === 0 ? `${label} (answers)` : label,
+  ];
+}
+
+/** What an operator sets for each of the settings that nodes must share. */
+const SET_BY: Readonly<Record<NodeSettings["differences"][number]["setting"], string>> = {
+  plans: "OSTIARY_PLANS",
+  catalog: "OSTIARY_CATALOG and the file that it names",
+  prices: "the catalog file of OSTIARY_CATALOG",
+  responses: "OSTIARY_RESPONSES_KEY and OSTIARY_RESPONSES_TTL_DAYS",
+};
+
+function describeDifference({ setting, nodes, since }: NodeSettings["differences"][number]): string {
+  return `${nodes.length} of the other nodes differ in ${setting} since ${since.toISOString()}. ${SET_BY[setting]} must be the same on all nodes.`;
+}
+
+/** Nodes of another version are not compared, so their settings are not known to be the same. */
+function describeAgreement({ nodes: [own, ...others] }: NodeSettings): string {
+  const unknown = others.filter(({ version }) => version !== own?.version).length;
+  if (unknown > 0) return `${unknown} nodes have another version and were not compared.`;
+  return others.length === 0 ? "No other node runs." : "All nodes have the same settings.";
 }

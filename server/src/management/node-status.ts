@@ -1,3 +1,5 @@
+import type { SettingDifference } from "../contract/node-settings.ts";
+
 /** The state of the node that answers. Every node answers for itself. */
 export interface NodeStatus {
   /** The version of the service. */
@@ -41,6 +43,8 @@ export interface NodeStatus {
   } | null;
   /** Whether the node admits no requests because it uses another Redis server than the other nodes. */
   readonly isFenced: boolean;
+  /** Settings that other running nodes have with other values than this node. */
+  readonly settingDifferences: readonly SettingDifference[];
   /** Audit entries on their way to the database. */
   readonly recorder: {
     /** Entries in the journal that are not in the database yet. */

@@ -13,8 +13,11 @@ const spenderId = z
   .max(2n ** 63n - 1n)
   .transform((id) => id as SpenderId);
 
-/** Procedures about the nodes that reserve credit. */
-export function operatorNodesRouter({ spenders }: Pick<RpcServices, "spenders">) {
+/** Procedures about the nodes: the credit that they reserve, and whether they have the same settings. */
+export function operatorNodesRouter({
+  spenders,
+  settingsComparison,
+}: Pick<RpcServices, "spenders" | "settingsComparison">) {
   return router({
     /**
      * The nodes that hold reserved credit: a row for each start of a node. The row of a node that has ended stays until the
@@ -23,6 +26,17 @@ export function operatorNodesRouter({ spenders }: Pick<RpcServices, "spenders">)
     list: operatorProcedure.query(async () => ({
       /** The nodes. */
       nodes: await spenders.list(),
+    })),
+
+    /**
+     * Compares the settings that all nodes must share: plans, catalog, prices, and the keys and retention of stored responses. Only nodes
+     * of the same version are compared.
+     */
+    settings: operatorProcedure.query(async () => ({
+      /** The running nodes. The first one is the node that answers. */
+      nodes: await settingsComparison.compare(),
+      /** The settings that others have with other values than the node that answers. Empty: there are none. */
+      differences: settingsComparison.differences,
     })),
 
     /**

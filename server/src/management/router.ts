@@ -2,6 +2,7 @@ import type { AccountAdmin } from "../accounts/account-admin.ts";
 import type { IpRuleBook } from "../accounts/ip-rules.ts";
 import type { ManagementTokens } from "../accounts/management-token.ts";
 import type { SignIn } from "../accounts/sign-in.ts";
+import type { SettingsComparison } from "../admission/settings-comparison.ts";
 import type { AuditChain } from "../audit/audit-chain.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { AuditTail } from "../audit/audit-tail.ts";
@@ -68,6 +69,7 @@ export interface RpcServices {
     /** Scheme, host and port that clients use. */
     readonly publicUrl: string;
   };
+  readonly settingsComparison: Pick<SettingsComparison, "compare" | "differences">;
   readonly signIn: SignIn;
   readonly signUpIsOpen: boolean;
   readonly spenders: PostgresCredit;

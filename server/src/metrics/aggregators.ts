@@ -14,6 +14,7 @@ const MAXIMA = new Set([
   "credit_stuck_usd",
   "database_ping_seconds",
   "event_loop_lag_seconds",
+  "nodes_with_other_settings",
   "reconciliation_balance_mismatches",
   "reconciliation_checked_timestamp_seconds",
   "reconciliation_usage_mismatches",

@@ -63,7 +63,12 @@ export interface MembershipParts {
 export async function joinNodes(config: Config, parts: MembershipParts) {
   const { id, registry, redis, admissions, onReplaced } = parts;
   if (config.databaseUrl === null)
-    return { renew: async () => {}, fenceIfPresumedGone: () => {}, leave: async () => {} };
+    return {
+      renew: async () => {},
+      fenceIfPresumedGone: () => {},
+      leave: async () => {},
+      exchangeSettings: async () => [],
+    };
   if (config.takeOver) await registry.removeOthers(id);
   const life = randomUUID();
   await enterRegistry(parts, { id, life, label: nodeLabel(config.dataDir) });
@@ -83,6 +88,9 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     /** Fences the node if others may count it as gone, such as after its machine was suspended. Call it every second, whatever `renew` waits for. */
     fenceIfPresumedGone,
     leave: () => registry.remove({ id, life }),
+    /** Records the node's settings. @returns those of the other nodes. */
+    exchangeSettings: (own: Parameters<PostgresNodes["exchangeSettings"]>[1]) =>
+      registry.exchangeSettings({ id, life }, own),
   };
 }
 

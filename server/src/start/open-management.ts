@@ -30,7 +30,7 @@ export async function openManagement(
   const { settings, log, shutdown, now } = startup;
   const { config } = settings;
   const { node, records, access, gateway, procedures, requests, dashboard, isStarted } = dependencies;
-  const { certificateExpiresAt, catalogProblems } = dependencies;
+  const { certificateExpiresAt, catalogProblems, settingsComparison } = dependencies;
   const { admissions, ping } = node;
   const { metrics, recorder, journal } = records;
   const { bodies, trustedProxies, newId } = requests;
@@ -45,6 +45,7 @@ export async function openManagement(
     publisher,
     certificateExpiresAt,
     catalogProblems,
+    settingsComparison,
   });
   const addressOf = (request: Request, peer: string) =>
     clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies);

@@ -1,4 +1,5 @@
 import type { Publisher } from "../admission/publisher.ts";
+import type { SettingsComparison } from "../admission/settings-comparison.ts";
 import type { PoolUse } from "../database/connection-pool.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { UpstreamHealth } from "../gateway/upstream-health.ts";
@@ -18,6 +19,7 @@ export interface MeasuredParts {
   readonly certificateExpiresAt: () => Date | null;
   /** How many problems the catalog file has; `null` without one. */
   readonly catalogProblems: () => number | null;
+  readonly settingsComparison: SettingsComparison;
   readonly callLimits: { readonly refused: ReadonlyMap<string, number> };
 }
 
@@ -113,8 +115,14 @@ function measureStores(metrics: Metrics, { probes, redis, redisMemory, poolUses 
 
 function measureNode(
   metrics: Metrics,
-  { node: { clocks, admissions }, publisher, certificateExpiresAt, catalogProblems }: MeasuredParts,
+  { node: { clocks, admissions }, publisher, certificateExpiresAt, catalogProblems, ...parts }: MeasuredParts,
 ): void {
+  metrics.gauges("setting", {
+    nodes_with_other_settings: [
+      "Other nodes with another value of a setting that all nodes must share: plans, catalog, prices or responses.",
+      () => parts.settingsComparison.counts,
+    ],
+  });
   metrics.counters(null, {
     change_publish_failures: [
       "Changes that were not in force on every node within 4 seconds. They are published later.",

@@ -1,4 +1,5 @@
 import { recordAction } from "../accounts/actions-store.ts";
+import type { SettingsComparison } from "../admission/settings-comparison.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { PostgresLedger } from "../credits/ledger.ts";
 import { inTransaction } from "../database/database.ts";
@@ -22,6 +23,7 @@ export interface ProcedureDependencies {
   readonly catalog: Catalog;
   readonly gateway: Gateway;
   readonly transport: Transport;
+  readonly settingsComparison: SettingsComparison;
   /** When the certificate in use expires; `null` without TLS, and before the service listens. */
   readonly certificateExpiresAt: () => Date | null;
   /** Scheme, host and port that clients use; known once the service listens. */
@@ -42,6 +44,7 @@ export function openProcedures(startup: Startup, dependencies: ProcedureDependen
     admission: node.admissions,
     ledger: new PostgresLedger(node.database),
     spenders: records.creditStore,
+    settingsComparison: dependencies.settingsComparison,
     gateway,
     transport,
     now,
@@ -58,7 +61,7 @@ export function openProcedures(startup: Startup, dependencies: ProcedureDependen
 
 /** Returns the function that describes the node to operators. */
 function statusOfNode({ version, now }: Startup, parts: ProcedureDependencies): () => NodeStatus {
-  const { node, records, access, gateway, certificateExpiresAt } = parts;
+  const { node, records, access, gateway, settingsComparison, certificateExpiresAt } = parts;
   const startedAt = now();
   return () => {
     const { entries, oldestMs, failures, segments } = records.recorder.backlog();
@@ -71,6 +74,7 @@ function statusOfNode({ version, now }: Startup, parts: ProcedureDependencies): 
       database: databaseOf(node),
       redis: redisOf(node),
       isFenced: node.admissions.isFenced,
+      settingDifferences: settingsComparison.differences,
       recorder: { waitingEntries: entries, lagMs: oldestMs, failures },
       journal: { segments, rejectedLines: records.journal.rejectedLines() },
       unpublishedChanges: access.publisher.waiting,

@@ -93,6 +93,8 @@ function Upstreams({ node: { breakers } }: PartProps) {
 
 function Process({ node }: PartProps) {
   const { version, runtime, schema, startedAt, nodeId, clockSkewMs, certificateExpiresAt } = node;
+  // During an upgrade, a node of an older version may answer, which does not report them.
+  const settingDifferences = node.settingDifferences ?? [];
   return (
     <Part id="node" title="Node">
       <Fact label="Version">
@@ -112,9 +114,26 @@ function Process({ node }: PartProps) {
       <Fact label="Node ID">
         <code>{nodeId}</code>
       </Fact>
+      {settingDifferences.length === 0 ? null : (
+        <Fact label="Differs from other nodes">
+          {settingDifferences.map(({ setting, since }) => (
+            <div key={setting}>
+              <Badge tone="warning">{SETTINGS[setting]}</Badge> since {formatDateTime(since)}
+            </div>
+          ))}
+        </Fact>
+      )}
     </Part>
   );
 }
+
+/** The settings that all nodes must share. */
+const SETTINGS: Readonly<Record<NodeStatus["settingDifferences"][number]["setting"], string>> = {
+  plans: "Plans",
+  catalog: "Catalog",
+  prices: "Prices",
+  responses: "Stored responses",
+};
 
 /** The difference in whole seconds, because comparing the clocks takes a part of one. */
 function skewText(ms: number): string {

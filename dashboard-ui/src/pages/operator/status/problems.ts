@@ -9,6 +9,15 @@ const MAX_SKEW_MS = 60_000;
 const MIN_CERTIFICATE_DAYS = 14;
 const DAY_MS = 24 * 60 * 60_000;
 
+/** What must be the same on all nodes, by the setting that differs. */
+const MUST_BE_SHARED: Readonly<Record<NodeStatus["settingDifferences"][number]["setting"], string>> = {
+  plans: "other plans than this node. Give every node the same OSTIARY_PLANS.",
+  catalog: "another catalog than this node. Give every node the same catalog file.",
+  prices: "other prices than this node. Give every node the same catalog file.",
+  responses:
+    "other keys or another retention of stored responses than this node. Give every node the same OSTIARY_RESPONSES_KEY and OSTIARY_RESPONSES_TTL_DAYS.",
+};
+
 /** What is wrong with a node and what to do, a sentence or two each. The texts stay the same while nothing changes, as screen readers announce them. */
 export function problemsOf(node: NodeStatus, now: number): readonly string[] {
   const { database, redis, isFenced, recorder, journal, unpublishedChanges, clockSkewMs } = node;
@@ -37,6 +46,14 @@ export function problemsOf(node: NodeStatus, now: number): readonly string[] {
       `The TLS certificate expires in less than ${MIN_CERTIFICATE_DAYS} days. Renew it.`,
     ],
   ];
+  // During an upgrade, a node of an older version may answer. It reports none. A shorter difference is that of a change that reaches one node after the other.
+  const settings = (node.settingDifferences ?? [])
+    .filter(({ isLasting }) => isLasting)
+    .map(({ setting }) => `For more than 10 minutes, other nodes have had ${MUST_BE_SHARED[setting]}`);
   const upstreams = node.breakers.map(({ upstream, state }) => ({ name: upstream, breaker: state }));
-  return [...problems.filter(([isTrue]) => isTrue).map(([, text]) => text), ...upstreamProblems(upstreams)];
+  return [
+    ...problems.filter(([isTrue]) => isTrue).map(([, text]) => text),
+    ...settings,
+    ...upstreamProblems(upstreams),
+  ];
 }
