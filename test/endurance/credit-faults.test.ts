@@ -218,7 +218,7 @@ describe.skipIf(!isDistributed)("an order to release credit that reaches the dat
       await idleAccount();
       const account = await openAccount(operator, CREDIT);
       // Free answers leave the node with credit that it does not need.
-      model.bill = { prompt: 0, completion: 0 };
+      model.bill = { prompt: 1, completion: 0 };
       const [free] = await hold(account, ANSWERS - 1, `idle: ${moment}`);
       model.open(`idle: ${moment}`);
       expect(statusesOf((await free) ?? [])).toEqual([200]);

@@ -46,7 +46,7 @@ export async function startGatedModel(): Promise<GatedModel> {
   const upstream = await startModelServer((request) => {
     const { messages = [], max_tokens: maxTokens = ANSWER_TOKENS } = request.body as ChatBody;
     const gate = /^wait for (.+)$/.exec(String(messages.at(-1)?.content))?.[1];
-    const taken = bill ?? { prompt: 0, completion: Math.min(ANSWER_TOKENS, maxTokens) };
+    const taken = bill ?? { prompt: 1, completion: Math.min(ANSWER_TOKENS, maxTokens) };
     const finish = begin(request, taken);
     if (gate === undefined || opened.has(gate)) finish();
     else waiting.set(gate, [...(waiting.get(gate) ?? []), finish]);
@@ -98,11 +98,12 @@ interface ChatBody {
   readonly stream?: boolean;
 }
 
-/** Begins an answer; a stream sends its first event. @returns a function that completes it. */
+/** Begins an answer, without a text if it has no tokens; a stream sends its first event. @returns a function that completes it. */
 function begin({ body, response }: ReceivedRequest, { prompt, completion }: Bill): () => void {
+  const [first, rest] = completion === 0 ? ["", ""] : ["from", " afar"];
   const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
   if (body.stream !== true) {
-    const message = { role: "assistant", content: "from afar" };
+    const message = { role: "assistant", content: first + rest };
     const choices = [{ index: 0, message, finish_reason: "stop" }];
     const text = JSON.stringify({
       id: "1",
@@ -115,9 +116,9 @@ function begin({ body, response }: ReceivedRequest, { prompt, completion }: Bill
     return () => response.setHeader("content-type", "application/json").end(text);
   }
   response.setHeader("content-type", "text/event-stream");
-  response.write(chunkOf({ role: "assistant", content: "from" }));
+  response.write(chunkOf({ role: "assistant", content: first }));
   return () => {
-    response.write(chunkOf({ content: " afar" }, "stop"));
+    response.write(chunkOf({ content: rest }, "stop"));
     response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
   };
 }

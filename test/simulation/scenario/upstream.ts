@@ -16,6 +16,8 @@ import { type Attempt, answerText, type Wish } from "./facts.ts";
 
 export const MODEL = "model";
 const PER_MTOK = 1_000_000n;
+/** The tokens of a prompt, which cost nothing. */
+const PROMPT_USAGE: Usage = { ...NO_USAGE, promptTokens: 1 };
 /** So often the model fails, or its stream ends without a usage, which nothing can estimate. */
 const FAILURES = 0.03;
 
@@ -98,17 +100,17 @@ function streamed(
   { text, tokens, lastsMs, isFailing }: { text: string; tokens: number; lastsMs: number; isFailing: boolean },
   answered: () => void,
 ): StreamedAnswer {
-  let usage: Usage | null = NO_USAGE;
+  let usage: Usage | null = PROMPT_USAGE;
   const isUncounted = isFailing && tokens % 2 === 0;
   const events = async function* () {
     try {
       yield `data: ${text}\n\n`;
       await elapsed(lastsMs / 2, call);
-      usage = { ...NO_USAGE, completionTokens: Math.ceil(tokens / 2) };
+      usage = { ...PROMPT_USAGE, completionTokens: Math.ceil(tokens / 2) };
       yield "data: more\n\n";
       await elapsed(lastsMs / 2, call);
       if (isFailing && !isUncounted) throw refused();
-      usage = isUncounted ? null : { ...NO_USAGE, completionTokens: tokens };
+      usage = isUncounted ? null : { ...PROMPT_USAGE, completionTokens: tokens };
       yield "data: all\n\n";
     } finally {
       answered();
@@ -142,7 +144,7 @@ function elapsed(ms: number, { signal }: ForwardCall): Promise<void> {
 
 function factsOf(completionTokens: number) {
   return {
-    usage: { ...NO_USAGE, completionTokens },
+    usage: { ...PROMPT_USAGE, completionTokens },
     produced: () => new TextTally(),
     ignored: [],
   };
