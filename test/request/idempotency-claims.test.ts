@@ -1,14 +1,15 @@
 import { expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
-import { Idempotency, idempotentRequest } from "../../server/src/idempotency/idempotency.ts";
+import { CLAIM_LEASE_MS, Idempotency, idempotentRequest } from "../../server/src/idempotency/idempotency.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 
 const FAILED = 2_500;
 
-/** A database that can refuse releases or not answer them, and notes what it was asked. */
+/** A database that can refuse or not answer what it is asked, and notes it. */
 class FakeDatabase {
   claims: "lose" | "work" = "work";
+  renewals: "fail" | "work" = "work";
   releases: "fail" | "hang" | "work" = "work";
   readonly claimed = new Set<ClaimId>();
   /** Claims that have not reached the database. */
@@ -33,8 +34,16 @@ class FakeDatabase {
   }
 
   async renew(claims: readonly ClaimId[]) {
+    if (this.renewals === "fail") throw new Error("the database is gone");
     this.renewed.push(claims);
   }
+}
+
+/** Idempotency over a database, by a clock that a test sets. */
+function idempotencyOver(database: FakeDatabase) {
+  const clock = { ms: 0 };
+  const sealer = new Sealer([new Uint8Array(SEAL_KEY_BYTES)]);
+  return { clock, idempotency: new Idempotency(database, sealer, () => clock.ms) };
 }
 
 async function claimOne(idempotency: Idempotency) {
@@ -48,19 +57,41 @@ async function claimOne(idempotency: Idempotency) {
 /** Idempotency with a running request, after an outage in which the claims of many failed requests could not be released. */
 async function afterOutage() {
   const database = new FakeDatabase();
-  const idempotency = new Idempotency(database, new Sealer([new Uint8Array(SEAL_KEY_BYTES)]));
+  const { idempotency, clock } = idempotencyOver(database);
   const running = await claimOne(idempotency);
   database.releases = "fail";
   for (let number = 0; number < FAILED; number++) await (await claimOne(idempotency)).release();
-  return { database, idempotency, running };
+  return { database, idempotency, running, clock };
 }
 
 it("the claims of running requests are renewed however long lost releases take", async () => {
-  const { database, idempotency, running } = await afterOutage();
+  const { database, idempotency, running, clock } = await afterOutage();
   database.releases = "hang";
   void idempotency.retryReleases();
-  for (let number = 0; number < 3; number++) await idempotency.renew();
+  for (let number = 0; number < 3; number++) {
+    await idempotency.renew();
+    clock.ms += CLAIM_LEASE_MS / 2;
+  }
   expect(database.renewed).toEqual([[running.id], [running.id], [running.id]]);
+});
+
+it("claims are renewed several times in their lease, and at once after a failure", async () => {
+  const database = new FakeDatabase();
+  const { idempotency, clock } = idempotencyOver(database);
+  await claimOne(idempotency);
+  const afterSeconds = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      clock.ms += 1_000;
+      await idempotency.renew().catch(() => {});
+    }
+    return database.renewed.length;
+  };
+  const perLease = await afterSeconds(CLAIM_LEASE_MS / 1_000);
+  expect(perLease).toBe(4);
+  database.renewals = "fail";
+  expect(await afterSeconds(120)).toBe(perLease);
+  database.renewals = "work";
+  expect(await afterSeconds(1)).toBe(perLease + 1);
 });
 
 it("lost releases are repeated many at a time, and none again that was confirmed", async () => {
@@ -76,7 +107,7 @@ it("lost releases are repeated many at a time, and none again that was confirmed
 
 it("a claim that reaches the database after its release is released again, a limited number of times", async () => {
   const database = new FakeDatabase();
-  const idempotency = new Idempotency(database, new Sealer([new Uint8Array(SEAL_KEY_BYTES)]));
+  const { idempotency } = idempotencyOver(database);
   database.claims = "lose";
   await expect(claimOne(idempotency)).rejects.toThrow("the database does not answer");
   await idempotency.retryReleases();
@@ -91,7 +122,7 @@ it("a claim that reaches the database after its release is released again, a lim
 
 it("claims that the database did not answer are released by one statement at a time, however many they are", async () => {
   const database = new FakeDatabase();
-  const idempotency = new Idempotency(database, new Sealer([new Uint8Array(SEAL_KEY_BYTES)]));
+  const { idempotency } = idempotencyOver(database);
   database.claims = "lose";
   for (let number = 0; number < FAILED; number++) await claimOne(idempotency).catch(() => {});
   database.released.length = 0;

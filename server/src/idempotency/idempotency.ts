@@ -12,6 +12,8 @@ export const KEPT_MS = DAY_MS;
 export const MAX_ANSWER_CHARACTERS = 1024 * 1024;
 /** A claim that its node has not renewed for this long can be taken over. */
 export const CLAIM_LEASE_MS = 60_000;
+/** The interval between two renewals of a node's claims. */
+const RENEWED_EVERY_MS = CLAIM_LEASE_MS / 4;
 /** Beyond this number the oldest are dropped: their claims end with their leases. */
 const MAX_UNRELEASED = 10_000;
 /** Claims that one statement releases. */
@@ -86,11 +88,15 @@ export class Idempotency {
   /** Claims that the database did not answer, with the number of releases that are left: they may reach it after a release. */
   readonly #late = new Map<ClaimId, number>();
   #waitingCharacters = 0;
+  readonly #monotonicMs: () => number;
+  /** When claims were last renewed. */
+  #renewedMs = Number.NEGATIVE_INFINITY;
 
-  /** `sealer` encrypts the answers, because some repeat parts of their prompts. */
-  constructor(store: IdempotencyStore, sealer: Sealer) {
+  /** `sealer` encrypts the answers, because some repeat parts of their prompts. `monotonicMs`: milliseconds of a clock that never jumps. */
+  constructor(store: IdempotencyStore, sealer: Sealer, monotonicMs: () => number = () => performance.now()) {
     this.#store = store;
     this.#sealer = sealer;
+    this.#monotonicMs = monotonicMs;
   }
 
   /**
@@ -146,9 +152,15 @@ export class Idempotency {
     for (const { idempotency } of entries) if (idempotency !== undefined) this.#drop(idempotency.claim);
   }
 
-  /** Renews the claims of running requests. Call it several times in {@link CLAIM_LEASE_MS}. */
+  /**
+   * Renews the claims of running requests when that is due. Call it every second: after a failure it is due at once, because other nodes may
+   * take claims whose leases have ended as soon as the database answers again.
+   */
   async renew(): Promise<void> {
-    if (this.#claims.size > 0) await this.#store.renew([...this.#claims.keys()]);
+    const nowMs = this.#monotonicMs();
+    if (this.#claims.size === 0 || nowMs - this.#renewedMs < RENEWED_EVERY_MS) return;
+    await this.#store.renew([...this.#claims.keys()]);
+    this.#renewedMs = nowMs;
   }
 
   /**

@@ -7,7 +7,7 @@ import { PostgresCredit } from "../credits/postgres-credit.ts";
 import { Reconciler } from "../credits/reconciliation-store.ts";
 import { releaseOfUnseen } from "../credits/spenders.ts";
 import { BACKGROUND_TIMEOUT_MS } from "../database/database.ts";
-import { CLAIM_LEASE_MS, Idempotency } from "../idempotency/idempotency.ts";
+import { Idempotency } from "../idempotency/idempotency.ts";
 import { dropOldAnswers, PostgresIdempotency } from "../idempotency/idempotency-store.ts";
 import { dropOldUsage } from "../keys/key-usage.ts";
 import { Metrics } from "../metrics/metrics.ts";
@@ -134,7 +134,7 @@ function addJobs(
     { name: "release reclaimed credit", everyMs: SECOND_MS, run: () => credits.releaseReclaimed() },
     { name: "release idle credit", everyMs: SECOND_MS, run: () => credits.releaseIdle() },
     { name: "close replaced credit spenders", everyMs: SECOND_MS, run: () => credits.closeReplaced() },
-    { name: "renew idempotency claims", everyMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() },
+    { name: "renew idempotency claims", everyMs: SECOND_MS, run: () => idempotency.renew() },
     { name: "repeat lost releases of claims", everyMs: SECOND_MS, run: () => idempotency.retryReleases() },
     { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
     { name: "reconcile", everyMs: 10 * MINUTE_MS, run: () => reconciler.check(RECONCILED_HOURS) },
