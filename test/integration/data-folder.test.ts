@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { unusableDataDir } from "../../server/src/start/data-dir.ts";
 import { nodeId } from "../../server/src/start/node-membership.ts";
+import { systemError } from "../fixtures/faulty-disk.ts";
 import { runToExit } from "../fixtures/service.ts";
 import { canMountDisks, mountSmallDisk } from "../fixtures/small-disk.ts";
 
@@ -49,6 +51,15 @@ describe("an unusable data folder is reported with the setting and the reason", 
   it("when a part of its path is a file", async () => {
     await writeFile(dataDir, "");
     expect(await refusal(join(dataDir, "below"))).toContain("not a folder");
+  });
+
+  it.each([
+    ["EIO", /disk or file system reports an input\/output error\. .*check the disk\.$/],
+    ["EMFILE", /limit of open files\. Raise .*ulimit -n/],
+    ["ENFILE", /limit of open files\. Raise .*fs\.file-max/],
+    ["ESTALE", /network file system .* Set OSTIARY_DATA_DIR/],
+  ])("and what mends it, when the system says %s", (code, message) => {
+    expect(unusableDataDir(dataDir, systemError(code, "a text of the system")).message).toMatch(message);
   });
 
   it.runIf(!isRoot || canMountDisks)("when it can't be written to", async () => {

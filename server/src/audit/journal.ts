@@ -3,7 +3,7 @@ import process from "node:process";
 import { setImmediate } from "node:timers/promises";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Unavailable } from "../errors/failure.ts";
-import { codeOf, fileReasonOf } from "../errors/system-errors.ts";
+import { codeOf, fileReasonOf, fileRemedyOf } from "../errors/system-errors.ts";
 import { JournalBatch } from "./journal-batch.ts";
 import { fileSystem, type JournalFile, type JournalFiles, requireWritable } from "./journal-files.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
@@ -114,7 +114,8 @@ export class Journal {
     } catch (cause) {
       throw new JournalError(
         `The journal folder ${folder} cannot be used (${fileReasonOf(cause)}). Every request is recorded there before it is answered: ` +
-          `make it a folder that ${whoWrites()} can write to, or set OSTIARY_DATA_DIR to another data folder.`,
+          (fileRemedyOf(cause) ??
+            `make it a folder that ${whoWrites()} can write to, or set OSTIARY_DATA_DIR to another data folder.`),
         { cause },
       );
     }
@@ -347,7 +348,7 @@ export class Journal {
       if (cause instanceof JournalError) throw cause;
       throw new JournalError(
         `The journal in ${this.#folder} cannot be written (${fileReasonOf(cause)}). Requests are refused until it can be written again: ` +
-          "free space on its disk, or make it writable.",
+          (fileRemedyOf(cause) ?? "free space on its disk, or make it writable."),
         { cause },
       );
     }

@@ -1,8 +1,7 @@
 import { closeSync, openSync, statSync } from "node:fs";
 import process from "node:process";
-import { codeOf } from "../errors/system-errors.ts";
+import { codeOf, fileReasonOf } from "../errors/system-errors.ts";
 import { ConfigError } from "./config.ts";
-import { unreadableBecause } from "./secret-files.ts";
 
 const FILE = ".env";
 
@@ -21,9 +20,7 @@ export function loadEnvironmentFile(environment: Readonly<Record<string, string 
     if (found.isFile()) closeSync(openSync(FILE, "r"));
   } catch (error) {
     if (codeOf(error) === "ENOENT") return;
-    throw new ConfigError([
-      `The file ${FILE} of the working folder cannot be read: ${unreadableBecause(error)}`,
-    ]);
+    throw new ConfigError([`The file ${FILE} of the working folder cannot be read: ${fileReasonOf(error)}`]);
   }
   process.loadEnvFile(FILE);
 }

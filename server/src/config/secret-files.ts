@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { codeOf } from "../errors/system-errors.ts";
+import { fileReasonOf } from "../errors/system-errors.ts";
 import { fileForMessage } from "../secrets/named-elsewhere.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -54,21 +54,6 @@ export function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw new Error(`${fileForMessage(path)} cannot be read: ${unreadableBecause(error)}`);
+    throw new Error(`${fileForMessage(path)} cannot be read: ${fileReasonOf(error)}`);
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "it does not exist",
-  ENOTDIR: "a part of its path is not a folder",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  EISDIR: "it is a folder",
-  ELOOP: "its links form a loop",
-};
-
-/** Why a file could not be read, in a few words. */
-export function unreadableBecause(error: unknown): string {
-  const code = codeOf(error) ?? String(error);
-  return REASONS[code] ?? code;
 }

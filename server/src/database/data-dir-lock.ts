@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, parse } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
-import { codeOf } from "../errors/system-errors.ts";
+import { codeOf, fileReasonOf, fileRemedyOf } from "../errors/system-errors.ts";
 
 const execute = promisify(execFile);
 
@@ -40,7 +40,7 @@ class PathTooLongError extends Error {
 
   constructor(folder: string, cause: unknown) {
     super(
-      `The path ${folder} is too long for a socket, and the folder for temporary files, ${tmpdir()}, cannot be used (${codeOf(cause) ?? cause}). ` +
+      `The path ${folder} is too long for a socket, and the folder for temporary files, ${tmpdir()}, cannot be used: ${fileReasonOf(cause)}. ` +
         "Set TMPDIR to a writable folder, or OSTIARY_DATA_DIR to a shorter path.",
       { cause },
     );
@@ -80,9 +80,10 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
     }
   } catch (cause) {
     if (cause instanceof DataDirLockedError || cause instanceof PathTooLongError) throw cause;
-    const reason = codeOf(cause) ?? String(cause);
-    const message = `Can't lock the data folder ${dataDir} (${reason}). Set OSTIARY_DATA_DIR to a writable folder on a local file system.`;
-    throw new Error(message, { cause });
+    const remedy = fileRemedyOf(cause) ?? "Set OSTIARY_DATA_DIR to a writable folder on a local file system.";
+    throw new Error(`The data folder ${dataDir} cannot be locked: ${fileReasonOf(cause)}. ${remedy}`, {
+      cause,
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { unreadableBecause } from "../config/secret-files.ts";
+import { fileReasonOf } from "../errors/system-errors.ts";
 import { fileForMessage } from "../secrets/named-elsewhere.ts";
 
 /** The files of a certificate with its chain, and of its private key, in PEM. */
@@ -54,9 +54,7 @@ async function read(variable: string, path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new TlsPairError(
-      `${variable}: ${fileForMessage(path)} cannot be read: ${unreadableBecause(error)}`,
-    );
+    throw new TlsPairError(`${variable}: ${fileForMessage(path)} cannot be read: ${fileReasonOf(error)}`);
   }
 }
 

@@ -2,21 +2,14 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import process from "node:process";
 import { requireWritable } from "../audit/journal-files.ts";
-import { codeOf, fileReasonOf, isDiskFull } from "../errors/system-errors.ts";
+import { codeOf, fileReasonOf, fileRemedyOf, isDiskFull } from "../errors/system-errors.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
+/** Reasons that are others for a folder that is to be created. */
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it is not a folder",
   // The answer of file systems that take no folders or files, such as /proc.
   ENOENT: "folders and files cannot be created there",
-  ENOTDIR: "a part of its path is not a folder",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  EROFS: "the file system is read-only",
-  ENAMETOOLONG: "its path is too long",
-  ELOOP: "its links form a loop",
-  ENOSPC: "its file system is full",
-  EDQUOT: "its file system is full",
 };
 
 /** Creates the data folder if it does not exist. @throws {StartupFailure} if it can't be created or written to. */
@@ -35,9 +28,8 @@ export function unusableDataDir(dataDir: string, error: unknown): StartupFailure
   const reason = REASONS[codeOf(error) ?? ""] ?? fileReasonOf(error);
   const user = process.getuid?.();
   const who = user === undefined ? "the service" : `user ${user}, which runs the service,`;
-  return new StartupFailure(
-    `The data folder ${dataDir} cannot be used: ${reason}. Set OSTIARY_DATA_DIR to a folder that ${who} can write to.`,
-  );
+  const remedy = fileRemedyOf(error) ?? `Set OSTIARY_DATA_DIR to a folder that ${who} can write to.`;
+  return new StartupFailure(`The data folder ${dataDir} cannot be used: ${reason}. ${remedy}`);
 }
 
 /** Creates a folder and those above it. Node's recursive `mkdir` never ends below a folder that takes no folders, such as /proc. */

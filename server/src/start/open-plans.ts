@@ -6,6 +6,7 @@ import { ConfigError } from "../config/config.ts";
 import type { Plan } from "../contract/account.ts";
 import { BUILT_IN_PLANS, type Plans, type PlanTerms } from "../contract/plans.ts";
 import { messageOf } from "../errors/issue-message.ts";
+import { fileReasonOf } from "../errors/system-errors.ts";
 
 const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 const usd = z.union([z.string(), z.number()]).transform((value, context) => {
@@ -55,13 +56,24 @@ export async function openPlans(configured: string | null): Promise<Plans> {
 }
 
 async function readJson(configured: string): Promise<unknown> {
+  if (configured.startsWith("{")) return parse(configured, "its JSON");
+  const path = resolve(configured);
+  let text: string;
   try {
-    const text = configured.startsWith("{") ? configured : await readFile(resolve(configured), "utf8");
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    throw new ConfigError([
+      `OSTIARY_PLANS: must be JSON that begins with {, or the path of a JSON file: ${path} cannot be read: ${fileReasonOf(error)}`,
+    ]);
+  }
+  return parse(text, `the file ${path}`);
+}
+
+function parse(text: string, what: string): unknown {
+  try {
     return JSON.parse(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : "";
-    throw new ConfigError([
-      `OSTIARY_PLANS: must be JSON or the path of a JSON file: ${reason.split("\n", 1)[0]}`,
-    ]);
+    const reason = error instanceof Error ? (error.message.split("\n", 1)[0] ?? "") : "";
+    throw new ConfigError([`OSTIARY_PLANS: ${what} is not valid: ${reason}`]);
   }
 }

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { problemsOf } from "../errors/problems.ts";
-import { codeOf } from "../errors/system-errors.ts";
+import { codeOf, fileReasonOf, fileRemedyOf } from "../errors/system-errors.ts";
 import { openLog } from "./open-log.ts";
 
 /** A reason not to start, in one line that tells the operator what to do. */
@@ -42,6 +42,10 @@ export function listenFailure(
     return new StartupFailure(
       `This machine does not have the address ${host}. Set HOST to an address of this machine.`,
     );
+  }
+  const remedy = fileRemedyOf(error);
+  if (remedy !== null) {
+    return new StartupFailure(`Cannot listen on ${host}:${port}: ${fileReasonOf(error)}. ${remedy}`);
   }
   const reason = error instanceof Error ? error.message : String(error);
   return new StartupFailure(`Cannot listen on ${host}:${port}: ${reason}`);
