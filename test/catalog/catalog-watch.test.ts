@@ -45,7 +45,7 @@ async function watching(files: Map<string, string>) {
     onReloaded: () => {
       told.reloads++;
     },
-    onProblems: (problems) => told.problems.push(...problems),
+    onProblems: ({ problems }) => told.problems.push(...problems),
   });
   return { watch, catalog, told };
 }

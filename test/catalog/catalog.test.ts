@@ -142,8 +142,32 @@ models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, rout
       expect(text).toContain(words);
   });
 
-  it("reports the line of a YAML error", async () => {
-    expect((await problems("models: [\n  {")).join("\n")).toMatch(/line \d+, column \d+/);
+  it.each([
+    ["", "catalog.yaml: must be an object with the fields $schema, upstreams, models"],
+    [
+      "models: [",
+      "catalog.yaml:1:10: Flow sequence in block collection must be sufficiently indented and end with a ]",
+    ],
+    ["a: 1\n---\nb: 2", "catalog.yaml:2:1: the file has a second document, after a line ---"],
+    ["upstreams: {}\nmodels: *those", "catalog.yaml:2: *those has no anchor &those before it"],
+    [
+      "upstreams:\n  a:\n    dialect: open-ai\nmodels: [{ id: m, routes: [{ upstream: a }] }]",
+      "catalog.yaml:3: upstreams.a.dialect: must be one of openai, openai-responses, anthropic, google, sandbox",
+    ],
+    [
+      "upstreams:\n  a: { dialect: sandbox }\nmodels:\n  - id: m\n    routes: [{ upstream: a }]\n    contexttokens: 1\n    colour: red",
+      "catalog.yaml:6: models[0]: has an unknown field: contexttokens. Did you mean contextTokens?; has an unknown field: colour. Its fields are id, aliases, ownedBy, contextTokens, maxOutputTokens, modalities, prices, routes",
+    ],
+    [
+      "upstreams:\n  a: { dialect: sandbox }\nmodels:\n  - id: m\n    routes:\n      - upstream: b",
+      'catalog.yaml:6: models[0].routes[0].upstream: there is no upstream "b". The file has: a',
+    ],
+    [
+      "upstreams:\n  a: { dialect: sandbox }\nmodels:\n  - id: m\n    prices:\n      inputUsdPerMTok: 1\n    routes: [{ upstream: a }]",
+      "catalog.yaml:5: models[0].prices.outputUsdPerMTok: is required",
+    ],
+  ])("reports the line of a fault, the field and what to write: %j", async (text, problem) => {
+    expect(await problems(text)).toEqual([problem]);
   });
 
   it("refuses an invalid URL and a URL with a password", async () => {

@@ -96,7 +96,7 @@ describe("ostiary-server check-config", () => {
       "DATABASE_URL_FILE: the file that it names cannot be read: it does not exist",
       "REDIS_URL_FILE: the file /run/secrets/absent cannot be read: it does not exist",
       "upstreams.a.credentialEnv: the variable that it names is not set",
-      "upstreams.d.credentialFile: the file /run/secrets/absent cannot be read",
+      "upstreams.d.credentialFile: the file /run/secrets/absent cannot be read: it does not exist",
       "upstreams.e.credentialEnv: the variable ABSENT_API_KEY_2 is not set",
     ])
       expect(stderr).toContain(line);

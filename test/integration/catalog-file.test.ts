@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { metricOf } from "../fixtures/metrics.ts";
@@ -58,6 +58,8 @@ describe("the catalog file", () => {
     await expect.poll(() => own.stderr().match(/the catalog file has errors/g)?.length).toBe(2);
     await writeFile(file.file, "upstreams: *nobody\nmodels: []");
     await expect.poll(() => own.stderr().match(/the catalog file has errors/g)?.length).toBe(3);
+    await rm(file.file);
+    await expect.poll(() => own.stderr()).toContain("the catalog file cannot be read: the previous catalog");
     process.kill(own.pid, "SIGHUP");
     await writeFile(file.file, JSON.stringify({ ...next, models: next.models.slice(1) }));
     process.kill(own.pid, "SIGHUP");

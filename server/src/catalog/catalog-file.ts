@@ -1,3 +1,4 @@
+import { closestMatch } from "leven";
 import * as z from "zod";
 import {
   DEFAULT_BREAKER,
@@ -9,6 +10,30 @@ import {
 import { nanoUsdOf } from "./prices.ts";
 
 // The schema of a catalog file. load.ts checks references between its parts.
+
+const MAX_TYPING_ERRORS = 4;
+
+/** An object with these fields and no others. Messages name its fields, or the one that was probably meant. */
+function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+  const known = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code === "invalid_type" && issue.input !== undefined)
+        return `must be an object with the fields ${known.join(", ")}`;
+      if (issue.code !== "unrecognized_keys") return undefined;
+      return (issue.keys as string[])
+        .map((key) => `has an unknown field: ${key}. ${meantBy(key, known)}`)
+        .join("; ");
+    },
+  });
+}
+
+function meantBy(key: string, known: readonly string[]): string {
+  const meant = closestMatch(key, known, {
+    maxDistance: Math.min(MAX_TYPING_ERRORS, Math.floor(key.length / 2)),
+  });
+  return meant === undefined ? `Its fields are ${known.join(", ")}` : `Did you mean ${meant}?`;
+}
 
 const positive = z.number().int().positive();
 const milliseconds = positive.max(3_600_000);
@@ -32,21 +57,17 @@ const baseUrl = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-const timeouts = z
-  .strictObject({
-    connectMs: milliseconds.default(DEFAULT_TIMEOUTS.connectMs),
-    firstByteMs: milliseconds.default(DEFAULT_TIMEOUTS.firstByteMs),
-    idleMs: milliseconds.default(DEFAULT_TIMEOUTS.idleMs),
-    totalMs: positive.max(86_400_000).default(DEFAULT_TIMEOUTS.totalMs),
-  })
-  .default(DEFAULT_TIMEOUTS);
+const timeouts = fields({
+  connectMs: milliseconds.default(DEFAULT_TIMEOUTS.connectMs),
+  firstByteMs: milliseconds.default(DEFAULT_TIMEOUTS.firstByteMs),
+  idleMs: milliseconds.default(DEFAULT_TIMEOUTS.idleMs),
+  totalMs: positive.max(86_400_000).default(DEFAULT_TIMEOUTS.totalMs),
+}).default(DEFAULT_TIMEOUTS);
 
-const breaker = z
-  .strictObject({
-    failures: positive.default(DEFAULT_BREAKER.failures),
-    openMs: milliseconds.default(DEFAULT_BREAKER.openMs),
-  })
-  .default(DEFAULT_BREAKER);
+const breaker = fields({
+  failures: positive.default(DEFAULT_BREAKER.failures),
+  openMs: milliseconds.default(DEFAULT_BREAKER.openMs),
+}).default(DEFAULT_BREAKER);
 
 /** The settings of upstreams that are reached over HTTP. */
 export const UPSTREAM_SETTINGS = {
@@ -85,7 +106,7 @@ const modelName = z
   .max(256)
   .regex(/^[\x21-\x7e]+$/, "must be printable ASCII without spaces");
 
-const prices = z.strictObject({
+const prices = fields({
   inputUsdPerMTok: usd,
   cachedInputUsdPerMTok: usd.optional(),
   cacheWriteUsdPerMTok: usd.optional(),
@@ -102,19 +123,20 @@ const prices = z.strictObject({
 
 const modalities = z.array(z.enum(MODALITIES)).min(1);
 
-const model = z.strictObject({
+const model = fields({
   id: modelName,
   aliases: z.array(modelName).default([]),
   ownedBy: z.string().min(1).default("unknown"),
   contextTokens: positive.optional(),
   maxOutputTokens: positive.optional(),
-  modalities: z
-    .strictObject({ input: modalities, output: modalities })
-    .default({ input: ["text"], output: ["text"] }),
+  modalities: fields({ input: modalities, output: modalities }).default({
+    input: ["text"],
+    output: ["text"],
+  }),
   prices: prices.optional(),
   routes: z
     .array(
-      z.strictObject({
+      fields({
         upstream: z.string(),
         model: z.string().min(1).optional(),
         weight: z.number().positive().max(1_000_000).default(1),
@@ -126,11 +148,11 @@ const model = z.strictObject({
 /** The schema of a catalog file whose upstreams speak these dialects. */
 export function catalogFileOf(dialects: readonly DialectSettings[]) {
   const [first, ...others] = dialects.map(({ name, settings }) =>
-    z.strictObject({ dialect: z.literal(name), ...settings }),
+    fields({ dialect: z.literal(name), ...settings }),
   );
   if (first === undefined) throw new Error("there is no dialect");
   const upstream = z.discriminatedUnion("dialect", [first, ...others]);
-  return z.strictObject({
+  return fields({
     /** For editors. */
     $schema: z.string().optional(),
     upstreams: z.record(z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, "must be a short name"), upstream),

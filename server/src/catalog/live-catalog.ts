@@ -70,8 +70,8 @@ export interface CatalogWatchParts {
   /** The files as they were when the catalog was loaded: what has changed since is loaded at the first {@link CatalogWatch.reload}. */
   readonly loaded: FileStates;
   readonly onReloaded: (catalog: Catalog) => void;
-  /** Called once for each version of the file that has errors. The catalog stays as it was. */
-  readonly onProblems: (problems: readonly string[]) => void;
+  /** Called once for each version of the file that has errors or can't be read. The catalog stays as it was. */
+  readonly onProblems: (error: CatalogError) => void;
 }
 
 /** Reloads a catalog when its file or the credential files that it names change. */
@@ -115,7 +115,7 @@ export class CatalogWatch {
     } catch (error) {
       if (!(error instanceof CatalogError)) throw error;
       this.#problems = error.problems.length;
-      onProblems(error.problems);
+      onProblems(error);
     }
   }
 

@@ -1,6 +1,5 @@
-import type { Document } from "yaml";
 import { messageOf } from "../errors/issue-message.ts";
-import { codeOf } from "../errors/system-errors.ts";
+import { fileReasonOf } from "../errors/system-errors.ts";
 import { fileForMessage, variableForMessage } from "../secrets/named-elsewhere.ts";
 import {
   type Catalog,
@@ -12,6 +11,7 @@ import {
   type Upstream,
 } from "./catalog.ts";
 import { type CatalogFile, catalogFileOf, type DialectSettings, type UpstreamEntry } from "./catalog-file.ts";
+import { type Place, type Problem, parseCatalogText } from "./catalog-text.ts";
 import { Credential } from "./credential.ts";
 import { type ModelPrices, withDefaultPrices } from "./prices.ts";
 
@@ -26,6 +26,9 @@ export class CatalogError extends Error {
   }
 }
 
+/** The catalog file can't be read, so nothing is known of its content. */
+export class UnreadableCatalog extends CatalogError {}
+
 export interface CatalogSource {
   readonly path: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -37,6 +40,7 @@ export interface CatalogSource {
 /**
  * Reads a catalog file, YAML or JSON (which is YAML), and the credentials that it names.
  *
+ * @throws {UnreadableCatalog}
  * @throws {CatalogError} with all problems of the file.
  */
 export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
@@ -44,20 +48,25 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
   try {
     text = await source.readFile(source.path);
   } catch (error) {
-    const reason = codeOf(error) === "ENOENT" ? "the file does not exist" : "it cannot be read";
-    throw new CatalogError([`OSTIARY_CATALOG: ${source.path}: ${reason}`]);
+    throw new UnreadableCatalog([
+      `OSTIARY_CATALOG: the file ${source.path} cannot be read: ${fileReasonOf(error)}`,
+    ]);
   }
-  const file = await parseFile(source, text);
+  const { content, faults, describe } = await parseCatalogText(source.path, text);
+  if (faults.length > 0) throw new CatalogError(faults);
+  const file = shapeOf(content, source.dialects);
+  if (!("models" in file)) throw new CatalogError(file.map(describe));
   const problems = [...nameProblems(file), ...routeProblems(file)];
   const upstreams: Upstream[] = [];
   for (const [name, entry] of Object.entries(file.upstreams)) {
     const dialect = source.dialects.find((one) => one.name === entry.dialect);
     if (dialect === undefined) continue;
     const credential = await readCredential(entry, source);
-    if (typeof credential === "string") problems.push(`upstreams.${name}.${credential}`);
-    else upstreams.push(upstreamOf(name, entry, dialect, credential));
+    if (credential !== null && "problem" in credential) {
+      problems.push({ place: ["upstreams", name, credential.field], message: credential.problem });
+    } else upstreams.push(upstreamOf(name, entry, dialect, credential));
   }
-  if (problems.length > 0) throw new CatalogError(problems.map((problem) => `${source.path}: ${problem}`));
+  if (problems.length > 0) throw new CatalogError(problems.map(describe));
   const created = Math.floor(source.now().getTime() / 1000);
   const simulated = new Set(upstreams.filter(({ isSandbox }) => isSandbox).map(({ name }) => name));
   return catalogOf(
@@ -66,95 +75,86 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
   );
 }
 
-async function parseFile({ path, dialects }: CatalogSource, text: string): Promise<CatalogFile> {
-  // A service without a catalog file does not load the parser.
-  const { parseDocument } = await import("./yaml.ts");
-  const document = parseDocument(text, { prettyErrors: true });
-  if (document.errors.length > 0) {
-    throw new CatalogError(document.errors.map((error) => `${path}: ${error.message.split("\n", 1)[0]}`));
-  }
-  const parsed = catalogFileOf(dialects).safeParse(contentOf(path, document));
+/** @returns the file, or the problems of its shape. */
+function shapeOf(content: unknown, dialects: readonly DialectSettings[]): CatalogFile | readonly Problem[] {
+  const parsed = catalogFileOf(dialects).safeParse(content);
   // The settings that the catalog knows are of one type in all dialects.
   if (parsed.success) return parsed.data as CatalogFile;
-  throw new CatalogError(
-    parsed.error.issues.map((issue) => `${path}: ${pathText(issue.path)}${messageOf(issue)}`),
-  );
+  return parsed.error.issues.map((issue) => ({
+    place: issue.path,
+    ...(issue.code === "unrecognized_keys" ? { shown: [...issue.path, ...issue.keys.slice(0, 1)] } : {}),
+    message: messageOf(issue),
+  }));
 }
 
-/** Converts the document. Errors of aliases appear only here. */
-function contentOf(path: string, document: Document): unknown {
-  try {
-    return document.toJS();
-  } catch (error) {
-    throw new CatalogError([
-      `${path}: ${error instanceof Error ? error.message.split("\n", 1)[0] : "is no YAML"}`,
-    ]);
-  }
-}
-
-/** `models[2].routes[0].upstream: ` */
-function pathText(parts: readonly PropertyKey[]): string {
-  const path = parts.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-  return path === "" ? "" : `${path.replace(/^\./, "")}: `;
-}
-
-function nameProblems(file: CatalogFile): string[] {
-  const problems: string[] = [];
+function nameProblems(file: CatalogFile): Problem[] {
+  const problems: Problem[] = [];
   const taken = new Set<string>();
-  const take = (name: string, path: string) => {
-    if (taken.has(name)) problems.push(`${path}: "${name}" already names another model`);
+  const take = (name: string, place: Place) => {
+    if (taken.has(name)) problems.push({ place, message: `"${name}" already names another model` });
     taken.add(name);
   };
   for (const [index, model] of file.models.entries()) {
-    take(model.id, `models[${index}].id`);
-    for (const [at, alias] of model.aliases.entries()) take(alias, `models[${index}].aliases[${at}]`);
+    take(model.id, ["models", index, "id"]);
+    for (const [at, alias] of model.aliases.entries()) take(alias, ["models", index, "aliases", at]);
   }
   return problems;
 }
 
-function routeProblems(file: CatalogFile): string[] {
+function routeProblems(file: CatalogFile): Problem[] {
+  const names = Object.keys(file.upstreams).join(", ") || "none";
   return file.models.flatMap((model, index) =>
-    model.routes.flatMap((route, at) =>
-      Object.hasOwn(file.upstreams, route.upstream)
+    model.routes.flatMap(({ upstream }, at) =>
+      Object.hasOwn(file.upstreams, upstream)
         ? []
-        : [`models[${index}].routes[${at}].upstream: there is no upstream "${route.upstream}"`],
+        : [
+            {
+              place: ["models", index, "routes", at, "upstream"],
+              message: `there is no upstream "${upstream}". The file has: ${names}`,
+            },
+          ],
     ),
   );
 }
 
-/** @returns the credential, `null` for none, or a problem as text, which never contains the value. */
+/** Why a credential can't be used, without its value. */
+interface CredentialProblem {
+  readonly field: "credentialEnv" | "credentialFile";
+  readonly problem: string;
+}
+
+/** @returns the credential, or `null` for none. */
 async function readCredential(
   upstream: UpstreamEntry,
   source: CatalogSource,
-): Promise<Credential | null | string> {
+): Promise<Credential | null | CredentialProblem> {
   const { credentialEnv, credentialFile } = upstream;
   if (credentialEnv !== undefined && credentialFile !== undefined) {
-    return "credentialFile: give credentialEnv or credentialFile, not both";
+    return { field: "credentialFile", problem: "give credentialEnv or credentialFile, not both" };
   }
   if (credentialEnv !== undefined) {
     // Not the name of a member that every object has, such as `constructor`.
     const isSet = Object.hasOwn(source.environment, credentialEnv);
     const value = (isSet ? source.environment[credentialEnv]?.trim() : undefined) ?? "";
-    return value === ""
-      ? `credentialEnv: ${variableForMessage(credentialEnv)} is not set`
-      : checked(value, "credentialEnv");
+    if (value !== "") return checked(value, "credentialEnv");
+    return { field: "credentialEnv", problem: `${variableForMessage(credentialEnv)} is not set` };
   }
   if (credentialFile === undefined) return null;
+  const file = fileForMessage(credentialFile);
   try {
     const value = (await source.readFile(credentialFile)).trim();
-    return value === ""
-      ? `credentialFile: ${fileForMessage(credentialFile)} is empty`
-      : checked(value, "credentialFile");
-  } catch {
-    return `credentialFile: ${fileForMessage(credentialFile)} cannot be read`;
+    if (value !== "") return checked(value, "credentialFile");
+    return { field: "credentialFile", problem: `${file} is empty` };
+  } catch (error) {
+    return { field: "credentialFile", problem: `${file} cannot be read: ${fileReasonOf(error)}` };
   }
 }
 
 /** A value that is not valid in a header would fail every request, with a message that might quote it. */
-function checked(value: string, field: string): Credential | string {
+function checked(value: string, field: CredentialProblem["field"]): Credential | CredentialProblem {
   return /^[\x21-\x7e]+$/.test(value)
     ? new Credential(value)
-    : `${field}: its value is not valid in an HTTP header`;
+    : { field, problem: "its value is not valid in an HTTP header" };
 }
 
 function upstreamOf(

@@ -37,8 +37,11 @@ export function messageOf(issue: Issue): string {
       return issue.divisor === 1 ? "must be a whole number" : `must be a multiple of ${issue.divisor}`;
     case "unrecognized_keys":
       return `has ${issue.keys.length === 1 ? "an unknown field" : "unknown fields"}: ${issue.keys.join(", ")}`;
-    case "invalid_union":
-      return optionsOf(issue.errors);
+    case "invalid_union": {
+      // The field that decides which of the schemas applies.
+      const values = "options" in issue ? (issue.options ?? []) : [];
+      return values.length > 0 ? `must be one of ${values.join(", ")}` : optionsOf(issue.errors);
+    }
     default:
       return "is not valid";
   }

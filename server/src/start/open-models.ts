@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { SANDBOX_UPSTREAM, sandboxModels } from "../catalog/built-in.ts";
 import { type Catalog, catalogOf } from "../catalog/catalog.ts";
 import { CatalogWatch, type FileStates, LiveCatalog, noting } from "../catalog/live-catalog.ts";
-import { type CatalogSource, loadCatalog } from "../catalog/load.ts";
+import { type CatalogSource, loadCatalog, UnreadableCatalog } from "../catalog/load.ts";
 import type { Config } from "../config/config.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import { Gateway } from "../gateway/gateway.ts";
@@ -62,8 +62,11 @@ export async function openModels(startup: Startup) {
     source,
     loaded,
     onReloaded: ({ models }) => log.info({ models: models.length }, "reloaded the catalog"),
-    onProblems: (problems) =>
-      log.error({ problems }, "the catalog file has errors: the previous catalog stays in use"),
+    onProblems: (error) =>
+      log.error(
+        { problems: error.problems },
+        `the catalog file ${error instanceof UnreadableCatalog ? "cannot be read" : "has errors"}: the previous catalog stays in use`,
+      ),
   });
   await watch.reload();
   watchFile(startup, "catalog file", () => watch.reload());
