@@ -129,6 +129,14 @@ describe("docs/reference/command-line.md", () => {
     expect(documented.toSorted()).toEqual(existing.toSorted());
     expect(groups.size).toBeGreaterThan(5);
   });
+
+  it("and the help of the operator's command line have the same variables", async () => {
+    const { stdout } = await runOperatorCommand(["--help"], {});
+    const [, text = ""] = readDocument("docs/reference/command-line.md").split("\n## Operators\n");
+    const namesIn = (part: string) => [...new Set(part.match(/\bOSTIARY_[A-Z_]+/g))].toSorted();
+    expect(namesIn(stdout)).toEqual(namesIn(text));
+    expect(namesIn(stdout)).toContain("OSTIARY_MANAGEMENT_TOKEN_FILE");
+  });
 });
 
 /** What the help of a command lists. */

@@ -24,6 +24,8 @@ Environment:
   OSTIARY_MANAGEMENT_TOKEN   management token of an operator; create one with "token"
   OSTIARY_OPERATOR_EMAIL, OSTIARY_OPERATOR_PASSWORD
                              credentials that "token" signs in with
+  OSTIARY_MANAGEMENT_TOKEN_FILE, OSTIARY_OPERATOR_PASSWORD_FILE
+                             paths of files with these secrets, instead of the secrets
 
 A file .env in the working folder is read, too, unless NODE_ENV is production.
 
