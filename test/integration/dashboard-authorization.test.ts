@@ -55,7 +55,7 @@ describe("a request in a session at the dashboard", () => {
     expect((await again.trpc.audit.list.query()).entries).toEqual([]);
   });
 
-  it("is refused when another site's page has sent a chat", async () => {
+  it("is refused when another site's page has sent it", async () => {
     const owner = await signUpWithKey(dashboard.baseUrl);
     const foreign: Headers[] = [
       { origin: "https://evil.example" },
@@ -65,14 +65,11 @@ describe("a request in a session at the dashboard", () => {
       { origin: dashboard.baseUrl.replace("http:", "https:") },
     ];
     for (const headers of foreign) {
-      expect(
-        await refusalOf(dashboard.chat({ ...asKey(owner, owner.id), ...headers })),
-        JSON.stringify(headers),
-      ).toEqual({
-        status: 403,
-        code: "permission_denied",
-        param: null,
-      });
+      const refusal = { status: 403, code: "permission_denied", param: null };
+      const chat = refusalOf(dashboard.chat({ ...asKey(owner, owner.id), ...headers }));
+      expect(await chat, JSON.stringify(headers)).toEqual(refusal);
+      const exported = fetch(dashboard.baseUrl + EXPORT, { headers: { cookie: owner.cookie(), ...headers } });
+      expect(await refusalOf(exported), JSON.stringify(headers)).toEqual(refusal);
     }
     const form = dashboard.chat({ ...asKey(owner, owner.id), "content-type": "text/plain" });
     expect(await refusalOf(form)).toMatchObject({ status: 415 });

@@ -67,8 +67,8 @@ export function sessionCookie({ isHttps: secure }: Pick<BrowserAddress, "isHttps
 }
 
 /**
- * Refuses a state-changing request that a page of another site has made the browser send. Requests from outside a browser have
- * neither header, and no cookie that a page could abuse.
+ * Refuses a request that a page of another site has made the browser send. Requests from outside a browser have neither header, and no
+ * cookie that a page could abuse.
  *
  * @throws {Failure} `permission_denied`
  */

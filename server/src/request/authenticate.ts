@@ -24,8 +24,8 @@ export type Identity =
  * Finds who sends the request, without deciding whether they may. The caller of a key is noted in the context: from here on the
  * request is recorded in that key's log.
  *
- * @throws {Failure} `invalid_api_key`, `not_signed_in`, `not_found` for a key that the account does not have, or
- *   `server_is_overloaded` when the stores can't tell.
+ * @throws {Failure} `invalid_api_key`, `not_signed_in`, `permission_denied` for a page of another site, `not_found` for a key that the
+ *   account does not have, or `server_is_overloaded` when the stores can't tell.
  */
 export async function authenticate(
   request: RequestContext,
@@ -33,6 +33,7 @@ export async function authenticate(
   services: Services,
 ): Promise<Identity> {
   const { exchange } = request;
+  if (auth === "session" || auth === "session-as-key") services.sessions.requireSameOrigin(exchange);
   if (auth === "session") return { kind: "session" };
   if (auth === "session-as-key") {
     request.caller = await callerOfNamedKey(request, services);
@@ -100,7 +101,6 @@ async function callerOfNamedKey(
   { exchange, sourceIp }: RequestContext,
   { access, sessions }: Services,
 ): Promise<KeyCaller> {
-  sessions.requireSameOrigin(exchange);
   const accountId = await sessions.accountOf(exchange, sourceIp);
   const caller = await access.authenticateAs(accountId, readKeyUuid(exchange.header("ostiary-key")));
   if (caller !== null) return caller;
