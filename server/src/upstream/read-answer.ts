@@ -1,9 +1,10 @@
 import type { AnswerEvent, AnswerPiece, FinishReason } from "../conversation/answer.ts";
 import type { Signature } from "../conversation/conversation.ts";
-import type { Json } from "../json/json.ts";
+import { isJsonObject, type Json } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import type { ConversationAnswer } from "./dialect.ts";
 import { answerText, eventDataOf } from "./post-json.ts";
+import { jsonText, malformedResponse } from "./refusal.ts";
 import { TransportError, type TransportResponse } from "./transport.ts";
 
 /** Reads an answer in a provider's format, piece by piece, and collects its events. */
@@ -98,6 +99,24 @@ export function incompleteAnswer(missing: string): TransportError {
 /** The id of a call, which some servers do not give. */
 export function callIdOf(id: Json | undefined): string {
   return typeof id === "string" && id !== "" ? id : `call_${crypto.randomUUID().replaceAll("-", "")}`;
+}
+
+/** The name of the tool that a call is of. @throws {UpstreamRefused} for a call without one: no client can run it. */
+export function callNameOf(name: Json | undefined): string {
+  if (typeof name !== "string" || name === "") throw malformedResponse();
+  return name;
+}
+
+/**
+ * The input of a call, or a piece of it, as JSON. Some servers write an object where others write a text. `""`: there is none.
+ *
+ * @throws {UpstreamRefused} for anything else: a tool must not run without its parameters.
+ */
+export function callInputText(input: Json | undefined): string {
+  if (input === undefined || input === null) return "";
+  if (typeof input === "string") return input;
+  if (!isJsonObject(input)) throw malformedResponse();
+  return jsonText(input);
 }
 
 export interface AnswerReading {

@@ -5,8 +5,8 @@ import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import type { UpstreamRefused } from "../dialect.ts";
-import { AnswerReader, incompleteAnswer } from "../read-answer.ts";
-import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
+import { AnswerReader, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
+import { malformedResponse, refusalOf } from "../refusal.ts";
 import { MessageUsage } from "./usage.ts";
 
 const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
@@ -125,7 +125,7 @@ export class MessageReader extends AnswerReader {
     } else if (delta.type === "signature_delta" && block.kind === "thinking") {
       block.signature += textOf(delta.signature);
     } else if (delta.type === "input_json_delta") {
-      this.#input(block, textOf(delta.partial_json));
+      this.#input(block, callInputText(delta.partial_json));
     }
   }
 
@@ -152,14 +152,17 @@ export class MessageReader extends AnswerReader {
     if (text !== "") this.found({ kind: "reasoning", text });
   }
 
-  #startCall(index: Json | undefined, { id, name, input: whole }: JsonObject): void {
-    if (typeof id !== "string" || typeof name !== "string") throw malformedResponse();
+  #startCall(index: Json | undefined, { id, name: called, input: whole }: JsonObject): void {
+    if (typeof id !== "string") throw malformedResponse();
+    const name = callNameOf(called);
     const call = name === this.answerTool ? null : this.#calls++;
     const block: Block = { kind: "call", call, hasInput: false };
     if (call === null) this.isAnswered = true;
     else this.found({ kind: "call", call, id, name });
     this.#blocks.set(index, block);
-    if (isJsonObject(whole) && Object.keys(whole).length > 0) this.#input(block, jsonText(whole));
+    const input = callInputText(whole);
+    // A stream begins with an empty object, which its pieces replace.
+    if (input !== "{}") this.#input(block, input);
   }
 
   /** A piece of a call's input. */

@@ -5,7 +5,7 @@ import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { UpstreamRefused } from "../dialect.ts";
-import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
+import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse, PROVIDER_FAILED, refusalOf, refusedStatus } from "../refusal.ts";
 import { GOOGLE_SIGNATURE } from "./prompt.ts";
 import { readContentUsage, totalUsage } from "./usage.ts";
@@ -113,10 +113,14 @@ export class ContentReader extends AnswerReader {
   }
 
   /** A call, which comes as a whole: in pieces only to those who ask for them. */
-  #call({ id, name, args, partialArgs, willContinue }: JsonObject, signature: Signature | null): void {
+  #call(
+    { id, name: called, args, partialArgs, willContinue }: JsonObject,
+    signature: Signature | null,
+  ): void {
     const isPiece = isPresent(partialArgs) || willContinue === true;
-    if (typeof name !== "string" || name === "" || isPiece) throw malformedResponse();
-    const text = typeof args === "string" ? args : jsonText(args ?? {});
+    if (isPiece) throw malformedResponse();
+    const name = callNameOf(called);
+    const text = callInputText(args) || "{}";
     if (name === this.answerTool) {
       this.isAnswered = true;
       this.found({ kind: "text", text });

@@ -3,7 +3,7 @@ import type { Signature } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { readResponsesUsage, readResponsesUsageSoFar } from "../openai/usage.ts";
-import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
+import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import { RESPONSES_SIGNATURE } from "./conversation-body.ts";
 import { hasFailed, isFailure, refusedResponse } from "./failed-response.ts";
@@ -78,9 +78,10 @@ export class ResponseReader extends AnswerReader {
         break;
       case "response.function_call_arguments.delta": {
         const call = this.#calls.get(index);
-        if (call === undefined || typeof delta !== "string" || delta === "") break;
+        const text = callInputText(delta);
+        if (call === undefined || text === "") break;
         this.#begun.add(index);
-        this.found({ kind: "call-input", call, text: delta });
+        this.found({ kind: "call-input", call, text });
         break;
       }
       case "response.output_item.done":
@@ -104,9 +105,8 @@ export class ResponseReader extends AnswerReader {
       }
       case "function_call": {
         const call = this.#calls.get(index) ?? this.#beginCall(item, index);
-        const { arguments: input } = item;
-        if (isWhole && typeof input === "string" && input !== "")
-          this.found({ kind: "call-input", call, text: input });
+        const input = isWhole ? callInputText(item.arguments) : "";
+        if (input !== "") this.found({ kind: "call-input", call, text: input });
         this.found({ kind: "call-end", call, signature: null });
       }
     }
@@ -142,7 +142,7 @@ export class ResponseReader extends AnswerReader {
   #beginCall({ call_id: id, name }: JsonObject, index: number): number {
     const call = this.#calls.size;
     this.#calls.set(index, call);
-    this.found({ kind: "call", call, id: callIdOf(id), name: typeof name === "string" ? name : "" });
+    this.found({ kind: "call", call, id: callIdOf(id), name: callNameOf(name) });
     return call;
   }
 }

@@ -3,11 +3,11 @@ import { isCutOff } from "../../json/cut-off.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { AnswerReader, callIdOf, incompleteAnswer } from "../read-answer.ts";
+import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
 import { OPENAI_SIGNATURE, type Thinker, type ThoughtMember, thoughtSignature } from "./conversation-body.ts";
 import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
-import { finishOf, finishReasonOf, isFailure } from "./finish-reason.ts";
+import { finishOf, finishReasonOf, isFailure, isFiltered } from "./finish-reason.ts";
 import { ReasoningDetails } from "./reasoning-details.ts";
 import { readUsage, readUsageSoFar } from "./usage.ts";
 
@@ -59,6 +59,8 @@ export class CompletionReader extends AnswerReader {
     this.#usageSoFar = readUsageSoFar(completion.usage);
     const { message } = choice;
     if (isJsonObject(message)) this.#details.addWhole(message.reasoning_details);
+    // A provider's filter may have left nothing.
+    else if (!isFiltered(finishReasonOf(choice))) throw malformedResponse();
     this.#readChoice(choice, message);
     this.#reason ??= UNKNOWN_REASON;
   }
@@ -145,11 +147,15 @@ export class CompletionReader extends AnswerReader {
     this.#endThought();
     const { index, id, function: called, extra_content: extra = null } = piece;
     const { name, arguments: input } = isJsonObject(called) ? called : {};
+    const text = callInputText(input);
     const key = typeof index === "number" ? index : position;
     let call = this.#calls.get(key);
     // Some servers give all calls the same position, and each an id of its own.
     const isAnother = typeof id === "string" && id !== "" && id !== call?.id;
-    if (call === undefined || (isAnother && typeof name === "string" && name !== "")) {
+    const isNamed = typeof name === "string" && name !== "";
+    // A piece that says nothing begins no call.
+    if (call === undefined && !isNamed && !isAnother && text === "") return;
+    if (call === undefined || (isAnother && isNamed)) {
       call = { number: this.#all.length, id: callIdOf(id), input: "", extra: null };
       this.#calls.set(key, call);
       this.#all.push(call);
@@ -157,14 +163,12 @@ export class CompletionReader extends AnswerReader {
         kind: "call",
         call: call.number,
         id: call.id,
-        name: typeof name === "string" ? name : "",
+        name: callNameOf(name),
         signature: signatureOf(extra),
       });
     }
     if (extra !== null) call.extra = extra;
-    // Some servers write the arguments as an object.
-    const text = isJsonObject(input) ? jsonText(input) : input;
-    if (typeof text === "string" && text !== "") {
+    if (text !== "") {
       call.input += text;
       this.found({ kind: "call-input", call: call.number, text });
     }

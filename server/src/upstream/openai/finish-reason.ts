@@ -3,6 +3,8 @@ import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
 /** The reasons of Mistral and OpenRouter, and of Zhipu, for an answer that is not complete, because its provider has failed. */
 const FAILED = new Set(["error", "network_error"]);
+/** That of OpenAI, and of Zhipu, for an answer that a filter has ended. */
+const FILTERED = new Set(["content_filter", "sensitive"]);
 
 /** Why a choice has finished; `null` while it has not. Some servers write an empty reason in every chunk of a stream. */
 export function finishReasonOf({ finish_reason: reason }: JsonObject): string | null {
@@ -12,6 +14,11 @@ export function finishReasonOf({ finish_reason: reason }: JsonObject): string | 
 /** Whether a reason is that the provider has failed. */
 export function isFailure(reason: string | null): boolean {
   return reason !== null && FAILED.has(reason);
+}
+
+/** Whether a reason is that a filter has ended the answer. */
+export function isFiltered(reason: string | null): boolean {
+  return reason !== null && FILTERED.has(reason);
 }
 
 /** Whether some choice has ended because the provider has failed. */
@@ -31,6 +38,7 @@ export function finishOf(
   reason: string,
   calls: { readonly areMade: boolean; readonly isCut: boolean },
 ): FinishReason {
+  if (isFiltered(reason)) return "filter";
   switch (reason) {
     case "length":
     // Mistral's, DeepSeek's and Zhipu's words for an answer that was cut off by the model's context, and for want of resources.
@@ -38,10 +46,6 @@ export function finishOf(
     case "insufficient_system_resource":
     case "model_context_window_exceeded":
       return "length";
-    case "content_filter":
-    // Zhipu's.
-    case "sensitive":
-      return "filter";
     default:
       if (calls.isCut) return "length";
       return calls.areMade ? "calls" : "stop";

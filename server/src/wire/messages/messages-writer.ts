@@ -7,7 +7,6 @@ import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { malformedResponse } from "../../upstream/refusal.ts";
 import { type Block, Blocks, eventOf } from "./blocks.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -143,7 +142,6 @@ export class MessagesWriter implements AnswerWriter {
   }
 
   #beginCall({ call, id, name, signature }: Extract<AnswerEvent, { kind: "call" }>): string {
-    if (name === "") throw malformedResponse();
     // Results name their call by its id.
     const ownId = this.#callIds.next(id);
     let ended = this.#endSaid();
