@@ -194,6 +194,17 @@ describe("a chat completion", () => {
       expect(await refusalBy(await chat({ [name]: value }))).toBe(`${name}: must be a text`);
     }
     expect(await refusalBy(await chat({ metadata: "x" }))).toBe("metadata: must be an object");
+    const called = (member: object) =>
+      chat({ tools: [{ type: "function", function: { ...FUNCTION, ...member } }] });
+    const tool = "tools.0.function";
+    expect(await refusalBy(await called({ description: ["d"] }))).toBe(`${tool}.description: must be a text`);
+    expect(await refusalBy(await called({ strict: "yes" }))).toBe(`${tool}.strict: must be true or false`);
+    expect(await refusalBy(await called({ parameters: "{}" }))).toContain(`${tool}.parameters`);
+    const formatted = (member: object) =>
+      chat({ response_format: { type: "json_schema", json_schema: { name: "f", schema: {}, ...member } } });
+    const format = "response_format.json_schema";
+    expect(await refusalBy(await formatted({ schema: "{}" }))).toBe(`${format}.schema: must be an object`);
+    expect(await refusalBy(await formatted({ strict: 1 }))).toBe(`${format}.strict: must be true or false`);
   });
 
   it("is refused if it allows or chooses tools that it does not have", async () => {

@@ -56,18 +56,42 @@ export function otherFieldsOf(
   });
 }
 
-/** `at`: the place of the function. */
+/** `at`: the place of the function. @throws {Failure} `invalid_request` naming a member of another type than it has. */
 export function functionOf(
   { description, parameters, strict }: JsonObject,
   exact: ExactValues,
   at: string,
 ): Omit<Tool, "name"> {
+  const schema = objectAt(parameters, `${at}.parameters`);
   return {
-    description: textOf(description),
-    parameters: isJsonObject(parameters) ? exact(parameters, `${at}.parameters`) : null,
-    strict: booleanOf(strict),
+    description: textAt(description, `${at}.description`),
+    parameters: schema === null ? null : exact(schema, `${at}.parameters`),
+    strict: booleanAt(strict, `${at}.strict`),
     cache: null,
   };
+}
+
+/** A text that may be left out. Left out unnoticed, a value of another type would change what the model is asked. */
+function textAt(value: Json | undefined, at: string): string | null {
+  if (typeof value !== "string" && isGiven(value)) throw cannot(at, "must be a text");
+  return textOf(value);
+}
+
+/** The same of a boolean. */
+function booleanAt(value: Json | undefined, at: string): boolean | null {
+  if (typeof value !== "boolean" && isGiven(value)) throw cannot(at, "must be true or false");
+  return booleanOf(value);
+}
+
+/** The same of an object. */
+function objectAt(value: Json | undefined, at: string): JsonObject | null {
+  if (isJsonObject(value)) return value;
+  if (isGiven(value)) throw cannot(at, "must be an object");
+  return null;
+}
+
+function isGiven(value: Json | undefined): boolean {
+  return value !== undefined && value !== null;
 }
 
 /**
@@ -86,12 +110,13 @@ export function formatOf(
   if (format.type !== "json_schema" || !isJsonObject(schema)) {
     throw cannot(at, "must be text, json_object or json_schema");
   }
+  const given = objectAt(schema.schema, `${schemaAt}.schema`);
   return {
     kind: "schema",
-    name: textOf(schema.name),
-    description: textOf(schema.description),
-    schema: isJsonObject(schema.schema) ? exact(schema.schema, `${schemaAt}.schema`) : null,
-    strict: booleanOf(schema.strict),
+    name: textAt(schema.name, `${schemaAt}.name`),
+    description: textAt(schema.description, `${schemaAt}.description`),
+    schema: given === null ? null : exact(given, `${schemaAt}.schema`),
+    strict: booleanAt(schema.strict, `${schemaAt}.strict`),
   };
 }
 

@@ -285,6 +285,9 @@ const TOOL_MEMBERS = new Set([
 function toolOf(tool: Json | undefined, at: string, { names, ignored, exact }: BlockReading): Tool[] {
   if (!isJsonObject(tool)) throw cannot(at, "must be a tool");
   const { type, name, description, input_schema: schema, strict } = tool;
+  if (type === "function" || isJsonObject(tool.function)) {
+    throw cannot(at, "is a function of OpenAI's APIs. Send its name, description and input_schema as a tool");
+  }
   if (type !== undefined && type !== null && type !== "custom") {
     ignored.push(at);
     return [];
