@@ -3,6 +3,7 @@ import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { colourViolationsOf, violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { signOut } from "../fixtures/menu.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
@@ -53,7 +54,7 @@ const HEIGHT = 900;
 /** The smallest phones, and a page of 1280 pixels that is enlarged to 400 %. */
 const PHONE = 320;
 /** Tablets, upright and lying, and screens. */
-const WIDER = [768, 1_024, 1_440, 1_920];
+const WIDER = [768, 1_024, WIDTH, 1_440, 1_920];
 
 let owner: Owner;
 let keyId: string;
@@ -76,7 +77,14 @@ beforeAll(async () => {
   keyId = (await busy.trpc.keys.list.query()).keys[0]?.id ?? "";
   const { id: revoked } = await busy.trpc.keys.create.mutate({ name: "x".repeat(64) });
   await busy.trpc.keys.revoke.mutate({ id: revoked });
-  await busy.trpc.keys.create.mutate({ name: "y".repeat(64) });
+  const { id: used } = await busy.trpc.keys.create.mutate({ name: "y".repeat(64) });
+  await using sql = await openDatabaseOf(site.service);
+  await sql`
+    insert into key_usage (key, requests, last_used_at, last_used_ip)
+    values (${used}, 2, now(), '2001:db8:85a3:1234:5678:8a2e:370:7334')`;
+  await sql`
+    insert into key_addresses (key, source_ip, last_seen_at)
+    values (${used}, '2001:db8:85a3:1234:5678:8a2e:370:7334', now()), (${used}, '192.0.2.7', now())`;
   owner = busy;
 });
 

@@ -66,7 +66,7 @@ function columnsFor(
         </time>
       ),
     },
-    { label: "Last used", cell: ({ usage }) => <LastUse usage={usage} /> },
+    { label: "Last used", className: styles.lastUse, cell: ({ usage }) => <LastUse usage={usage} /> },
     { label: "Requests in 24 h", kind: "number", cell: ({ usage }) => <Requests usage={usage} /> },
     {
       label: "Actions",
