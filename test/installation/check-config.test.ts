@@ -23,6 +23,21 @@ describe("ostiary-server check-config", () => {
     });
   });
 
+  it("refuses quotation marks that are part of a value, as of a path, and names the setting once", async () => {
+    const settings = { OSTIARY_DATA_DIR: '"/var/lib/ostiary"', PORT: "'8080'" };
+    const stderr =
+      "PORT: has quotation marks around its value. Remove them\nOSTIARY_DATA_DIR: has quotation marks around its value. Remove them\n";
+    await expect(checkConfig(settings)).rejects.toMatchObject({ code: 1, stdout: "", stderr });
+  });
+
+  it("warns of trusted proxies that include every client", async () => {
+    for (const TRUSTED_PROXIES of ["0.0.0.0/0", "10.0.0.1, ::/0"]) {
+      const { stdout } = await checkConfig({ TRUSTED_PROXIES });
+      expect(stdout).toContain("warning   TRUSTED_PROXIES has a block of every address");
+    }
+    expect((await checkConfig({ TRUSTED_PROXIES: "10.0.0.0/8" })).stdout).not.toContain("warning");
+  });
+
   it.each([
     ["::1", "[::1]:81"],
     ["0.0.0.0", "0.0.0.0:81"],

@@ -170,6 +170,17 @@ const CLIENT_VARIABLES = new Set([
 const NO_TLS =
   "The service listens beyond this machine without TLS: keys, passwords and prompts cross the network in the clear. Set TLS_CERT_FILE and TLS_KEY_FILE, or put a proxy that terminates TLS in front of it, and set TRUSTED_PROXIES to the proxy and OSTIARY_PUBLIC_URL to the public address, or set HOST=127.0.0.1.";
 
+const EVERY_PROXY =
+  "TRUSTED_PROXIES has a block of every address, so the service cannot tell proxies from clients: a client may choose the address that IP rules, limits on sign-in and the audit log see. Set it to the addresses of the proxies.";
+
+/** Settings whose quotation marks are part of the value, as `docker run --env-file` keeps them. A secret may begin and end with one. */
+function quotedSettings(present: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const isSecret = (name: string) => SECRETS.some((secret) => secret === name);
+  return Object.keys(variables.shape).filter(
+    (name) => !isSecret(name) && /^(["']).*\1$/s.test(present[name] ?? ""),
+  );
+}
+
 /** The checked settings. */
 export type Config = ReturnType<typeof readConfig>;
 
@@ -184,10 +195,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       .map(([name, value]) => [name, value?.trim()] as const)
       .filter(([, value]) => value !== undefined && value !== ""),
   );
-  const { environment: complete, problems } = withSecretsFromFiles(present, SECRETS);
+  const { environment: complete, problems: secretProblems } = withSecretsFromFiles(present, SECRETS);
+  const quoted = quotedSettings(present);
+  const problems = [
+    ...quoted.map((name) => `${name}: has quotation marks around its value. Remove them`),
+    ...secretProblems,
+  ];
   const parsed = checkedVariables.safeParse(complete);
   if (!parsed.success || problems.length > 0) {
-    const issues = parsed.error?.issues ?? [];
+    const issues = (parsed.error?.issues ?? []).filter(({ path: [name] }) => !quoted.includes(String(name)));
     throw new ConfigError([
       ...problems,
       ...issues.map((issue) => `${String(issue.path[0])}: ${messageOf(issue)}`),
@@ -261,7 +277,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     /** Every setting that has a value, by its variable, for the log: what is in force. */
     logged: withoutSecretValues({ ...values, OSTIARY_DEMO: demo }, present),
     /** Warnings about dangerous combinations of settings. */
-    warnings: isOpenWithoutTls(values) ? [NO_TLS] : [],
+    warnings: [
+      ...(isOpenWithoutTls(values) ? [NO_TLS] : []),
+      ...(values.TRUSTED_PROXIES.some((block) => block.endsWith("/0")) ? [EVERY_PROXY] : []),
+    ],
     /** Messages about variables that look like settings but are none. */
     unknownSettings: unknownSettings(present),
   };
