@@ -84,6 +84,7 @@ const dearBodies: readonly DearBody[] = [
   { name: "messages that are numbers", body: chatOf('"hi"').replace("[", `[${repeated("1", 7 * MB)},`) },
   { name: "tools that are numbers", body: chatWith(`"tools":[${repeated("1", 7 * MB)}]`) },
   { name: "stops that are numbers", body: chatWith(`"stop":[${repeated("1", 7 * MB)}]`) },
+  { name: "distinct short texts", body: chatWith(`"x":[${numbered(700_000, (i) => `"t${i}"`)}]`) },
   { name: "an array of objects", body: `[${numbered(500_000, (i) => `{"f${i}":1}`)}]` },
   { name: "commas", body: chatWith(",".repeat(9 * MB)) },
   { name: "colons", body: chatWith(":".repeat(9 * MB)) },

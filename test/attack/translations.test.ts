@@ -84,6 +84,31 @@ describe("a request of a client", () => {
 });
 
 describe("an answer of an upstream", () => {
+  const numbered = (of: (index: number) => string) => times(1_100_000, of).join(",");
+  const expensive = [
+    { what: "objects", members: `"x":[${numbered(() => "{}")}]` },
+    { what: "names", members: `"x":{${numbered((index) => `"n${index}":1`)}}` },
+    { what: "strings", members: `"x":[${numbered((index) => `"a${index}","b${index}"`)}]` },
+  ];
+
+  it.each(expensive)(
+    "is malformed if it holds millions of $what, which would take seconds to parse",
+    async ({ members }) => {
+      const malformed = { failure: { code: "upstream_error" } };
+      const answer = `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}],${members}}`;
+      vendor.answersBy(
+        (body) =>
+          new Response(body.stream ? `data: ${answer}\n\ndata: [DONE]\n\n` : answer, {
+            headers: { "content-type": body.stream ? "text/event-stream" : "application/json" },
+          }),
+      );
+      await expect(whole(chat(openai, "m", ASKED))).rejects.toMatchObject(malformed);
+      await expect(whole(messages(openai, "m", ASKED))).rejects.toMatchObject(malformed);
+      await expect(streamText(chat(openai, "m", STREAMED))).rejects.toMatchObject(malformed);
+      await expect(streamText(messages(openai, "m", STREAMED))).rejects.toMatchObject(malformed);
+    },
+  );
+
   it("may have thousands of calls with the same id, whole and streamed", async () => {
     const calls = times(4_000, (index) => ({ index, ...called("a") }));
     const message = { role: "assistant", content: null, tool_calls: calls };

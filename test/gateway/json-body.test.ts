@@ -86,7 +86,7 @@ describe("a JSON object that is passed on", () => {
   });
 
   it("is not parsed beyond the maximum depth", () => {
-    const limits = { depth: 4, values: 10, containers: 6, names: 5, members: 4 };
+    const limits = { depth: 4, values: 10, containers: 6, names: 5, strings: 12, members: 4 };
     expect(scanObject('{"a":[[["]]]]"]]]}', limits).kind).toBe("object");
     expect(scanObject('{"a":[[[[1]]]]}', limits).kind).toBe("too-deep");
     expect(scanObject(`{"a":[${"1,".repeat(10)}1]}`, limits).kind).toBe("object");

@@ -4,14 +4,15 @@ import { type ScanLimits, scanObject } from "./json-text.ts";
 
 /**
  * The limits of a body. No real request exceeds them, including a batch of embeddings as tokens. The depth suits every recursive
- * reader. The other limits keep the time to parse and check a body below some tenths of a second: a name that was not seen
- * before costs a hundred times as much as a number.
+ * reader. The other limits keep the time to parse and check a body below some tenths of a second: a name, or a short
+ * text, that was not seen before costs a hundred times as much as a number.
  */
 export const BODY_LIMITS: ScanLimits = {
   depth: 128,
   values: 4_000_000,
   containers: 200_000,
   names: 100_000,
+  strings: 400_000,
   members: 1_000,
 };
 
@@ -32,12 +33,13 @@ export class BoundedParser {
     // The scanner takes an object, and a text may be an array. The object costs one container and one name.
     const scanned = scanObject(`{"":${text}}`, this.#left);
     if (scanned.kind !== "object") return false;
-    const { values, containers, names } = scanned.size;
+    const { values, containers, names, strings } = scanned.size;
     this.#left = {
       ...this.#left,
       values: this.#left.values - values,
       containers: this.#left.containers - containers,
       names: this.#left.names - names,
+      strings: this.#left.strings - strings,
     };
     return true;
   }

@@ -12,6 +12,7 @@ const NO_LIMITS: ScanLimits = {
   values: Number.POSITIVE_INFINITY,
   containers: Number.POSITIVE_INFINITY,
   names: Number.POSITIVE_INFINITY,
+  strings: Number.POSITIVE_INFINITY,
   members: Number.POSITIVE_INFINITY,
 };
 

@@ -16,6 +16,8 @@ export interface ScanLimits {
   readonly containers: number;
   /** Names of members, at any depth. */
   readonly names: number;
+  /** Names and texts together, at any depth. */
+  readonly strings: number;
   /** Of the outermost object. */
   readonly members: number;
 }
@@ -30,7 +32,7 @@ export interface ScannedObject {
 }
 
 /** What a text holds of that which {@link ScanLimits} limits. Without a limit of values, numbers in arrays are not counted. */
-export type JsonSize = Pick<ScanLimits, "values" | "containers" | "names">;
+export type JsonSize = Pick<ScanLimits, "values" | "containers" | "names" | "strings">;
 
 export type Scanned =
   | ScannedObject
@@ -60,6 +62,7 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
   let values = 0;
   let containers = 0;
   let names = 0;
+  let strings = 0;
   let nameStart = -1;
   let name: string | null = null;
   let valueStart = -1;
@@ -77,6 +80,7 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
     if (code === QUOTE) {
       const end = endOfString(text, index);
       if (end === -1) return { kind: "other" };
+      if (++strings > limits.strings) return { kind: "too-many", of: "strings" };
       if (isMemberName) {
         nameStart = index;
         name = nameOf(text.slice(index, end));
@@ -112,7 +116,7 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
       depth--;
       if (depth === 0) {
         endMember();
-        return { kind: "object", members, end: index, size: { values, containers, names } };
+        return { kind: "object", members, end: index, size: { values, containers, names, strings } };
       }
       valueEnd = index + 1;
       continue;

@@ -18,6 +18,7 @@ const COUNTED_AS = {
   values: "values",
   containers: "objects and arrays",
   names: "names of members",
+  strings: "strings",
   members: "fields",
 } as const;
 

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { EventReader, EventTooLarge } from "../../../sdk/src/contract/event-reader.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
-import { MAX_EVENT_BYTES } from "./post-json.ts";
+import { MAX_EVENT_BYTES, parseable } from "./post-json.ts";
 import { malformedResponse } from "./refusal.ts";
 import type { ResponseBody } from "./transport.ts";
 
@@ -129,7 +129,7 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
       for (const data of read()) {
         if (this.#forwarder.isDone) break;
         // Some servers keep a connection open by events without data.
-        if (data !== "") text += this.#forwarder.forward(data);
+        if (data !== "") text += this.#forwarder.forward(parseable(data));
       }
     });
     return text;

@@ -1,4 +1,5 @@
 import { EventReader, EventTooLarge } from "../../../sdk/src/contract/event-reader.ts";
+import { type ScanLimits, scanObject } from "../json/json-text.ts";
 import { bearerHeaders } from "./credential-headers.ts";
 import type { UpstreamCall, UpstreamRefused } from "./dialect.ts";
 import { malformedResponse, refusalOf, refusedStatus } from "./refusal.ts";
@@ -8,6 +9,20 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 /** An event larger than this is not a model's answer. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+/**
+ * What an answer or an event may hold: as much as one of 16,000 tokens with 20 alternatives for each. Megabytes of empty objects, or of names that
+ * differ, would take seconds and a gigabyte to be parsed. Numbers are cheap, and embeddings have millions.
+ */
+const ANSWER_LIMITS: ScanLimits = {
+  depth: Number.POSITIVE_INFINITY,
+  values: Number.POSITIVE_INFINITY,
+  containers: 1_000_000,
+  names: 1_000_000,
+  strings: 2_000_000,
+  members: 1_000,
+};
+/** A text of this length can't hold enough to take long. */
+const UNCOUNTED_CHARACTERS = 256 * 1024;
 /** Statuses of whole answers. Some frameworks answer each POST with 201, and proxies that change an answer with 203. */
 const ANSWERED = new Set([200, 201, 203]);
 const TYPES: HeaderList = [
@@ -80,13 +95,20 @@ export function postWithBearer(
   return postJson(transport, call, { url: `${baseUrl}${path}`, headers: bearerHeaders(credential), body });
 }
 
-/** The text of an answer. @throws {UpstreamRefused} when it is longer than a model's answer can be. */
+/** The text of an answer. @throws {UpstreamRefused} when it is longer than a model's answer can be, or holds more. */
 export async function answerText({ body }: TransportResponse): Promise<string> {
   const bytes = body.takeWhole?.() ?? null;
-  if (bytes !== null && bytes.length <= MAX_ANSWER_BYTES) return decoder.decode(bytes);
+  if (bytes !== null && bytes.length <= MAX_ANSWER_BYTES) return parseable(decoder.decode(bytes));
   const text = bytes === null ? await readText(body, MAX_ANSWER_BYTES) : null;
   if (text === null) throw malformedResponse();
-  return text;
+  return parseable(text);
+}
+
+/** The text of an answer or an event, which is an object if it is long. @throws {UpstreamRefused} when it would take too long to be parsed. */
+export function parseable(text: string): string {
+  const isShort = text.length <= UNCOUNTED_CHARACTERS;
+  if (isShort || scanObject(text, ANSWER_LIMITS).kind === "object") return text;
+  throw malformedResponse();
 }
 
 /** The data of a stream's server-sent events: all that a piece from the upstream contains, together. */

@@ -3,7 +3,7 @@ import type { Signature } from "../conversation/conversation.ts";
 import { isJsonObject, type Json } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import type { ConversationAnswer } from "./dialect.ts";
-import { answerText, eventDataOf } from "./post-json.ts";
+import { answerText, eventDataOf, parseable } from "./post-json.ts";
 import { jsonText, malformedResponse } from "./refusal.ts";
 import { TransportError, type TransportResponse } from "./transport.ts";
 
@@ -154,7 +154,7 @@ async function* eventsOfStream(
       try {
         for (const data of list) {
           if (data === "") continue;
-          reader.read(data);
+          reader.read(parseable(data));
           if (reader.isOver) break;
         }
       } catch (error) {
