@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { createWriteStream, existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -247,6 +247,28 @@ describe("the SDK's command line", () => {
       code: 0,
       stdout: "The service has no entries: there is nothing to verify.\nentries  0\nhead     none\n",
     });
+  });
+
+  it.skipIf(process.platform === "win32")("is interrupted while it reads", async () => {
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const args of [
+      ["chat", "sandbox/echo"],
+      ["audit", "verify", pipe],
+      ["actions", "verify", pipe],
+    ]) {
+      const child = spawn(process.execPath, [CLI, ...args], { env: { OSTIARY_API_KEY: key } });
+      const input = args.includes(pipe) ? createWriteStream(pipe) : child.stdin;
+      input.on("error", () => {});
+      const closed = once(child, "close");
+      // More than a pipe holds: it is written when the command reads.
+      await new Promise((resolve) => input.write("a".repeat(1_000_000), resolve));
+      child.kill("SIGINT");
+      // Reading a pipe without input cannot be interrupted.
+      input.write("a".repeat(1_000_000));
+      expect(await closed, args[0]).toEqual([130, null]);
+      input.destroy();
+    }
   });
 
   it("reports what it does not understand, and what is missing", async () => {

@@ -45,7 +45,7 @@ export function addActionsCommands(command: Command, { client, print, signal }: 
       const report =
         file === undefined
           ? await verifyService(client(), expected, signal)
-          : await verifyActionsExport(linesOf(file), { expected });
+          : await verifyActionsExport(linesOf(file, signal), { expected });
       const { head, problems, actions } = report;
       const outcome = {
         isFile: file !== undefined,

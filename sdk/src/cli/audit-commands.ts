@@ -60,7 +60,7 @@ export function addAuditCommands(program: Command, { client, print, signal }: Co
         const verified = await verifyService(client(), options.expected ?? [], signal);
         return print(verified, reportOf({ isFile: false, ...outcomeOf(verified) }));
       }
-      const verification = await verifyAuditExport(linesOf(file), options);
+      const verification = await verifyAuditExport(linesOf(file, signal), options);
       const scope = scopeOf(verification);
       print(verification, reportOf({ isFile: true, ...outcomeOf(verification), scope }));
     });

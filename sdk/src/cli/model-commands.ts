@@ -1,5 +1,7 @@
 import process from "node:process";
+import { addAbortSignal } from "node:stream";
 import type { Command } from "commander";
+import { aborted } from "../core/abort.ts";
 import { OstiaryError } from "../core/errors.ts";
 import { type CommandParts, MAX_COUNT } from "./command-parts.ts";
 import { table, wholeNumber } from "./output.ts";
@@ -24,7 +26,7 @@ export function addModelCommands(program: Command, { client, print, isJson, sign
         words: string[],
         options: { system?: string; maxTokens?: number; temperature?: number },
       ) => {
-        const content = words.length > 0 ? words.join(" ") : await standardInput();
+        const content = words.length > 0 ? words.join(" ") : await standardInput(signal);
         if (content.trim() === "") {
           throw new OstiaryError(
             "There is no prompt. Write it after the model, or pass it on standard input.",
@@ -74,9 +76,13 @@ function decimal(text: string): number {
 }
 
 /** What a pipe or file delivers; nothing if a person would have to type it. */
-async function standardInput(): Promise<string> {
+async function standardInput(signal: AbortSignal): Promise<string> {
   if (process.stdin.isTTY) return "";
   let text = "";
-  for await (const chunk of process.stdin.setEncoding("utf8")) text += chunk;
+  try {
+    for await (const chunk of addAbortSignal(signal, process.stdin.setEncoding("utf8"))) text += chunk;
+  } catch (error) {
+    throw signal.aborted ? aborted(signal) : error;
+  }
   return text;
 }

@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import process from "node:process";
-import { OstiaryError } from "../core/errors.ts";
+import { aborted } from "../core/abort.ts";
+import { type APIUserAbortError, OstiaryError } from "../core/errors.ts";
 
 const UNVERIFIABLE = 2;
 const TAMPERED = 3;
@@ -9,11 +10,14 @@ const TAMPERED = 3;
  * The lines of a file that is to be verified. Not those of `node:readline`, which by now also ends lines at U+2028 and U+2029: these
  * may be in the name of a model.
  *
- * @throws {OstiaryError} it cannot be read.
+ * @throws {OstiaryError} it cannot be read; {@link APIUserAbortError} the signal was aborted.
  */
-export async function* linesOf(file: string): AsyncGenerator<string, void, undefined> {
+export async function* linesOf(
+  file: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string, void, undefined> {
   let rest = "";
-  for await (const piece of piecesOf(file)) {
+  for await (const piece of piecesOf(file, signal)) {
     let start = 0;
     for (let end = piece.indexOf("\n"); end !== -1; end = piece.indexOf("\n", start)) {
       yield (rest + piece.slice(start, end)).replace(/\r$/, "");
@@ -25,10 +29,14 @@ export async function* linesOf(file: string): AsyncGenerator<string, void, undef
   if (rest !== "") yield rest;
 }
 
-async function* piecesOf(file: string): AsyncGenerator<string, void, undefined> {
+async function* piecesOf(
+  file: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string, void, undefined> {
   try {
-    yield* createReadStream(file, "utf8") as AsyncIterable<string>;
+    yield* createReadStream(file, { encoding: "utf8", signal }) as AsyncIterable<string>;
   } catch (cause) {
+    if (signal?.aborted) throw aborted(signal);
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new OstiaryError(`The file cannot be read: ${reason}`, { cause });
   }
