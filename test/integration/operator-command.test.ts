@@ -240,7 +240,19 @@ describe("the operator's command line", () => {
         ["accounts", "set-ip-rules", crypto.randomUUID(), "10.0.0.0/33"],
         env,
         1,
-        /10\.0\.0\.0\/33.*\(invalid_request\)/,
+        /^<networks>: .*10\.0\.0\.0\/33.*\(invalid_request\)/,
+      ],
+      [
+        ["accounts", "create", "--email", "owner@example.com", "--name", ""],
+        env,
+        1,
+        /^--name: .*\(invalid_request\)/,
+      ],
+      [
+        ["--timeout", "1", "accounts", "list"],
+        { ...env, OSTIARY_BASE_URL: model.baseUrl },
+        1,
+        /^No complete answer within 1000 ms\. Set --timeout to wait for longer\.\n$/,
       ],
       [["accounts", "grant-credits", crypto.randomUUID(), "ten", "--reason", "x"], env, 2, /US dollars/],
       [

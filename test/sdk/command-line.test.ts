@@ -249,6 +249,39 @@ describe("the SDK's command line", () => {
     });
   });
 
+  it("explains a refusal by the names of its options and arguments", async () => {
+    const refusals: [string[], string][] = [
+      [["audit", "export", "--error-code", ""], "--error-code: must not be empty"],
+      [["usage", "--from", "yesterday"], "--from: must be a date"],
+      [["keys", "create", ""], "<name>: "],
+      [["keys", "rotate", "x"], "<id>: "],
+      [["keys", "rotate", crypto.randomUUID(), "--idle-after", "999999999"], "--idle-after: "],
+      [["chat", "sandbox/echo", "hi", "--temperature", "9"], "--temperature: must be at most 2"],
+    ];
+    for (const [args, message] of refusals) {
+      const refused = await run(args);
+      expect(refused, args.join(" ")).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain(`400 invalid_request: ${message}`);
+    }
+  });
+
+  it("ends after its timeout, and names the option that changes it", async () => {
+    let requests = 0;
+    await using silent = await loopback((_, response) => {
+      // The second answer begins, and then stops.
+      if (++requests > 1) response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+    });
+    for (const count of [1, 2]) {
+      const late = await run(["--timeout", "1", "chat", "m", "hi"], { OSTIARY_BASE_URL: silent.url });
+      expect(late).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringMatching(/ 1000 ms\. Set --timeout to wait for longer\.\n$/),
+      });
+      expect(requests).toBe(count);
+    }
+  });
+
   it.skipIf(process.platform === "win32")("is interrupted while it reads", async () => {
     const pipe = join(folder, "pipe");
     execFileSync("mkfifo", [pipe]);
@@ -280,7 +313,7 @@ describe("the SDK's command line", () => {
     }
     const lacking = await run(["models"], { OSTIARY_API_KEY: "", OSTIARY_MANAGEMENT_TOKEN: "" });
     expect(lacking.code).toBe(2);
-    expect(lacking.stderr).toContain("OSTIARY_API_KEY");
+    expect(lacking.stderr).toBe("No API key is set. Set the environment variable OSTIARY_API_KEY.\n");
     expect(await run(["models"], { OSTIARY_BASE_URL: "http://127.0.0.1:9" })).toMatchObject({ code: 1 });
     expect(await run(["--help"])).toMatchObject({ code: 0 });
   });

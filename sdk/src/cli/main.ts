@@ -1,4 +1,5 @@
 import process from "node:process";
+import type { Command } from "commander";
 import {
   APIConnectionError,
   APIError,
@@ -6,7 +7,8 @@ import {
   OstiaryError,
   StreamInterruptedError,
 } from "../core/errors.ts";
-import { connectionProblem, endWithOutput } from "./output.ts";
+import { endWithOutput } from "./output.ts";
+import { connectionProblem, refusal } from "./problems.ts";
 import { createProgram } from "./program.ts";
 
 /** Exit codes. 0: success. 1: refused, unreachable or interrupted by an error. 2: invalid usage, or a file that cannot be verified. 3: verification failed. 130: interrupted. */
@@ -18,19 +20,23 @@ async function run(): Promise<void> {
   const leaving = new AbortController();
   process.once("SIGINT", () => leaving.abort());
   endWithOutput();
+  let command: Command | undefined;
   try {
-    await createProgram(leaving.signal).parseAsync(process.argv);
+    const program = createProgram(leaving.signal).hook("preAction", (_, running) => {
+      command = running;
+    });
+    await program.parseAsync(process.argv);
   } catch (error) {
-    process.exitCode = report(error);
+    process.exitCode = report(error, command);
   }
 }
 
-function report(error: unknown): number {
+function report(error: unknown, command: Command | undefined): number {
   if (error instanceof APIUserAbortError) return INTERRUPTED;
   if (error instanceof APIError) {
     const id = error.requestId === null ? "" : ` (request ${error.requestId})`;
     const code = error.code === null ? "" : ` ${error.code}`;
-    process.stderr.write(`${error.status}${code}: ${error.message}${id}\n`);
+    process.stderr.write(`${error.status}${code}: ${refusal(error, command)}${id}\n`);
     return FAILED;
   }
   if (error instanceof APIConnectionError) {
@@ -42,7 +48,8 @@ function report(error: unknown): number {
     return FAILED;
   }
   if (error instanceof OstiaryError) {
-    process.stderr.write(`${error.message}\n`);
+    // Only a program can pass one.
+    process.stderr.write(`${error.message.replace(", or pass apiKey.", ".")}\n`);
     return MISUSED;
   }
   // commander has already printed its message.

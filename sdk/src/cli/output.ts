@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { type FileHandle, open } from "node:fs/promises";
 import process from "node:process";
+import { Option } from "commander";
 import { OstiaryError } from "../core/errors.ts";
 
 const NANO_DIGITS = 9;
+const MAX_TIMEOUT_S = 86_400;
 
 /**
  * Writes texts to a file, or to standard output if that is `null`. A file is opened when the first text arrives, or when all have: until
@@ -73,6 +75,20 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return columns([head, ...rows]);
 }
 
+/** The option that replaces the client's timeouts, which have no options of their own. */
+export function timeoutOption(): Option {
+  return new Option(
+    "--timeout <seconds>",
+    "seconds to wait for an answer (default: 600), or for more of one that has begun (default: 120)",
+  ).argParser(wholeNumber("--timeout", 1, MAX_TIMEOUT_S));
+}
+
+/** The client's timeouts by the value of {@link timeoutOption}. */
+export function timeoutsOf({ timeout }: { readonly timeout?: number }) {
+  const ms = timeout === undefined ? undefined : timeout * 1_000;
+  return { timeout: ms, streamIdleTimeout: ms };
+}
+
 /** The parser of an option whose value is a whole number. */
 export function wholeNumber(name: string, from: number, to: number): (text: string) => number {
   return (text) => {
@@ -84,20 +100,6 @@ export function wholeNumber(name: string, from: number, to: number): (text: stri
 /** Money is written as decimal strings, because JSON has no integers of that size. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part), 2);
-}
-
-/** Why the service could not be reached, with the reason that the runtime gives, such as a certificate that is not trusted. */
-export function connectionProblem(error: Error): string {
-  let deepest = error;
-  while (deepest.cause instanceof Error) deepest = deepest.cause;
-  // An error of several addresses has a code and no message.
-  const reason = deepest.message || ("code" in deepest ? String(deepest.code) : deepest.name);
-  if (deepest === error) return error.message;
-  // Messages of OpenSSL end with a line break.
-  const clauses = [error.message, reason].map((text) =>
-    text.replace(/\s*[\r\n]\s*/g, " ").replace(/[\s.:]+$/, ""),
-  );
-  return `${clauses.join(": ")}.`;
 }
 
 /** An exact amount in US dollars. */

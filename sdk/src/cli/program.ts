@@ -7,7 +7,7 @@ import { addAuditCommands } from "./audit-commands.ts";
 import type { CommandParts } from "./command-parts.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addModelCommands } from "./model-commands.ts";
-import { toJson } from "./output.ts";
+import { timeoutOption, timeoutsOf, toJson } from "./output.ts";
 import { addUsageCommand } from "./usage-command.ts";
 
 const HELP = `
@@ -30,6 +30,7 @@ export function createProgram(signal: AbortSignal): Command {
     .description("Calls models, and reads the audit log, keys and usage of an account.")
     .option("--base-url <url>", "address of the service (default: OSTIARY_BASE_URL)")
     .option("--json", "print JSON, for scripts")
+    .addOption(timeoutOption())
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
@@ -38,7 +39,10 @@ export function createProgram(signal: AbortSignal): Command {
     .showHelpAfterError();
   const isJson = () => program.opts<{ json?: boolean }>().json === true;
   const parts: CommandParts = {
-    client: () => new Ostiary({ baseURL: program.opts<{ baseUrl?: string }>().baseUrl }),
+    client: () => {
+      const options = program.opts<{ baseUrl?: string; timeout?: number }>();
+      return new Ostiary({ baseURL: options.baseUrl, ...timeoutsOf(options) });
+    },
     print: (value, lines) => {
       const text = isJson() ? toJson(value) : lines.join("\n");
       if (text !== "") process.stdout.write(`${text}\n`);

@@ -3,13 +3,16 @@ import { transportOf } from "../../../sdk/src/core/settings.ts";
 import { openTrpc, type Trpc } from "../../../sdk/src/core/trpc.ts";
 import { OstiaryOperator } from "../../../sdk/src/operator.ts";
 import { fileVariableOf, withSecretsFromFiles } from "../config/secret-files.ts";
+import type { timeoutsOf } from "./output.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+type Timeouts = ReturnType<typeof timeoutsOf>;
 
 const SERVICE = "OSTIARY";
 
 /** A client of the service with an operator's management token. It does not retry. */
-export function operatorOf(environment: Environment): OstiaryOperator {
+export function operatorOf(environment: Environment, timeouts: Timeouts): OstiaryOperator {
   const managementToken = required(
     environment,
     "OSTIARY_MANAGEMENT_TOKEN",
@@ -20,17 +23,24 @@ export function operatorOf(environment: Environment): OstiaryOperator {
     baseURL: environment.OSTIARY_BASE_URL,
     maxRetries: 0,
     service: SERVICE,
+    ...timeouts,
   });
 }
 
 /** Signs in as the configured operator, for as long as `use` takes. */
 export async function asConfiguredOperator<Result>(
   environment: Environment,
+  timeouts: Timeouts,
   use: (trpc: Trpc) => Promise<Result>,
 ): Promise<Result> {
   const email = required(environment, "OSTIARY_OPERATOR_EMAIL", "It names the operator.");
   const password = required(environment, "OSTIARY_OPERATOR_PASSWORD", "It is the operator's password.");
-  const options = { baseURL: environment.OSTIARY_BASE_URL, maxRetries: 0, fetch: sessionFetch() };
+  const options = {
+    baseURL: environment.OSTIARY_BASE_URL,
+    maxRetries: 0,
+    fetch: sessionFetch(),
+    ...timeouts,
+  };
   const trpc = openTrpc(transportOf(options, SERVICE, () => "").transport);
   await trpc.auth.signIn.mutate({ email, password });
   try {

@@ -3,8 +3,9 @@ import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 
 export {
   columns,
-  connectionProblem,
   endWithOutput,
+  timeoutOption,
+  timeoutsOf,
   toJson,
   wholeNumber,
 } from "../../../sdk/src/cli/output.ts";

@@ -1,5 +1,11 @@
 import { Command, CommanderError } from "commander";
-import { APIConnectionError, APIError, OstiaryError } from "../../../sdk/src/core/errors.ts";
+import { connectionProblem, refusal } from "../../../sdk/src/cli/problems.ts";
+import {
+  APIConnectionError,
+  APIConnectionTimeoutError,
+  APIError,
+  OstiaryError,
+} from "../../../sdk/src/core/errors.ts";
 import type { Trpc } from "../../../sdk/src/core/trpc.ts";
 import type { OstiaryOperator } from "../../../sdk/src/operator.ts";
 import { loadEnvironmentFile } from "../config/environment-file.ts";
@@ -9,13 +15,15 @@ import { addAuditCommands } from "./audit-command.ts";
 import { asConfiguredOperator, type Environment, operatorOf } from "./connection.ts";
 import { addJournalCommands } from "./journal-commands.ts";
 import { addNodeCommands } from "./node-commands.ts";
-import { connectionProblem, toJson } from "./output.ts";
+import { timeoutOption, timeoutsOf, toJson } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
 
 export interface OperatorRun {
   readonly environment: Environment;
   write(text: string): void;
   writeError(text: string): void;
+  /** The command that was begun, by whose options a refusal is explained. */
+  command?: Command;
 }
 
 const HELP = `
@@ -42,13 +50,18 @@ export function operatorProgram(run: OperatorRun): Command {
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
     .option("--json", "print JSON, for scripts")
+    .addOption(timeoutOption())
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })
     .exitOverride()
-    .hook("preAction", () => loadEnvironmentFile(run.environment));
+    .hook("preAction", (_, command) => {
+      run.command = command;
+      loadEnvironmentFile(run.environment);
+    });
+  const timeouts = () => timeoutsOf(program.opts<{ timeout?: number }>());
   const parts: CommandParts = {
-    client: () => operatorOf(run.environment),
-    asConfiguredOperator: (use) => asConfiguredOperator(run.environment, use),
+    client: () => operatorOf(run.environment, timeouts()),
+    asConfiguredOperator: (use) => asConfiguredOperator(run.environment, timeouts(), use),
     print: (answer, lines) => {
       const isJson = program.opts<{ json?: boolean }>().json === true;
       run.write(isJson ? `${toJson(answer)}\n` : lines.map((line) => `${line}\n`).join(""));
@@ -65,7 +78,7 @@ export function operatorProgram(run: OperatorRun): Command {
 /** Prints what went wrong in a command, without a stack trace. @returns the exit code. */
 export function reportCommandFailure(
   error: unknown,
-  { writeError }: Pick<OperatorRun, "writeError">,
+  { writeError, command }: Pick<OperatorRun, "writeError" | "command">,
 ): number {
   // Commander has printed its message, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -73,7 +86,7 @@ export function reportCommandFailure(
     for (const problem of problemsOf(error)) writeError(`${problem}\n`);
     return 1;
   }
-  writeError(`${explain(error)}\n`);
+  writeError(`${explain(error, command)}\n`);
   const isRefused = [APIError, APIConnectionError, NoSuchAccount].some((type) => error instanceof type);
   return isRefused ? 1 : 2;
 }
@@ -88,8 +101,9 @@ export interface CommandParts {
   readonly print: (answer: unknown, lines: readonly string[]) => void;
 }
 
-function explain(error: OstiaryError): string {
-  if (error instanceof APIError && error.code !== null) return `${error.message} (${error.code})`;
+function explain(error: OstiaryError, command: Command | undefined): string {
+  if (error instanceof APIError && error.code !== null) return `${refusal(error, command)} (${error.code})`;
+  if (error instanceof APIConnectionTimeoutError) return connectionProblem(error);
   return error instanceof APIConnectionError
     ? `${connectionProblem(error)} Check OSTIARY_BASE_URL.`
     : error.message;
