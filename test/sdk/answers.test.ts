@@ -69,6 +69,28 @@ describe("an answer that does not come from the service", () => {
     },
   );
 
+  it("is one of the service that was cut off, if its headers say so and it ends within its JSON", async () => {
+    let requests = 0;
+    await using server = await loopback(({ socket }) => {
+      requests++;
+      const head = "HTTP/1.0 200 OK\r\ncontent-type: application/json\r\nx-request-id: req_1\r\n\r\n";
+      socket.end(requests === 2 ? `${head}{}` : `${head}{"data":[`);
+    });
+    const client = newClient({ baseURL: server.url, maxRetries: 2 });
+    await expect(client.models.list()).rejects.toMatchObject({
+      name: "APIConnectionError",
+      message: expect.stringContaining("interrupted"),
+    });
+    expect(requests).toBe(1);
+    // With an idempotency key, the service has kept its answer.
+    await expect(client.chat.completions.create({ model: "m", messages: [] })).resolves.toEqual({});
+    expect(requests).toBe(2);
+    await expect(client.chat.completions.create({ model: "m", messages: [] })).rejects.toBeInstanceOf(
+      APIConnectionError,
+    );
+    expect(requests).toBe(5);
+  });
+
   it("ends with the caller's signal while its body arrives", async () => {
     const abort = new AbortController();
     await using server = await loopback((_, response) => {

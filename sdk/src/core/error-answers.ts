@@ -54,6 +54,15 @@ export function notFromService({ status, headers }: Pick<WireAnswer, "status" | 
   });
 }
 
+/**
+ * Whether a success is JSON of the service, by its headers. If it cannot be parsed, it was cut off, as on a connection whose end is the end of the
+ * answer, which a proxy may use.
+ */
+export function isJsonOfService(wire: WireAnswer): boolean {
+  const isJson = /^application\/json\b/i.test(wire.header("content-type") ?? "");
+  return wire.ok && isJson && wire.header("x-request-id") !== null;
+}
+
 /** The body of an answer that should be a stream. @throws {APIError} it is a page, a JSON document or nothing. */
 export function streamOf(wire: WireAnswer): NonNullable<Response["body"]> {
   const isOther = /^(text\/html|application\/json)\b/i.test(wire.header("content-type") ?? "");

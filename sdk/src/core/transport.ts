@@ -3,7 +3,7 @@ import { APIPromise } from "./api-promise.ts";
 import { checkTime, fromCaller, notNegative, objectOf, positive, withoutUnset } from "./checks.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
 import { after, within } from "./deadline.ts";
-import { errorFor, notFromService } from "./error-answers.ts";
+import { errorFor, isJsonOfService, notFromService } from "./error-answers.ts";
 import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError } from "./errors.ts";
 import { parsedJson } from "./fields.ts";
 import { checked, type HeadersLike, IDEMPOTENCY_KEY, withoutSecrets } from "./headers.ts";
@@ -162,13 +162,11 @@ export class Transport {
 
   /** The JSON of an answer that has begun. A request with an idempotency key is repeated if its answer is interrupted. */
   async read<Body>(answer: Answer): Promise<Identified<Body>> {
-    const text = await wholeText(answer);
-    const { wire } = answer;
-    const body = parsedJson(text);
-    if (typeof body !== "object" || body === null) throw notFromService(wire);
+    const body = await wholeJson(answer);
+    if (typeof body !== "object" || body === null) throw notFromService(answer.wire);
     // The property is not enumerable, so that it is not printed. The rest relies on the service's contract.
     return Object.defineProperty(body, "_request_id", {
-      value: wire.header("x-request-id"),
+      value: answer.wire.header("x-request-id"),
       enumerable: false,
     }) as Identified<Body>;
   }
@@ -353,11 +351,13 @@ function discard(outcome: Outcome): void {
   outcome.release();
 }
 
-/** The text of a body, also after interruptions if its request can be repeated: the answer becomes the one that was read. */
-async function wholeText(answer: Answer): Promise<string> {
+/** What a body in JSON stands for, also after interruptions if its request can be repeated: the answer becomes the one that was read. */
+async function wholeJson(answer: Answer): Promise<unknown> {
   for (;;) {
     try {
-      return await textOf(answer);
+      const body = parsedJson(await textOf(answer));
+      if (body !== undefined || !isJsonOfService(answer.wire)) return body;
+      throw new APIConnectionError("The answer was interrupted within its JSON.");
     } catch (error) {
       if (!(error instanceof APIConnectionError) || answer.repeat === null) throw error;
       Object.assign(answer, await answer.repeat());
