@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,6 +51,26 @@ function brokenLines(service: Service) {
   return logLines(service.stderr()).filter(({ msg }) => msg?.startsWith("the TLS certificate can't be used"));
 }
 
+/** The statuses of requests that browsers send by HTTP/2: two from a page of the dashboard, and the same two from another page. */
+async function sessionsByHttp2(baseUrl: string): Promise<unknown[]> {
+  const owner = await signUpWithKey(baseUrl);
+  const session = connectHttp2(baseUrl, { ca: authority.pem });
+  const statusFrom = async (origin: string, path: string, method = "GET") => {
+    const headers = { origin, cookie: owner.cookie(), "content-type": "application/json" };
+    const stream = session.request({ ":path": path, ":method": method, ...headers }).resume();
+    stream.end(method === "POST" ? "{}" : undefined);
+    const [response] = await once(stream, "response");
+    return response[":status"];
+  };
+  const statuses: unknown[] = [];
+  for (const origin of [baseUrl, "https://evil.example"]) {
+    statuses.push(await statusFrom(origin, "/dashboard/audit/export"));
+    statuses.push(await statusFrom(origin, "/trpc/auth.signOut", "POST"));
+  }
+  session.close();
+  return statuses;
+}
+
 withOpenSsl("a service with a certificate", () => {
   it("speaks HTTPS: the API, the dashboard's session by a secure cookie, and HSTS", async () => {
     await using service = await startOperatedService({
@@ -74,6 +95,7 @@ withOpenSsl("a service with a certificate", () => {
     expect(own.status).toBe(200);
     expect(own.headers.get("set-cookie")).toMatch(/^__Host-ostiary_session=.*;.*Secure/);
     expect((await signUp(service.baseUrl.replace("https:", "http:"))).status).toBe(403);
+    if (RUNTIME === "deno") expect(await sessionsByHttp2(service.baseUrl)).toEqual([200, 200, 403, 403]);
 
     const operator = await signInOperator(service.baseUrl);
     expect(await operator.trpc.operator.warnings.query()).toEqual({ warnings: [] });

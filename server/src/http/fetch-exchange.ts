@@ -52,7 +52,9 @@ export class FetchExchange implements Exchange {
   header(name: string): readonly string[] {
     // `Headers` joins repeated ones with a comma, which no valid Authorization holds.
     const value = this.#request.headers.get(name);
-    return value === null ? [] : [value];
+    if (value !== null) return [value];
+    // With HTTP/2 the host is in the address only (RFC 9113, section 8.3.1).
+    return name === "host" ? [this.#url.host] : [];
   }
 
   receive(body: IncomingBody): void {

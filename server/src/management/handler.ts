@@ -271,7 +271,10 @@ function requireRpcForm(request: Request, address: BrowserAddress): void {
   if (request.method !== "POST") {
     throw new Failure("method_not_allowed", "Use GET or POST here.", { headers: { allow: "GET, POST" } });
   }
-  requireSameOrigin(request.headers, address);
+  // With HTTP/2 the host is in the address only (RFC 9113, section 8.3.1).
+  const host = () => new URL(request.url).host;
+  const get = (name: string) => request.headers.get(name) ?? (name === "host" ? host() : null);
+  requireSameOrigin({ get }, address);
   const type = request.headers.get("content-type") ?? "";
   if (!isJsonType(type)) {
     throw new Failure("unsupported_media_type", "Send `content-type: application/json`.");
