@@ -67,12 +67,6 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
   let name: string | null = null;
   let valueStart = -1;
   let valueEnd = -1;
-  const endMember = () => {
-    if (name !== null) members.push({ name, start: nameStart, valueStart, valueEnd });
-    name = null;
-    nameStart = -1;
-    valueStart = -1;
-  };
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code <= 0x20) continue;
@@ -83,7 +77,7 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
       if (++strings > limits.strings) return { kind: "too-many", of: "strings" };
       if (isMemberName) {
         nameStart = index;
-        name = nameOf(text.slice(index, end));
+        name = nameOf(text, index, end);
         if (name === null) return { kind: "other" };
         if (members.length >= limits.members) return { kind: "too-many", of: "members" };
       } else if (depth === 1 && valueStart === -1) valueStart = index;
@@ -97,7 +91,11 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
     }
     if (code === COMMA) {
       if (++values > limits.values) return { kind: "too-many", of: "values" };
-      if (depth === 1) endMember();
+      if (depth !== 1) continue;
+      if (name !== null) members.push({ name, start: nameStart, valueStart, valueEnd });
+      name = null;
+      nameStart = -1;
+      valueStart = -1;
       continue;
     }
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
@@ -115,7 +113,7 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
     if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       depth--;
       if (depth === 0) {
-        endMember();
+        if (name !== null) members.push({ name, start: nameStart, valueStart, valueEnd });
         return { kind: "object", members, end: index, size: { values, containers, names, strings } };
       }
       valueEnd = index + 1;
@@ -138,10 +136,12 @@ function endOfString(text: string, start: number): number {
   return -1;
 }
 
-function nameOf(token: string): string | null {
-  if (!token.includes("\\")) return token.slice(1, -1);
+/** The name that a string of JSON stands for, whose quotes are at `start` and before `end`; `null`: it is not valid. */
+function nameOf(text: string, start: number, end: number): string | null {
+  const name = text.slice(start + 1, end - 1);
+  if (!name.includes("\\")) return name;
   try {
-    return JSON.parse(token);
+    return JSON.parse(text.slice(start, end));
   } catch {
     // The text is not JSON, which parsing it reports.
     return null;
