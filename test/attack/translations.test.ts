@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { WireAnswer } from "../../server/src/upstream/dialect.ts";
 import { chat, messages, replayVendor, respond, streamText, upstreamOf, whole } from "../dialects/dialect.ts";
 
 // Requests and answers whose translation would take minutes if its time grew with the square of their size. While one is translated, the
@@ -7,6 +8,7 @@ import { chat, messages, replayVendor, respond, streamText, upstreamOf, whole } 
 const vendor = replayVendor(/https:\/\/models\.example\/v1\//);
 const baseUrl = "https://models.example/v1";
 const openai = upstreamOf("openai", { baseUrl });
+const responses = upstreamOf("openai-responses", { baseUrl });
 const anthropic = upstreamOf("anthropic", { baseUrl });
 const USER = { role: "user", content: "hi" };
 const ASKED = { messages: [USER], max_tokens: 100 };
@@ -21,6 +23,12 @@ const called = (id: string, input = "{}") => ({
 });
 const chunk = (delta: object, reason: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
+/** Reads a stream, and keeps nothing of it. */
+async function readToEnd(answer: Promise<WireAnswer>): Promise<void> {
+  const begun = await answer;
+  if (begun.kind !== "stream") throw new Error("not a stream");
+  for await (const _ of begun.events);
+}
 const END = `${chunk({}, "tool_calls")}data: [DONE]\n\n`;
 
 describe("a request of a client", () => {
@@ -108,6 +116,33 @@ describe("an answer of an upstream", () => {
       await expect(streamText(messages(openai, "m", STREAMED))).rejects.toMatchObject(malformed);
     },
   );
+
+  /** Streams the first event, and then the other one without end. */
+  const streamsWithoutEnd = (first: string, other: string) =>
+    vendor.answersBy(() => {
+      const events = new TextEncoder().encode(other);
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new TextEncoder().encode(first)),
+        pull: (controller) => controller.enqueue(events),
+      });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    });
+
+  it("fails if its stream does not end, and what is kept of it would fill the memory", async () => {
+    const malformed = { failure: { code: "upstream_error" } };
+    const megabyte = "x".repeat(1_000_000);
+    streamsWithoutEnd(chunk({ content: "so" }), chunk({ content: megabyte }));
+    await expect(readToEnd(messages(openai, "m", STREAMED))).rejects.toMatchObject(malformed);
+    const event = (fields: object) => `data: ${JSON.stringify(fields)}\n\n`;
+    const item = { type: "message", content: [{ type: "output_text", text: megabyte }] };
+    streamsWithoutEnd(
+      event({ type: "response.created", response: { id: "r", output: [] } }),
+      event({ type: "response.output_item.done", item }),
+    );
+    await expect(readToEnd(respond(responses, "m", { input: "hi", stream: true }))).rejects.toMatchObject(
+      malformed,
+    );
+  });
 
   it("may have thousands of calls with the same id, whole and streamed", async () => {
     const calls = times(4_000, (index) => ({ index, ...called("a") }));

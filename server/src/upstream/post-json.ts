@@ -5,7 +5,8 @@ import type { UpstreamCall, UpstreamRefused } from "./dialect.ts";
 import { malformedResponse, refusalOf, refusedStatus } from "./refusal.ts";
 import type { HeaderList, ResponseBody, Transport, TransportResponse } from "./transport.ts";
 
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** An answer that is longer is not a model's. */
+export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 /** An event larger than this is not a model's answer. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;

@@ -7,6 +7,12 @@ import { answerText, eventDataOf, parseable } from "./post-json.ts";
 import { jsonText, malformedResponse } from "./refusal.ts";
 import { TransportError, type TransportResponse } from "./transport.ts";
 
+/**
+ * What is read of a stream is kept until its end, because clients' formats repeat the answer there. No model's answer is as long: 128,000 tokens in an
+ * event each take half of it.
+ */
+const MAX_STREAM_CHARACTERS = 128 * 1024 * 1024;
+
 /** Reads an answer in a provider's format, piece by piece, and collects its events. */
 export abstract class AnswerReader {
   /** The tool whose input is the answer, for models without the output format that was asked for; `null`: none. */
@@ -149,11 +155,14 @@ async function* eventsOfStream(
   first: TransportResponse,
   { reader, more = nothingMore }: AnswerReading,
 ): AsyncGenerator<AnswerPiece> {
+  let characters = 0;
   for (let response: TransportResponse | null = first; response !== null; response = await more()) {
     for await (const list of eventDataOf(response.body)) {
       try {
         for (const data of list) {
           if (data === "") continue;
+          characters += data.length;
+          if (characters > MAX_STREAM_CHARACTERS) throw malformedResponse();
           reader.read(parseable(data));
           if (reader.isOver) break;
         }

@@ -20,6 +20,7 @@ import {
   withMemberText,
 } from "../forward-events.ts";
 import { readResponsesUsage, readResponsesUsageSoFar } from "../openai/usage.ts";
+import { MAX_ANSWER_BYTES } from "../post-json.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 import type { ResponseBody } from "../transport.ts";
@@ -32,6 +33,8 @@ const FINAL = new Set(["response.completed", "response.incomplete"]);
 const ITEMS = new Set(["response.output_item.added", "response.output_item.done"]);
 /** Any other event, such as a `keepalive` or the limits of a Codex account, tells nothing of the response. It may come at any time. */
 const OF_RESPONSE = /^response\./;
+/** The items of a stream are kept until its end, as long as a whole answer may be. */
+const MAX_KEPT_CHARACTERS = MAX_ANSWER_BYTES;
 /** An event's type stands on a line of its own. */
 const TYPE = /^[\w.-]{1,100}$/;
 
@@ -65,6 +68,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
   readonly #output: Json[] = [];
   /** The same items as the upstream has sent them. */
   readonly #received: Json[] = [];
+  #keptCharacters = 0;
   #final: { readonly type: string; readonly body: JsonBody } | null = null;
 
   constructor(call: ForwardCall) {
@@ -128,7 +132,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
     if (this.#response === null && !OF_RESPONSE.test(type)) return "";
     if (this.#response === null && !LIFECYCLE.has(type)) throw malformedResponse();
     if (FINAL.has(type)) return this.#hold(type, parsedBody(data, event));
-    this.#note(type, event);
+    this.#note(type, event, data.length);
     if (LIFECYCLE.has(type)) return this.#forwardResponse(type, parsedBody(data, event));
     const item = ITEMS.has(type) ? this.#editor.editedItem(event.item) : null;
     if (item === null && event.sequence_number === this.#sequence) {
@@ -153,9 +157,11 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
   }
 
   /** Collects what the model has produced. */
-  #note(type: string, event: JsonObject): void {
+  #note(type: string, event: JsonObject, characters: number): void {
     if (typeof event.delta === "string") this.produced.add(event.delta);
     if (type !== "response.output_item.done") return;
+    this.#keptCharacters += characters;
+    if (this.#keptCharacters > MAX_KEPT_CHARACTERS) throw malformedResponse();
     const item = event.item ?? null;
     // What is nested too deeply to be written again is refused now.
     jsonText(item);
