@@ -64,6 +64,9 @@ const chatOf = (content: string) =>
   `{"model":"sandbox/echo","max_tokens":1,"messages":[{"role":"user","content":${content}}]}`;
 const chatWith = (members: string) => `${chatOf('"hi"').slice(0, -1)},${members}}`;
 
+const messageOf = (members: string) =>
+  `{"model":"sandbox/echo","max_tokens":1,"messages":[{"role":"user",${members}}]}`;
+
 const MB = 1_000_000;
 interface DearBody {
   readonly name: string;
@@ -88,6 +91,27 @@ const dearBodies: readonly DearBody[] = [
   { name: "an array of objects", body: `[${numbered(500_000, (i) => `{"f${i}":1}`)}]` },
   { name: "commas", body: chatWith(",".repeat(9 * MB)) },
   { name: "colons", body: chatWith(":".repeat(9 * MB)) },
+  {
+    name: "blocks that are numbers",
+    body: messageOf(`"content":[${repeated("1", 7 * MB)}]`),
+    path: "messages",
+  },
+  {
+    name: "instructions that are numbers",
+    body: messageOf('"content":"hi"').replace("{", `{"system":[${repeated("1", 7 * MB)}],`),
+    path: "messages",
+  },
+  {
+    name: "allowed tools that are numbers",
+    body: chatWith(
+      `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[${repeated("1", 7 * MB)}]}}`,
+    ),
+  },
+  {
+    name: "pairs of metadata that are numbers",
+    body: `{"model":"sandbox/echo","input":"${"x".repeat(9 * MB)}","metadata":{${numbered(90_000, (i) => `"f${i}":1`)}}}`,
+    path: "responses",
+  },
   {
     name: "inputs of several kinds",
     body: `{"model":"sandbox/embed","input":[${repeated("1", 7 * MB)},"x"]}`,

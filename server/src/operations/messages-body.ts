@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { THREAD_FIELD } from "../errors/messages-error.ts";
-import type { Json, JsonObject } from "../json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { arrayOf, objectOf } from "../wire/members.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
@@ -19,9 +19,16 @@ export const MAX_TOKENS_FIELD = "max_tokens";
 /** Some models have a minimum, to which shorter answers are raised, as those of requests that only try whether a model answers. */
 const MIN_PAID_TOKENS = 16;
 
-const content = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))], {
-  error: "must be a text, or an array of blocks with a type",
-});
+const BLOCK = {
+  type: "object",
+  properties: { type: { type: "string" } },
+  required: ["type"],
+  additionalProperties: {},
+};
+/** A schema of blocks would report each wrong one, of which a body may have millions. The description is for the OpenAPI document. */
+const content = z
+  .custom<Json>(isContent, "must be a text, or an array of blocks with a type")
+  .meta({ anyOf: [{ type: "string" }, { type: "array", items: BLOCK }] });
 const message = z.looseObject({
   role: z.enum(["user", "assistant", "system"], { error: "must be user, assistant or system" }),
   content,
@@ -102,6 +109,11 @@ export const messagesBody = bodySchema(
 
 /** The fields of a count of tokens. */
 export const countTokensBody = bodySchema(fields, { items });
+
+function isContent(value: unknown): boolean {
+  if (!Array.isArray(value)) return typeof value === "string";
+  return value.every((block: unknown) => isJsonObject(block) && typeof block.type === "string");
+}
 
 /** @throws {Failure} `invalid_request` naming the field. */
 export function readMessages(body: JsonBody): MessagesInput {

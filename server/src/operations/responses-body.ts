@@ -13,6 +13,7 @@ const MAX_TOOLS = 1_024;
 const MAX_INCLUDES = 64;
 const MAX_ID_LENGTH = 256;
 const MAX_METADATA = 16;
+const METADATA_ERROR = `must have at most ${MAX_METADATA} pairs`;
 const MAX_METADATA_NAME = 64;
 const MAX_METADATA_VALUE = 512;
 
@@ -21,7 +22,7 @@ const item = z.looseObject({ type: z.string().max(64).nullish() });
 const tool = z.looseObject({ type: z.string().min(1).max(64) });
 const metadata = z
   .record(z.string().max(MAX_METADATA_NAME), z.string().max(MAX_METADATA_VALUE))
-  .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, `must have at most ${MAX_METADATA} pairs`);
+  .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, METADATA_ERROR);
 
 /** The fields that the service relies on, within the bounds that OpenAI documents (API reference, "Create a model response"). */
 export const responsesBody = bodySchema(
@@ -84,6 +85,9 @@ export type ResponsesBody = ReturnType<typeof responsesBody.read>;
 
 /** Validates a request. @throws {Failure} `invalid_request` naming the field. */
 export function checkResponsesBody(body: JsonBody): ResponsesBody {
+  // The schema would report each wrong pair, however many there are.
+  if (Object.keys(objectOf(body.value.metadata)).length > MAX_METADATA)
+    throw invalid("metadata", METADATA_ERROR);
   const data = responsesBody.read(body);
   if (data.background === true) {
     throw invalid("background", "is not supported. Leave it out and wait for the answer, or stream it");

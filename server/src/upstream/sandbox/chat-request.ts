@@ -22,9 +22,18 @@ const allowedTools = z.looseObject({
   type: z.literal("allowed_tools"),
   allowed_tools: z.looseObject({
     mode: z.enum(["auto", "required"]),
-    tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })),
+    // A schema of the tools would report each wrong one, of which a body may have millions.
+    tools: z.custom<readonly { readonly function: { readonly name: string } }[]>(areNamed),
   }),
 });
+
+function areNamed(tools: unknown): boolean {
+  return Array.isArray(tools) && tools.every(isNamed);
+}
+
+function isNamed(tool: unknown): boolean {
+  return isJsonObject(tool) && isJsonObject(tool.function) && typeof tool.function.name === "string";
+}
 
 const chat = z.looseObject({
   model: z.string(),
