@@ -188,6 +188,12 @@ export function isReference(value: Json): value is JsonObject & { readonly id: s
   return (value.type ?? typeOf(value)) === "item_reference";
 }
 
+/** Whether an item is a thought of a response, without what its provider wants back. */
+export function isBareThought(value: Json): value is JsonObject & { readonly id: string } {
+  if (!isJsonObject(value) || value.type !== "reasoning" || typeof value.id !== "string") return false;
+  return (value.encrypted_content ?? null) === null;
+}
+
 const ROLES = ["user", "assistant", "system", "developer"];
 
 function requireMessage({ role, content }: JsonObject, at: string): void {

@@ -13,6 +13,7 @@ import type { ModelCall, ModelOperation, ModelUse } from "./operation.ts";
 import { invalid } from "./query-parameters.ts";
 import {
   checkResponsesBody,
+  isBareThought,
   isReference,
   MAX_OUTPUT_TOKENS_FIELDS,
   mediaInItems,
@@ -111,7 +112,8 @@ async function resolveRequest(
   accountId: AccountId,
 ): Promise<ResponsesInput> {
   const { previousResponseId, references, body } = input;
-  if (previousResponseId === null && references.length === 0) return input;
+  const thoughts = input.own.flatMap((item) => (isBareThought(item) ? [item.id] : []));
+  if (previousResponseId === null && references.length === 0 && thoughts.length === 0) return input;
   const parser = new BoundedParser();
   // The body is within the limits, or it would have been refused.
   parser.count(body.text);
@@ -120,16 +122,55 @@ async function resolveRequest(
       ? { items: [], bytes: 0 }
       : await responseStore.history(accountId, previousResponseId, parser);
   const found = await responseStore.items(accountId, references, parser);
-  const own = input.own.map((item) => (isReference(item) ? (found.get(item.id) ?? item) : item));
+  const completed = await storedThoughts({ responseStore, accountId, parser }, thoughts);
+  if (previousResponseId === null && found.size === 0 && completed.size === 0) return input;
+  const own = input.own.map((item) => {
+    if (isReference(item)) return found.get(item.id) ?? item;
+    return isBareThought(item) ? { ...item, ...completed.get(item.id) } : item;
+  });
   const items = [...history.items, ...own];
   return {
     ...input,
     ...mediaInItems(items),
-    storedBytes: history.bytes + sizeOf(found),
+    storedBytes: history.bytes + sizeOf(found) + sizeOf(completed),
     body: body.with({ input: items, previous_response_id: undefined }),
     own,
     firstOwn: history.items.length,
   };
+}
+
+/**
+ * What the stored responses have of thoughts that clients send back without it, as OpenAI's libraries do with what a response has put out:
+ * no provider takes a thought back without its own data.
+ *
+ * @returns the members to add, by the ids of the thoughts; none for those that are not stored.
+ */
+async function storedThoughts(
+  {
+    responseStore,
+    accountId,
+    parser,
+  }: Pick<ResponsesParts, "responseStore"> & {
+    readonly accountId: AccountId;
+    readonly parser: BoundedParser;
+  },
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, JsonObject>> {
+  const added = new Map<string, JsonObject>();
+  if (ids.length === 0) return added;
+  try {
+    for (const [id, { encrypted_content: sealed = null }] of await responseStore.storedOf(
+      accountId,
+      ids,
+      parser,
+    )) {
+      if (sealed !== null) added.set(id, { encrypted_content: sealed });
+    }
+    return added;
+  } catch {
+    // The request has all that it needs: without the database, and where the stored parts are too large, it goes on as it is.
+    return new Map();
+  }
 }
 
 /** The items that are referred to. Each may be referred to once, so that a small body can't stand for a huge one. */

@@ -218,16 +218,39 @@ export class ResponseStore {
     ids: readonly string[],
     parser: BoundedParser = new BoundedParser(),
   ): Promise<ReadonlyMap<string, JsonObject>> {
-    const found = new Map<string, JsonObject>();
     const asked = new Set(ids);
-    if (asked.size === 0) return found;
     if (asked.size > MAX_ITEM_REFERENCES) {
       const message = `A request may refer to ${MAX_ITEM_REFERENCES} items at most. Send the items themselves.`;
       throw new Failure("invalid_request", message, { param: "input" });
     }
+    const found = await this.#find(accountId, asked, parser);
+    for (const id of asked) if (!found.has(id)) throw this.#noReference("item", id);
+    return found;
+  }
+
+  /**
+   * The items that are stored of those with these ids, of the last {@link MAX_ITEM_REFERENCES} of them.
+   *
+   * @throws {Failure} `request_too_large` as {@link items}.
+   */
+  storedOf(
+    accountId: AccountId,
+    ids: readonly string[],
+    parser: BoundedParser = new BoundedParser(),
+  ): Promise<ReadonlyMap<string, JsonObject>> {
+    return this.#find(accountId, new Set(ids.slice(-MAX_ITEM_REFERENCES)), parser);
+  }
+
+  async #find(
+    accountId: AccountId,
+    asked: ReadonlySet<string>,
+    parser: BoundedParser,
+  ): Promise<ReadonlyMap<string, JsonObject>> {
+    const found = new Map<string, JsonObject>();
     const known = new Map<string, string>();
     for (const id of asked) if (ID.test(id)) known.set(itemDigestOf(accountId, id), id);
-    for (const source of this.isKeeping ? await this.#sources(accountId, [...known.keys()]) : []) {
+    if (known.size === 0 || !this.isKeeping) return found;
+    for (const source of await this.#sources(accountId, [...known.keys()])) {
       if (source.content === null) throw historyTooLarge("input");
       const part = source.isOutput ? "output" : "input";
       const wanted = new Set(source.digests.map((digest) => known.get(digest)));
@@ -236,7 +259,6 @@ export class ResponseStore {
         if (typeof item.id === "string" && wanted.has(item.id)) found.set(item.id, item);
       }
     }
-    for (const id of asked) if (!found.has(id)) throw this.#noReference("item", id);
     return found;
   }
 
