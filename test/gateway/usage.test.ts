@@ -75,6 +75,13 @@ describe("the usage of a chat completion", () => {
     });
   });
 
+  it.each(["cached_tokens", "prompt_cache_hit_tokens"])("has the tokens of the cache as %s", (name) => {
+    const usage = { prompt_tokens: 8, completion_tokens: 3, [name]: 6 };
+    expect(readUsage(usage)?.cachedTokens).toBe(6);
+    expect(readUsage({ ...usage, prompt_tokens_details: { cached_tokens: 5 } })?.cachedTokens).toBe(5);
+    for (const count of IMPLAUSIBLE) expect(readUsage({ ...usage, [name]: count })).toBeNull();
+  });
+
   it("has the reasoning that is counted apart from the answer, as far as the total has it", () => {
     const usage = { prompt_tokens: 8, completion_tokens: 3, total_tokens: 21 };
     const reasoningOf = (more: object) => {

@@ -101,6 +101,20 @@ describe("tokens with a price of their own", () => {
     },
   );
 
+  it.each(["cached_tokens", "prompt_cache_hit_tokens"])(
+    "that an upstream reports as %s are charged at the price of cached ones",
+    async (name) => {
+      const owner = await credit.ownerWith(1_000_000_000n);
+      credit.setAnswer(answerWithUsage({ prompt_tokens: 100, completion_tokens: 10, [name]: 40 }));
+      for (const stream of [false, true]) {
+        const response = await credit.chat(owner.key, { model: "acme/parts", stream });
+        expect(response.status).toBe(200);
+        await response.arrayBuffer();
+      }
+      expect(await balanceOf(owner)).toBe(1_000_000_000n - 2n * 114_000n);
+    },
+  );
+
   it("are in the API's entries and both forms of an export, which can be verified", async () => {
     const owner = await credit.ownerWith(1_000_000_000n);
     const prompt = { cached_tokens: 1, cache_write_tokens: 2, audio_tokens: 3, image_tokens: 4 };

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../json/json.ts";
+import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { checkedUsage, isPlausible } from "../usage-counts.ts";
 
@@ -17,7 +17,7 @@ export function readUsageSoFar(value: unknown): Usage | null {
     ? usageOf(
         [value.prompt_tokens, value.prompt_tokens_details],
         [value.completion_tokens, value.completion_tokens_details],
-        value.total_tokens,
+        value,
       )
     : null;
 }
@@ -33,7 +33,7 @@ export function readResponsesUsageSoFar(value: unknown): Usage | null {
     ? usageOf(
         [value.input_tokens, value.input_tokens_details],
         [value.output_tokens, value.output_tokens_details],
-        value.total_tokens,
+        value,
       )
     : null;
 }
@@ -46,7 +46,7 @@ function isReported(count: unknown): boolean {
 function usageOf(
   [promptTokens, ofPrompt]: readonly [unknown, unknown],
   [completionTokens, ofCompletion]: readonly [unknown, unknown],
-  totalTokens: unknown,
+  { total_tokens: totalTokens, cached_tokens, prompt_cache_hit_tokens }: JsonObject,
 ): Usage | null {
   const prompt = isJsonObject(ofPrompt) ? ofPrompt : {};
   const completion = isJsonObject(ofCompletion) ? ofCompletion : {};
@@ -55,7 +55,8 @@ function usageOf(
   return checkedUsage({
     promptTokens,
     completionTokens: apart === 0 ? completionTokens : Number(completionTokens) + apart,
-    cachedTokens: prompt.cached_tokens,
+    // Moonshot and DeepSeek have names of their own for it.
+    cachedTokens: prompt.cached_tokens ?? cached_tokens ?? prompt_cache_hit_tokens,
     cacheWriteTokens: prompt.cache_write_tokens,
     audioPromptTokens: prompt.audio_tokens,
     imagePromptTokens: prompt.image_tokens,
