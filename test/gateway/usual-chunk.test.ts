@@ -13,7 +13,7 @@ interface Forwarded {
 
 async function forwarded(chunks: readonly string[], includeUsage: boolean): Promise<Forwarded> {
   // Only these are used.
-  const call = { publicModel: "acme/m", request: { includeUsage } } as ForwardCall;
+  const call = { publicModel: "acme/m", request: { includeUsage, body: { value: {} } } } as ForwardCall;
   const encoder = new TextEncoder();
   const body = async function* () {
     for (const chunk of [...chunks, "[DONE]"]) yield encoder.encode(`data: ${chunk}\n\n`);

@@ -173,6 +173,21 @@ describe("a stream whose usage has the tokens of the prompt alone", () => {
   });
 });
 
+describe("a stream whose usage is in the choice that has finished", () => {
+  it.each(PATHS)("is charged for exactly what was reported: %s", async (path) => {
+    const usage = JSON.stringify({ prompt_tokens: 50_000, completion_tokens: 3, cached_tokens: 40_000 });
+    const finished = chunkOf({}, "stop").replace('"finish_reason"', `"usage":${usage},"finish_reason"`);
+    answer = { text: `${chunkOf({ content: WORDS })}${finished}data: [DONE]\n\n`, after: "ends" };
+    expect(await entryOf("openai", path)).toMatchObject({
+      endReason: "stop",
+      usageSource: "upstream",
+      promptTokens: 50_000,
+      cachedTokens: 40_000,
+      completionTokens: 3,
+    });
+  });
+});
+
 describe("a stream of Anthropic whose end does not tell the answer's tokens", () => {
   it.each(PATHS)("is charged for the prompt that was reported, and the words: %s", async (path) => {
     const end = eventsOf(

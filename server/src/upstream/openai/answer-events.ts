@@ -9,7 +9,7 @@ import { OPENAI_SIGNATURE, type Thinker, type ThoughtMember, thoughtSignature } 
 import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
 import { finishOf, finishReasonOf, isFailure, isFiltered } from "./finish-reason.ts";
 import { ReasoningDetails } from "./reasoning-details.ts";
-import { readUsage, readUsageSoFar } from "./usage.ts";
+import { readUsage, readUsageSoFar, usageIn } from "./usage.ts";
 
 const DONE = "[DONE]";
 /** Of an answer that is complete and does not say why it has ended. */
@@ -73,8 +73,9 @@ export class CompletionReader extends AnswerReader {
     }
     const chunk = parseExact(data);
     if (chunk === null) throw malformedResponse();
-    this.#usage = readUsage(chunk.usage) ?? this.#usage;
-    this.#usageSoFar = readUsageSoFar(chunk.usage) ?? this.#usageSoFar;
+    const usage = usageIn(chunk);
+    this.#usage = readUsage(usage) ?? this.#usage;
+    this.#usageSoFar = readUsageSoFar(usage) ?? this.#usageSoFar;
     if (hasError(chunk)) throw refusedCompletion(chunk, data);
     const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
     if (!isJsonObject(choice)) return;

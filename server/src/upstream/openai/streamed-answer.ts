@@ -10,7 +10,7 @@ import type { ResponseBody } from "../transport.ts";
 import { ChunkEditor, type EditedChunk } from "./chunk-editor.ts";
 import { hasError, refusedCompletion } from "./failed-completion.ts";
 import { finishReasonOf, hasFailure } from "./finish-reason.ts";
-import { readUsage, readUsageSoFar } from "./usage.ts";
+import { readUsage, readUsageSoFar, usageIn } from "./usage.ts";
 import { type TextChunk, UsualChunk } from "./usual-chunk.ts";
 
 const DONE = "[DONE]";
@@ -51,8 +51,12 @@ class ChunkForwarder implements EventForwarder {
   #usual: UsualChunk | null = null;
   #kinds = 0;
 
-  constructor({ publicModel, request: { includeUsage } }: ForwardCall) {
+  /** Whether the request has one answer. The usage of one choice is not that of several. */
+  readonly #hasOneChoice: boolean;
+
+  constructor({ publicModel, request: { includeUsage, body } }: ForwardCall) {
     this.#includesUsage = includeUsage;
+    this.#hasOneChoice = (body.value.n ?? 1) === 1;
     this.#editor = new ChunkEditor(publicModel, !includeUsage);
   }
 
@@ -76,8 +80,9 @@ class ChunkForwarder implements EventForwarder {
     const chunk = this.#editor.edit(data);
     if (chunk === null) throw malformedResponse();
     const { value } = chunk;
-    this.usageSoFar = readUsageSoFar(value.usage) ?? this.usageSoFar;
-    this.#usage = readUsage(value.usage) ?? this.#usage;
+    const usage = this.#usageIn(value);
+    this.usageSoFar = readUsageSoFar(usage) ?? this.usageSoFar;
+    this.#usage = readUsage(usage) ?? this.#usage;
     if (hasError(value)) throw refusedCompletion(value, data);
     addProduced(value.choices, this.produced);
     this.#isFinished ||= hasFinish(value);
@@ -95,11 +100,16 @@ class ChunkForwarder implements EventForwarder {
   #readText(data: string): TextChunk | null {
     const chunk = this.#editor.edit(data);
     if (chunk === null) return null;
-    const { usage, choices } = chunk.value;
-    if (hasError(chunk.value) || readUsageSoFar(usage) !== null || hasFinish(chunk.value)) return null;
+    const { value } = chunk;
+    const hasUsage = readUsageSoFar(this.#usageIn(value)) !== null;
+    if (hasError(value) || hasUsage || hasFinish(value)) return null;
     const produced = new TextTally();
-    addProduced(choices, produced);
+    addProduced(value.choices, produced);
     return { produced: produced.beginning(), event: eventOf(chunk) };
+  }
+
+  #usageIn(chunk: JsonObject): unknown {
+    return this.#hasOneChoice ? usageIn(chunk) : chunk.usage;
   }
 
   /** Without `[DONE]` the stream is complete only if some choice has finished. */

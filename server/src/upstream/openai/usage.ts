@@ -22,6 +22,13 @@ export function readUsageSoFar(value: unknown): Usage | null {
     : null;
 }
 
+/** The `usage` object of a chunk of a stream, unread. Moonshot puts it in the choice that has finished. */
+export function usageIn({ usage, choices }: JsonObject): unknown {
+  if (isJsonObject(usage)) return usage;
+  const [choice] = Array.isArray(choices) ? choices : [];
+  return isJsonObject(choice) ? choice.usage : usage;
+}
+
 /** Reads the `usage` object of OpenAI's Responses API. @returns as {@link readUsage}. */
 export function readResponsesUsage(value: unknown): Usage | null {
   return isJsonObject(value) && isReported(value.output_tokens) ? readResponsesUsageSoFar(value) : null;
