@@ -16,7 +16,7 @@ import { passedTime } from "./start/passed-time.ts";
 import { readSettings, readVersion } from "./start/read-settings.ts";
 import { isDeno, RUNTIME } from "./start/runtime.ts";
 import { type Serving, serve } from "./start/serve.ts";
-import { type Shutdown, STOP_MS, stopOnSignals } from "./start/shutdown.ts";
+import { type Shutdown, STOP_MS, stopOnSignals, surviveHangup } from "./start/shutdown.ts";
 import type { Startup } from "./start/startup.ts";
 import { reportStartupFailure } from "./start/startup-failure.ts";
 import { supervise } from "./start/supervisor.ts";
@@ -92,6 +92,7 @@ const FOLDERS = {
 };
 
 async function main(): Promise<void> {
+  surviveHangup();
   if (!isDeno) keepTickShape();
   let log = openLog("info");
   const teardown = new Teardown();

@@ -107,6 +107,13 @@ describe("a service that is told to stop", () => {
     await expect.poll(() => readiness(service.baseUrl).catch(() => "gone")).toBe("gone");
   });
 
+  it("is not told so by SIGHUP, also without a file that is read again", async () => {
+    await using service = await startService();
+    process.kill(service.pid, "SIGHUP");
+    // It ends by SIGTERM, with an exit code, and not by the signal before.
+    expect(await service.stop()).toBe(0);
+  });
+
   it("treats a signal that is sent twice as one", async () => {
     let finish: () => void = () => {};
     await using upstream = await startModelServer(({ response }) => {

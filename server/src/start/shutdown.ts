@@ -1,5 +1,6 @@
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
+import { isatty } from "node:tty";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import type { Teardown } from "./teardown.ts";
@@ -101,6 +102,14 @@ export class Shutdown {
   async pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.hurry }).catch(() => {});
   }
+}
+
+/**
+ * Keeps SIGHUP from ending the process, for which systemd would not start it again: the signal asks it to read its files again, and there may
+ * be none, or they may not be watched yet. A process on a terminal ends with its terminal.
+ */
+export function surviveHangup(): void {
+  if (!isatty(0)) process.on("SIGHUP", () => {});
 }
 
 /** Begins the shutdown on SIGTERM and SIGINT, and ends the process when the teardown has run or its time is over. */
