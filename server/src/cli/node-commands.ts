@@ -87,12 +87,12 @@ const SET_BY: Readonly<Record<NodeSettings["differences"][number]["setting"], st
 };
 
 function describeDifference({ setting, nodes, since }: NodeSettings["differences"][number]): string {
-  return `${nodes.length} of the other nodes differ in ${setting} since ${since.toISOString()}. ${SET_BY[setting]} must be the same on all nodes.`;
+  return `Other ${setting} since ${since.toISOString()} on: ${nodes.join("; ")}. ${SET_BY[setting]} must be the same on all nodes.`;
 }
 
 /** Nodes of another version are not compared, so their settings are not known to be the same. */
 function describeAgreement({ nodes: [own, ...others] }: NodeSettings): string {
   const unknown = others.filter(({ version }) => version !== own?.version).length;
-  if (unknown > 0) return `${unknown} nodes have another version and were not compared.`;
+  if (unknown > 0) return `Nodes of another version, which were not compared: ${unknown}.`;
   return others.length === 0 ? "No other node runs." : "All nodes have the same settings.";
 }
