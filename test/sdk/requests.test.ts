@@ -6,7 +6,9 @@ import {
   type AuditEntry,
   type ChatCompletion,
   type ChatCompletionCreateParams,
+  type ChatCompletionMessageParam,
   type ChatCompletionStream,
+  type EmbeddingCreateParams,
   type ErrorCode,
   type default as Ostiary,
   OstiaryError,
@@ -167,6 +169,16 @@ describe("the SDK's types", () => {
       chat.completions.create({ model: "m", messages: [], temperature: "2" }),
     ];
     expectTypeOf(misspelt).toBeFunction();
+  });
+
+  it("take parameters that are undefined, like the variables that they are read from", () => {
+    type Optional<Params> = {
+      [Name in keyof Params]-?: object extends Pick<Params, Name> ? Name : never;
+    }[keyof Params];
+    type Unset<Params> = Record<Optional<Params>, undefined>;
+    expectTypeOf<Unset<ChatCompletionCreateParams>>().toExtend<Partial<ChatCompletionCreateParams>>();
+    expectTypeOf<Unset<EmbeddingCreateParams>>().toExtend<Partial<EmbeddingCreateParams>>();
+    expectTypeOf<{ role: "user"; content: "x"; name: undefined }>().toExtend<ChatCompletionMessageParam>();
   });
 
   it("know every parameter that OpenAI documents and the service passes on", () => {

@@ -17,7 +17,7 @@ export type ChatCompletionContentPart = Cacheable &
           /** An `https:` address that the model's server can reach, or a `data:` URL with the image in Base64. */
           readonly url: string;
           /** The resolution at which the model reads the image: a lower one takes fewer tokens. Default `auto`. */
-          readonly detail?: "auto" | "low" | "high" | "original";
+          readonly detail?: "auto" | "low" | "high" | "original" | undefined;
         };
       }
     | {
@@ -37,11 +37,11 @@ export type ChatCompletionContentPart = Cacheable &
         /** The file: `file_data` with `filename`, or `file_id`. */
         readonly file: {
           /** A `data:` URL with the file in Base64. */
-          readonly file_data?: string;
+          readonly file_data?: string | undefined;
           /** The id of a file that the model's server has. */
-          readonly file_id?: string;
+          readonly file_id?: string | undefined;
           /** The name of the file. */
-          readonly filename?: string;
+          readonly filename?: string | undefined;
         };
       }
   );
@@ -90,7 +90,7 @@ export type ChatCompletionMessageParam = Cacheable &
         /** The instructions: text, or parts of text. */
         readonly content: string | readonly ChatCompletionContentPart[];
         /** A name that tells participants of the same role apart. */
-        readonly name?: string;
+        readonly name?: string | undefined;
       }
     | {
         /** A message of the user. */
@@ -98,26 +98,29 @@ export type ChatCompletionMessageParam = Cacheable &
         /** The message: text, or parts. */
         readonly content: string | readonly ChatCompletionContentPart[];
         /** A name that tells participants of the same role apart. */
-        readonly name?: string;
+        readonly name?: string | undefined;
       }
     | {
         /** An earlier answer of the model. */
         readonly role: "assistant";
         /** The answer; `null` or omitted if it was only a call of tools. */
-        readonly content?: string | readonly ChatCompletionContentPart[] | null;
+        readonly content?: string | readonly ChatCompletionContentPart[] | null | undefined;
         /** The refusal, if the model refused to answer. */
-        readonly refusal?: string | null;
+        readonly refusal?: string | null | undefined;
         /** The model's reasoning, which some models' servers need back with calls of tools. */
-        readonly reasoning_content?: string | null;
+        readonly reasoning_content?: string | null | undefined;
         /** The calls of tools in the answer. A message with the result of each must follow. */
-        readonly tool_calls?: readonly ChatCompletionToolCall[];
+        readonly tool_calls?: readonly ChatCompletionToolCall[] | undefined;
         /** An earlier spoken answer. */
-        readonly audio?: {
-          /** The `id` of the spoken answer. */
-          readonly id: string;
-        } | null;
+        readonly audio?:
+          | {
+              /** The `id` of the spoken answer. */
+              readonly id: string;
+            }
+          | null
+          | undefined;
         /** A name that tells participants of the same role apart. */
-        readonly name?: string;
+        readonly name?: string | undefined;
       }
     | {
         /** The result of a call of a tool. */
@@ -138,11 +141,11 @@ export interface ChatCompletionFunctionTool extends Cacheable {
     /** Letters, digits, `_` and `-`: up to 64. */
     readonly name: string;
     /** By which the model decides when and how to call the function. */
-    readonly description?: string;
+    readonly description?: string | undefined;
     /** A JSON schema. Default: no arguments. */
-    readonly parameters?: Readonly<Record<string, unknown>>;
+    readonly parameters?: Readonly<Record<string, unknown>> | undefined;
     /** Whether the arguments follow the schema exactly. Default `false`. */
-    readonly strict?: boolean | null;
+    readonly strict?: boolean | null | undefined;
   };
 }
 
@@ -155,7 +158,7 @@ export interface ChatCompletionCustomTool {
     /** The name of the tool, by which the model calls it. */
     readonly name: string;
     /** By which the model decides when and how to call the tool. */
-    readonly description?: string;
+    readonly description?: string | undefined;
     /** The form of the input. Default: any text. */
     readonly format?:
       | {
@@ -172,7 +175,8 @@ export interface ChatCompletionCustomTool {
             /** A context-free grammar of Lark, or a regular expression. */
             readonly syntax: "lark" | "regex";
           };
-        };
+        }
+      | undefined;
   };
 }
 
@@ -235,20 +239,20 @@ export type ChatCompletionResponseFormat =
         /** Letters, digits, `_` and `-`: up to 64. */
         readonly name: string;
         /** What the answer is, for the model. */
-        readonly description?: string;
+        readonly description?: string | undefined;
         /** A JSON schema. */
-        readonly schema?: Readonly<Record<string, unknown>>;
+        readonly schema?: Readonly<Record<string, unknown>> | undefined;
         /** Whether the answer follows the schema exactly. Default `false`. */
-        readonly strict?: boolean | null;
+        readonly strict?: boolean | null | undefined;
       };
     };
 
 /** Options of a streamed completion. */
 export interface ChatCompletionStreamOptions {
   /** Whether a last chunk, without choices, has the tokens of the request as `usage`. Default `false`. */
-  readonly include_usage?: boolean;
+  readonly include_usage?: boolean | undefined;
   /** Whether chunks are padded, so that their lengths do not reveal the lengths of tokens. Default: as the model's server decides. */
-  readonly include_obfuscation?: boolean;
+  readonly include_obfuscation?: boolean | undefined;
 }
 
 /** Voice and format of a spoken answer. */
@@ -282,23 +286,26 @@ export interface ChatCompletionPrediction {
 /** Options of a web search by the model's server. */
 export interface ChatCompletionWebSearchOptions {
   /** How much of the results the model reads. Default `medium`. */
-  readonly search_context_size?: "low" | "medium" | "high";
+  readonly search_context_size?: "low" | "medium" | "high" | undefined;
   /** Where the user is, approximately. */
-  readonly user_location?: {
-    /** The kind of the location. */
-    readonly type: "approximate";
-    /** The location. Each of its fields may be omitted. */
-    readonly approximate: {
-      /** The name of the city, in any language. */
-      readonly city?: string;
-      /** Two letters (ISO 3166-1). */
-      readonly country?: string;
-      /** The name of the region, in any language. */
-      readonly region?: string;
-      /** A name of the IANA time zone database. */
-      readonly timezone?: string;
-    };
-  } | null;
+  readonly user_location?:
+    | {
+        /** The kind of the location. */
+        readonly type: "approximate";
+        /** The location. Each of its fields may be omitted. */
+        readonly approximate: {
+          /** The name of the city, in any language. */
+          readonly city?: string | undefined;
+          /** Two letters (ISO 3166-1). */
+          readonly country?: string | undefined;
+          /** The name of the region, in any language. */
+          readonly region?: string | undefined;
+          /** A name of the IANA time zone database. */
+          readonly timezone?: string | undefined;
+        };
+      }
+    | null
+    | undefined;
 }
 
 /**
@@ -313,74 +320,86 @@ export interface ChatCompletionCreateParams extends ChatCompletionExtensions {
   /** The conversation so far, oldest message first: 1 to 10,000 messages. */
   readonly messages: readonly ChatCompletionMessageParam[];
   /** Whether chunks are sent as the model writes them. Default `false`. */
-  readonly stream?: boolean | null;
+  readonly stream?: boolean | null | undefined;
   /** Options of the stream. Only with `stream: true`. */
-  readonly stream_options?: ChatCompletionStreamOptions | null;
+  readonly stream_options?: ChatCompletionStreamOptions | null | undefined;
   /** The maximum number of tokens of the answer, including those of reasoning: 1 or more. Default: the model's maximum. */
-  readonly max_completion_tokens?: number | null;
+  readonly max_completion_tokens?: number | null | undefined;
   /** The older name of `max_completion_tokens`, which some models' servers need. If both are given, the larger one is charged for. */
-  readonly max_tokens?: number | null;
+  readonly max_tokens?: number | null | undefined;
   /** Randomness: 0 to 2. Default: the model's, usually 1. Set this or `top_p`. */
-  readonly temperature?: number | null;
+  readonly temperature?: number | null | undefined;
   /** Only the most likely tokens that together have this probability are considered: 0 to 1. Default 1. */
-  readonly top_p?: number | null;
+  readonly top_p?: number | null | undefined;
   /** The number of answers, each of which is charged: 1 to 128. Default 1. */
-  readonly n?: number | null;
+  readonly n?: number | null | undefined;
   /** Texts before which the answer ends: up to 64. Models have lower maximums, often 4. Default: none. */
-  readonly stop?: string | readonly string[] | null;
+  readonly stop?: string | readonly string[] | null | undefined;
   /** An integer. The same request with the same seed has the same answer where the model's server can do that. Default: none. */
-  readonly seed?: number | null;
+  readonly seed?: number | null | undefined;
   /** Discourages tokens that occur often: -2 to 2. Default 0. */
-  readonly frequency_penalty?: number | null;
+  readonly frequency_penalty?: number | null | undefined;
   /** Discourages tokens that occur at all: -2 to 2. Default 0. */
-  readonly presence_penalty?: number | null;
+  readonly presence_penalty?: number | null | undefined;
   /** Makes tokens more or less likely: token id → bias from -100 (never) to 100 (only these). Default: none. */
-  readonly logit_bias?: Readonly<Record<string, number>> | null;
+  readonly logit_bias?: Readonly<Record<string, number>> | null | undefined;
   /** Whether the answer has the log probabilities of its tokens. Default `false`. */
-  readonly logprobs?: boolean | null;
+  readonly logprobs?: boolean | null | undefined;
   /** The number of likely alternatives at each token: 0 to 20. Default 0. Needs `logprobs: true`. */
-  readonly top_logprobs?: number | null;
+  readonly top_logprobs?: number | null | undefined;
   /** The tools that the model may call: up to 1,024. Default: none. */
-  readonly tools?: readonly ChatCompletionTool[];
+  readonly tools?: readonly ChatCompletionTool[] | undefined;
   /** Whether the model calls tools, or which one. Default: `auto` with tools, `none` without. */
-  readonly tool_choice?: ChatCompletionToolChoice;
+  readonly tool_choice?: ChatCompletionToolChoice | undefined;
   /** Whether the model may call several tools at once. Default `true`. */
-  readonly parallel_tool_calls?: boolean;
+  readonly parallel_tool_calls?: boolean | undefined;
   /** The format of the answer. Default: text. `parse` sets it from a schema. */
-  readonly response_format?: ChatCompletionResponseFormat;
+  readonly response_format?: ChatCompletionResponseFormat | undefined;
   /** How long the model reasons before it answers. Models know different values. Default: the model's. */
-  readonly reasoning_effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+  readonly reasoning_effort?:
+    | "none"
+    | "minimal"
+    | "low"
+    | "medium"
+    | "high"
+    | "xhigh"
+    | "max"
+    | null
+    | undefined;
   /** How long the answer is. Default `medium`. */
-  readonly verbosity?: "low" | "medium" | "high" | null;
+  readonly verbosity?: "low" | "medium" | "high" | null | undefined;
   /** The forms of the answer. Default `["text"]`. `audio` needs {@link ChatCompletionCreateParams.audio}. */
-  readonly modalities?: readonly ("text" | "audio")[] | null;
+  readonly modalities?: readonly ("text" | "audio")[] | null | undefined;
   /** Voice and format of a spoken answer. Only with the modality `audio`. */
-  readonly audio?: ChatCompletionAudioParam | null;
+  readonly audio?: ChatCompletionAudioParam | null | undefined;
   /** Text that the answer will largely repeat. Default: none. */
-  readonly prediction?: ChatCompletionPrediction | null;
+  readonly prediction?: ChatCompletionPrediction | null | undefined;
   /** Lets models with web search search the web. Default: they do not. */
-  readonly web_search_options?: ChatCompletionWebSearchOptions;
+  readonly web_search_options?: ChatCompletionWebSearchOptions | undefined;
   /** Names and values that the model's server stores with the completion: up to 16, names of up to 64 characters, values of up to 512. */
-  readonly metadata?: Readonly<Record<string, string>> | null;
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined;
   /** Whether the model's server keeps the completion. Default `false`. */
-  readonly store?: boolean | null;
+  readonly store?: boolean | null | undefined;
   /** The model server's class of processing, such as `auto`, `default`, `flex` or `priority`. Default: the server's. */
-  readonly service_tier?: string | null;
+  readonly service_tier?: string | null | undefined;
   /** Requests with the same key and beginning are likely to find that beginning in the model server's cache. Default: none. */
-  readonly prompt_cache_key?: string | null;
+  readonly prompt_cache_key?: string | null | undefined;
   /** How long the beginning stays in the model server's cache: in memory for minutes, or for 24 hours. Default: the model's. */
-  readonly prompt_cache_retention?: "in_memory" | "24h" | null;
+  readonly prompt_cache_retention?: "in_memory" | "24h" | null | undefined;
   /** How OpenAI's models cache: with a breakpoint of their own, or only where parts of messages have one. Default `implicit`. */
-  readonly prompt_cache_options?: {
-    /** Who sets the breakpoints. */
-    readonly mode?: "implicit" | "explicit";
-    /** The minimum time for which the prompt stays in the cache. */
-    readonly ttl?: string;
-  } | null;
+  readonly prompt_cache_options?:
+    | {
+        /** Who sets the breakpoints. */
+        readonly mode?: "implicit" | "explicit" | undefined;
+        /** The minimum time for which the prompt stays in the cache. */
+        readonly ttl?: string | undefined;
+      }
+    | null
+    | undefined;
   /** A stable pseudonym of the end user of up to 64 characters, by which the model's server finds abuse. */
-  readonly safety_identifier?: string | null;
+  readonly safety_identifier?: string | null | undefined;
   /** The older name of `safety_identifier`. */
-  readonly user?: string;
+  readonly user?: string | undefined;
   /**
    * Fields that are added to the body, unchanged: parameters of the model's server that are not typed here. A field of the same name
    * replaces the typed one.
@@ -397,7 +416,7 @@ export interface ChatCompletionCreateParamsStreaming extends ChatCompletionCreat
 /** Parameters of a completion that is not streamed. */
 export interface ChatCompletionCreateParamsNonStreaming extends ChatCompletionCreateParams {
   /** The answer is sent when it is complete. */
-  readonly stream?: false | null;
+  readonly stream?: false | null | undefined;
 }
 
 /**

@@ -5,11 +5,11 @@ export interface EmbeddingCreateParams {
   /** A text, up to 2,048 texts, or the same as tokens. */
   readonly input: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
   /** The form of the vectors: numbers, or the bytes of 32-bit floats in Base64. Default `float`. */
-  readonly encoding_format?: "float" | "base64" | null;
+  readonly encoding_format?: "float" | "base64" | null | undefined;
   /** The length of each vector: 1 or more. Default: the model's. */
-  readonly dimensions?: number | null;
+  readonly dimensions?: number | null | undefined;
   /** A stable pseudonym of the end user, by which the model's server finds abuse. */
-  readonly user?: string;
+  readonly user?: string | undefined;
   /** Fields that are added to the body, unchanged. */
   readonly extra_body?: Readonly<Record<string, unknown>> | undefined;
 }
