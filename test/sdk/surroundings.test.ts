@@ -28,7 +28,7 @@ describe.each([
   it("every client is refused, because its key could be read", () => {
     for (const open of [() => new Ostiary(secrets), () => new OstiaryOperator(secrets)]) {
       expect(open).toThrow(OstiaryError);
-      expect(open).toThrow(/backend/);
+      expect(open).toThrow(/backend.*dangerouslyAllowBrowser/);
     }
     expect(() => ostiaryLink(secrets)).toThrow(/backend/);
   });
