@@ -65,20 +65,36 @@ describe("the health endpoints", () => {
   });
 });
 
+/** What a request from a page of another site has: one of these. */
+const foreignHeaders = (): Record<string, string>[] => [
+  { origin: "https://evil.example" },
+  { origin: "null" },
+  { "sec-fetch-site": "cross-site" },
+  { "sec-fetch-site": "same-site" },
+  { origin: service.baseUrl.replace("http:", "https:") },
+];
+
+describe("a query", () => {
+  it("that another site's page has sent with the session's cookie is refused, before it counts as a call", async () => {
+    const { cookie } = await signUp(service.baseUrl);
+    const statusOf = async (headers: Record<string, string>) =>
+      (await fetch(`${service.baseUrl}/trpc/auth.me`, { headers })).status;
+    for (const headers of foreignHeaders()) {
+      expect(await statusOf({ cookie: cookie(), ...headers }), JSON.stringify(headers)).toBe(403);
+      expect(await statusOf(headers), JSON.stringify(headers)).toBe(200);
+    }
+    expect(await statusOf({ cookie: cookie(), "sec-fetch-site": "same-origin" })).toBe(200);
+    expect(await statusOf({ cookie: cookie(), "sec-fetch-site": "none" })).toBe(200);
+  });
+});
+
 describe("a mutation", () => {
   const signOut = (headers: Record<string, string>, body: BodyInit = "{}") =>
     fetch(`${service.baseUrl}/trpc/auth.signOut`, { method: "POST", headers, body });
   const json = { "content-type": "application/json" };
 
   it("that another site's page has sent is refused", async () => {
-    const foreign: Record<string, string>[] = [
-      { origin: "https://evil.example" },
-      { origin: "null" },
-      { "sec-fetch-site": "cross-site" },
-      { "sec-fetch-site": "same-site" },
-      { origin: service.baseUrl.replace("http:", "https:") },
-    ];
-    for (const headers of foreign) {
+    for (const headers of foreignHeaders()) {
       const response = await signOut({ ...json, ...headers });
       expect(response.status, JSON.stringify(headers)).toBe(403);
       expect(await response.json()).toMatchObject({ error: { code: "permission_denied" } });

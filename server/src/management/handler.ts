@@ -73,7 +73,7 @@ interface Incoming {
 /** @throws a failure of the whole request. The failures of single calls are part of the answer. */
 async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming): Promise<Response> {
   const { request, requestId, clientInfo, sessionToken } = incoming;
-  requireRpcForm(request, parts.browserAddress);
+  requireRpcForm(request, sessionToken, parts.browserAddress);
   const { caller, complete } = await authenticatedCall(parts, incoming);
   const setCookies: string[] = [];
   const context: RpcContext = {
@@ -265,16 +265,22 @@ function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): 
   });
 }
 
-/** Requires JSON, because other bodies need no CORS preflight and tRPC would run mutations without input from them. */
-function requireRpcForm(request: Request, address: BrowserAddress): void {
-  if (request.method === "GET") return;
-  if (request.method !== "POST") {
+/**
+ * Requires of a mutation that no page of another site has sent it, and JSON: other bodies need no CORS preflight, and tRPC would run mutations
+ * without input from them. A query must not come from such a page with the session's cookie, which browsers send for pages of the same domain:
+ * it would count against the user's calls.
+ */
+function requireRpcForm(request: Request, sessionToken: string | null, address: BrowserAddress): void {
+  const isQuery = request.method === "GET";
+  if (!isQuery && request.method !== "POST") {
     throw new Failure("method_not_allowed", "Use GET or POST here.", { headers: { allow: "GET, POST" } });
   }
+  if (isQuery && sessionToken === null) return;
   // With HTTP/2 the host is in the address only (RFC 9113, section 8.3.1).
   const host = () => new URL(request.url).host;
   const get = (name: string) => request.headers.get(name) ?? (name === "host" ? host() : null);
   requireSameOrigin({ get }, address);
+  if (isQuery) return;
   const type = request.headers.get("content-type") ?? "";
   if (!isJsonType(type)) {
     throw new Failure("unsupported_media_type", "Send `content-type: application/json`.");
