@@ -7,8 +7,11 @@ import { thirdPartyNotices } from "../scripts/third-party-notices.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** The service that the pages speak to during development. */
-const SERVICE = process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080";
+/** The service that the pages speak to during development. It gets the host of the pages, or it would take them for those of another site. */
+const SERVICE = {
+  target: process.env.OSTIARY_DEV_SERVICE ?? "http://127.0.0.1:8080",
+  changeOrigin: false,
+};
 
 /** The parts of the pages before sign-in, which all other pages contain, too. Not the entry of the former, which would run in the dashboard. */
 const COMMON_PARTS =

@@ -1,8 +1,9 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../fixtures/service.ts";
-import { signUp, visit } from "../fixtures/user.ts";
+import { createServer } from "vite";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { ROOT, type Service, startService } from "../fixtures/service.ts";
+import { PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
 let service: Service;
 
@@ -62,6 +63,35 @@ describe("the health endpoints", () => {
     const answer = await text(socket);
     expect(answer).toMatch(/^HTTP\/1\.[01] 200 /);
     expect(answer).toContain('{"status":"ready"}');
+  });
+});
+
+describe("the dashboard in development", () => {
+  it("signs its user up from the pages that Vite serves", async () => {
+    vi.stubEnv("OSTIARY_DEV_SERVICE", service.baseUrl);
+    const vite = await createServer({
+      configFile: `${ROOT}/dashboard-ui/vite.config.ts`,
+      logLevel: "silent",
+      optimizeDeps: { noDiscovery: true },
+      server: { host: "127.0.0.1", port: 0, watch: null },
+    });
+    try {
+      await vite.listen();
+      const origin = new URL(vite.resolvedUrls?.local[0] ?? "").origin;
+      const page = { origin, "sec-fetch-site": "same-origin" };
+      expect(
+        (
+          await visit(origin, page).trpc.auth.signUp.mutate({
+            email: `${crypto.randomUUID()}@example.com`,
+            password: PASSWORD,
+            accountName: "Test",
+          })
+        ).user.role,
+      ).toBe("owner");
+    } finally {
+      await vite.close();
+      vi.unstubAllEnvs();
+    }
   });
 });
 
