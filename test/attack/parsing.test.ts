@@ -108,11 +108,6 @@ const dearBodies: readonly DearBody[] = [
     ),
   },
   {
-    name: "pairs of metadata that are numbers",
-    body: `{"model":"sandbox/echo","input":"${"x".repeat(9 * MB)}","metadata":{${numbered(90_000, (i) => `"f${i}":1`)}}}`,
-    path: "responses",
-  },
-  {
     name: "inputs of several kinds",
     body: `{"model":"sandbox/embed","input":[${repeated("1", 7 * MB)},"x"]}`,
     path: "embeddings",

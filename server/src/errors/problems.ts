@@ -32,9 +32,16 @@ interface LoggedReason {
 /** An error has at most this many causes whose messages are logged. */
 const MAX_CAUSES = 8;
 
-/** A message without what ends it. OpenSSL's end with a line break. */
+const LINE_BREAK = /[\r\n]/;
+const ENDING = /[\s.:]/;
+
+/** A message on one line, without what ends it. OpenSSL's end with a line break. */
 function asClause(message: string): string {
-  return message.replace(/\s*[\r\n]\s*/g, " ").replace(/[\s.:]+$/, "");
+  const lines = message.split(LINE_BREAK).map((line) => line.trim());
+  const text = lines.filter((line) => line !== "").join(" ");
+  let end = text.length;
+  while (end > 0 && ENDING.test(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }
 
 /** The messages of an error and of its causes. */
