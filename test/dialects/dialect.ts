@@ -316,7 +316,7 @@ export const INEXPRESSIBLE: readonly (readonly [object, string])[] = [
   [{ transforms: ["middle-out"] }, "transforms"],
   [{ plugins: [{ id: "web" }] }, "plugins"],
   [{ usage: { include: true, by: "user" } }, "usage"],
-  [{ tools: [{ type: "custom", custom: { name: "x" } }] }, "tools.0"],
+  [{ tools: [{ type: "web_search" }] }, "tools.0"],
   [{ reasoning_effort: "enormous" }, "reasoning_effort"],
   [{ tool_choice: "required" }, "tool_choice"],
   [JSON.parse('{"__proto__":1}'), "__proto__"],

@@ -14,6 +14,7 @@ import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { resultWithoutCall } from "../../upstream/write-conversation.ts";
 import { cacheOf } from "../cache-control.ts";
+import { customInputJson } from "../custom-tools.ts";
 import { objectOf, otherMembersOfParts, textOf } from "../members.ts";
 import { audioPart, imagePart, NO_STORED_FILES, partsOf, textPart } from "../openai-fields.ts";
 import { ResultTurns } from "../result-turns.ts";
@@ -180,7 +181,8 @@ function callsOf(calls: Json | undefined, at: string): ToolCallPart[] {
   if (!Array.isArray(calls)) throw cannot(at, "must be an array of calls");
   return calls.map((call: Json, index) => {
     const object = objectOf(call);
-    const { id, function: called, extra_content: extra } = object;
+    const { id, type, function: called, extra_content: extra } = object;
+    if (type === "custom") return customCallOf(object, `${at}.${index}`);
     const { name, arguments: input } = objectOf(called);
     if (typeof id !== "string" || typeof name !== "string" || typeof input !== "string") {
       throw cannot(`${at}.${index}`, "must be a call of a function, with an id, a name and arguments");
@@ -189,6 +191,17 @@ function callsOf(calls: Json | undefined, at: string): ToolCallPart[] {
     const cache = cacheOf(object);
     return { kind: "call", id, name, input, signature: signatureOf(extra), cache, at: inputAt };
   });
+}
+
+function customCallOf(call: JsonObject, at: string): ToolCallPart {
+  const { id, custom, extra_content: extra } = call;
+  const { name, input } = objectOf(custom);
+  if (typeof id !== "string" || typeof name !== "string" || typeof input !== "string") {
+    throw cannot(at, "must be a call of a custom tool, with an id, a name and an input");
+  }
+  const text = customInputJson(input);
+  const [signature, cache] = [signatureOf(extra), cacheOf(call)];
+  return { kind: "call", id, name, input: text, signature, cache, at: `${at}.custom.input` };
 }
 
 /** What Google wants back with its call, and nothing else that a client may have put there. Its name was `thoughtSignature` first. */

@@ -10,6 +10,7 @@ import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import { cacheOf } from "../cache-control.ts";
+import { customFunction } from "../custom-tools.ts";
 import { type ExactValues, exactValuesIn } from "../exact-values.ts";
 import { arrayOf, DEFERRED, numberOf, objectOf, otherMembersOf, textOf, textsOf } from "../members.ts";
 import { COMMON_NAMES, commonFieldsOf, formatOf, functionOf, otherFieldsOf } from "../openai-fields.ts";
@@ -95,7 +96,12 @@ export function chatRequest(
     conversation: () => readChatConversation(body),
     writer: (head) => {
       const { includeUsage } = options;
-      return new ChatWriter(head, { includeUsage, hidesThoughts: hidesThoughts(body.value) });
+      const { value } = body;
+      return new ChatWriter(head, {
+        includeUsage,
+        hidesThoughts: hidesThoughts(value),
+        customTools: customNamesIn(value),
+      });
     },
   };
 }
@@ -181,8 +187,9 @@ function toolsOf(value: Json | undefined, exact: ExactValues, ignored: string[])
   return arrayOf(value).map((element, index) => {
     const tool = objectOf(element);
     const { type, function: called } = tool;
+    if (type === "custom") return customToolOf(tool, `tools.${index}`, ignored);
     if (type !== "function" || !isJsonObject(called) || typeof called.name !== "string") {
-      throw cannot(`tools.${index}`, "must be a function for this model");
+      throw cannot(`tools.${index}`, "must be a function or a custom tool for this model");
     }
     ignored.push(
       ...otherMembersOf(tool, TOOL_MEMBERS, `tools.${index}`),
@@ -196,6 +203,33 @@ function toolsOf(value: Json | undefined, exact: ExactValues, ignored: string[])
   });
 }
 
+const CUSTOM_TOOL_MEMBERS = new Set(["type", "custom", "cache_control"]);
+const CUSTOM_MEMBERS = new Set(["name", "description", "format"]);
+
+function customToolOf(tool: JsonObject, at: string, ignored: string[]): Tool {
+  const custom = objectOf(tool.custom);
+  const { name, description, format } = custom;
+  if (typeof name !== "string" || name === "")
+    throw cannot(`${at}.custom.name`, "must be the name of the tool");
+  ignored.push(
+    ...otherMembersOf(tool, CUSTOM_TOOL_MEMBERS, at),
+    ...otherMembersOf(custom, CUSTOM_MEMBERS, `${at}.custom`),
+  );
+  return { name, ...customFunction(description, objectOf(format).grammar), cache: cacheOf(tool) };
+}
+
+/** The names of the custom tools, whose input the client has as plain text. */
+function customNamesIn({ tools }: JsonObject): ReadonlySet<string> {
+  const custom = arrayOf(tools).filter((tool) => objectOf(tool).type === "custom");
+  return new Set(custom.flatMap((tool) => nameIn(tool) ?? []));
+}
+
+/** The name of a tool, or of one that is chosen or allowed. */
+function nameIn(tool: Json): string | null {
+  const { type, function: called, custom } = objectOf(tool);
+  return textOf(objectOf(type === "custom" ? custom : called).name);
+}
+
 /** The tools that the model may use, of which the client may allow some only, and how it is to use them. */
 function allowedOf(
   tools: readonly Tool[],
@@ -204,7 +238,7 @@ function allowedOf(
   const { type, allowed_tools: allowed } = objectOf(choice);
   if (type !== "allowed_tools") return { tools, toolChoice: toolChoiceOf(choice, tools) };
   const { mode, tools: list } = objectOf(allowed);
-  const names = new Set(arrayOf(list).map((tool) => objectOf(objectOf(tool).function).name));
+  const names = new Set(arrayOf(list).map(nameIn));
   const kept = tools.filter(({ name }) => names.has(name));
   if (kept.length === 0) throw cannot("tool_choice", "allowed_tools must name some of the tools");
   return { tools: kept, toolChoice: toolChoiceOf(mode, kept) };
@@ -216,11 +250,11 @@ function toolChoiceOf(value: Json | undefined, tools: readonly Tool[]): ToolChoi
   if (!hasTools && (value === "auto" || value === "none")) return null;
   if (!hasTools) throw cannot("tool_choice", "requires tools");
   if (value === "auto" || value === "none" || value === "required") return { kind: value };
-  const { type, function: called } = objectOf(value);
-  const { name } = objectOf(called);
-  if (type === "function" && typeof name === "string") {
+  const { type } = objectOf(value);
+  const name = nameIn(value);
+  if ((type === "function" || type === "custom") && name !== null) {
     if (tools.some((tool) => tool.name === name)) return { kind: "tool", name };
     throw cannot("tool_choice", "must name one of the tools");
   }
-  throw cannot("tool_choice", "must be auto, none, required or one function for this model");
+  throw cannot("tool_choice", "must be auto, none, required or one of the tools for this model");
 }

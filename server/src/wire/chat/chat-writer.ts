@@ -4,6 +4,7 @@ import type { Signature } from "../../conversation/conversation.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { CustomInput } from "../custom-input.ts";
 
 const FINISH: Readonly<Record<FinishReason, string>> = {
   stop: "stop",
@@ -17,6 +18,8 @@ interface Call {
   readonly name: string;
   input: string;
   readonly signature: Signature | null;
+  /** The text that the input is decoded to, for a custom tool. */
+  readonly custom: CustomInput | null;
 }
 
 export interface ChatWriterOptions {
@@ -24,6 +27,8 @@ export interface ChatWriterOptions {
   readonly includeUsage: boolean;
   /** Whether the client does not want to see thoughts. */
   readonly hidesThoughts: boolean;
+  /** The names of the tools whose input the client has as plain text. */
+  readonly customTools: ReadonlySet<string>;
 }
 
 /** Writes an answer as a chat completion, or as its chunks. */
@@ -70,19 +75,17 @@ export class ChatWriter implements AnswerWriter {
         return "";
       case "call": {
         const { call, id, name, signature = null } = event;
-        this.#calls[call] = { id, name, input: "", signature };
-        const called = { id, type: "function", function: { name, arguments: "" }, ...extraOf(signature) };
-        return this.#callDelta(call, called);
+        const custom = this.#options.customTools.has(name) ? new CustomInput() : null;
+        this.#calls[call] = { id, name, input: "", signature, custom };
+        // Google's signature is in the first piece of its call, where the AI SDK looks for it.
+        return this.#callDelta(call, calledOf({ id, name, input: "", signature, custom }));
       }
-      case "call-input": {
-        const call = this.#calls[event.call];
-        if (call === undefined || event.text === "") return "";
-        call.input += event.text;
-        return this.#callDelta(event.call, { function: { arguments: event.text } });
+      case "call-input":
+        return this.#callInput(event.call, event.text);
+      case "call-end": {
+        const custom = this.#calls[event.call]?.custom ?? null;
+        return custom === null ? "" : this.#customInput(event.call, custom.end());
       }
-      // Google's signature is in the first piece of its call, where the AI SDK looks for it.
-      case "call-end":
-        return "";
       case "finish":
         return this.#writeFinish(event.reason, event.usage);
     }
@@ -93,12 +96,7 @@ export class ChatWriter implements AnswerWriter {
   }
 
   whole(usage: Usage | null): string {
-    const calls = this.#calls.map(({ id, name, input, signature }) => ({
-      id,
-      type: "function",
-      function: { name, arguments: input },
-      ...extraOf(signature),
-    }));
+    const calls = this.#calls.map(calledOf);
     const message: JsonObject = {
       role: "assistant",
       content: this.#text === "" && (calls.length > 0 || this.#refusal !== null) ? null : this.#text,
@@ -123,6 +121,18 @@ export class ChatWriter implements AnswerWriter {
       : first + last;
   }
 
+  #callInput(index: number, text: string): string {
+    const call = this.#calls[index];
+    if (call === undefined || text === "") return "";
+    if (call.custom !== null) return this.#customInput(index, call.custom.push(text));
+    call.input += text;
+    return this.#callDelta(index, { function: { arguments: text } });
+  }
+
+  #customInput(index: number, input: string): string {
+    return input === "" ? "" : this.#callDelta(index, { custom: { input } });
+  }
+
   #callDelta(index: number, call: JsonObject): string {
     return this.#delta({ tool_calls: [{ index, ...call }] });
   }
@@ -137,6 +147,15 @@ export class ChatWriter implements AnswerWriter {
     const usageMember = usage === null ? "" : `,"usage":${JSON.stringify(usage)}`;
     return `${this.#chunkHead}${JSON.stringify(choices)}${usageMember}}\n\n`;
   }
+}
+
+/** A call as it is so far. */
+function calledOf({ id, name, input, signature, custom }: Call): JsonObject {
+  const called =
+    custom === null
+      ? { type: "function", function: { name, arguments: input } }
+      : { type: "custom", custom: { name, input: custom.text } };
+  return { id, ...called, ...extraOf(signature) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { cannot, type Tool, type ToolChoice, UNSUPPORTED } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { customFunction } from "../custom-tools.ts";
 import type { ExactValues } from "../exact-values.ts";
 import { arrayOf, DEFERRED, objectOf, otherMembersOf, textOf } from "../members.ts";
 import { functionOf } from "../openai-fields.ts";
@@ -17,14 +18,6 @@ export interface ClientTool {
 export const SEARCH: ClientTool = { kind: "search", namespace: null, name: "tool_search" };
 /** Tools of this namespace are called by their own name. */
 const IMPLICIT_NAMESPACE = "functions";
-
-/** The input of a custom tool, as a function has it. */
-const CUSTOM_PARAMETERS: JsonObject = {
-  type: "object",
-  properties: { input: { type: "string", description: "The whole input of the tool, as plain text." } },
-  required: ["input"],
-  additionalProperties: false,
-};
 
 /**
  * The tools of a request, by names that every provider accepts. The Responses API groups tools in namespaces and has tools whose
@@ -140,22 +133,11 @@ function addTool(tool: JsonObject, at: string, reading: ToolReading): readonly s
   if (type === "function" && typeof name === "string") {
     tools.add({ kind: "function", namespace, name }, functionOf(tool, exact, at));
   } else if (type === "custom" && typeof name === "string") {
-    const description = customDescription(tool);
-    const definition = { description, parameters: CUSTOM_PARAMETERS, strict: null, cache: null };
-    tools.add({ kind: "custom", namespace, name }, definition);
+    tools.add({ kind: "custom", namespace, name }, customFunction(tool.description, tool.format));
   } else if (type === "tool_search" && tool.execution === "client") {
     tools.add(SEARCH, functionOf(tool, exact, at));
   } else return [at];
   return otherMembersOf(tool, TOOL_MEMBERS, at);
-}
-
-/** A function can't bind its input to a grammar, so the model is told of it. */
-function customDescription({ description, format }: JsonObject): string {
-  const text = textOf(description) ?? "";
-  const { definition, syntax } = objectOf(format);
-  if (typeof definition !== "string") return text;
-  const grammar = `The input must match this ${textOf(syntax) ?? "lark"} grammar:\n\n${definition}`;
-  return text === "" ? grammar : `${text}\n\n${grammar}`;
 }
 
 /** How the client wants tools to be used, and the tools that it allows. */

@@ -1,7 +1,7 @@
 import { isCutOff } from "../../json/cut-off.ts";
 import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { CustomInput } from "../custom-input.ts";
 import type { ClientTool } from "./client-tools.ts";
-import { CustomInput } from "./custom-input.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 

@@ -14,6 +14,7 @@ import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { customInputJson } from "../custom-tools.ts";
 import type { ExactValues } from "../exact-values.ts";
 import { arrayOf, objectOf, otherMembersOfParts, textOf } from "../members.ts";
 import { audioPart, imagePart, NO_STORED_FILES, partsOf, textPart } from "../openai-fields.ts";
@@ -180,7 +181,7 @@ class ItemReader {
   }
 
   #inputOf({ type, arguments: input = {}, input: text }: JsonObject, place: string): string {
-    if (type === "custom_tool_call") return JSON.stringify({ input: textOf(text) ?? "" });
+    if (type === "custom_tool_call") return customInputJson(textOf(text) ?? "");
     if (typeof input === "string") return input;
     return exactJson(JSON.stringify(this.#context.exact(input ?? {}, `${place}.arguments`)));
   }

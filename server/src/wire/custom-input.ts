@@ -1,4 +1,4 @@
-import { parseJsonObject } from "../../json/json.ts";
+import { parseJsonObject } from "../json/json.ts";
 
 /** The beginning of the input of a custom tool's function, up to the text. */
 const HEAD = /^\s*\{\s*"input"\s*:\s*"/;
