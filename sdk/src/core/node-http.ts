@@ -30,7 +30,7 @@ interface Outgoing {
 
 interface Socket {
   on(event: "error", listener: () => void): this;
-  listeners(event: "error"): readonly unknown[];
+  removeListener(event: "error", listener: () => void): this;
   setTimeout(ms: number): this;
   destroy(): this;
 }
@@ -220,7 +220,8 @@ function send(
  * closes the connection: the error of writing the rest would end the process. A request that has no answer gets the error from Node.
  */
 function handleErrors(socket: Socket): void {
-  if (!socket.listeners("error").includes(ignore)) socket.on("error", ignore);
+  // A connection that is kept alive has it already.
+  socket.removeListener("error", ignore).on("error", ignore);
 }
 
 function ignore(): void {}

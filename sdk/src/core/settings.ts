@@ -88,7 +88,7 @@ export function missingToken(prefix: string): OstiaryError {
 export function refuseBrowsers(options: ClientOptions): void {
   if (fromCaller(() => options.dangerouslyAllowBrowser) === true || !isBrowser()) return;
   throw new OstiaryError(
-    "The client does not run in a browser or an app, because every user could read the API key. Call the service from your own backend. In a test that simulates a browser, set dangerouslyAllowBrowser.",
+    "The client does not run in a browser or an app, because every user could read the API key. Call the service from your own backend. In a test, set dangerouslyAllowBrowser.",
   );
 }
 

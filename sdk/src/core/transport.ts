@@ -357,7 +357,7 @@ async function wholeJson(answer: Answer): Promise<unknown> {
     try {
       const body = parsedJson(await textOf(answer));
       if (body !== undefined || !isJsonOfService(answer.wire)) return body;
-      throw new APIConnectionError("The answer was interrupted within its JSON.");
+      throw new APIConnectionError("The answer was interrupted.");
     } catch (error) {
       if (!(error instanceof APIConnectionError) || answer.repeat === null) throw error;
       Object.assign(answer, await answer.repeat());
