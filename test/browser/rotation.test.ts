@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser, type openPage, type WatchedPage } from "../fixtures/browser.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { chooseInRow } from "../fixtures/menu.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { goToKeys, openSite } from "../fixtures/site.ts";
@@ -25,6 +26,15 @@ async function openGuide(
 /** Where one stands, as the page says it. */
 function standsAt(page: Page, words: string | RegExp): Promise<void> {
   return page.getByRole("status").getByText(words).waitFor();
+}
+
+/** Records the usage of as many other keys of an account as a summary by key has, each of which costs more. */
+async function useOtherKeys({ trpc }: Owner): Promise<void> {
+  const { id } = await trpc.account.get.query();
+  await using sql = await openDatabaseOf(site.service);
+  await sql`
+    insert into usage_hours (account_id, hour, key, model, requests, errors, prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd)
+    select ${id}, date_trunc('hour', now()), gen_random_uuid(), 'acme/chat', 1, 0, 1, 1, 0, 1000 from generate_series(1, 200)`;
 }
 
 async function createSuccessor(page: Page): Promise<void> {
@@ -118,9 +128,12 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await owner.trpc.keys.rotate.mutate({ id: owner.id });
     for (let number = 0; number < 5; number++) await statusOf(site.service.baseUrl, owner.key);
+    await useOtherKeys(owner);
     const { page } = await openGuide(owner);
     await page.getByRole("img", { name: /5 with “test”, 0 with “test 2”/ }).waitFor();
-    await page.getByRole("slider", { name: /in each hour of the last 24/ }).waitFor();
+    const hours = page.getByRole("slider", { name: /in each hour of the last 24/ });
+    await hours.focus();
+    await expect.poll(() => hours.getAttribute("aria-valuetext")).toMatch(/test 5$/);
     await expect.poll(() => page.getByRole("row", { name: /GET \/v1\/models/ }).count()).toBe(5);
     await page.getByRole("link", { name: "View in request log" }).click();
     await page.getByRole("heading", { name: "Request log" }).waitFor();

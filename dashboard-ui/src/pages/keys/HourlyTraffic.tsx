@@ -24,45 +24,53 @@ export function HourlyTraffic({ old, successor }: HourlyTrafficProps) {
     () => Array.from({ length: HOURS }, (_, hour) => new Date(toMs - (HOURS - hour) * HOUR_MS)),
     [toMs],
   );
-  const usage = useQuery(
-    api.usage.summary.queryOptions(
-      { from: new Date(toMs - HOURS * HOUR_MS), to: new Date(toMs), interval: "hour", groupBy: "key" },
-      { refetchInterval: LIVE_MS, placeholderData: keepPreviousData },
-    ),
-  );
-  const rows = usage.data?.rows;
-  const { id: oldId, name: oldName } = old;
-  const { id: successorId, name: successorName } = successor;
+  // Each key has a query of its own: a summary by key has only the keys of an account that cost the most.
+  const oldUsage = useQuery(hoursOf(old.id, toMs));
+  const successorUsage = useQuery(hoursOf(successor.id, toMs));
+  const oldRows = oldUsage.data?.rows;
+  const successorRows = successorUsage.data?.rows;
+  const { name: oldName } = old;
+  const { name: successorName } = successor;
   // The series stay the same until the data changes, so that the chart does not redraw.
   const series = useMemo(
     () => [
-      { label: successorName, values: requestsOf(successorId, rows ?? [], times) },
-      { label: oldName, values: requestsOf(oldId, rows ?? [], times) },
+      { label: successorName, values: requestsOf(successorRows ?? [], times) },
+      { label: oldName, values: requestsOf(oldRows ?? [], times) },
     ],
-    [oldId, oldName, successorId, successorName, rows, times],
+    [oldName, successorName, oldRows, successorRows, times],
   );
   return (
-    <Loaded query={usage} what="the last 24 hours">
+    <Loaded query={oldUsage} what="the last 24 hours">
       {() => (
-        <Chart
-          label={`Requests of “${oldName}” and “${successorName}” in each hour of the last 24`}
-          interval="hour"
-          kind="line"
-          times={times}
-          series={series}
-          format={formatCount}
-          heightPx={160}
-          // The names and colours are shown above.
-          hasLegend={false}
-        />
+        <Loaded query={successorUsage} what="the last 24 hours">
+          {() => (
+            <Chart
+              label={`Requests of “${oldName}” and “${successorName}” in each hour of the last 24`}
+              interval="hour"
+              kind="line"
+              times={times}
+              series={series}
+              format={formatCount}
+              heightPx={160}
+              // The names and colours are shown above.
+              hasLegend={false}
+            />
+          )}
+        </Loaded>
       )}
     </Loaded>
   );
 }
 
-function requestsOf(id: string, rows: readonly UsageRow[], times: readonly Date[]): number[] {
-  const requests = new Map(
-    rows.filter(({ key }) => key?.id === id).map((row) => [row.start.getTime(), row.requests]),
+/** The usage of a key in the hours up to a time. */
+function hoursOf(key: string, toMs: number) {
+  return api.usage.summary.queryOptions(
+    { from: new Date(toMs - HOURS * HOUR_MS), to: new Date(toMs), interval: "hour", key },
+    { refetchInterval: LIVE_MS, placeholderData: keepPreviousData },
   );
+}
+
+function requestsOf(rows: readonly UsageRow[], times: readonly Date[]): number[] {
+  const requests = new Map(rows.map((row) => [row.start.getTime(), row.requests]));
   return times.map((time) => requests.get(time.getTime()) ?? 0);
 }
