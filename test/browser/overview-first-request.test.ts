@@ -77,6 +77,7 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
     const { page, complaints } = await overview.pageOf(await signUp(overview.site.service.baseUrl));
     await page.getByRole("button", { name: "Create key" }).click();
     const key = (await page.getByTestId("key-string").textContent()) ?? "";
+    await page.locator("button:focus", { hasText: "Copy key" }).waitFor();
     const models = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Models" });
     await models.click();
     await page.getByText("Store the key before you leave").waitFor();
@@ -86,6 +87,8 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
 
     await page.getByLabel("I have stored it").click();
     await page.getByTestId("key-string").waitFor({ state: "detached" });
+    // What had the focus is gone. A keyboard and a screen reader go on in the same part of the page.
+    await page.locator("section:focus", { hasText: "is stored" }).waitFor();
     // The commands keep it until the page is left.
     expect(await page.getByRole("region", { name: /Chat Completions/ }).textContent()).toContain(key);
     await models.click();
@@ -93,6 +96,8 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
     await page.getByRole("link", { name: "Overview" }).click();
     await page.getByText("Create another one if you lost it.").waitFor();
     expect(await page.content()).not.toContain(key);
+    await page.getByRole("button", { name: "Create another key" }).press("Enter");
+    await page.locator("input:focus").and(page.getByLabel("Key name")).waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -26,6 +26,7 @@ import { Toasts, toastList } from "./Toasts.tsx";
 import { tooltipPopup } from "./Tooltip.tsx";
 import textStyles from "./text.module.css";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
+import { useKeptFocus } from "./use-kept-focus.ts";
 import { useSignedOut } from "./use-signed-out.ts";
 import { useTypeAhead } from "./use-type-ahead.ts";
 
@@ -54,6 +55,7 @@ export function Shell() {
   const groups = me.data?.user.role === "operator" ? OPERATOR_PAGES : ACCOUNT_PAGES;
   const pages = useMemo(() => groups.flatMap((group) => group.pages), [groups]);
   useFocusOnArrival();
+  useKeptFocus();
   usePreload(LATER);
 
   const accountMenu = (

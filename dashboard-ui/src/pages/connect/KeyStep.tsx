@@ -1,4 +1,4 @@
-import { type SubmitEvent, useState } from "react";
+import { type SubmitEvent, useEffect, useRef, useState } from "react";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
@@ -20,7 +20,7 @@ export function KeyStep({ newKey, keys }: KeyStepProps) {
   const [isAnother, setAnother] = useState(false);
   const active = keys.find(({ state }) => state === "active");
   if (newKey.created !== null) return <CreatedKey newKey={newKey} />;
-  if (active === undefined || isAnother) return <KeyForm newKey={newKey} />;
+  if (active === undefined || isAnother) return <KeyForm newKey={newKey} hasFocus={isAnother} />;
   return (
     <div className={styles.step}>
       <p className={textStyles.quiet}>
@@ -31,7 +31,13 @@ export function KeyStep({ newKey, keys }: KeyStepProps) {
   );
 }
 
-function KeyForm({ newKey }: Pick<KeyStepProps, "newKey">) {
+interface KeyFormProps {
+  readonly newKey: NewKey;
+  /** Whether the form takes the focus, because it replaces the button that was pressed. */
+  readonly hasFocus: boolean;
+}
+
+function KeyForm({ newKey, hasFocus }: KeyFormProps) {
   const { name, setName, create, isPending, nameError, formError } = newKey;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -45,6 +51,7 @@ function KeyForm({ newKey }: Pick<KeyStepProps, "newKey">) {
         <Field
           label="Key name"
           required
+          autoFocus={hasFocus}
           maxLength={64}
           autoComplete="off"
           value={name}
@@ -61,6 +68,9 @@ function KeyForm({ newKey }: Pick<KeyStepProps, "newKey">) {
 
 function CreatedKey({ newKey }: Pick<KeyStepProps, "newKey">) {
   const { created, isStored, setStored, leaving } = newKey;
+  const store = useRef<HTMLDivElement>(null);
+  // The form is gone that had the focus.
+  useEffect(() => store.current?.querySelector("button")?.focus({ preventScroll: true }), []);
   if (created === null) return null;
   if (isStored) {
     return (
@@ -79,7 +89,7 @@ function CreatedKey({ newKey }: Pick<KeyStepProps, "newKey">) {
       <div className={shownOnceStyles.secret}>
         <code data-testid="key-string">{created.key}</code>
       </div>
-      <div className={styles.store}>
+      <div className={styles.store} ref={store}>
         <CopyButton text={created.key} what="key" look="primary" />
         <label className={formStyles.check}>
           <input type="checkbox" checked={isStored} onChange={(event) => setStored(event.target.checked)} />I
