@@ -41,6 +41,8 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     const { keys } = await overview.used.trpc.keys.list.query();
     const id = keys.find(({ name }) => name === "test")?.id ?? "";
     const { page } = await overview.site.open(overview.used, `/settings/keys/${id}`);
+    // The figures above are of the chosen period, which is another one.
+    await page.getByRole("heading", { name: "Errors in the last 30 days" }).waitFor();
     const errors = page.getByRole("table", { name: /^Errors of the last 30 days/ });
     await errors.getByRole("row", { name: "model_not_found 1" }).waitFor();
     await errors.getByRole("link", { name: "model_not_found" }).click();

@@ -21,7 +21,7 @@ export function KeyAddresses({ id }: { readonly id: string }) {
   const query = useQuery(api.keys.addresses.queryOptions({ id }, { refetchInterval: REFRESH_MS }));
   return (
     <>
-      <h2>Addresses</h2>
+      <h2>Addresses in the last 30 days</h2>
       <Loaded query={query} what="addresses">
         {({ addresses }) =>
           addresses.length === 0 ? (

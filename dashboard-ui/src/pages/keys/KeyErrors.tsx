@@ -39,7 +39,7 @@ export function KeyErrors({ id }: { readonly id: string }) {
   ];
   return (
     <>
-      <h2>Errors</h2>
+      <h2>Errors in the last {DAYS} days</h2>
       <Loaded query={query} what="errors">
         {({ errorCodes, countedFrom }) => (
           <>
