@@ -38,6 +38,7 @@ describe("a node that is alone", () => {
         admissions,
         passedMs: () => passedMs,
         log: pino({ level: "silent" }),
+        isStopping: () => false,
         onReplaced: (reason) => {
           throw new Error(reason);
         },

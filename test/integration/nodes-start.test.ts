@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { runToExit, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -12,6 +13,26 @@ const redisUrl = process.env.OSTIARY_TEST_REDIS_URL;
 /** A node renews its membership once in a second. */
 const RENEWALS_MS = 3_000;
 const ALONE = { REDIS_URL: undefined, OSTIARY_LOG: "silent" };
+
+describe.skipIf(!hasDatabaseServer)("a node that is stopped while it joins the others", () => {
+  it("leaves no entry behind, which would keep others from starting", async () => {
+    await using former = await startService({ env: ALONE });
+    await former.stop();
+    await using sql = await openDatabaseOf(former);
+    const entries = () => sql<{ label: string }[]>`select label from nodes`;
+    const stopped = await sql.transaction("", async (transaction) => {
+      // A node that has entered writes its position to this row.
+      await transaction`select from installation for update`;
+      const exit = runToExit({ databaseUrl: former.databaseUrl ?? "", env: ALONE });
+      await expect.poll(async () => (await entries()).length, { timeout: 30_000 }).toBe(1);
+      const [entry] = await entries();
+      process.kill(Number(/process (\d+)/.exec(entry?.label ?? "")?.[1]), "SIGTERM");
+      return { exit };
+    });
+    expect((await stopped.exit).code).toBe(0);
+    expect(await entries()).toEqual([]);
+  });
+});
 
 describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed and lost its data folder", () => {
   it("keeps its successor from starting, which reports for how long and what to do", async () => {

@@ -47,6 +47,8 @@ export interface MembershipParts {
   /** Milliseconds of a clock that also counts the time for which the machine was suspended. */
   readonly passedMs: () => number;
   readonly log: Logger;
+  /** Whether the service is stopping, so that a start that waits for other nodes ends. */
+  readonly isStopping: () => boolean;
   /**
    * Called once, with the reason, when the node cannot continue: another process is this node (`"node"`), or its database has another
    * history (`"database"`).
@@ -72,6 +74,8 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
   if (config.takeOver) await registry.removeOthers(id);
   const life = randomUUID();
   await enterRegistry(parts, { id, life, label: nodeLabel(config.dataDir) });
+  const joined = () =>
+    redis === null ? standAlone(parts, life, replaced) : shareRedis(parts, redis, life, replaced);
   let isReplaced = false;
   const replaced: OnReplaced = (reason, what) => {
     if (isReplaced) return;
@@ -79,8 +83,11 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     admissions.fence(reason);
     onReplaced(reason, what);
   };
-  const { renew, fenceIfPresumedGone } =
-    redis === null ? await standAlone(parts, life, replaced) : await shareRedis(parts, redis, life, replaced);
+  const { renew, fenceIfPresumedGone } = await joined().catch(async (error: unknown) => {
+    // Otherwise the row of a start that failed or was stopped here would keep other nodes from starting.
+    await registry.remove({ id, life });
+    throw error;
+  });
   admissions.beforeUse(fenceIfPresumedGone);
   return {
     /** Renews the membership. Call it about every second. */
@@ -175,13 +182,8 @@ async function shareRedis(
     },
   });
   const owner = await registry.redisOwner();
-  try {
-    await requireSharedRedis(parts, redis, agreement, owner);
-    await joinEpoch(parts, epoch);
-  } catch (error) {
-    await registry.remove({ id, life });
-    throw error;
-  }
+  await requireSharedRedis(parts, redis, agreement, owner);
+  await joinEpoch(parts, epoch);
   await redis.claim(owner);
   await agreement.join();
   if (agreement.isUnknown) {
@@ -217,12 +219,15 @@ function pauseWatch(passedMs: () => number, onPaused: () => void): () => void {
  * @param obstacle returns why it may not yet; `null`: it may. It is told when it is asked for the last time.
  * @throws {StartupFailure} with the obstacle that there still is after {@link JOIN_TIMEOUT_MS}.
  */
-async function waitUntilClear(obstacle: (isLastTry: boolean) => Promise<string | null>): Promise<void> {
+async function waitUntilClear(
+  isStopping: () => boolean,
+  obstacle: (isLastTry: boolean) => Promise<string | null>,
+): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
     const isLastTry = waitedMs >= JOIN_TIMEOUT_MS;
     const reason = await obstacle(isLastTry);
     if (reason === null) return;
-    if (isLastTry) throw new StartupFailure(reason);
+    if (isLastTry || isStopping()) throw new StartupFailure(reason);
     await setTimeout(PAUSE_MS);
   }
 }
@@ -233,14 +238,14 @@ async function waitUntilClear(obstacle: (isLastTry: boolean) => Promise<string |
  * @throws {StartupFailure} if one still does after {@link JOIN_TIMEOUT_MS}.
  */
 async function enterRegistry(
-  { registry, redis }: MembershipParts,
+  { registry, redis, isStopping }: MembershipParts,
   node: NodeLife & { readonly label: string },
 ): Promise<void> {
   const isAlone = redis === null;
   // Nodes with Redis continue without the database, so their age does not tell whether they run.
   const blocksEntry = (other: NodeRow) =>
     other.coordination === "alone" ? other.seenAgoMs < LEASE_MS : isAlone;
-  await waitUntilClear(async () => {
+  await waitUntilClear(isStopping, async () => {
     const [other] = await registry.enter({ ...node, coordination: isAlone ? "alone" : "redis" }, blocksEntry);
     return other === undefined ? null : blockedBy(other, isAlone);
   });
@@ -270,12 +275,12 @@ function durationOf(ms: number): string {
  * @throws {StartupFailure} if that is not the case within {@link JOIN_TIMEOUT_MS}.
  */
 async function requireSharedRedis(
-  { registry, id }: MembershipParts,
+  { registry, id, isStopping }: MembershipParts,
   redis: RedisAdmissionStore,
   agreement: RedisAgreement,
   owner: string,
 ): Promise<void> {
-  await waitUntilClear(async (isLastTry) => {
+  await waitUntilClear(isStopping, async (isLastTry) => {
     const joining = await agreement.mayJoin(isLastTry);
     // `undefined` while Redis reconnects, `null` if it has none.
     const ownerInRedis = await redis.owner(owner).catch(() => undefined);
@@ -300,9 +305,12 @@ const USED_BY_COPY =
  *
  * @throws {StartupFailure} if nodes of another copy use Redis, or do not agree on an epoch within {@link JOIN_TIMEOUT_MS}.
  */
-async function joinEpoch({ registry, id, log }: MembershipParts, epoch: DatabaseEpoch): Promise<void> {
+async function joinEpoch(
+  { registry, id, log, isStopping }: MembershipParts,
+  epoch: DatabaseEpoch,
+): Promise<void> {
   let hasWarned = false;
-  await waitUntilClear(async () => {
+  await waitUntilClear(isStopping, async () => {
     const joining = await epoch.mayJoin(() => registry.hasCompany(id, COMPANY_MS));
     if (joining === "joined") return null;
     if (joining === "another copy") throw new StartupFailure(USED_BY_COPY);

@@ -50,7 +50,7 @@ export async function openNode(startup: Startup) {
   const admissions = new Admissions(store);
   teardown.add("admission store", () => store.close());
   let isReplaced = false;
-  const membership = await joinNodes(config, {
+  const joining = joinNodes(config, {
     id,
     registry: new PostgresNodes(database),
     position: positionInDatabase(database),
@@ -58,13 +58,16 @@ export async function openNode(startup: Startup) {
     admissions,
     passedMs,
     log,
+    isStopping: () => shutdown.hasBegun,
     onReplaced: (reason, what) => {
       isReplaced = true;
       log.error(`${reason}: stopping`);
       shutdown.begin(what === "database" ? "restored" : "replaced");
     },
   });
-  teardown.add("membership", () => membership.leave());
+  // A signal may arrive before the node has joined. Then it leaves when it has: an entry of a node that does not run keeps others from starting.
+  teardown.add("membership", async () => (await joining.catch(() => null))?.leave());
+  const membership = await joining;
   jobs.add(
     { name: "renew the node's membership", everyMs: SECOND_MS, run: () => membership.renew() },
     {
