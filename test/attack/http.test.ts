@@ -54,6 +54,12 @@ describe.skipIf(RUNTIME === "deno")("a malformed request", () => {
     { name: "no HTTP at all", text: `${SECRET}\r\n\r\n`, status: 400, code: "invalid_request" },
     { name: "no host", text: "GET /v1/models HTTP/1.1\r\n\r\n", status: 400, code: "invalid_request" },
     {
+      name: "two hosts",
+      text: "GET /v1/models HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n",
+      status: 400,
+      code: "invalid_request",
+    },
+    {
       name: "headers that are too large",
       text: `GET /v1/models HTTP/1.1\r\nhost: x\r\nx-much: ${SECRET.repeat(500)}\r\n\r\n`,
       status: 431,

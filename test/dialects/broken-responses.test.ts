@@ -76,6 +76,32 @@ async function drained(answer: WireAnswer): Promise<void> {
 const lastOf = (text: string) => JSON.parse(/data: (.*)\n\n$/.exec(text)?.[1] ?? "null");
 
 describe("a response of an upstream", () => {
+  it("is read once if its events tell no positions, or only some of them do", async () => {
+    const call = {
+      id: "fc_1",
+      type: "function_call",
+      call_id: "call_1",
+      name: "look",
+      arguments: '{"at":1}',
+    };
+    const pieces = [
+      { type: "response.output_text.delta", item_id: "msg_1", delta: "so " },
+      { type: "response.output_text.delta", item_id: "msg_1", delta: "far" },
+      { type: "response.output_item.done", output_index: 0, item: ITEM },
+      { type: "response.output_item.added", item: { ...call, arguments: "" } },
+      { type: "response.function_call_arguments.delta", item_id: "fc_1", delta: call.arguments },
+      { type: "response.output_item.done", output_index: 1, item: call },
+    ];
+    const completed = { type: "response.completed", response: response({ output: [ITEM, call] }) };
+    vendor.streams(events(CREATED, ...pieces, completed));
+    const found = await chunks(chat(upstream, "inner", { messages: [], stream: true }));
+    const deltas = found.flatMap(({ choices }) => choices.map(({ delta }: { delta: object }) => delta));
+    expect(deltas.map(({ content }) => content ?? "").join("")).toBe("so far");
+    const calls = deltas.flatMap(({ tool_calls: parts }) => parts ?? []);
+    expect(new Set(calls.map(({ index }) => index)).size).toBe(1);
+    expect(calls.map((part) => part.function.arguments ?? "").join("")).toBe(call.arguments);
+  });
+
   it("is asked for again without encrypted reasoning if the model has none, and then at once", async () => {
     const refusal = {
       error: { message: "Encrypted content is not supported with this model.", param: "include" },

@@ -145,8 +145,10 @@ describe("a file of the dashboard", () => {
         code: "method_not_allowed",
       });
     }
-    const missing = await get("/no-such-file.js");
-    expect([missing.status, errorOf(missing).code]).toEqual([404, "not_found"]);
+    for (const path of ["/no-such-file.js", "/.env", "/.git/config", "/settings/.keys"]) {
+      const missing = await get(path);
+      expect([missing.status, errorOf(missing).code], path).toEqual([404, "not_found"]);
+    }
   });
 
   it("is not served under the name of its compressed form", async () => {
@@ -173,6 +175,7 @@ describe("a page of the dashboard", () => {
     ["/openai/v1/nothing", "No such path"],
     ["/health", "Use GET /readyz or GET /healthz."],
     ["/livez", "Use GET /readyz or GET /healthz."],
+    ["/api/health", "Use GET /readyz or GET /healthz."],
   ])("is not what a program gets that looks for an API at %s", async (path, hint) => {
     const { status, body } = await get(path, { accept: "*/*" });
     expect(status).toBe(404);

@@ -300,8 +300,12 @@ describe("the use of an account's limits", () => {
 
 describe("an invalid configuration of plans", () => {
   it.each([
-    ["{", /must be JSON or the path of a JSON file/],
-    ["/no/such/file.json", /must be JSON or the path of a JSON file/],
+    ["{", /OSTIARY_PLANS: its JSON is not valid: /],
+    [
+      "/no/such/file.json",
+      /must be JSON that begins with \{, or the path of a JSON file: .*file\.json cannot be read: it does not exist/,
+    ],
+    ["a-secret-of-another-setting", /the file that it names cannot be read: it does not exist/],
     ['{"gold":{}}', /OSTIARY_PLANS: has an unknown field: gold/],
     ['{"free":{"requestsPerMinute":0}}', /OSTIARY_PLANS: free\.requestsPerMinute: must be at least 1\b/],
     ['{"free":{"requestsPerMinute":1.5}}', /free\.requestsPerMinute: must be a whole number/],

@@ -134,9 +134,13 @@ export class Dashboard {
   }
 }
 
+/** A part that begins with a dot, as in `/.env`, which only those ask for who look for secrets. */
+const HIDDEN_PART = /\/\./;
+
 /** Returns whether the router may have a page at the path. A path with an extension is that of a file, except below `/models/`: names of models may have a dot. */
 function isPagePath(pathname: string): boolean {
-  return extname(pathname) === "" || pathname === "/index.html" || pathname.startsWith("/models/");
+  if (pathname === "/index.html" || pathname.startsWith("/models/")) return true;
+  return extname(pathname) === "" && !HIDDEN_PART.test(pathname);
 }
 
 function respond(request: Request, { asItIs, coded }: File, status = 200): Response {

@@ -15,7 +15,7 @@ import { KEEP_ALIVE_MS } from "./answer-head.ts";
 import { answerOn, ClientConnections, type ClientSocket } from "./client-connections.ts";
 import { EarlyRefusals } from "./early-refusals.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
-import { NodeExchange, pathOf } from "./node-exchange.ts";
+import { NodeExchange, pathOf, valuesOf } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
 import { handleInTurn } from "./pipelined-requests.ts";
 import { withoutAddress } from "./refusal.ts";
@@ -161,8 +161,13 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
       refuse(response, new Failure("headers_too_large", message), served.newRequestId());
       return;
     }
-    if (request.headers.host === undefined && request.httpVersion === "1.1") {
-      const message = "The request has no `Host` header, which HTTP/1.1 requires. Add it.";
+    const hosts = valuesOf(request.rawHeaders, "host").length;
+    // RFC 9112, section 3.2.
+    if (hosts > 1 || (hosts === 0 && request.httpVersion === "1.1")) {
+      const message =
+        hosts > 1
+          ? "The request has more than one `Host` header. Send it once."
+          : "The request has no `Host` header, which HTTP/1.1 requires. Add it.";
       refuse(response, new Failure("invalid_request", message), served.newRequestId());
       return;
     }

@@ -33,7 +33,8 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What the probes of other services are called. Answered with a page, each node would seem healthy. */
-const PROBE = /^\/v1\/(?:health|healthcheck|health_check|livez|live|ready|ping|status)(?:\/[^/]+)?$/;
+const PROBE =
+  /^\/v1\/(?:api\/)?(?:health|healthcheck|health_check|livez|live|ready|ping|status)(?:\/[^/]+)?$/;
 
 /** Operations that clients of OpenAI's API may call, and what to use instead. */
 const HINTS: readonly (readonly [RegExp, string])[] = [

@@ -7,6 +7,7 @@ import type { Plan } from "../contract/account.ts";
 import { BUILT_IN_PLANS, type Plans, type PlanTerms } from "../contract/plans.ts";
 import { messageOf } from "../errors/issue-message.ts";
 import { fileReasonOf } from "../errors/system-errors.ts";
+import { fileForMessage } from "../secrets/named-elsewhere.ts";
 
 const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 const usd = z.union([z.string(), z.number()]).transform((value, context) => {
@@ -15,6 +16,8 @@ const usd = z.union([z.string(), z.number()]).transform((value, context) => {
   context.addIssue({ code: "custom", message: 'must be an amount of US dollars such as "2.50"' });
   return z.NEVER;
 });
+
+const EXTENSION = /\.[a-z]{2,5}$/i;
 
 /** The terms of a plan. Omitted values are those of the built-in plan. */
 const termsOf = (plan: Plan) => {
@@ -62,8 +65,10 @@ async function readJson(configured: string): Promise<unknown> {
   try {
     text = await readFile(path, "utf8");
   } catch (error) {
+    // A value without the extension of a file may be a secret that was meant for another setting.
+    const file = EXTENSION.test(configured) ? `the file ${path}` : fileForMessage(configured);
     throw new ConfigError([
-      `OSTIARY_PLANS: must be JSON that begins with {, or the path of a JSON file: ${path} cannot be read: ${fileReasonOf(error)}`,
+      `OSTIARY_PLANS: must be JSON that begins with {, or the path of a JSON file: ${file} cannot be read: ${fileReasonOf(error)}`,
     ]);
   }
   return parse(text, `the file ${path}`);

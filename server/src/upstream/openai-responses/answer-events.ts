@@ -17,6 +17,8 @@ export class ResponseReader extends AnswerReader {
   readonly #calls = new Map<number, number>();
   /** The positions of items of which pieces were read. */
   readonly #begun = new Set<number>();
+  /** The positions of items by their ids, for events that do not tell a position. Below 0: no event has told it before. */
+  readonly #positions = new Map<string, number>();
   /** Whether an item was read to its end. */
   #hasEnded = false;
   #hasRefused = false;
@@ -56,8 +58,8 @@ export class ResponseReader extends AnswerReader {
   }
 
   #readEvent(event: JsonObject): void {
-    const { delta, item, output_index: position } = event;
-    const index = typeof position === "number" ? position : -1;
+    const { delta, item } = event;
+    const index = this.#positionOf(event);
     switch (event.type) {
       case "response.output_item.added":
         if (isJsonObject(item) && item.type === "function_call") this.#beginCall(item, index);
@@ -87,6 +89,19 @@ export class ResponseReader extends AnswerReader {
       case "response.output_item.done":
         if (isJsonObject(item)) this.#endItem(item, index);
     }
+  }
+
+  /** The position of the item that an event is about; -1 if the event has neither a position nor an id. */
+  #positionOf({ output_index: position, item_id: itemId, item }: JsonObject): number {
+    const id = isJsonObject(item) ? item.id : itemId;
+    const told = typeof position === "number" ? position : null;
+    if (typeof id !== "string") return told ?? -1;
+    const known = this.#positions.get(id);
+    // An item keeps the position under which its first pieces were read.
+    if (known !== undefined && (told === null || known < 0)) return known;
+    const found = told ?? -2 - this.#positions.size;
+    this.#positions.set(id, found);
+    return found;
   }
 
   /** Completes an item. What no piece has brought is read from the item itself. */
