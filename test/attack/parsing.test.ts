@@ -120,12 +120,17 @@ describe("a body that is expensive to parse", () => {
     async ({ body, path }) => {
       const { key } = await signUpWithKey(open.baseUrl);
       const cpuSeconds = () => metricOf(open.baseUrl, "process_cpu_seconds_total");
-      const before = await cpuSeconds();
-      expect((await post(open, key, chatOf(`"${"x".repeat(body.length)}"`))).status).toBe(200);
-      const between = await cpuSeconds();
-      expect(await post(open, key, body, path)).toMatchObject({ status: 400 });
-      const after = await cpuSeconds();
-      expect(after - between).toBeLessThan(2 * (between - before));
+      const plain = chatOf(`"${"x".repeat(body.length)}"`);
+      let times = Number.POSITIVE_INFINITY;
+      // A collection of memory may come while either is measured.
+      for (let attempt = 0; attempt < 3 && times >= 2; attempt++) {
+        const before = await cpuSeconds();
+        expect((await post(open, key, plain)).status).toBe(200);
+        const between = await cpuSeconds();
+        expect(await post(open, key, body, path)).toMatchObject({ status: 400 });
+        times = ((await cpuSeconds()) - between) / (between - before);
+      }
+      expect(times).toBeLessThan(2);
     },
   );
 
