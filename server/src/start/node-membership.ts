@@ -74,8 +74,6 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
   if (config.takeOver) await registry.removeOthers(id);
   const life = randomUUID();
   await enterRegistry(parts, { id, life, label: nodeLabel(config.dataDir) });
-  const joined = () =>
-    redis === null ? standAlone(parts, life, replaced) : shareRedis(parts, redis, life, replaced);
   let isReplaced = false;
   const replaced: OnReplaced = (reason, what) => {
     if (isReplaced) return;
@@ -83,7 +81,9 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     admissions.fence(reason);
     onReplaced(reason, what);
   };
-  const { renew, fenceIfPresumedGone } = await joined().catch(async (error: unknown) => {
+  const joining =
+    redis === null ? standAlone(parts, life, replaced) : shareRedis(parts, redis, life, replaced);
+  const { renew, fenceIfPresumedGone } = await joining.catch(async (error: unknown) => {
     // Otherwise the row of a start that failed or was stopped here would keep other nodes from starting.
     await registry.remove({ id, life });
     throw error;
