@@ -47,7 +47,7 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     await store.close();
   });
 
-  const admit = (
+  const admit = async (
     limits: Partial<Limits>,
     tokens = 0,
     slot: string = crypto.randomUUID(),

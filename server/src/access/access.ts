@@ -153,7 +153,8 @@ export class Access {
         const limits = this.#parts.limitsOf(account);
         let outcome: AdmissionOutcome;
         try {
-          outcome = await this.#parts.admissions.admit(account.id, account.version, limits, tokens);
+          const admitting = this.#parts.admissions.admit(account.id, account.version, limits, tokens);
+          outcome = admitting instanceof Promise ? await admitting : admitting;
         } catch (error) {
           rethrowUnavailable(error);
         }

@@ -14,18 +14,19 @@ import { Unavailable } from "../errors/failure.ts";
  * been published and lost since. The epoch detects this: a node takes it before the read and passes it to `commitRead`,
  * and it changes when the store loses its data.
  *
- * Every method throws {@link AdmissionStoreUnavailable} when the store cannot be reached.
+ * Every method throws {@link AdmissionStoreUnavailable} when the store cannot be reached. What a request needs is answered without a promise by a
+ * store that need not wait, because promises are a tenth of what a request costs.
  */
 export interface AdmissionStore {
   /** Returns whether a snapshot of this version is current. */
   check(accountId: AccountId, version: bigint): Promise<"current" | "stale">;
   /** Checks the version, and takes all of the demand or nothing. */
-  admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission>;
+  admit(accountId: AccountId, version: bigint, demand: Demand): Admission | Promise<Admission>;
   /**
    * Must be called once the request of an admitted demand has ended, and for a demand whose answer was lost, because it
-   * may have been admitted. Repeating it, or releasing a slot that was never taken, changes nothing.
+   * may have been admitted. Repeating it, or releasing a slot that was never taken, changes nothing. `null`: it is done already.
    */
-  release(accountId: AccountId, release: Release): Promise<void>;
+  release(accountId: AccountId, release: Release): Promise<void> | null;
   /**
    * Extends the leases of running requests' concurrency slots, and takes the slots again where the store has lost them.
    * Must be called well within their lease.

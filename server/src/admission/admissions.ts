@@ -25,10 +25,11 @@ export interface AdmittedRequest {
    * a client that has seen an answer end can send its next request. Repeating it changes nothing.
    *
    * @param tokens the tokens that the request used; `null` keeps the estimate.
+   * @returns `null` if it is done already.
    */
-  end(tokens: number | null): Promise<void>;
-  /** Releases everything, including the request of its minute, because the request will not be served. */
-  cancel(): Promise<void>;
+  end(tokens: number | null): Promise<void> | null;
+  /** Releases everything, including the request of its minute, because the request will not be served. `null`: it is done already. */
+  cancel(): Promise<void> | null;
 }
 
 export type AdmissionOutcome =
@@ -49,7 +50,6 @@ interface Unreleased {
 /** The maximum of unconfirmed releases. Beyond it the first are dropped. Their slots expire with their leases, as those of a crashed node do. */
 const MAX_UNRELEASED = 20_000;
 const RELEASED_AT_ONCE = 100;
-const RELEASED = Promise.resolve();
 /** The accounts that are counted again at once. More would delay the commands of all clients. */
 const RECOUNTED_AT_ONCE = 500;
 
@@ -138,25 +138,35 @@ export class Admissions {
   }
 
   /** Checks the version, and takes the request, its tokens and a concurrency slot, or nothing. */
-  async admit(
+  admit(
     accountId: AccountId,
     version: bigint,
     limits: Limits,
     tokens: number,
-  ): Promise<AdmissionOutcome> {
+  ): AdmissionOutcome | Promise<AdmissionOutcome> {
     const slot = `${this.#node}-${(++this.#count).toString(36)}` as Slot;
     const estimatedTokens = Math.min(tokens, limits.tokensPerMinute ?? tokens);
-    let admission: Admission;
-    try {
-      admission = await this.#open().admit(accountId, version, { limits, tokens, slot });
-    } catch (error) {
-      // The store may have admitted the request, which will not be served.
-      if (!(error instanceof AdmissionStoreUnavailable) || error.mayBeDone) {
-        const everything = { tokensMore: -estimatedTokens, isCancelled: true, isContested: true };
-        this.#releaseLater(accountId, { slot, atS: null, ...everything });
-      }
-      throw error;
-    }
+    const admission = this.#open().admit(accountId, version, { limits, tokens, slot });
+    if (!(admission instanceof Promise)) return this.#outcomeOf(admission, accountId, slot, estimatedTokens);
+    return admission.then(
+      (answer) => this.#outcomeOf(answer, accountId, slot, estimatedTokens),
+      (error: unknown) => {
+        // The store may have admitted the request, which will not be served.
+        if (!(error instanceof AdmissionStoreUnavailable) || error.mayBeDone) {
+          const everything = { tokensMore: -estimatedTokens, isCancelled: true, isContested: true };
+          this.#releaseLater(accountId, { slot, atS: null, ...everything });
+        }
+        throw error;
+      },
+    );
+  }
+
+  #outcomeOf(
+    admission: Admission,
+    accountId: AccountId,
+    slot: Slot,
+    estimatedTokens: number,
+  ): AdmissionOutcome {
     if (admission.kind !== "admitted") return admission;
     const { rates, atS, epoch } = admission;
     if (epoch !== null && (rates.requests !== null || rates.tokens !== null)) {
@@ -180,8 +190,8 @@ export class Admissions {
   }
 
   /** Ends an admitted request, once. `tokensMore`: what it has used beyond the estimate. */
-  #release(request: Admitted, tokensMore: number, isCancelled: boolean): Promise<void> {
-    if (!this.#admitted.delete(request)) return RELEASED;
+  #release(request: Admitted, tokensMore: number, isCancelled: boolean): Promise<void> | null {
+    if (!this.#admitted.delete(request)) return null;
     const { accountId, slot, atS, epoch, rates, isContested } = request;
     if (epoch !== null) {
       // Without a limit 0 is counted, and so nothing is taken back.
@@ -193,9 +203,8 @@ export class Admissions {
       });
     }
     const ended = { slot, atS, tokensMore, isCancelled, isContested };
-    return this.#store
-      .release(accountId, ended)
-      .catch(() => this.#releaseLater(accountId, { ...ended, isContested: true }));
+    const released = this.#store.release(accountId, ended);
+    return released?.catch(() => this.#releaseLater(accountId, { ...ended, isContested: true })) ?? null;
   }
 
   /**

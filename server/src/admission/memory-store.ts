@@ -64,7 +64,7 @@ export class MemoryAdmissionStore implements AdmissionStore {
     return this.#isCurrent(accountId, version) ? "current" : "stale";
   }
 
-  async admit(accountId: AccountId, version: bigint, demand: Demand): Promise<Admission> {
+  admit(accountId: AccountId, version: bigint, demand: Demand): Admission {
     if (!this.#isCurrent(accountId, version)) return { kind: "stale" };
     const { slot, limits } = demand;
     const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
@@ -91,13 +91,14 @@ export class MemoryAdmissionStore implements AdmissionStore {
     return { kind: "admitted", atS, epoch: null, rates: ratesOf(usage, limits, now) };
   }
 
-  async release(accountId: AccountId, { slot, tokensMore, isCancelled }: Release): Promise<void> {
+  release(accountId: AccountId, { slot, tokensMore, isCancelled }: Release): null {
     const usage = this.#usage.get(accountId);
     const atS = usage?.slots.get(slot);
-    if (usage === undefined || atS === undefined) return;
+    if (usage === undefined || atS === undefined) return null;
     usage.slots.delete(slot);
     usage.tokens.correct(atS, tokensMore);
     if (isCancelled) usage.requests.correct(atS, -1);
+    return null;
   }
 
   async renew(): Promise<void> {

@@ -17,7 +17,7 @@ export class JournalBatch {
     });
   }
 
-  /** Ends the wait of those who have appended lines, although these may still be written. */
+  /** Ends the wait of those who have appended lines. They may still be being written: see {@link requireWanted}. */
   refuse(error: unknown): void {
     this.#refusal ??= { error };
     this.#reject(error);
@@ -28,13 +28,8 @@ export class JournalBatch {
     if (this.#refusal !== null) throw this.#refusal.error;
   }
 
-  /** Never rejects. */
-  async settle(write: () => Promise<Segment>): Promise<void> {
-    try {
-      this.requireWanted();
-      this.#resolve(await write());
-    } catch (error) {
-      this.#reject(error);
-    }
+  /** Tells those who have appended lines that these are written, unless they were refused before. */
+  accept(segment: Segment): void {
+    this.#resolve(segment);
   }
 }

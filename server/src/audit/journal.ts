@@ -213,22 +213,26 @@ export class Journal {
 
   #newBatch(): JournalBatch {
     const batch = new JournalBatch();
-    void this.#turns.run(async () => {
-      await setImmediate();
-      if (this.#next === batch) this.#next = null;
-      this.#current = batch;
-      await batch.settle(() => this.#writeBatch(batch));
-      this.#current = null;
-      await this.#endIfFull();
-    });
+    void this.#turns.run(() => this.#writeNext(batch));
     return batch;
   }
 
-  async #writeBatch(batch: JournalBatch): Promise<Segment> {
-    const { lines } = batch;
-    await this.#write(Buffer.from(lines.map(encodeLine).join("")), () => batch.requireWanted());
-    this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + lines.length);
-    return this.#segment;
+  /** Writes the lines that are appended up to the end of this turn of the event loop. Never rejects. */
+  async #writeNext(batch: JournalBatch): Promise<void> {
+    await setImmediate();
+    if (this.#next === batch) this.#next = null;
+    this.#current = batch;
+    try {
+      batch.requireWanted();
+      const { lines } = batch;
+      await this.#write(Buffer.from(lines.map(encodeLine).join("")), () => batch.requireWanted());
+      this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + lines.length);
+      batch.accept(this.#segment);
+    } catch (error) {
+      batch.refuse(error);
+    }
+    this.#current = null;
+    if (this.#isFull()) await this.#endSegment().catch(ignoreError); // what it throws does not affect its entries
   }
 
   /** Refuses the lines that have waited too long for the disk, and those behind them. */
@@ -306,9 +310,9 @@ export class Journal {
     }
   }
 
-  /** Ends the segment if it is full. A file that can't be closed or deleted does not affect its entries. */
-  async #endIfFull(): Promise<void> {
-    if (this.#bytes >= SEGMENT_BYTES || this.#isOld()) await this.#endSegment().catch(ignoreError);
+  /** Whether the segment is long or old enough to be ended. */
+  #isFull(): boolean {
+    return this.#bytes >= SEGMENT_BYTES || this.#isOld();
   }
 
   #isOld(): boolean {
@@ -340,7 +344,12 @@ export class Journal {
     try {
       await this.#requireOwnFile();
       // Without requests nothing is written, after which it would end. What is in the database is not kept here for longer.
-      if (this.#file !== null && this.#isOld()) await this.#turns.run(() => this.#endIfFull());
+      if (this.#file !== null && this.#isOld()) {
+        await this.#turns.run(async () => {
+          // Another one may have been begun in the meantime.
+          if (this.#isFull()) await this.#endSegment().catch(ignoreError);
+        });
+      }
       // While requests are refused, only a test write detects that the journal is writable again.
       if (this.#failure !== null) await this.#turns.run(() => this.#probe());
       this.#checkFailed = false;

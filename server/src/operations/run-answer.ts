@@ -1,3 +1,4 @@
+import type { UsageSource } from "../contract/entry.ts";
 import { HEARTBEAT } from "../conversation/control-events.ts";
 import type { ControlEvents, WireRequest } from "../conversation/wire.ts";
 import { type CostBasis, chargeFor, paidTokens } from "../credits/request-cost.ts";
@@ -45,7 +46,9 @@ export interface ModelOperationParts {
 export type StoreAnswer = (answer: JsonObject) => Promise<JsonObject>;
 
 /** The facts of an answer. `reported`: the usage of its upstream; `null`: it is estimated. */
-type FactsOf = (reported: Usage | null) => Promise<EntryFacts & { readonly usage: Usage }>;
+type FactsOf = (reported: Usage | null) => FoundFacts | Promise<FoundFacts>;
+
+type FoundFacts = EntryFacts & { readonly usage: Usage };
 
 /** What the facts of an answer are found from, besides the answer. */
 interface AnswerParts {
@@ -61,7 +64,7 @@ interface AnswerParts {
  * @throws {Failure} when the request can't be expressed for the model.
  * @throws {RoutesFailed} when no upstream answered.
  */
-export async function runAnswer(
+export function runAnswer(
   { gateway, estimator, monotonicMs }: ModelOperationParts,
   { paid, signal, startedMs }: Pick<ModelCall<unknown>, "paid" | "signal" | "startedMs">,
   request: WireRequest,
@@ -85,10 +88,11 @@ export async function runAnswer(
         ? streamReply(routed.answer, factsOf, store)
         : wholeReply(routed.answer, factsOf, store);
     });
-  if (!request.stream) return await replying;
+  if (!request.stream) return replying;
+  const { earlyControlEvents } = request;
   // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
-  return (
-    (await resultWithin(HEARTBEAT_MS, replying)) ?? lateReply(costBasis, request.earlyControlEvents, replying)
+  return resultWithin(HEARTBEAT_MS, replying).then(
+    (reply) => reply ?? lateReply(costBasis, earlyControlEvents, replying),
   );
 }
 
@@ -97,21 +101,25 @@ function factsOfAnswer(
   { answer, upstream }: Routed<WireAnswer>,
   { costBasis, estimate, timeToFirstTokenMs }: AnswerParts,
 ): FactsOf {
-  return async (reported) => {
-    const isCounted = reported !== null && isCountOf(answer, reported);
-    const usage = isCounted ? reported : estimatedUsage(answer, reported, await estimate(answer.produced()));
+  const factsWith = (usage: Usage, usageSource: UsageSource): FoundFacts => {
     // Fields are listed by name, because spreading objects costs more CPU time.
     const { costNanoUsd, countedTokens, implausibleNanoUsd } = chargeFor(costBasis, usage);
     return {
       model: costBasis.model.id,
       upstream,
       usage,
-      usageSource: isCounted ? "upstream" : "estimated",
+      usageSource,
       costNanoUsd,
       countedTokens,
       implausibleNanoUsd,
       timeToFirstTokenMs,
     };
+  };
+  return (reported) => {
+    if (reported !== null && isCountOf(answer, reported)) return factsWith(reported, "upstream");
+    return estimate(answer.produced()).then((counted) =>
+      factsWith(estimatedUsage(answer, reported, counted), "estimated"),
+    );
   };
 }
 
@@ -152,14 +160,26 @@ export function factsOfFailure({ upstream, reason }: RoutesFailed, costBasis: Co
   };
 }
 
-async function wholeReply(
+function wholeReply(
   answer: WholeAnswer,
   factsOf: FactsOf,
   store: StoreAnswer | null,
-): Promise<WholeReply> {
-  const facts = await factsOf(answer.usage);
+): WholeReply | Promise<WholeReply> {
   const headers = withIgnored(JSON_HEADERS, answer.ignored);
-  if (answer.usage !== null && store === null) return { kind: "whole", headers, body: answer.body, facts };
+  const facts = factsOf(answer.usage);
+  const isUnchanged = answer.usage !== null && store === null && !(facts instanceof Promise);
+  if (isUnchanged) return { kind: "whole", headers, body: answer.body, facts };
+  return changedReply(answer, headers, facts, store);
+}
+
+/** An answer to which the service adds its own count of the tokens, or what follows from storing it. */
+async function changedReply(
+  answer: WholeAnswer,
+  headers: ResponseHeaders,
+  found: ReturnType<FactsOf>,
+  store: StoreAnswer | null,
+): Promise<WholeReply> {
+  const facts = await found;
   const counted = answer.usage === null ? (answer.estimated?.(facts.usage) ?? {}) : {};
   const stored = () => ({ ...JSON.parse(answer.stored?.() ?? answer.body), ...counted });
   const changes = { ...counted, ...(store === null ? {} : await store(stored())) };

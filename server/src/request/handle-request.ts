@@ -25,7 +25,8 @@ export async function handleRequest(request: RequestContext, services: Services)
   } catch (thrown) {
     await respondFailure(request, thrown, services);
   } finally {
-    await endRequest(request);
+    const ended = endRequest(request);
+    if (ended !== null) await ended;
   }
 }
 
@@ -94,10 +95,11 @@ async function runModel(
   { accountId, body, bodyBytes, input: checked, model }: CheckedRequest,
   services: Services,
 ): Promise<Reply> {
-  const input = (await operation.loadStored?.(checked, accountId)) ?? checked; // 400, 404, 413, 503
+  const input = operation.loadStored === undefined ? checked : await operation.loadStored(checked, accountId); // 400, 404, 413, 503
   if (input.storedBytes !== undefined) request.body?.addStored(input.storedBytes); // 429, 503
   const costBasis = costBasisOf(model, input, bodyBytes);
-  const paid = await holdCredit(request, accountId, costBasis, services); // 402, 503
+  const holding = holdCredit(request, accountId, costBasis, services); // 402, 503
+  const paid = holding instanceof Promise ? await holding : holding;
   request.begun = recordBeginning(request, services); // leaves an entry even if the process dies
   services.overload.served(); // from here on the request waits for a model
   const { exchange, startedMs, signal } = request;
@@ -122,12 +124,12 @@ function releaseBody({ body }: RequestContext, reply: Reply): void {
   else if (reply.isEarly !== true) body?.releaseForStream();
 }
 
-/** Releases what the request still holds, however it has ended. */
-async function endRequest(request: RequestContext): Promise<void> {
+/** Releases what the request still holds, however it has ended. `null`: there is nothing to wait for. */
+function endRequest(request: RequestContext): Promise<unknown> | null {
   request.signal.abort();
   request.body?.release();
   // A request that was not recorded is not charged.
   request.hold?.settle(0n);
-  if (request.claim !== null) await releaseClaim(request);
-  await request.permission?.admitted?.end(null);
+  const endAdmitted = () => request.permission?.admitted?.end(null) ?? null;
+  return request.claim === null ? endAdmitted() : releaseClaim(request).then(endAdmitted);
 }

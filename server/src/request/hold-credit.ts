@@ -1,6 +1,7 @@
 import type { CatalogModel } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
 import { recordable } from "../contract/recorded-text.ts";
+import type { Hold, HoldRange } from "../credits/allowance.ts";
 import { affordableTokens, type CostBasis, type PaidCall, rangeOf } from "../credits/request-cost.ts";
 import { unknownModel } from "../operations/models.ts";
 import type { ModelUse } from "../operations/operation.ts";
@@ -31,21 +32,32 @@ export function costBasisOf(
 }
 
 /**
- * Holds credit for the request's maximum cost, or for as much of it as the account has. It is settled when the request is recorded.
+ * Holds credit for the request's maximum cost, or for as much of it as the account has. It is settled when the request is recorded. Only if
+ * the node has to reserve more is there something to wait for.
  *
  * @throws {Failure} `credit_balance_exhausted`; `server_is_overloaded` when the database does not answer.
  */
-export async function holdCredit(
+export function holdCredit(
   request: RequestContext,
   accountId: AccountId,
   costBasis: CostBasis,
   { credits }: Services,
-): Promise<PaidCall> {
+): PaidCall | Promise<PaidCall> {
   const range = rangeOf(costBasis);
-  const hold = credits.holdAtOnce(accountId, range) ?? (await credits.hold(accountId, range));
+  const hold = credits.holdAtOnce(accountId, range);
+  if (hold !== null) return paidBy(hold, range, request, costBasis);
+  return credits.hold(accountId, range).then((reserved) => paidBy(reserved, range, request, costBasis));
+}
+
+function paidBy(
+  hold: Hold,
+  { maxNanoUsd }: HoldRange,
+  request: RequestContext,
+  costBasis: CostBasis,
+): PaidCall {
   request.costBasis = costBasis;
   request.hold = hold;
-  const isPaidInFull = hold.amountNanoUsd >= range.maxNanoUsd;
+  const isPaidInFull = hold.amountNanoUsd >= maxNanoUsd;
   return {
     costBasis,
     hold,

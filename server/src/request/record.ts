@@ -34,7 +34,7 @@ export async function record(
   services: Services,
 ): Promise<void> {
   // The slot is released first, because a client may send its next request as soon as this answer ends.
-  const released = request.permission?.admitted?.end(tokensOf(request, ending, facts));
+  const released = request.permission?.admitted?.end(tokensOf(request, ending, facts)) ?? null;
   const entry = request.needsNoEntry ? null : entryOf(request, ending, facts, services);
   if (entry !== null) {
     request.needsNoEntry = true;
@@ -46,7 +46,7 @@ export async function record(
     if (stored !== null) await stored;
   }
   if (request.claim !== null) await releaseClaim(request);
-  await released;
+  if (released !== null) await released;
 }
 
 /** Ends the claim of a request that has no answer to keep: before it is answered, because a client may retry a failed request at once. */

@@ -10,6 +10,8 @@ import { checkBody } from "./receive-body.ts";
 import { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
+const ABANDONED = Promise.resolve();
+
 /** Answers everything under `/v1` and `/dashboard`, and knows which requests are being answered. */
 export class RequestHandler {
   readonly #services: Services;
@@ -69,14 +71,16 @@ export class RequestHandler {
     return true;
   }
 
-  /** Answers one request, or refuses it if there are too many. Never rejects. */
-  async handle(exchange: Exchange): Promise<void> {
+  /** Answers one request, or refuses it if there are too many. Neither throws nor rejects. */
+  handle(exchange: Exchange): Promise<void> {
+    let refusal: Failure | null;
     try {
-      const refusal = this.#refusalOnArrival(exchange);
-      await (refusal === null ? this.handleAdmitted(exchange) : this.#refuseInTurn(exchange, refusal));
+      refusal = this.#refusalOnArrival(exchange);
     } catch (fault) {
       this.#abandon(exchange, fault);
+      return ABANDONED;
     }
+    return refusal === null ? this.handleAdmitted(exchange) : this.#refuseInTurn(exchange, refusal);
   }
 
   /** Answers one request that was counted and not refused. Never rejects. */
@@ -134,10 +138,15 @@ export class RequestHandler {
     return this.#services.access.accountIfKnown(sentKeyOf(exchange));
   }
 
+  /** Never rejects. */
   async #refuseInTurn(exchange: Exchange, failure: Failure): Promise<void> {
-    const turn = exchange.letOthersGoFirst();
-    if (turn !== null) await turn;
-    this.#refuse(exchange, failure);
+    try {
+      const turn = exchange.letOthersGoFirst();
+      if (turn !== null) await turn;
+      this.#refuse(exchange, failure);
+    } catch (fault) {
+      this.#abandon(exchange, fault);
+    }
   }
 
   /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */

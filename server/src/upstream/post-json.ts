@@ -72,12 +72,16 @@ export function postJson(
  * Throws what a status means that is no answer. It is a function of its own, because one that waits keeps what it refers to: the text that
  * was sent would stay in memory until the answer comes. Callers do not keep it either.
  */
-async function accepted(
+function accepted(
   answered: Promise<TransportResponse>,
   refused: JsonPost["refused"],
 ): Promise<TransportResponse> {
-  const response = await answered;
-  if (ANSWERED.has(response.status)) return response;
+  return answered.then((response) =>
+    ANSWERED.has(response.status) ? response : refusedWith(response, refused),
+  );
+}
+
+async function refusedWith(response: TransportResponse, refused: JsonPost["refused"]): Promise<never> {
   // A redirect or another 2xx can't be passed on either.
   const text = await readText(response.body, MAX_ERROR_BYTES);
   if (text === null) throw malformedResponse();
@@ -96,11 +100,19 @@ export function postWithBearer(
   return postJson(transport, call, { url: `${baseUrl}${path}`, headers: bearerHeaders(credential), body });
 }
 
-/** The text of an answer. @throws {UpstreamRefused} when it is longer than a model's answer can be, or holds more. */
-export async function answerText({ body }: TransportResponse): Promise<string> {
+/**
+ * The text of an answer, without a promise if it was received together with its head.
+ *
+ * @throws {UpstreamRefused} when it is longer than a model's answer can be, or holds more.
+ */
+export function answerText({ body }: TransportResponse): string | Promise<string> {
   const bytes = body.takeWhole?.() ?? null;
-  if (bytes !== null && bytes.length <= MAX_ANSWER_BYTES) return parseable(decoder.decode(bytes));
-  const text = bytes === null ? await readText(body, MAX_ANSWER_BYTES) : null;
+  if (bytes === null) return readText(body, MAX_ANSWER_BYTES).then(answerOf);
+  return answerOf(bytes.length <= MAX_ANSWER_BYTES ? decoder.decode(bytes) : null);
+}
+
+/** @param text `null`: it is too long. */
+function answerOf(text: string | null): string {
   if (text === null) throw malformedResponse();
   return parseable(text);
 }

@@ -50,7 +50,10 @@ export function openAiDialect(transport: Transport, monotonicMs: () => number): 
             clientText: () => body.text,
             hasOtherForm: () => withShortCallIds(messages) !== messages,
           });
-        if (!stream) return wholeAnswer(call, await answerText(await send(false)), "choices");
+        if (!stream) {
+          const text = answerText(await send(false));
+          return wholeAnswer(call, text instanceof Promise ? await text : text, "choices");
+        }
         // What an upstream refuses together with the client's own options may be those.
         const hasOthers = Object.keys(otherOptions(body)).length > 0;
         const clientText = () => body.textWith({ stream_options: undefined });
