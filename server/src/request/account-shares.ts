@@ -1,8 +1,8 @@
 import type { AccountId } from "../contract/account.ts";
 
-/** The accounts' requests are counted over this time, and their shares may take in advance what is admissible in it. */
+/** The requests of each account are counted over periods of this length. An account may use its share of a period in advance. */
 export const SHARE_PERIOD_MS = 100;
-/** After a long turn the requests of its whole time arrive together. A period counts as no longer than this. */
+/** A period counts as no longer than this. After a long turn of the event loop, all requests that came during the turn arrive together. */
 const MAX_PERIOD_MS = 1_000;
 /** Each account's part of what is admissible in the first period of an overload, when it is not known yet which accounts send most. */
 const FIRST_PERIOD_SHARE = 0.05;

@@ -1,6 +1,6 @@
 import { LONG_MS, TICK_MS } from "./overload-detector.ts";
 
-/** What was admissible in this time and not used is lost. */
+/** Capacity that was not used is kept for this long, so that a burst can use it. */
 const BURST_MS = 50;
 /** Turns are short while ticks are no later than this. */
 const SHORT_MS = 20;
@@ -25,8 +25,8 @@ const FACTOR = {
 };
 
 /**
- * The minimum and maximum of the rate, as shares of the highest rate at which requests were served. Turns are also long where other processes take
- * the processor, and a process that has just started does not know its highest rate yet.
+ * The minimum and maximum of the rate, as shares of the highest rate at which requests were served. There is a minimum, because turns are also long
+ * while other processes use the processor. The maximum is above 1, because a process that has just started does not know its highest rate yet.
  */
 const LIMITS = { min: 0.3, max: 1.5 };
 

@@ -21,11 +21,11 @@ export type Identity =
   | { readonly kind: "session" };
 
 /**
- * Finds who sends the request, without deciding whether they may. The caller of a key is noted in the context: from here on the
- * request is recorded in that key's log.
+ * Finds the caller of a request, without deciding whether the request is allowed. If the caller has a key, the context gets the caller, so that the
+ * request is recorded in the log of the key's account.
  *
- * @throws {Failure} `invalid_api_key`, `not_signed_in`, `permission_denied` for a page of another site, `not_found` for a key that the
- *   account does not have, or `server_is_overloaded` when the stores can't tell.
+ * @throws {Failure} `invalid_api_key`, `not_signed_in`, `permission_denied` for a page of another site, `not_found` for a key that the account does
+ *   not have, or `server_is_overloaded` when the stores do not answer.
  */
 export async function authenticate(
   request: RequestContext,
@@ -50,12 +50,12 @@ export async function authenticate(
 }
 
 /**
- * Decides by the account's present state whether the request may proceed, and admits it within the account's limits. Called once,
- * when the body is in: a change that was answered meanwhile is not missed.
+ * Decides by the account's present state whether the request may proceed, and admits it within the account's limits. It is called once, when the body
+ * has arrived, so that it misses no change that was answered in the meantime.
  *
  * @param tokens what the request is estimated to take of the limits; `null`: they do not apply to it.
  * @returns the account that it acts for.
- * @throws {RefusedCaller | Failure} when it may not.
+ * @throws {RefusedCaller | Failure} when the request may not proceed.
  */
 export async function authorize(
   request: RequestContext,
@@ -77,10 +77,9 @@ export async function authorize(
 }
 
 /**
- * The caller of a request that needs no key, in whose log it is recorded if one was sent; `null` without a key, and for one that does not
- * exist.
+ * The caller of a request that needs no key, in whose log it is recorded if one was sent; `null` without a key, and for one that does not exist.
  *
- * @throws {Failure} `server_is_overloaded` when the stores can't tell whose key it is.
+ * @throws {Failure} `server_is_overloaded` when the stores do not answer.
  */
 export async function callerOfSentKey(
   request: RequestContext,
@@ -117,7 +116,7 @@ function readKeyUuid([value, ...others]: readonly string[]): KeyUuid {
   });
 }
 
-/** Records the security event of a request that was refused for its key. Other failures are ignored. */
+/** Records the security event of a request that was refused for its key, and marks a request whose key does not exist. Ignores other failures. */
 export function noteRefusedKey(request: RequestContext, thrown: unknown, security: SecurityEvents): void {
   if (thrown instanceof Failure && thrown.code === "invalid_api_key") request.isWithoutKnownKey = true;
   const event = eventOfRefusedKey(thrown, hasCredential(request.exchange), request.sourceIp);

@@ -9,7 +9,7 @@ export interface Exchange extends RefusableExchange {
   readonly query: URLSearchParams;
   /** Whether the client has disconnected before the answer was complete. Known once {@link onClientGone} was called. */
   readonly isClientGone: boolean;
-  /** Sets the only listener for that. It is not an AbortSignal, because creating one for each request is expensive. */
+  /** Sets the only listener for the disconnection. It is not an AbortSignal, because creating one for each request is expensive. */
   onClientGone(listener: () => void): void;
   /** Passes the received bytes to `body` until it ends or the connection breaks. Called at most once. The body is not read otherwise. */
   receive(body: IncomingBody): void;
@@ -33,11 +33,11 @@ export interface RefusableExchange {
    */
   letOthersGoFirst(): Promise<void> | null;
   /**
-   * The time that a request takes in all which is answered at once, including what the runtime does before and after, divided by the time
-   * until {@link respond} has returned.
+   * How long a request that is answered at once takes in all, including what the runtime does before and after, divided by the time until
+   * {@link respond} has returned.
    */
   readonly answerTimeFactor: number;
-  /** The headers are in several objects, because to make one of them takes as long as to write them. No name is in two of them. */
+  /** The headers are in several objects, because merging them would take as long as writing them. No name is in two of them. */
   respond(status: number, headers: readonly ResponseHeaders[], body: string): void;
   /** Closes the connection without an answer, when none can be sent. */
   abandon(): void;

@@ -12,7 +12,7 @@ const NO_PARAMETERS: PathParameters = {};
 export class OperationTable {
   /** The methods and paths of the operations, as audit entries name them. */
   readonly endpoints: readonly string[];
-  /** Those without a parameter. */
+  /** The operations whose path has no parameter, by path. */
   readonly #byPath = new Map<string, readonly Operation[]>();
   readonly #withParameter: readonly Operation[];
   /** The first segments of paths below `/v1`. */
@@ -104,7 +104,10 @@ function methodsOf({ method }: Operation): readonly string[] {
   return method === "GET" ? GET_AND_HEAD : [method];
 }
 
-/** A parameter in braces matches a segment of the path, or also slashes where the operation says so. It is percent-decoded. */
+/**
+ * Matches a path with an operation's, and returns the percent-decoded parameter. It is one segment of the path, or more if the operation allows
+ * slashes in it.
+ */
 function matchPath(
   { path: pattern, parameterSpansSlashes }: Pick<Operation, "path" | "parameterSpansSlashes">,
   path: string,

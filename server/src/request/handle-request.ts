@@ -37,7 +37,7 @@ export async function handleRequest(request: RequestContext, services: Services)
 async function replyTo(request: RequestContext, services: Services): Promise<Reply> {
   const { exchange } = request;
   const { operation, parameters } = findOperation(request, services.operations);
-  // Before the recorder is asked: a key can be revoked whatever the load.
+  // This comes before the check of the recorder's capacity, so that a key can be revoked under any load.
   if (operation.kind === "management") {
     return await runManagement(request, operation, parameters, services); // 401 and other 4xx
   }

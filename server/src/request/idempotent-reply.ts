@@ -57,7 +57,7 @@ export async function claimOrReplay(
   return null;
 }
 
-/** The reply of a claimed request, whose facts have the answer to be kept. */
+/** Adds the answer to the facts of a claimed request's reply, so that it is stored for the idempotency key. */
 export function keepAnswer({ claim }: RequestContext, reply: Reply): Reply {
   if (claim === null) return reply;
   if (reply.kind === "stream") return collecting(reply);
@@ -65,7 +65,7 @@ export function keepAnswer({ claim }: RequestContext, reply: Reply): Reply {
   return { ...reply, facts: { ...facts, kept: { isStream: false, model: facts.model ?? "", text } } };
 }
 
-/** The same stream, whose facts contain its text once it has ended. */
+/** Collects the text of a stream while it is sent, and adds it to the stream's facts. */
 function collecting(reply: StreamReply): Reply {
   const parts: string[] = [];
   let length = 0;

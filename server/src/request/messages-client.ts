@@ -8,11 +8,11 @@ type RequestHead = Pick<Exchange, "path" | "header">;
 
 const NO_VALUES: readonly string[] = [];
 /**
- * Operations that only Anthropic's API has. A base URL that ends in `/v1` makes its clients send it twice, and one that ends in a slash two
- * slashes. Such requests are not served, but their clients have to read why.
+ * The paths of operations that only Anthropic's API has. Its clients send `/v1` twice if their base URL ends in `/v1`, and two slashes if it ends in
+ * a slash. Such requests are refused, with an error that these clients can read.
  */
 const MESSAGES_PATH = /^(?:(?:\/+[^/]+){0,2}?\/+v1)?(?:\/+v1)?\/+(?:messages|complete)(?:\/|$)/i;
-/** Operations that other APIs have, too. Clients of Anthropic's send its version. */
+/** The paths of operations that other APIs have, too. Only Anthropic's clients send the version of its API. */
 const SHARED_PATH = /^(?:\/+v1){0,2}\/+(?:models|files|skills|organizations)(?:\/|$)/i;
 
 /** Whether a request is one of Anthropic's API: its key may be in `x-api-key`, and its errors have Anthropic's format. */
@@ -57,7 +57,7 @@ export interface ErrorAnswer {
   readonly body: string;
 }
 
-/** A failure in the format of its client. Only in that of Anthropic's is the request's id. */
+/** A failure in the format of its client. Only the format of Anthropic's clients contains the request's id. */
 export function errorAnswerOf(exchange: RequestHead, failure: Failure, requestId: string): ErrorAnswer {
   const headers = { ...JSON_HEADERS, ...headersOf(failure) };
   if (!isMessagesClient(exchange)) {

@@ -32,7 +32,7 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What the probes of other services are called. Answered with a page, each node would seem healthy. */
+/** The paths of health checks at other services. If they were answered with a page of the dashboard, every node would seem healthy. */
 const PROBE =
   /^\/v1\/(?:api\/)?(?:health|healthcheck|health_check|livez|live|ready|ping|status)(?:\/[^/]+)?$/;
 
@@ -91,7 +91,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
 /** The paths whose clients add `/v1` themselves: Anthropic's. */
 const ADDED_BY_CLIENT = /^\/v1\/messages(?:\/|$)/;
 
-/** A version, and what other gateways have in front of it. */
+/** The version in a path, with up to two segments that other gateways have in front of it. */
 const VERSION = /^(?:\/[^/]+){0,2}?\/v1(?=\/|$)/i;
 
 /**

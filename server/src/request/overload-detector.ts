@@ -1,13 +1,13 @@
 /** How often the process looks for signs of an overload. */
 export const TICK_MS = 20;
-/** A turn of the event loop is long if it takes longer than this, and so is a wait for a later turn. */
+/** A turn of the event loop, or a wait for a later turn, is long if it takes longer than this. */
 export const LONG_MS = 50;
 /** Fewer requests than this in a turn, or fewer that wait for a later one, are no sign of an overload, however long they take. */
 export const MANY_REQUESTS = 200;
 
-/** The process is overloaded when after a long turn each further one was long for this time. */
+/** The process is overloaded when every turn has been long for this time. */
 const LONG_TURNS_MS = 150;
-/** It is overloaded, too, when many requests have waited long for a later turn for this time. A burst takes less. */
+/** The process is also overloaded when its backlog has been long for this time. A burst is worked off sooner. */
 const LONG_BACKLOG_MS = 500;
 /** This time is enough while the number of waiting requests grows by the factor in this many ticks. */
 const GROWING_BACKLOG_MS = 200;

@@ -10,10 +10,10 @@ import type { Exchange } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
-/** No more of a value is read: a longer one is not a number of tokens. */
+/** Only this many characters of a value are read. No number of tokens is longer. */
 const MAX_NUMBER_LENGTH = 32;
 const NO_BYTES = new Uint8Array(0);
-/** The words of a refusal for what a body has too many of. */
+/** What a refusal calls the parts of which a body has too many. */
 const COUNTED_AS = {
   values: "values",
   containers: "objects and arrays",

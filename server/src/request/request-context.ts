@@ -33,7 +33,7 @@ export class RequestContext implements InFlightItem {
   body: IncomingBody | null = null;
   /** The model that was asked for, for the entry of a request that fails. */
   model: string | null = null;
-  /** What a request of a model costs. */
+  /** What the cost of a request for a model is computed from; `null` before, and for other requests. */
   costBasis: CostBasis | null = null;
   /** The credit that is held for the request; `null` before, and for requests that cost nothing. */
   hold: Hold | null = null;
@@ -45,11 +45,11 @@ export class RequestContext implements InFlightItem {
   stream: StreamWriter | null = null;
   /** The status that was sent; `null` before. */
   status: number | null = null;
-  /** Whether its entry is recorded, or it is to have none. */
+  /** Whether the request's entry has been recorded, or the request gets none. */
   needsNoEntry = false;
   /** Whether the shutdown of the service has aborted it. */
   isAbortedByShutdown = false;
-  /** Whether it was refused without a key that exists or existed, and so is in no account's log. */
+  /** Whether the request was refused and has no key that exists or existed, so that it is in no account's log. */
   isWithoutKnownKey = false;
 
   constructor(exchange: Exchange, id: EntryId, startedMs: number, trustedProxies: Networks) {

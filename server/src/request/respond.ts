@@ -36,7 +36,9 @@ export async function respond(request: RequestContext, reply: Reply, services: S
   if (reply.kind === "stream") return await respondStream(request, reply, services);
   const ending = request.exchange.isClientGone ? CLIENT_GONE : ANSWERED;
   await record(request, ending, reply.facts, services);
-  const { headers, body } = isRead(request.exchange) ? await compressed(request, reply, services) : reply;
+  const { headers, body } = isGetOrHead(request.exchange)
+    ? await compressed(request, reply, services)
+    : reply;
   send(request, 200, headers, body);
 }
 
@@ -69,7 +71,7 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   try {
     await record(request, exchange.isClientGone ? CLIENT_GONE : outcome.ending, facts, services);
   } catch (thrown) {
-    // The client must not take an answer for complete that could not be recorded.
+    // The client must not mistake an answer that could not be recorded for a complete one.
     failure ??= toFailure(thrown);
   }
   const end = failure === null ? last : failedEnd(request, reply, failure, services);
@@ -142,7 +144,7 @@ async function openStream(
   { chunks }: StreamReply,
 ): Promise<StreamReply["chunks"]> {
   if (exchange.method === "HEAD") {
-    // The operation's own chunks are never read. What they hold is given back.
+    // The operation's own chunks are never read. Closing them releases what they hold.
     await chunks[Symbol.asyncIterator]().return?.();
     return NO_CHUNKS;
   }
@@ -214,11 +216,11 @@ function upstreamEndReason(failure: Failure): EndReason {
 function sendFailure(request: RequestContext, failure: Failure): void {
   const { exchange, id } = request;
   const { status, headers, body } = errorAnswerOf(exchange, failure, requestIdOf(id));
-  // Some errors, such as 404, may be stored by caches that are not told otherwise.
-  send(request, status, isRead(exchange) ? { ...headers, ...NOT_STORED } : headers, body);
+  // Caches may store some errors, such as 404, unless they are told not to.
+  send(request, status, isGetOrHead(exchange) ? { ...headers, ...NOT_STORED } : headers, body);
 }
 
-function isRead({ method }: RequestContext["exchange"]): boolean {
+function isGetOrHead({ method }: RequestContext["exchange"]): boolean {
   return method === "GET" || method === "HEAD";
 }
 

@@ -8,7 +8,7 @@ type Chunk = string | Uint8Array;
 export type StreamWriter = ReturnType<typeof streamWriter>;
 
 /**
- * Creates what sends one streamed answer: its chunks as they come, and heartbeats while none do.
+ * Creates the writer of one streamed answer: it sends the chunks as they come, and heartbeats while none come.
  *
  * @param controlEvents `null`: nothing may stand between two chunks.
  * @param monotonicMs Milliseconds of a clock that never jumps.

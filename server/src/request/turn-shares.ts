@@ -1,6 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 
-/** About how much of a turn of the event loop the requests may take that an account begins in it. One may take longer. */
+/** About how long the requests that an account begins in a turn of the event loop may take together. A single request may take longer. */
 const SHARE_MS = 2;
 /** The share of each account while a long backlog waits. It is larger because a turn itself takes time, however little is done in it. */
 const LONG_SHARE_MS = 8;
@@ -47,12 +47,12 @@ export class TurnShares {
    * the waiting requests from going on.
    */
   #excess = 0;
-  /** Since when the request waits that has waited longest. */
+  /** When the request that has waited longest began to wait. */
   #firstSinceMs = 0;
   /** The accounts with requests that wait. */
   readonly #queues = new Map<AccountId, Queue>();
   #waiting = 0;
-  /** What the queue that was resumed last had used: new queues begin there, so that no account saves up a larger share. */
+  /** The `used` of the queue that was resumed last. New queues begin with it, so that an account that was idle has not saved up a larger share. */
   #used = 0;
   /** Whether turns may take longer, because a long backlog waits or the process is overloaded. {@link Overload} sets it. */
   mayTurnsBeLong = false;
@@ -75,7 +75,7 @@ export class TurnShares {
     return this.#queues.get(account)?.requests.length ?? 0;
   }
 
-  /** How long the request that has waited longest waits. */
+  /** How long the request that has waited longest has waited; 0 if none waits. */
   get waitedMs(): number {
     return this.#waiting === 0 ? 0 : this.#monotonicMs() - this.#firstSinceMs;
   }
