@@ -18,7 +18,10 @@ const CROWD_AFTER_MS = 20;
 const CROWD_MS = 10_000;
 /** How long the process that sends the handles back may take. */
 const TIMEOUT_MS = 10_000;
-/** Connections that wait to be accepted. Linux allows as many by default; of a burst Node's own 511 drop too many. */
+/**
+ * The maximum number of connections that wait to be accepted, which is Linux's default. With Node's default of 511 too many connections of a burst
+ * are dropped.
+ */
 export const BACKLOG = 4_096;
 
 /**
@@ -36,12 +39,11 @@ interface Handle {
 }
 
 /**
- * Further handles of a server's listening socket, and the limit of its connections. In a turn of its event loop Node accepts one
- * connection for each handle. When turns are long because many requests come, a single handle lets new connections wait for
- * seconds, unseen by the process.
+ * Further handles of a server's listening socket, and the limit of its connections. In a turn of its event loop Node accepts one connection for each
+ * handle. When turns are long because many requests come, a single handle lets new connections wait for seconds, unseen by the process.
  *
- * Node has no call that makes another handle of a socket. It does so when it sends one to another process. In a crowd there is no time
- * for that, so handles for it are made before and accept nothing until then.
+ * Node has no call that makes another handle of a socket. It does so when it sends one to another process. In a crowd there is no time for that, so
+ * the handles for it are made before, and do not accept until then.
  */
 export class Acceptors {
   readonly #server: Server;
@@ -53,10 +55,10 @@ export class Acceptors {
   #inTurn = 0;
   /** When the first of a series of turns ended in which each handle accepted a connection; `null` after any other turn. */
   #fullSinceMs: number | null = null;
-  /** What accepts by the handles that always do, and by those of the present crowd. */
+  /** The servers that accept with the base handles, and those of the present crowd. */
   readonly #base: Server[] = [];
   #inCrowd: Server[] = [];
-  /** Handles for the next crowd, which accept nothing yet. */
+  /** Handles for the next crowd, which do not accept yet. */
   #ready: Handle[] = [];
   /** Whether the process may open enough files for the handles of a crowd beside the maximum of connections. */
   readonly #hasCrowdHandles: boolean;
@@ -88,7 +90,7 @@ export class Acceptors {
     });
   }
 
-  /** Allows to make the handles of a server that listens. Where that is not possible, the server accepts connections alone. */
+  /** Allows further handles to be made, once the server listens. If they can't be made, the server accepts all connections itself. */
   allow(): void {
     this.#isAllowed = true;
   }
@@ -130,7 +132,7 @@ export class Acceptors {
     this.#copying = Promise.all([this.#copying, copying]);
   }
 
-  /** Accepts with the handles that are ready from now on, or for longer if it does already. */
+  /** Begins to accept with the handles that are ready. If a crowd is present already, it lasts longer. */
   #beginCrowd(): void {
     if (this.#closing.signal.aborted) return;
     if (this.#crowdEnds !== null) {

@@ -79,7 +79,7 @@ function headOf(status: number, headers: readonly ResponseHeaders[], length: str
 }
 
 function headText(status: number, headers: readonly ResponseHeaders[], length: string): string {
-  // Node's own word for a status without a name, such as 529.
+  // Node writes this word for a status without a name, such as 529.
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n`;
   for (const group of headers) {
     for (const name in group) head += `${name}: ${group[name]}\r\n`;

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { networkOf } from "../accounts/attempts.ts";
 import { withoutZone } from "../networks/networks.ts";
 
-/** The part of the maximum that is kept free for new connections. More than are accepted in a turn of the event loop by default. */
+/** The part of the maximum that is kept free for new connections. By default it is more than a turn of the event loop accepts. */
 const KEPT_FREE = 1 / 16;
 /** A connection is idle if it was neither opened nor used for a request in this time: a client that has just connected is about to send one. */
 const IDLE_AFTER_MS = 1_000;
@@ -20,7 +20,7 @@ interface State {
   isUsed: boolean;
   /** {@link ClientConnections.closeAnswered} leaves the connection open until then. */
   keptUntilMs: number;
-  /** As of {@link networkOfPeer}, because all connections are looked at together. */
+  /** The result of {@link networkOfPeer}. It is kept, because all connections are compared at once. */
   readonly network: string;
 }
 
@@ -79,8 +79,8 @@ export class ClientConnections {
   }
 
   /**
-   * Closes idle connections by Node's function, but for those that {@link end} keeps. Node also closes those whose answer is complete but
-   * not yet sent: a client that reads slowly would lose the rest. Returns how many were kept.
+   * Closes idle connections by Node's function, except those that {@link end} keeps. Node also closes those whose answer is complete but not yet
+   * sent: a client that reads slowly would lose the rest. Returns how many were kept.
    */
   closeAnswered(closeIdleConnections: () => void): number {
     const nowMs = performance.now();
@@ -126,7 +126,7 @@ export class ClientConnections {
     }, RECHECK_MS).unref();
   }
 
-  /** Closes more connections than it has to, because going through all of them takes some milliseconds. */
+  /** Closes more connections than necessary, because each search through all of them takes some milliseconds. */
   #closeIdle(): void {
     const nowMs = performance.now();
     const count = this.#open.size - (this.#maximum - 2 * this.#keptFree);
@@ -162,7 +162,7 @@ function idleSince(socket: ClientSocket): number {
   return socket[STATE]?.idleSinceMs ?? 0;
 }
 
-/** The address that a connection's client has, or its network if it can have any number of addresses. */
+/** The address of a connection's client, or its network if a client there can have any number of addresses. */
 export function networkOfPeer({ remoteAddress = "" }: Pick<Socket, "remoteAddress">): string {
   // IPv4, also as a socket of both families writes it.
   return remoteAddress.includes(".") ? remoteAddress : networkOf(withoutZone(remoteAddress));

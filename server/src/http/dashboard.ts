@@ -99,7 +99,7 @@ export class Dashboard {
       const names = new Set(filesBelow(root));
       for (const name of names) {
         if (isCoded(name, names)) continue;
-        files.set(addressOf(name), load(root, name, names));
+        files.set(pathOfFile(name), load(root, name, names));
         // Other parts of the start continue in between, such as those that wait for the database.
         await setImmediate();
       }
@@ -180,7 +180,7 @@ function filesBelow(root: string): string[] {
 }
 
 /** The path that a file is served at: pages of the documentation have no extension, and its index is `/docs`. */
-function addressOf(name: string): string {
+function pathOfFile(name: string): string {
   const page = /^(docs\/.*)\.html$/.exec(name)?.[1];
   return page === undefined ? `/${name}` : `/${page.replace(/\/index$/, "")}`;
 }

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
-import { withoutAddress } from "./refusal.ts";
+import { invalidTargetAnswer } from "./refusal.ts";
 import type { TlsPair } from "./tls-pair.ts";
 
 interface ServeOptions {
@@ -36,7 +36,7 @@ interface Opened {
 /** How long a port may take to be free after its server was closed. */
 const REOPEN_TIMEOUT_MS = 5_000;
 const REOPEN_PAUSE_MS = 2;
-/** What ends the host in an address. */
+/** The characters that end the host of a URL. */
 const BEYOND_HOST = /[/\\?#]/;
 
 /** Serves on `Deno.serve`. */
@@ -71,8 +71,8 @@ export async function serveOnDeno(served: Served, options: ListenerOptions): Pro
 function handlerOf(served: Served, exchanges: Set<FetchExchange>): Handler {
   return (request, { remoteAddr }) => {
     const peer = remoteAddr.hostname ?? "";
-    const url = addressOf(request);
-    if (url === null) return Promise.resolve(withoutAddress(served.newRequestId()));
+    const url = urlOf(request);
+    if (url === null) return Promise.resolve(invalidTargetAnswer(served.newRequestId()));
     const { requests } = served;
     if (requests === null || !isApiPath(requests, url.pathname, () => request.headers.get("accept"))) {
       return served.web(request, peer);
@@ -85,10 +85,10 @@ function handlerOf(served: Served, exchanges: Set<FetchExchange>): Handler {
 }
 
 /**
- * `null` if target and host are no address. Deno would write the error to standard error, with the whole URL. It puts the host in front of the
- * target as it is, so that one with a path would be asked for instead of what proxies have seen as the target.
+ * The URL of a request; `null` if its target and host are none. Deno would write that error to standard error, with the whole target. It also joins
+ * host and target as they are, so that a host with a path would lead to another resource than the one that proxies have seen.
  */
-function addressOf({ url, headers }: Request): URL | null {
+function urlOf({ url, headers }: Request): URL | null {
   if (BEYOND_HOST.test(headers.get("host") ?? "")) return null;
   try {
     return new URL(url);

@@ -52,9 +52,9 @@ const MAX_BODY_BYTES = 1024 * 1024;
 let nodesOnHead: OnHead | null = null;
 
 /**
- * Under overload, refuses requests as soon as their head is parsed: before Node makes the objects of a request and its answer, which take
- * half of a refusal. Only ordinary requests, POST with a body of known length on a connection that stays open and is not
- * answering; Node hands over the others. Where Node's parsers are not as expected, it hands over all.
+ * Under overload, refuses requests as soon as their head is parsed: before Node makes the objects of a request and its answer, which take half of a
+ * refusal. It refuses only ordinary requests: POST with a body of known length, on a connection that stays open and has no answer under way. Node
+ * handles all others, and all requests if its parsers are not as expected.
  */
 export class EarlyRefusals {
   readonly #requests: Pick<RequestHandler, "isOverloaded" | "refuseIfOverloaded">;
@@ -77,7 +77,7 @@ export class EarlyRefusals {
     server.on("secureConnection", (socket: ServerSocket) => this.#watchSocket(socket));
   }
 
-  /** Refuses nothing more by itself, as each further answer has to close its connection. */
+  /** Stops refusing, because each further answer has to close its connection. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -116,10 +116,10 @@ export class EarlyRefusals {
 const onHead: OnHead = function (major, minor, headers, method, target, status, message, isUpgrade, isKept) {
   const { socket } = this;
   const refusals = socket?.[REFUSALS];
-  // A request of very many headers has them elsewhere.
+  // Node keeps the headers of a request elsewhere if there are very many.
   const isEligible = headers !== undefined && method === POST && minor === 1 && isKept && !isUpgrade;
   if (socket != null && refusals !== undefined && isEligible && refusals.refuse(socket, target, headers)) {
-    // Until now the connection's last request. Without one Node drops the body.
+    // This was the connection's previous request. Without a request Node drops the body.
     this.incoming = null;
     return READ_BODY;
   }
@@ -145,7 +145,7 @@ function isSimple(socket: ServerSocket, headers: readonly string[]): boolean {
   return valuesOf(headers, "host").length === 1 && valuesOf(headers, "expect").length === 0;
 }
 
-/** A request of which there is only the head. */
+/** A request of which only the head was read. */
 class EarlyExchange implements RefusableExchange {
   readonly method = "POST";
   readonly path: string;

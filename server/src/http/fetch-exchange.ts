@@ -62,7 +62,7 @@ export class FetchExchange implements Exchange {
     void this.#feed(body);
   }
 
-  /** A client sends again when it is answered, so the answer waits for the next turn of the event loop. */
+  /** A client sends its next request when it has the answer, so the answer waits for the next turn of the event loop. */
   letOthersGoFirst(): Promise<void> {
     return setImmediate();
   }
@@ -88,7 +88,7 @@ export class FetchExchange implements Exchange {
     this.#resolve(new Response(passThrough.readable, { status, headers: Object.assign({}, ...headers) }));
     const done = () => true;
     const untilRead = async (written: Promise<void>) => {
-      // What is written after the client has gone is dropped; `closed` above reports the disconnection.
+      // Data that is written after the client has disconnected is dropped. `closed` above reports the disconnection.
       if ((await resultWithin(READER_TIMEOUT_MS, written.then(done, done))) === null) this.disconnect();
     };
     return {
@@ -97,12 +97,12 @@ export class FetchExchange implements Exchange {
         await untilRead(writer.close());
         this.#isAnswered = true;
       },
-      // The runtime writes the error of a stream to standard error. A client that has gone takes no answer for complete.
+      // The runtime writes the error of a stream to standard error. If the client has disconnected, there is none to be shown the error.
       abort: () => (this.isClientGone ? end() : this.#abortStream()),
     };
   }
 
-  /** The runtime closes no connection for an answer, so there is an empty one. */
+  /** The runtime can't close the connection instead of an answer, so the answer is empty. */
   abandon(): void {
     this.#isAnswered = true;
     this.#resolve(new Response(null, { status: 500 }));

@@ -81,8 +81,8 @@ export class NodeExchange implements Exchange {
   receive(body: IncomingBody): void {
     const request = this.#request;
     const abort = (cause?: unknown) => body.abort(cause);
-    // By events: to iterate over a request costs several times as much as the rest of this. The listeners stay, as to take them
-    // off takes longer than all else here; of a body that is over they drop what comes.
+    // It uses events, because iterating over a request costs several times as much as the rest of this function. The listeners stay registered,
+    // because removing them takes longer than everything else here. Once a body is over, it ignores what they pass on.
     request.on("data", (piece: Buffer) => body.add(piece));
     request.on("end", () => body.end());
     request.on("close", abort);
@@ -105,7 +105,7 @@ export class NodeExchange implements Exchange {
     const isReadable = !this.#request.complete && this.#request[FAILURE] === undefined;
     if (isReadable && !this.#awaitsContinue) closeAfterBody(this.#request, isKept);
     this.#response.writeHead(status, Object.assign({}, ...headers, { "content-length": bytes }, connection));
-    // Text goes out with the head, in one piece.
+    // A text is sent together with the head, in one piece.
     this.#response.end(this.method === "HEAD" ? undefined : body);
   }
 
@@ -176,8 +176,8 @@ function closeAfterBody(request: IncomingMessage, isShort: boolean): void {
 }
 
 /**
- * The end of the connection is the end of a stream without chunks, which a client of HTTP/1.0 gets. So that it does not take a stream that is
- * cut off for complete, its connection is then reset.
+ * The end of the connection is the end of a stream without chunks, which a client of HTTP/1.0 gets. The connection is therefore reset when a stream
+ * is cut off, so that the client does not mistake it for a complete one.
  */
 function resetUnlessFinished(response: ServerResponse): void {
   const { socket } = response.req;
@@ -237,7 +237,7 @@ function writeChunk(
   }
 }
 
-/** Resolves whether more may be written in time. If the client has gone, `close` is emitted instead of `drain`. */
+/** Resolves with whether more may be written before the timeout. If the client has gone, `close` is emitted instead of `drain`. */
 function drained(full: ServerResponse | Socket): Promise<boolean> {
   return new Promise((resolve) => {
     const decide = (isDrained: boolean) => {

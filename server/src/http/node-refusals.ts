@@ -6,7 +6,7 @@ import { answerOn } from "./client-connections.ts";
 import { failBody } from "./node-exchange.ts";
 import { refusalOf } from "./refusal.ts";
 
-/** Errors of a connection that never spoke TLS, or not the service's: there is no way to answer on it. */
+/** The error codes of connections on which TLS was not negotiated, so that no answer can be sent. */
 const FAILED_NEGOTIATION = /^(ERR_(SSL|TLS)_|EPROTO$)/;
 
 /** The connections that {@link endAfterAnswers} closes. */
@@ -31,7 +31,7 @@ export function answerRefusals(
     }
     const answering = answerOn(socket);
     if (answering?.req.complete === true) {
-      // What is refused came behind a valid request, and there is no place for another answer before the end of that one's.
+      // The refused data came after a valid request, and no other answer can be sent before the end of that request's answer.
       endAfterAnswers(socket);
       return;
     }
@@ -40,7 +40,7 @@ export function answerRefusals(
       return;
     }
     if (answering === null && isWithinBody(socket)) {
-      // Its request was answered before, and a client would take another answer for that to its next request. The connection lingers.
+      // Its request was answered before, so a client would mistake another answer for the one to its next request. The connection lingers.
       socket.end();
       return;
     }

@@ -18,7 +18,7 @@ import { isApiPath, type Listener, type ListenerOptions, type Served } from "./l
 import { NodeExchange, pathOf, valuesOf } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
 import { handleInTurn } from "./pipelined-requests.ts";
-import { withoutAddress } from "./refusal.ts";
+import { invalidTargetAnswer } from "./refusal.ts";
 import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
 import { UnreadAnswers } from "./unread-answers.ts";
@@ -53,7 +53,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
   const route = routerOf(served, resting, () => early?.takeAdmitted() === true);
   let retiring = false;
   let closing = false;
-  // One function for all of them, as it is called by the response.
+  // All responses share this function, because it finds the response in `this`.
   function answered(this: ServerResponse): void {
     const isKept = retiring && this.shouldKeepAlive;
     connections.end(this.req.socket, isKept ? KEPT_WHEN_STOPPING_MS : 0);
@@ -74,7 +74,7 @@ export async function serveOnNode(served: Served, options: ListenerOptions): Pro
     const { socket } = request;
     connections.begin(socket);
     if (retiring) response.shouldKeepAlive = false;
-    // `on`, here and below, of what happens once: `once` makes two functions more.
+    // Here and below, `on` listens to events that occur once, because `once` would create two more functions.
     response.on("close", answered);
     if (response.socket !== null) route(request, response, awaitsContinue);
     else handleInTurn(socket, response, () => route(request, response, awaitsContinue));
@@ -132,8 +132,8 @@ function contextOf({ cert, key }: TlsPair) {
 }
 
 /**
- * Nothing was sent or received on the connection for a time. It is closed if the client does not read its answer, or asks for nothing.
- * A request whose answer is still to come has other time limits.
+ * Closes a connection on which nothing was sent or received for a time, if its client does not read an answer, or has sent no request. A request that
+ * is not answered yet has other time limits.
  */
 function endUnread(socket: ClientSocket): void {
   if (answerOn(socket) === null || socket.writableLength > 0) socket.destroy();
@@ -150,7 +150,7 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
       overrideGlobalObjects: false,
       hostname: "localhost",
       // Called for a request that can't be read. `served.web` never rejects.
-      errorHandler: () => withoutAddress(served.newRequestId()),
+      errorHandler: () => invalidTargetAnswer(served.newRequestId()),
     },
   );
   return (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {

@@ -1,7 +1,7 @@
 import { envelopeOf, Failure, headersOf } from "../errors/failure.ts";
 
-/** The answer to a request whose target and host are no address, of which no web-standard request can be made. */
-export function withoutAddress(requestId: string): Response {
+/** The answer to a request whose target and host are no valid URL, so that no web-standard request can be made of it. */
+export function invalidTargetAnswer(requestId: string): Response {
   const message =
     "The request's target and `Host` header are not the path and address of a resource. Check both.";
   const { headers, body } = refusalOf(new Failure("invalid_request", message), requestId);

@@ -4,9 +4,9 @@ import { type ReadSocket, readAgain, stopReading } from "./reading.ts";
 const SHORTENED_FROM = 4_096;
 
 /**
- * Connections that are not read for a while, so that others go first. They are read again in the order in which they came, some in
- * each turn of the event loop. If they were read on, clients that send again as soon as they are refused would fill each turn: a turn
- * of thousands of requests keeps all their objects alive, and everybody waits for its end.
+ * Connections that are not read for a while, so that others go first. They are read again in the order in which they came, some in each turn of the
+ * event loop. Otherwise clients that send again as soon as they are refused would fill each turn. A turn with thousands of requests keeps all their
+ * objects in memory, and all other requests wait for its end.
  */
 export class RestingConnections {
   readonly #readableInTurn: () => number;

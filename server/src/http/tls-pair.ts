@@ -35,7 +35,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   return { cert, key, expiresAt: new Date(certificate.validTo) };
 }
 
-/** What the operator should know of a certificate; `null`: nothing. One that has expired is used, because nothing else is there. */
+/** A warning if a certificate has expired; `null` otherwise. The certificate is used all the same, because there is no other. */
 export function expiryWarning({ expiresAt }: TlsPair, now: Date): string | null {
   if (expiresAt > now) return null;
   return `The certificate of TLS_CERT_FILE expired at ${expiresAt.toISOString()}, so clients refuse to connect. Renew its files; the service reloads them.`;
@@ -44,7 +44,7 @@ export function expiryWarning({ expiresAt }: TlsPair, now: Date): string | null 
 /** Why a certificate and its key can't be used, in one line that begins with a setting. */
 export class TlsPairError extends Error {
   override readonly name = "TlsPairError";
-  /** As other faults of settings have them. */
+  /** The property by which the start finds the problems of settings, as in `ConfigError`. */
   get problems(): readonly string[] {
     return [this.message];
   }

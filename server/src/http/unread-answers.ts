@@ -8,9 +8,9 @@ import { networkOfPeer } from "./client-connections.ts";
 const CHECK_MS = 250;
 
 /**
- * Limits the bytes of answers that wait for their clients to read them. Nothing else counts them: an answer's request has ended, with its slot and
- * its body, and a client may take two minutes to read nothing. Beyond the limit, connections with unread bytes are closed: those of the address
- * that has the most, the largest first, and none that has just begun to wait. A single answer may exceed the limit.
+ * Limits the bytes of answers that wait for their clients to read them. No other limit covers them: the request has ended and released its slot and
+ * its body, and a client that reads nothing stays connected for up to two minutes. Beyond the limit, connections with unread bytes are closed: those
+ * of the address that has the most, the largest first, and none that has just begun to wait. A single answer may exceed the limit.
  */
 export class UnreadAnswers {
   readonly #maxBytes: number;
@@ -21,7 +21,7 @@ export class UnreadAnswers {
 
   constructor(server: Server | SecureServer, maxBytes: number) {
     this.#maxBytes = maxBytes;
-    // With TLS it is another socket that is written to.
+    // With TLS, answers are written to another socket than the one that was accepted.
     const opened = server instanceof SecureServer ? "secureConnection" : "connection";
     server.on(opened, (socket: Socket) => this.#add(socket));
   }
@@ -59,7 +59,7 @@ export class UnreadAnswers {
       if (!this.#waiting.has(socket)) continue;
       bytes -= socket.writableLength;
       left--;
-      // The system drops what it keeps, too, and the client does not take its answer for complete. A TLS socket can't be reset.
+      // A reset also drops what the system still holds, and shows the client that the answer is incomplete. A TLS socket can't be reset.
       if (socket instanceof TLSSocket) socket.destroy();
       else socket.resetAndDestroy();
     }
