@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bodyBytesOf, tooLittleMemory } from "../../server/src/start/memory.ts";
+import { bodyBytesOf, memoryWarnings } from "../../server/src/start/memory.ts";
 
 const MIB = 1024 * 1024;
 const UNSET = { maxUnfinishedBodyBytes: null, maxBodyBytes: 20 * MIB, workers: 1 };
@@ -24,7 +24,7 @@ describe("the bytes of request bodies that a process may have at once", () => {
     // Bodies of more than 64 KiB may use seven eighths.
     expect((7 / 8) * bytes * 8).toBeLessThan(memory.bytes - 300 * MIB);
     expect((7 / 8) * bytes * 6).toBeLessThan(memory.heapBytes - 200 * MIB);
-    expect(tooLittleMemory(config, memory)).toEqual([]);
+    expect(memoryWarnings(config, memory)).toEqual([]);
   });
 
   it("are divided among workers", () => {
@@ -36,8 +36,8 @@ describe("the bytes of request bodies that a process may have at once", () => {
   it("let a body of the maximum size in, however small the container is, and the service warns of it", () => {
     const { small } = CONTAINERS;
     expect(bodyBytesOf(UNSET, small)).toBe(2 * UNSET.maxBodyBytes);
-    expect(tooLittleMemory(UNSET, small)).toEqual([expect.stringContaining("256 MiB of memory")]);
-    expect(tooLittleMemory(UNSET, CONTAINERS.medium)).toEqual([
+    expect(memoryWarnings(UNSET, small)).toEqual([expect.stringContaining("256 MiB of memory")]);
+    expect(memoryWarnings(UNSET, CONTAINERS.medium)).toEqual([
       expect.stringContaining("OSTIARY_MAX_BODY_BYTES"),
     ]);
   });
@@ -46,9 +46,9 @@ describe("the bytes of request bodies that a process may have at once", () => {
     const { medium, machine } = CONTAINERS;
     const configured = { ...UNSET, maxUnfinishedBodyBytes: 256 * MIB };
     expect(bodyBytesOf(configured, medium)).toBe(256 * MIB);
-    expect(tooLittleMemory(configured, medium)).toEqual([
+    expect(memoryWarnings(configured, medium)).toEqual([
       expect.stringContaining("OSTIARY_MAX_UNFINISHED_BODY_BYTES"),
     ]);
-    expect(tooLittleMemory(configured, machine)).toEqual([]);
+    expect(memoryWarnings(configured, machine)).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import process from "node:process";
 import type { Command } from "commander";
 import type { NodeSettings } from "../../../sdk/src/contract/operator.ts";
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
+import { SET_BY } from "../contract/node-settings.ts";
 import { columns, orNone, usdOf } from "./output.ts";
 import type { CommandParts } from "./run.ts";
 
@@ -77,14 +78,6 @@ function settingsRow(
     index === 0 ? `${label} (answers)` : label,
   ];
 }
-
-/** What an operator sets for each of the settings that nodes must share. */
-const SET_BY: Readonly<Record<NodeSettings["differences"][number]["setting"], string>> = {
-  plans: "OSTIARY_PLANS",
-  catalog: "OSTIARY_CATALOG and the file that it names",
-  prices: "the catalog file of OSTIARY_CATALOG",
-  responses: "OSTIARY_RESPONSES_KEY and OSTIARY_RESPONSES_TTL_DAYS",
-};
 
 function describeDifference({ setting, nodes, since }: NodeSettings["differences"][number]): string {
   return `Other ${setting} since ${since.toISOString()} on: ${nodes.join("; ")}. ${SET_BY[setting]} must be the same on all nodes.`;

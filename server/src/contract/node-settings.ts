@@ -18,6 +18,14 @@ export const SHARED_SETTINGS = [
   "responses",
 ] as const satisfies readonly SharedSetting[];
 
+/** What an operator sets for each of the shared settings, as the beginning of a sentence. */
+export const SET_BY: Readonly<Record<SharedSetting, string>> = {
+  plans: "OSTIARY_PLANS",
+  catalog: "OSTIARY_CATALOG and the file that it names",
+  prices: "the catalog file of OSTIARY_CATALOG",
+  responses: "OSTIARY_RESPONSES_KEY and OSTIARY_RESPONSES_TTL_DAYS",
+};
+
 /** A running node and its settings. */
 export interface NodeSettings {
   /** The id of the node, which it keeps in its data folder. */

@@ -20,7 +20,7 @@ const MODELS_NAMED = 6;
 
 /** Tells that the service is ready: in the log, and in demo mode by the banner. */
 export function announce({ log, hasBanner }: Pick<Startup, "log" | "hasBanner">, facts: BannerFacts): void {
-  // The demo account's key is shown without a terminal too: nobody could see it later.
+  // The demo account's key is shown without a terminal too, because it cannot be read later.
   if (hasBanner || facts.demo !== null) process.stdout.write(banner(facts));
   const { url, listensOn, database, models } = facts;
   log.info({ url, listensOn, database, models: models.length }, "ready");

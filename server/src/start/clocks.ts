@@ -3,7 +3,7 @@ import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 
 /** Synchronised clocks differ by less than a second. Beyond minutes one of them is wrong. */
 const MAX_SKEW_MS = 5 * 60_000;
-/** A computer that was asleep counts the database's time on without that time, until it compares the clocks again. */
+/** Between two comparisons the database's time is counted by a clock that stands still while the computer is asleep. It may lag by this much. */
 const MAX_ASLEEP_MS = DAY_MS;
 
 export type Clocks = ReturnType<typeof openClocks>;

@@ -5,7 +5,7 @@ import { requireWritable } from "../audit/journal-files.ts";
 import { codeOf, fileReasonOf, fileRemedyOf, isDiskFull } from "../errors/system-errors.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
-/** Reasons that are others for a folder that is to be created. */
+/** The reasons of errors that mean something else for a folder that is to be created. */
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it is not a folder",
   // The answer of file systems that take no folders or files, such as /proc.

@@ -50,8 +50,9 @@ async function requireVersion(database: Database): Promise<void> {
 }
 
 /**
- * Checks that a setting of one connection's session stays with that connection. A pooler that lends sessions for a transaction gives it to the
- * other connection, or another session to the first one. Nothing is prepared, because such a pooler may not keep that either.
+ * Checks that each connection keeps its session, by a setting of one session. A pooler that lends sessions for single transactions gives that session
+ * to the other connection, or another session to the first one. The statements are not prepared, because such a pooler may not keep prepared
+ * statements either.
  */
 async function requireOwnSessions(one: Database, other: Database): Promise<void> {
   const mark = randomUUID();

@@ -19,8 +19,8 @@ export interface DemoAccount {
 }
 
 /**
- * Creates the configured operator, unless a user with that address exists, whose password is kept. Creates the demo account if the
- * database has no accounts, unless that is turned off. Of several workers, the first does.
+ * Creates the configured operator, unless a user with that address exists: the password of that user stays. Creates the demo account if the database
+ * has no accounts, unless that is turned off. If there are several workers, only the first creates them.
  */
 export async function createFirstUsers(
   { settings: { config }, log, worker }: Startup,
@@ -62,7 +62,7 @@ async function createDemoAccount(
 ): Promise<DemoAccount> {
   const password = randomBase62(16);
   const noClient = { sourceIp: null, userAgent: null };
-  // Nobody has signed in yet: a session would be one that the user does not know.
+  // The user is not signed in, because no browser would have the session.
   const { signedIn } = await signIn.register({ email: DEMO_EMAIL, password, accountName: "Demo" }, noClient);
   if (signedIn.role !== "owner") throw new Error("the demo's user has no account");
   const by = { userId: signedIn.user.id, managementToken: null, sourceIp: null };

@@ -51,8 +51,8 @@ export function unreadBytesOf(config: BodyLimits, memory: Memory): number {
   return Math.floor(bodyBytesOf(config, memory) / 2);
 }
 
-/** A warning if the memory of a process is too little for the bodies that it may have at once, or for anything else. */
-export function tooLittleMemory(config: BodyLimits, memory: Memory): readonly string[] {
+/** A warning if a process has too little memory for the bodies that it may have at once, or for its own work. */
+export function memoryWarnings(config: BodyLimits, memory: Memory): readonly string[] {
   const bytes = bodyBytesOf(config, memory);
   const fitting = fittingBytes(config, memory);
   if (bytes * SHARE_OF_LARGE_BODIES <= fitting) return [];

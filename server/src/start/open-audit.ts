@@ -18,7 +18,7 @@ import { Reads } from "../database/reads.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { Startup } from "./startup.ts";
 
-/** What is called when entries are recorded, committed or rejected. */
+/** The functions that are called when entries are recorded, committed or rejected. */
 export type EntryListeners = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onRejected">> & {
   /** Called for each amount that an account did not pay, once it is committed. */
   readonly onUncollected: (uncollected: Uncollected) => void;

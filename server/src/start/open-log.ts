@@ -7,7 +7,7 @@ import type { Startup } from "./startup.ts";
 export type LogLevel = "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
 const STDERR = 2;
-/** Lines that can't be written wait for a later one, up to this size together. The others are lost, and so is a line that is longer. */
+/** Lines that can't be written are kept until a later line can be, up to this size in all. Further lines, and a longer line, are lost. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
@@ -25,7 +25,7 @@ export function openLog(level: LogLevel, fd = STDERR): Logger {
   // The service keeps running while its log can't be written, such as on a full disk. Pending lines are tried again with each new line.
   output.on("error", () => {});
   output.on("drop", () => output.write(""));
-  // Every line is written at once. This would not return before the disk has space.
+  // Every line is written at once, so nothing has to be flushed. The original function would not return before the disk has space.
   output.flushSync = () => {};
   return pino(options, output);
 }

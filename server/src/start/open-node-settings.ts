@@ -3,7 +3,7 @@ import { SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { SettingsComparison } from "../admission/settings-comparison.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
-import type { SettingDigests, SharedSetting } from "../contract/node-settings.ts";
+import { SET_BY, type SettingDigests, type SharedSetting } from "../contract/node-settings.ts";
 import type { Plans } from "../contract/plans.ts";
 import { nodeLabel } from "./node-membership.ts";
 import type { OpenNode } from "./open-node.ts";
@@ -12,16 +12,6 @@ import type { Startup } from "./startup.ts";
 const COMPARE_MS = 5 * SECOND_MS;
 /** Enough that different settings have different digests, and too little to find a setting by its digest. */
 const DIGEST_BYTES = 6;
-
-/** What an operator sets for each of the shared settings. */
-const SET_BY: Readonly<Record<SharedSetting, string>> = {
-  plans: "OSTIARY_PLANS",
-  catalog: "OSTIARY_CATALOG, or the file that it names,",
-  prices: "the catalog file of OSTIARY_CATALOG",
-  responses: "OSTIARY_RESPONSES_KEY or OSTIARY_RESPONSES_TTL_DAYS",
-};
-
-export type OpenNodeSettings = ReturnType<typeof openNodeSettings>;
 
 /** Opens the comparison of this node's settings with those of the other nodes. */
 export function openNodeSettings(

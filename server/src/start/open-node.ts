@@ -65,7 +65,8 @@ export async function openNode(startup: Startup) {
       shutdown.begin(what === "database" ? "restored" : "replaced");
     },
   });
-  // A signal may arrive before the node has joined. Then it leaves when it has: an entry of a node that does not run keeps others from starting.
+  // A signal may arrive before the node has joined. It then leaves as soon as it has joined, because the entry of a node that does not run keeps
+  // others from starting.
   teardown.add("membership", async () => (await joining.catch(() => null))?.leave());
   const membership = await joining;
   jobs.add(

@@ -56,7 +56,7 @@ export async function openRecords(
     maxDisconnectedMs: releaseAfterMs === 0 ? null : DISCONNECTED_SHARE * releaseAfterMs,
     owesEntries: () => owesEntries(),
   });
-  // This life's spender comes first: it is newer than any that the journal of earlier lives names.
+  // This life's spender is opened first, so that it is newer than every spender that the journal of earlier lives names.
   const spender = await credits.open();
   const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
   const idempotency = new Idempotency(idempotencyStore, sealer);

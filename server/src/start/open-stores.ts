@@ -96,7 +96,7 @@ function openPools(address: DatabaseAddress) {
 }
 
 /**
- * Opens the configured admission store. A single node has none that nodes share, and does not load the Redis client.
+ * Opens the configured admission store. Without REDIS_URL it is in the memory of the process, and the Redis client is not loaded.
  *
  * @throws {StartupFailure} if Redis can't be reached.
  */
@@ -136,7 +136,10 @@ export async function openAdmissionStore(config: Config, log: Logger, logRedisEr
   return { store, redis: store, redisMemory };
 }
 
-/** Redis asks for permissions when a script runs, so a service whose user lacks one would start, and refuse every request. */
+/**
+ * Requires that the user of Redis may run every command that the service needs. Redis checks that only when a script runs, so the service would start
+ * and then refuse every request.
+ */
 async function requirePermissions(store: RedisAdmissionStore): Promise<void> {
   const refused = await store.refusedCommands();
   if (refused.length === 0) return;
@@ -144,7 +147,7 @@ async function requirePermissions(store: RedisAdmissionStore): Promise<void> {
   throw new Error("Redis can't be used", { cause });
 }
 
-/** What to try where only one side speaks TLS: a server that does closes the connection, and one that does not waits for more. */
+/** What to try if only one side speaks TLS. A server with TLS then closes the connection, and one without it waits for more. */
 function tlsHint(redisUrl: string, reason: string): string {
   const isTls = redisUrl.startsWith("rediss");
   if (!isTls && /ECONNRESET|EPIPE|closed/i.test(reason)) {
@@ -201,7 +204,7 @@ export async function openAttemptCounters(
 /** Logs an error of a connection to Redis. */
 type LogRedisError = (message: string) => void;
 
-/** Each attempt to connect has an error, and there are several connections: the same error is logged once a minute. */
+/** Returns a function that logs errors of Redis, the same error once a minute at most: each attempt of each connection fails with it. */
 export function redisErrorLog(log: Logger, monotonicMs: () => number): LogRedisError {
   return atMostOnceIn(REPEATED_ERROR_MS, monotonicMs, (message) => log.warn({ part: "redis" }, message));
 }

@@ -5,7 +5,7 @@ import { loadEnvironmentFile } from "../config/environment-file.ts";
 import type { Plans } from "../contract/plans.ts";
 import { maxOpenFiles, OTHER_FILES } from "../http/open-files.ts";
 import { expiryWarning, readTlsPair, type TlsPair } from "../http/tls-pair.ts";
-import { readMemory, tooLittleMemory } from "./memory.ts";
+import { memoryWarnings, readMemory } from "./memory.ts";
 import { type CatalogFromFile, readCatalogFile } from "./open-models.ts";
 import { openPlans } from "./open-plans.ts";
 import { isDeno } from "./runtime.ts";
@@ -50,8 +50,8 @@ export async function readSettings(environment: Environment): Promise<Settings> 
     const expired = tls === null ? null : expiryWarning(tls, new Date());
     const warnings = [
       ...config.warnings,
-      ...tooFewFiles(config),
-      ...tooLittleMemory(config, readMemory()),
+      ...fileLimitWarnings(config),
+      ...memoryWarnings(config, readMemory()),
       ...(expired === null ? [] : [expired]),
     ];
     return { config: { ...config, warnings }, tls, plans, catalogFile };
@@ -60,7 +60,7 @@ export async function readSettings(environment: Environment): Promise<Settings> 
 }
 
 /** On Deno the number of connections has no limit of its own. */
-function tooFewFiles({ maxConnections }: Config): string[] {
+function fileLimitWarnings({ maxConnections }: Config): string[] {
   const files = maxOpenFiles();
   if (isDeno || files === null || files >= maxConnections + OTHER_FILES) return [];
   return [

@@ -3,7 +3,7 @@ import { withTimeout } from "../errors/deadline.ts";
 /** `/readyz` answers within two seconds, whatever hangs. */
 const ANSWER_MS = 1_700;
 
-/** The parts that a node needs, as a sentence begins with them, each with a function that resolves if the part works. */
+/** The parts that a node needs, each with a function that resolves if the part works. Sentences for the operator begin with their names. */
 export type NeededParts = Readonly<Record<string, () => PromiseLike<unknown>>>;
 
 /**

@@ -1,4 +1,4 @@
-/** Messages that are remembered. A server has few errors; with more of them each counts as new. */
+/** The maximum number of messages that are remembered. A server has few different errors. Beyond this number, each counts as new. */
 const MAX_MESSAGES = 100;
 
 /** Returns a function that passes a message on unless it has passed on the same one in the last `intervalMs` milliseconds. */

@@ -105,8 +105,8 @@ export class Shutdown {
 }
 
 /**
- * Keeps SIGHUP from ending the process, for which systemd would not start it again: the signal asks it to read its files again, and there may
- * be none, or they may not be watched yet. A process on a terminal ends with its terminal.
+ * Keeps SIGHUP from ending the process, which systemd would not start again. The signal asks the process to read its files again, and it may have
+ * none, or not watch them yet. A process on a terminal ends with its terminal.
  */
 export function surviveHangup(): void {
   if (!isatty(0)) process.on("SIGHUP", () => {});

@@ -25,7 +25,7 @@ export function spawnWorker(environment: Readonly<Record<string, string | undefi
     // Metrics have values that JSON can't carry, such as NaN.
     cluster.setupPrimary({ serialization: "advanced" });
     const worker = cluster.fork(environment);
-    // It repeats the errors of its process, which is where they are listened to.
+    // The worker repeats the errors of its process, to which the supervisor listens.
     worker.on("error", () => {});
     return worker.process;
   }

@@ -102,8 +102,8 @@ export class Supervisor {
   }
 
   /**
-   * Records what nodes left that this start does not continue. Each of their journals is replayed by a process of its own, and its
-   * credit released.
+   * Records what earlier nodes left whose folders this start does not use. A process of its own replays each of their journals and releases their
+   * credit.
    *
    * @returns `false` when one could not be. The process has logged the reason.
    */
@@ -124,13 +124,13 @@ export class Supervisor {
 
   /** Starts all workers. @returns the facts of the banner; `null` when one could not start. The worker has logged the reason. */
   async start(): Promise<BannerFacts | null> {
-    const { workers } = this.#parts.config;
+    const { workers, takeOver } = this.#parts.config;
     // The first migrates the database and creates the first users.
-    const first = this.#startWorker(1, true);
+    const first = this.#startWorker(1, takeOver);
     const isReady = await first.ready;
     if (isReady === null || this.#isStopping) return null;
     const numbers = Array.from({ length: workers - 1 }, (_, index) => index + 2);
-    const others = numbers.map((number) => this.#startWorker(number, false));
+    const others = numbers.map((number) => this.#startWorker(number));
     const areReady = await Promise.all(others.map(({ ready }) => ready));
     if (areReady.includes(null) || this.#isStopping) return null;
     // A worker may have ended since it was ready. It is started again, too.
@@ -169,7 +169,8 @@ export class Supervisor {
     return this.#stopped.signal.aborted;
   }
 
-  #startWorker(number: number, takesOver: boolean): WorkerChild {
+  /** @param takesOver Whether it removes the other nodes from the database, as `OSTIARY_TAKE_OVER` asks. */
+  #startWorker(number: number, takesOver = false): WorkerChild {
     const { config, port } = this.#parts;
     const connections = Math.max(MIN_CONNECTIONS, Math.ceil(config.maxConnections / config.workers));
     return this.#start(number, {
@@ -178,7 +179,7 @@ export class Supervisor {
       OSTIARY_DATA_DIR: workerFolder(config.dataDir, number),
       OSTIARY_MAX_CONNECTIONS: String(connections),
       // Each further worker, and each restarted one, would remove the other workers from the registry.
-      OSTIARY_TAKE_OVER: takesOver && config.takeOver ? "1" : "0",
+      OSTIARY_TAKE_OVER: takesOver ? "1" : "0",
     });
   }
 
@@ -215,7 +216,7 @@ export class Supervisor {
   async #keepRunning(first: WorkerChild): Promise<void> {
     const { number } = first;
     let delayMs = MIN_RESTART_DELAY_MS;
-    for (let child = first; ; child = this.#startWorker(number, false)) {
+    for (let child = first; ; child = this.#startWorker(number)) {
       const { code, reason } = await child.exited;
       if (this.#isStopping) return;
       // A worker that ends by itself has been replaced: another node has taken the database over.

@@ -26,7 +26,7 @@ export async function leftoverFolders(dataDir: string, workers: number): Promise
   return wasAlone ? [dataDir, ...folders] : folders;
 }
 
-/** Removes a folder that has no entries left. @returns whether it had none. One whose journal can't be read may have some. */
+/** Removes a folder that has no entries left. @returns `false` if it may have some, such as when its journal can't be read. */
 export async function removeDrained(folder: string, dataDir: string): Promise<boolean> {
   const journal = await namesIn(join(folder, "journal")).catch(() => null);
   if (journal === null || journal.length > 0) return false;

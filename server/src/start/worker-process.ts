@@ -5,7 +5,7 @@ import type { Metrics, MetricsJson } from "../metrics/metrics.ts";
 import type { BannerFacts } from "./banner.ts";
 import type { Shutdown } from "./shutdown.ts";
 
-/** Set by the supervisor for its workers: the number of the worker, or {@link DRAINS}. Nobody else sets it. */
+/** The variable that only the supervisor sets, for its workers: the number of the worker, or {@link DRAINS}. */
 export const WORKER_VARIABLE = "_OSTIARY_WORKER";
 /** The worker serves no requests, but records what an earlier one left in its folder. */
 export const DRAINS = "drain";
