@@ -4,7 +4,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { KeySnapshot } from "../contract/key.ts";
 
 const KEYS = 100_000;
-/** The maximum number of accounts and networks of their IP rules together. A parsed network takes about 150 bytes. */
+/** The maximum sum of the number of accounts and of the networks in their IP rules. A parsed network takes about 150 bytes. */
 const ACCOUNTS_AND_NETWORKS = 500_000;
 /** A snapshot that was not used for this long is dropped, to free memory. Versions decide whether a snapshot is current. */
 const IDLE = { ttl: 15 * 60_000, ttlResolution: 1_000, updateAgeOnGet: true };

@@ -81,7 +81,7 @@ export type DatabaseEpochJoining = "joined" | "watching" | "another copy";
 
 /** A position that stood still for this many checks, a second apart, belongs to no running node. */
 const IDLE_CHECKS = 5;
-/** The same for a starting node, whose checks are half a second apart. */
+/** As {@link IDLE_CHECKS}, for a starting node, whose checks are half a second apart. */
 const IDLE_START_CHECKS = 10;
 
 const FOREIGN = "Redis has the data of another copy of this database";

@@ -2,7 +2,7 @@ import type { AccountId } from "../contract/account.ts";
 import { WINDOW_S } from "../contract/limits.ts";
 import type { AccountEpoch, NodeUse, UseOfSecond } from "./admission-store.ts";
 
-/** Further accounts are not counted. The minute of each takes up to 1.5 KB. */
+/** The maximum number of accounts that are counted. The minute of each takes up to 1.5 KB. */
 const ACCOUNTS = 20_000;
 /** A second takes three numbers: the second, its requests and its tokens. */
 const NUMBERS = 3;

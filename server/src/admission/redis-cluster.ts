@@ -42,7 +42,7 @@ interface Member extends Primary {
 export class ClusterPrimaries implements RedisPrimaries {
   readonly #address: Extract<RedisAddress, { kind: "cluster" }>;
   readonly #parts: PrimariesParts;
-  /** By address. */
+  /** The primaries by address. */
   #members: ReadonlyMap<string, Member> = new Map();
   /** The primary of each hash slot. */
   #slots: readonly (Member | undefined)[] = [];

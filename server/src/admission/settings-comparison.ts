@@ -10,7 +10,7 @@ import {
 const LASTING_MS = 10 * 60_000;
 
 interface ComparisonParts {
-  /** Of the node itself, as its settings are at the moment: the catalog may be replaced. */
+  /** Returns the settings of the node itself as they are at the moment, because the catalog may be replaced. */
   readonly own: () => NodeSettings & { readonly version: string; readonly digests: SettingDigests };
   /** Records the node's own settings, and returns those of the other running nodes. Without other nodes there are none. */
   readonly exchange: (own: {

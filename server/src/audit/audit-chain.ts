@@ -46,7 +46,7 @@ type ChainHead = Pick<ChainReport, "head" | "removedBatches">;
 const MAX_VERIFIED = 100_000;
 /** Entries that one transaction reads. Other reads of the database run in between. */
 const SLICE = 10_000;
-/** The maximum of one slice: many small batches cost as much as few large ones. */
+/** The maximum number of batches in a slice, because many small batches cost as much as a few large ones. */
 const MAX_BATCHES = 2_000;
 /** A chain that lacks many batches would otherwise make an endless list. */
 const MAX_PROBLEMS = 100;

@@ -53,7 +53,9 @@ async function makeAbsent(sql: Transaction, now: Date): Promise<void> {
   for (const month of absent) await makePartition(sql, month);
 }
 
-/** A node whose clock was wrong may have written entries of that month, which are then in the default partition. */
+/**
+ * Creates a partition, and moves the month's entries into it that are in the default partition: a node whose clock was wrong may have written some.
+ */
 async function makePartition(sql: Transaction, { name, from, to }: Month): Promise<void> {
   const create = `create table ${name} partition of audit_entries for values from ('${from}') to ('${to}')`;
   const [stray] = await sql`select from audit_entries_other where id >= ${from} and id < ${to} limit 1`;

@@ -16,7 +16,7 @@ const MAX_COUNTED = 10_000;
 /** Entries that one statement searches, so that it ends soon even if few match. */
 const MAX_SEARCHED = 50_000;
 
-/** Reads audit entries from Postgres. (A {@link Reader} of `database/reads.ts` is whose budget such reads use.) */
+/** Reads audit entries from PostgreSQL. It is no {@link Reader} of `database/reads.ts`, which names the budget that reads use. */
 export class PostgresAuditReader {
   readonly #database: Database;
   /** For statements that may read many of an account's entries. */

@@ -23,7 +23,7 @@ export interface UsageSum {
   costNanoUsd: bigint;
 }
 
-/** What entries of an account cost that name the same spender. */
+/** The cost of those entries of an account that name the same spender. */
 export interface ChargeSum {
   readonly accountId: AccountId;
   /** `null`: the entries are of a former version, which named none. */
@@ -49,7 +49,9 @@ export interface AnswerRow {
 /** The usage of a batch's entries. */
 export function usageOf(entries: readonly AuditEntry[]): readonly UsageSum[] {
   const usages: UsageSum[] = [];
-  /** The sums by a name that is made of their values. Two may have the same name, as values may contain the spaces between them. */
+  /**
+   * The sums by a key that is made of their values. Different sums may have the same key, because values may contain the spaces that separate them.
+   */
   const named = new Map<string, UsageSum[]>();
   for (const entry of entries) {
     const { accountId, key, model, upstream, status, errorCode, sourceIp } = entry;

@@ -69,7 +69,7 @@ export function decodeEntry(line: string): AuditEntry {
   for (const column of ENTRY_COLUMNS) {
     entry[column.property] = read(raw[isList ? column.index : column.property], column);
   }
-  // The service wrote the line itself: it is either complete or not JSON at all.
+  // The service wrote the line itself, so it is either complete or no JSON.
   return Object.assign(entry, isList ? chargeOf(raw) : {}) as unknown as AuditEntry;
 }
 

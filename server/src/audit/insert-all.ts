@@ -49,7 +49,7 @@ export async function insertAll<Item>(
 ): Promise<Inserted<Item>> {
   if (items.length === 0) return { inserted: [], refused: [] };
   let reason = await refusalOf(items, insert);
-  // Two nodes that insert the same row may conflict once. An item that is at fault is refused again.
+  // Two nodes that insert the same row may conflict once, so a single item is tried twice. An item that is at fault is refused again.
   if (reason !== null && items.length === 1) reason = await refusalOf(items, insert);
   if (reason === null) return { inserted: items, refused: [] };
   const [item] = items;

@@ -1,7 +1,7 @@
 import { Failure } from "../errors/failure.ts";
 import type { Segment } from "./segment-files.ts";
 
-/** A write of the journal as the requests see it whose lines it writes: if it fails, they are refused. */
+/** A write of the journal, as the requests whose lines it contains see it: if the write fails, they are refused. */
 export class JournalWrite {
   /** The journal's own promise. */
   readonly written: Promise<Segment>;

@@ -35,7 +35,7 @@ const MAX_PENDING_TO_FREE = 3;
 const FULL_RETRY_MS = 5_000;
 /** The minimum interval between batches: nearly all of a small batch's cost is fixed. */
 const BATCH_EVERY_MS = 100;
-/** The minimum interval where reads wait for a batch: those who read again and again would make it small for everybody. */
+/** The minimum interval while reads wait for a batch. Without it a client that reads again and again would make the batches of all accounts small. */
 const READ_BATCH_EVERY_MS = 25;
 /** A failed batch is inserted again after this time, which doubles up to the maximum. */
 const FIRST_RETRY_MS = 100;

@@ -4,16 +4,16 @@ import { CSV_FIELDS } from "./entry-sql.ts";
 import { type EntryFilter, searchOf } from "./filter.ts";
 import type { LogScope } from "./filter-sql.ts";
 
-/** The digest of what pages or an export have and in which form: see {@link selectionOf}. */
+/** Identifies the content and the format of pages or of an export: see {@link selectionOf}. */
 export type Selection = string & { readonly __id: "selection" };
 
 /** The length of a {@link Selection}. */
 export const SELECTION_DIGITS = 20;
 
 /**
- * What pages or an export have and in which form, as a number: the account, the filter, the format, and the columns of CSV, to which an
- * upgrade may add. Cursors name it, so that neither pages nor a file can continue with another selection. It consists of decimal digits,
- * because the SDK's verifier expects no others at the beginning of a cursor.
+ * Computes the number that identifies a selection: a digest of the account, the filter, the format, and the columns of CSV, to which an upgrade may
+ * add. Cursors contain it, so that neither pages nor a file can continue with another selection. It consists of decimal digits, because the SDK's
+ * verifier expects only digits at the beginning of a cursor.
  */
 export function selectionOf(scope: LogScope, format: ExportFormat | "page", filter: EntryFilter): Selection {
   const columns = format === "csv" ? CSV_FIELDS : null;

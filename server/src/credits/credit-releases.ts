@@ -5,14 +5,14 @@ import type { Allowance, Spender } from "./allowance.ts";
 export const SURPLUS_IDLE_MS = 5_000;
 /** After this long all credit that is not held is released. Until then the account is served while the database is down. */
 const IDLE_MS = 10 * 60_000;
-/** Few, because each uses a connection to the database, which requests need, too. */
+/** How many releases of each kind run at once: few, because each uses a connection to the database, which requests need, too. */
 const RECLAIMED_AT_ONCE = 2;
 const IDLE_AT_ONCE = 2;
-/** When no request needs a connection any more. */
+/** How many releases run at once when the node stops and no request needs a connection. */
 const LAST_AT_ONCE = 4;
 /** A round begins no release after this long, and ends. */
 const ROUND_MS = 1_000;
-/** A round looks at so many reserves for idle ones. There may be 100,000, and requests wait meanwhile. */
+/** The maximum number of reserves in which a round looks for idle ones. There may be 100,000, and requests wait meanwhile. */
 const LOOKS_PER_ROUND = 1_000;
 
 /** What a spender has reserved of an account's credit. */

@@ -61,7 +61,8 @@ export class Connection {
       socket: (options) => this.#openSocket(options),
       onclose: () => this.lose(closed()),
     });
-    // Each statement of the driver knows the function that sends it. This one only gives it away: never awaited, it is never sent.
+    // Each statement of the driver has the function that sends it. This statement only provides that function: it is never awaited, and so never
+    // sent.
     this.#send = (this.#driver`` as unknown as Statement).handler;
   }
 
@@ -85,8 +86,8 @@ export class Connection {
   }
 
   /**
-   * Has the server run a statement. Resolves when the statement has ended, whether it failed or not. At the deadline, by
-   * `performance.now()`, it fails with {@link Unavailable} and the connection is lost.
+   * Makes the server run a statement. Resolves when the statement has ended, whether it failed or not. At the deadline, by `performance.now()`, it
+   * fails with {@link Unavailable} and the connection is lost.
    */
   async run(statement: Statement, deadlineMs: number): Promise<void> {
     await this.#runUntil(deadlineMs, statement, () => statement).catch((error: unknown) =>
@@ -95,7 +96,7 @@ export class Connection {
   }
 
   /**
-   * Has the server run a `copy … from stdin` with these lines, in PostgreSQL's text format.
+   * Makes the server run a `copy … from stdin` with these lines, in PostgreSQL's text format.
    *
    * @throws what a statement of {@link run} fails with.
    */

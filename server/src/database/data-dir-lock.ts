@@ -136,9 +136,9 @@ async function enter(dataDir: string, folder: string): Promise<(folder: string) 
   };
 
   /**
-   * Asks everyone who was there first. Of two that ask each other, one at least sees the other's socket; the lower
-   * name stays. An answer and the change of state that goes with it happen in one turn of the event loop, so nobody
-   * becomes the holder after having yielded.
+   * Asks every contender that was there first. If two contenders ask each other, at least one of them sees the other's socket, and the lower name
+   * stays. An answer and the change of state that goes with it happen in one turn of the event loop, so that no contender becomes the holder after it
+   * has yielded.
    */
   const contend = async () => {
     for (const entry of await readdir(folder)) {
@@ -195,8 +195,8 @@ async function ask(path: string, name: string): Promise<Answer> {
 async function openPipe(path: string): Promise<FileHandle | null> {
   try {
     await execute("mkfifo", ["-m", "666", path]);
-    // Anyone who comes this far may ask, so that a user can tell that what root's run left is stale.
-    // For both directions, since opening it for one would wait for the other.
+    // Every user may open the pipe, so that a run as another user finds that what a run as root left is stale. It is opened for both directions,
+    // because opening it for one would wait for the other.
     return await open(path, "r+");
   } catch {
     // Without the program, or on a file system without pipes.

@@ -236,7 +236,7 @@ async function runTransaction<Result>(
       if (state.failed !== null) throw state.failed.error;
       state.isOver = true;
       const ended = await command(maker, connection, "commit", performance.now() + parts.timeoutMs);
-      // That is how the server answers if a statement had failed.
+      // The server answers a commit in this way if a statement of the transaction has failed.
       if (ended.command === "ROLLBACK")
         throw new Error("the transaction was rolled back instead of committed");
       return result;

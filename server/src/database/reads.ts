@@ -33,7 +33,7 @@ const MAX_READS_OF_READER = 2;
 /** Pages of the dashboard ask for several things at once, and batches hold up to 20 calls. */
 const MAX_WAITING_READS_OF_READER = 20;
 const MAX_STREAMS_OF_READER = 5;
-/** What a part counts at least, however little the database did for it: the node itself works so long for a small read. */
+/** The minimum time that a part counts as, however little the database did for it, because the node itself works about as long for a small read. */
 const MIN_PART_MS = 5;
 /** How long a read waits for earlier reads of the same reader. */
 const READ_TIMEOUT_MS = 10_000;

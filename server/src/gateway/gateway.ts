@@ -31,7 +31,7 @@ interface ModelRequest {
 /** A request for an answer, in the format of its client. */
 export interface AnswerRequest extends ModelRequest {
   readonly request: WireRequest;
-  /** How long an answer is paid for; `null`: as long as the model gives. */
+  /** The maximum tokens of the answer that are paid for; `null`: as many as the model gives. */
   readonly maxTokens: number | null;
   /** Counts the tokens of the request and its answer where an upstream does not. */
   readonly estimate: (produced: TextTally) => Promise<Usage>;

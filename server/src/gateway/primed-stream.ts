@@ -6,7 +6,7 @@ export interface StreamUse<Item> {
   readonly change: (item: Item) => Item;
   /** Changes what the stream fails with. */
   readonly changeError: (reason: unknown) => unknown;
-  /** Called, once or more often, with the error that ended the stream, or `null` if it is complete. */
+  /** Called at least once, with the error that ended the stream, or `null` if it is complete. */
   readonly ended: (reason: unknown) => void;
 }
 
