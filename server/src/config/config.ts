@@ -156,7 +156,7 @@ const checkedVariables = variables
 
 const PREFIX = "OSTIARY_";
 const MAX_TYPING_ERRORS = 3;
-/** So many letters of a name, without the prefix, for each typing error: other names are no near misses. */
+/** A name may have one typing error for each of this many letters, not counting its prefix. Names with more are not taken for misspelt. */
 const LETTERS_PER_TYPING_ERROR = 3;
 
 /** Variables of the SDK and of the operator's command line, which may be set in the same environment. */

@@ -51,16 +51,15 @@ export class Unavailable extends Error {
 }
 
 /**
- * What a store fails with that can't be reached, or ends the connection: class 08, an operator's intervention (57P), the system's errors,
- * those of a host's name that can't be resolved (EAI) among them.
+ * The codes of errors by which a store can't be reached or ends the connection: SQLSTATE class 08, an operator's intervention (57P), and the system's
+ * errors, including those of a host name that can't be resolved (EAI).
  */
 const UNREACHABLE =
   /^(?:08\w{3}|57P\d\d|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND|NOENT|ADDRNOTAVAIL|AI_\w+)|CONNECT\w+)$/;
 /**
- * What a store fails with although the request is in order, so that a later attempt may succeed. By SQLSTATE: lack of resources (53), input
- * and output (58); a database that takes no writes, as after a failover (25006); a lost race (40001, 40P01); and what took too long (57014: a
- * statement, 55P03: a wait for a lock, 25P03: an idle transaction). By the system's code: lack of descriptors, memory or space, and a disk that
- * fails.
+ * The codes of errors that are not caused by the request, so that a later attempt may succeed. By SQLSTATE: lack of resources (53), input and output
+ * (58); a database that takes no writes, as after a failover (25006); a lost race (40001, 40P01); and what took too long (57014: a statement, 55P03:
+ * a wait for a lock, 25P03: an idle transaction). By the system's code: lack of descriptors, memory or space, and a disk that fails.
  */
 const BUSY =
   /^(?:53\w{3}|58\w{3}|25006|40001|40P01|57014|55P03|25P03|E(?:MFILE|NFILE|NOMEM|NOBUFS|AGAIN|NOSPC|DQUOT|IO|ROFS))$/;

@@ -1,8 +1,11 @@
-/** What of an escape may be at the end of a text that was cut off. */
+/** An incomplete escape at the end of a text that was cut off. */
 const PART_OF_ESCAPE = /(?<!\\)(?:\\\\)*(?<part>\\(?:u[0-9a-fA-F]{0,3})?)$/;
-/** What of `true`, `false` or `null` may be. */
+/** An incomplete `true`, `false` or `null` there. */
 const PART_OF_LITERAL = /(?:t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)$/;
-/** What completes a text before its closing brackets: nothing, a value or a digit, a value with its colon, or a member. */
+/**
+ * The texts of which one, before the closing brackets, completes any beginning of JSON: nothing, a value or a digit, a value with its colon, or a
+ * member.
+ */
 const ENDS = ["", "0", ":0", '"":0'];
 
 /** Whether a text is an incomplete JSON text: the beginning of one, and not a JSON text itself. An empty text does not count. */

@@ -1,12 +1,12 @@
 import { type JsonObject, parseJsonObject } from "./json.ts";
 
-/** What a number has that JavaScript may not hold. */
+/** A number with this many digits in a row may be one that JavaScript can't hold. */
 const LONG = /\d{16}/;
 /** The next string, or the characters of the next number. */
 const TOKEN = /"|-?\d[\d.eE+-]*/g;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Stands before the digits of a number that is kept as a text; `null` while there was none. Nobody can guess it. */
+/** The random prefix of a number that is kept as a text, which no client can guess; `null` until there is such a number. */
 let mark: string | null = null;
 
 /**
@@ -49,7 +49,7 @@ function withMarks(json: string): string {
   return marked + json.slice(copied);
 }
 
-/** Whether a number stays what it is. What is no number stays as it is, so that the parser refuses it. */
+/** Whether JavaScript can hold the number. Characters that are no number count as one that it can, so that the parser refuses them. */
 function isHeld(characters: string): boolean {
   if (!LONG.test(characters) || !NUMBER.test(characters)) return true;
   return String(Number(characters)) === characters;

@@ -31,7 +31,7 @@ export interface ScannedObject {
   readonly size: JsonSize;
 }
 
-/** What a text holds of that which {@link ScanLimits} limits. Without a limit of values, numbers in arrays are not counted. */
+/** The size of a text, in the terms of {@link ScanLimits}. Without a limit of values, numbers in arrays are not counted. */
 export type JsonSize = Pick<ScanLimits, "values" | "containers" | "names" | "strings">;
 
 export type Scanned =

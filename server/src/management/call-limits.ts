@@ -10,7 +10,7 @@ const CALLS_OF_CALLER = 600;
 /** Calls of `auth.*` per client address, for any caller. Several people may share an address. */
 const AUTH_CALLS_OF_ADDRESS = 300;
 /**
- * How far apart refusals of the same name are answered, and how late at most. Who calls again at once would otherwise take the node's
+ * How far apart refusals of the same name are answered, and how late at most. Otherwise a caller that calls again at once would use up the node's
  * time with calls that are refused. If more than 250 wait at once, the others are answered when the longest wait is over.
  */
 const REFUSAL_GAP_MS = 20;

@@ -4,7 +4,7 @@ import { words } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 
 const MAX_LINES = 1_000;
-/** Of that many ids. */
+/** Enough for the maximum number of ids. */
 const MAX_IDS_BYTES = 32 * 1024;
 /** A line may hold the answer to a request with an idempotency key. */
 const MAX_REPLACEMENT_BYTES = 1024 * 1024;

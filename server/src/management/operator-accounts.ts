@@ -20,7 +20,7 @@ export const reason = words(500);
 /** The beginning of a name or of a user's e-mail address, an id, or the last four characters of a key: up to 254 characters. Default: all accounts. */
 const searchText = z.string().max(254).regex(RECORDABLE, RECORDABLE_ERROR).default("");
 const MAX_NETWORKS = 1_000;
-/** Of that many networks, each with up to 64 characters. */
+/** Enough for the maximum number of networks, each with up to 64 characters. */
 const MAX_RULES_BYTES = 128 * 1024;
 const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 /** 9 million USD: what a bigint column holds, with room to add. */

@@ -113,7 +113,7 @@ const t = initTRPC
     },
     // Proxies close connections that are silent for about a minute. Clients reconnect and resume.
     sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
-    // Outside development: stack traces never go to a client.
+    // `false` outside of development, too: stack traces never go to a client.
     isDev: false,
     errorFormatter: ({ shape, error, ctx }) => {
       const failure = failureOf(error);

@@ -41,7 +41,7 @@ export type Compress = (
  */
 export function createCompressor(): Compress {
   let running = 0;
-  /** Of each coding the last shared body. */
+  /** The last shared body of each coding. */
   const kept = new Map<Coding, { readonly body: string | Uint8Array; readonly coded: CodedBody }>();
   return async (body, acceptEncoding, isShared = false) => {
     if (body.length < MIN_BYTES) return null;

@@ -59,8 +59,8 @@ type ListForm =
   | { readonly kind: "messages"; readonly page: MessagesModelsPage };
 
 /**
- * `GET /v1/models`: the catalog, in OpenAI's form with further fields, or in that of Anthropic's API for its clients. Codex sends
- * `client_version`, and expects its own descriptions of models in `models`: with none it uses those that it brings along.
+ * `GET /v1/models`: the catalog, in OpenAI's form with further fields, or in that of Anthropic's API for its clients. Codex sends `client_version`,
+ * and expects its own descriptions of models in `models`. Without any it uses its built-in ones.
  */
 export function listModels(catalog: Catalog): QueryOperation<ListForm> {
   return {

@@ -12,7 +12,7 @@ export interface OperationDescription {
   readonly security?: readonly Schema[];
   readonly parameters?: readonly Schema[];
   readonly requestBody?: Schema;
-  /** By status. */
+  /** By HTTP status. */
   readonly responses: Readonly<Record<number, unknown>>;
   /** Schemas that the description refers to, by their names. Operations that use the same name mean the same schema. */
   readonly schemas?: Readonly<Record<string, Schema>>;
@@ -163,14 +163,14 @@ export function errors(codes: readonly ErrorCode[]): Schema {
   return errorsBy(codes, (code) => ERROR_CODES[code].status, "Error");
 }
 
-/** The same in the format of the Messages API. */
+/** As {@link errors}, in the format of the Messages API. */
 export function messagesErrors(codes: readonly ErrorCode[]): Schema {
   const statusOf = (code: ErrorCode) =>
     code === "server_is_overloaded" ? OVERLOADED_STATUS : ERROR_CODES[code].status;
   return errorsBy(codes, statusOf, "MessagesError");
 }
 
-/** The errors of operations that answer in the format of OpenAI's or of Anthropic's clients, whichever asks. */
+/** The errors of operations that answer in the format of the client: OpenAI's or Anthropic's. */
 export function errorsOfBoth(codes: readonly ErrorCode[]): Schema {
   const ours = errors(codes);
   const theirs = messagesErrors(codes);

@@ -34,7 +34,7 @@ interface OperationBase {
   readonly openapi: (() => OperationDescription) | null;
 }
 
-/** An operation for anyone. A key that is sent along decides in whose log the request stands, and nothing else. */
+/** An operation for everyone. If a key is sent with the request, it decides in which account's log the request is recorded, and nothing else. */
 export interface PublicOperation extends OperationBase {
   readonly kind: "public";
   /** @throws {Failure} */
@@ -188,7 +188,7 @@ export function factsWithoutUsage(model: string | null, upstream: string | null 
 }
 
 export const NO_FACTS: EntryFacts = factsWithoutUsage(null);
-/** Of an answer for which no model was asked: it costs nothing, and counts nothing against the limit on tokens. */
+/** The facts of an answer for which no model was asked: it costs nothing, and does not count against the limit on tokens. */
 export const FREE_FACTS: EntryFacts = { ...NO_FACTS, usage: NO_USAGE, countedTokens: 0 };
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
@@ -201,7 +201,7 @@ export interface WholeReply {
   readonly headers: ResponseHeaders;
   readonly body: string;
   readonly facts: EntryFacts;
-  /** Whether everybody is sent this very text, so that its compressed form is worth keeping. */
+  /** Whether all clients are sent this same text, so that its compressed form is worth keeping. */
   readonly isShared?: boolean;
 }
 
@@ -211,7 +211,7 @@ export interface StreamReply {
   readonly isEarly?: boolean;
   readonly headers: ResponseHeaders;
   readonly chunks: AsyncIterable<string | Uint8Array>;
-  /** What tells the client that the stream is complete; may be empty. Asked for after {@link facts}, once or more often. */
+  /** What tells the client that the stream is complete; may be empty. Called after {@link facts}, at least once. */
   readonly last: () => string;
   /** `null`: the stream has no heartbeats, and a failure closes the connection early. */
   readonly controlEvents: ControlEvents | null;

@@ -42,7 +42,7 @@ export interface ModelOperationParts {
   readonly monotonicMs: () => number;
 }
 
-/** Stores an answer, before its last byte is sent. Resolves with the members of the answer that change thereby. The answer fails if it throws. */
+/** Stores an answer, before its last byte is sent. Resolves with the members of the answer that this changes. If it throws, the answer fails. */
 export type StoreAnswer = (answer: JsonObject) => Promise<JsonObject>;
 
 /** The facts of an answer. `reported`: the usage of its upstream; `null`: it is estimated. */
@@ -50,7 +50,7 @@ type FactsOf = (reported: Usage | null) => FoundFacts | Promise<FoundFacts>;
 
 type FoundFacts = EntryFacts & { readonly usage: Usage };
 
-/** What the facts of an answer are found from, besides the answer. */
+/** The values from which the facts of an answer are computed, besides the answer itself. */
 interface AnswerParts {
   readonly costBasis: CostBasis;
   /** Counts the tokens of the request and of what was produced. */
@@ -59,7 +59,7 @@ interface AnswerParts {
 }
 
 /**
- * Has a request of any wire answered by its model.
+ * Gets the answer to a request of any wire from its model.
  *
  * @throws {Failure} when the request can't be expressed for the model.
  * @throws {RoutesFailed} when no upstream answered.

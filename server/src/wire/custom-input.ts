@@ -26,7 +26,7 @@ export class CustomInput {
   text = "";
   /** What was received and is not decoded yet. */
   #received = "";
-  /** Half a character, which is decoded together with its other half. */
+  /** The first half of a surrogate pair, which is decoded together with the second. */
   #half = "";
   #isBegun = false;
   #isClosed = false;

@@ -40,7 +40,7 @@ export function otherMembersOf(
   });
 }
 
-/** The same of the parts of a message. `content`: a text, or an array of parts. */
+/** As {@link otherMembersOf}, for the parts of a message. `content`: a text, or an array of parts. */
 export function otherMembersOfParts(
   content: Json | undefined,
   known: ReadonlySet<string>,

@@ -71,19 +71,19 @@ export function functionOf(
   };
 }
 
-/** A text that may be left out. Left out unnoticed, a value of another type would change what the model is asked. */
+/** A text that may be absent. A value of another type is refused: if it were ignored, the model would be asked something else. */
 function textAt(value: Json | undefined, at: string): string | null {
   if (typeof value !== "string" && isGiven(value)) throw cannot(at, "must be a text");
   return textOf(value);
 }
 
-/** The same of a boolean. */
+/** As {@link textAt}, for a boolean. */
 function booleanAt(value: Json | undefined, at: string): boolean | null {
   if (typeof value !== "boolean" && isGiven(value)) throw cannot(at, "must be true or false");
   return booleanOf(value);
 }
 
-/** The same of an object. */
+/** As {@link textAt}, for an object. */
 function objectAt(value: Json | undefined, at: string): JsonObject | null {
   if (isJsonObject(value)) return value;
   if (isGiven(value)) throw cannot(at, "must be an object");

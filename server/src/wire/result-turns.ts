@@ -1,6 +1,6 @@
 import type { AssistantPart, ToolResultPart, Turn } from "../conversation/conversation.ts";
 
-/** Puts the results of a turn's calls in one turn that follows it: most providers refuse anything in between. */
+/** Puts the results of a turn's calls into one turn right after it, because most providers refuse anything in between. */
 export class ResultTurns {
   readonly #results = new Map<Turn["parts"], ToolResultPart[]>();
 

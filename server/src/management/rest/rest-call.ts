@@ -22,7 +22,7 @@ export async function admitCaller(
   return caller;
 }
 
-/** REST requests have no session, and no subscriptions. */
+/** The context of a procedure that a REST request calls. Such requests have no session, and no subscriptions. */
 export function contextOf({ requestId, clientInfo, signal }: ManagementCall, caller: RpcCaller): RpcContext {
   return {
     requestId,

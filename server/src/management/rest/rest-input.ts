@@ -12,7 +12,7 @@ const NOT_IN_REST: readonly string[] = ["direction"];
 
 /** A field of a procedure's input, and where a REST request has it. */
 export interface RestField {
-  /** As the procedure names it. */
+  /** The name of the field in the procedure's input. */
   readonly name: string;
   readonly restName: string;
   readonly place: "path" | "query" | "header" | "body";

@@ -77,7 +77,7 @@ const READ = new Set([
   "cache_control",
 ]);
 
-/** What Chat Completions call differently. */
+/** The names that Chat Completions have for fields of this API, each with the API's own name. */
 const MISPLACED = new Map([
   ["stop", "stop_sequences"],
   ["response_format", "output_config.format"],

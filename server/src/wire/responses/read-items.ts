@@ -31,8 +31,8 @@ export interface ItemContext {
 }
 
 /**
- * Reads the items of an input. What a model has put out in one go becomes one turn, because most providers want the calls that were
- * made together in one message, and all of their results after it.
+ * Reads the items of an input. Consecutive output of a model becomes one turn, because most providers want the calls that were made together in one
+ * message, and all of their results after it.
  *
  * @returns the turns, and the places of the items without equivalent elsewhere.
  * @throws {Failure} `invalid_request` naming the item that can't be expressed.

@@ -71,7 +71,7 @@ const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["top_logprobs", (value) => value === 0],
 ]);
 
-/** What Chat Completions call differently. */
+/** The names that Chat Completions have for fields of this API, each with the API's own name. */
 const MISPLACED = new Map([
   ["max_tokens", "max_output_tokens"],
   ["max_completion_tokens", "max_output_tokens"],
