@@ -56,7 +56,7 @@ export class UpstreamRefused extends Error {
   readonly status: number;
   /** The failure for the client. */
   readonly failure: Failure;
-  /** What it has reported with the failure; `null`: nothing. */
+  /** The usage that the upstream has reported with the failure; `null`: none. */
   readonly usage: Usage | null;
 
   constructor(status: number, failure: Failure, usage: Usage | null = null) {
@@ -66,7 +66,7 @@ export class UpstreamRefused extends Error {
     this.usage = usage;
   }
 
-  /** The same with a usage. */
+  /** A copy of this refusal with a usage. */
   reporting(usage: Usage | null): UpstreamRefused {
     return new UpstreamRefused(this.status, this.failure, usage);
   }

@@ -69,8 +69,9 @@ export function postJson(
 }
 
 /**
- * Throws what a status means that is no answer. It is a function of its own, because one that waits keeps what it refers to: the text that
- * was sent would stay in memory until the answer comes. Callers do not keep it either.
+ * Returns the response if its status is that of an answer, and throws what any other status means. It is a separate function, because a function that
+ * waits keeps everything that it refers to in memory: the text that was sent would stay there until the answer comes. Callers do not keep the text
+ * either.
  */
 function accepted(
   answered: Promise<TransportResponse>,

@@ -48,7 +48,7 @@ export abstract class AnswerReader {
   /** Finishes what the upstream has ended without a `finish`. @throws {TransportError} if the answer is incomplete. */
   abstract end(): void;
 
-  /** What was read since this was called last. */
+  /** Takes what was read since the last call. */
   takePiece(): AnswerPiece {
     const events = this.#events;
     this.#events = [];

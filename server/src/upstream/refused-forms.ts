@@ -2,7 +2,10 @@ import type { Upstream } from "../catalog/catalog.ts";
 import type { UpstreamCall } from "./dialect.ts";
 import { isQuotation, isRefusalAbout } from "./refusal.ts";
 
-/** An upstream may be mended, and a request of one account may have been refused for something else than its form. */
+/**
+ * A refusal is remembered for this long only, because an upstream may be mended, and a request may have been refused for something else than its
+ * form.
+ */
 const KEPT_MS = 5 * 60_000;
 /** The maximum number of forms that are remembered of an upstream. The oldest are forgotten. */
 const MAX_KEPT = 1_000;
@@ -15,7 +18,7 @@ export interface FormAttempt<Answer> {
   readonly clientText: () => string;
   /** Whether the other form of this request differs from the usual one. Absent: it does. */
   readonly hasOtherForm?: () => boolean;
-  /** As of {@link RefusedForms.isUsual}. */
+  /** As the parameter of {@link RefusedForms.isUsual}. */
   readonly kind?: string;
   /** The words of a refusal after which the other form is tried. Absent: the words that are remembered, {@link RefusedForms.words}. */
   readonly retriedAfter?: RegExp;
@@ -31,7 +34,7 @@ export class RefusedForms {
   /** The words by which upstreams refuse the usual form. A refusal with other words is not remembered. */
   readonly words: RegExp;
   readonly #monotonicMs: () => number;
-  /** By model and kind of request, until when. */
+  /** Until when the usual form counts as refused, by upstream, and there by model and kind of request. */
   readonly #refused = new WeakMap<Upstream, Map<string, number>>();
 
   constructor(words: RegExp, monotonicMs: () => number) {

@@ -63,7 +63,7 @@ const MODELS: readonly (readonly [pattern: RegExp, traits: ModelTraits])[] = [
   // A model that is newer than this list.
   [/claude-/, { ...WITH_LATE, isKnown: false }],
 ];
-/** Of other vendors' models that are served by this API. */
+/** The traits of other vendors' models that are served by Anthropic's API. */
 const FOREIGN: ModelTraits = { ...EARLY, isKnown: false };
 
 /** Hosts that serve only Anthropic's models by this API, under whatever name: Anthropic's own, Amazon's, Google's and Microsoft's. */

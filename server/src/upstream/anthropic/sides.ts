@@ -13,11 +13,10 @@ export interface Group {
 }
 
 /**
- * The turns of a conversation by the sides that they are of. The results of tools are the user's. Turns without anything that is sent are
- * left out.
+ * The turns of a conversation by the sides that they are of. The results of tools are the user's. Turns without anything that is sent are left out.
  *
- * Anthropic takes instructions before the conversation, and within it between what the user and what the model says, but only for some of
- * its models. All others stay in their place, too, as the user's, with a mark.
+ * Anthropic takes instructions before the conversation, and within it between what the user and what the model says, but only for some of its models.
+ * All other instructions stay in their place as a message of the user, with a mark.
  *
  * @param takesLateInstructions Whether the model takes instructions within a conversation.
  */

@@ -5,7 +5,7 @@ import { type HeaderList, TransportError, type TransportResponse } from "../tran
 /** Without this header a server may choose any content coding (RFC 9110, section 12.5.3). */
 export const UNCOMPRESSED: HeaderList = ["accept-encoding", "identity"];
 
-/** By the names of content codings. Any other one is left as it is, and the answer is malformed then. */
+/** The decoders by the names of content codings. An answer with any other coding is not decoded, and counts as malformed. */
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ["gzip", createGunzip],
   ["x-gzip", createGunzip],

@@ -1,5 +1,6 @@
 /// <reference path="./undici-parts.d.ts" />
-// Its parts one by one: the whole package brings fetch, WebSocket and caches, and takes as long to load as the rest of the upstreams.
+// The parts of undici are imported one by one: the whole package includes fetch, WebSocket and caches, and takes as long to load as all other code
+// for upstreams.
 import errors from "undici/lib/core/errors.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { RequestSignal } from "../../errors/request-signal.ts";

@@ -30,9 +30,7 @@ const PATH = "/responses";
 /** Words by which an upstream refuses encrypted reasoning for a model that does not reason. */
 const ABOUT_ENCRYPTED = /encrypted.content|\binclude\b/i;
 
-/**
- * Of a request only what the service decides changes: the model's name, where responses are stored, and encrypted reasoning.
- */
+/** Only what the service decides is changed in a request: the model's name, where responses are stored, and encrypted reasoning. */
 function responsesDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const reasoning = new RefusedForms(ABOUT_ENCRYPTED, monotonicMs);
   return {

@@ -66,7 +66,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
   #response: string | null = null;
   /** The items that are complete, as the client has them. */
   readonly #output: Json[] = [];
-  /** The same items as the upstream has sent them. */
+  /** These items as the upstream has sent them. */
   readonly #received: Json[] = [];
   #keptCharacters = 0;
   #final: { readonly type: string; readonly body: JsonBody } | null = null;

@@ -12,7 +12,7 @@ import { ReasoningDetails } from "./reasoning-details.ts";
 import { readUsage, readUsageSoFar, usageIn } from "./usage.ts";
 
 const DONE = "[DONE]";
-/** Of an answer that is complete and does not say why it has ended. */
+/** The reason of an answer that is complete and does not say why it has ended. */
 const UNKNOWN_REASON = "";
 
 /** A tool call while it is received. */
@@ -27,7 +27,7 @@ interface Call {
 export class CompletionReader extends AnswerReader {
   #usage: Usage | null = null;
   #usageSoFar: Usage | null = null;
-  /** By the position that the upstream gives them. */
+  /** The calls by the position that the upstream gives them. */
   readonly #calls = new Map<number, Call>();
   readonly #all: Call[] = [];
   /** Whether a stream has had a piece of the message. */

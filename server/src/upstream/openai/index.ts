@@ -30,9 +30,9 @@ const ABOUT_USAGE = /stream_options|include_usage/i;
 const ABOUT_ENCODING = /encoding_format|base64/i;
 
 /**
- * Upstreams with OpenAI's Chat Completions. Of a chat request only these change: the model's name; usage in streams, which is always
- * requested and removed for clients that did not ask for it; the limit of an answer that is paid for only in part; and ids of calls that
- * the upstream refuses.
+ * Upstreams with OpenAI's Chat Completions. Only these parts of a chat request are changed: the model's name; usage in streams, which is always
+ * requested and removed for clients that did not ask for it; the limit of an answer that is paid for only in part; and ids of calls that the upstream
+ * refuses.
  */
 export function openAiDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const usage = new RefusedForms(ABOUT_USAGE, monotonicMs);

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { jsonText } from "../refusal.ts";
 
-/** By the types of details that come in pieces, the member in which the pieces follow each other. */
+/** The types of details that come in pieces, each with the member that the pieces continue. */
 const PIECED = new Map<Json | undefined, string>([
   ["reasoning.text", "text"],
   ["reasoning.summary", "summary"],
@@ -32,7 +32,7 @@ export class ReasoningDetails {
     }
   }
 
-  /** As {@link detailsIn} reads it. */
+  /** The details as a text, which {@link detailsIn} reads. */
   toText(): string {
     return jsonText({ details: this.#all });
   }

@@ -1,6 +1,6 @@
 /** What comes before the text of a chunk. */
 const CONTENT = '"content":"';
-/** What can't stand for itself in a JSON string (RFC 8259, section 7), and what may instead. */
+/** Characters that have to be escaped in a JSON string (RFC 8259, section 7), and the backslash that begins an escape. */
 const NOT_PLAIN = /[^ !#-[\]-\uffff]/g;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 /** A placeholder for the text of a chunk, by which the place of the text in the client's event is found. */
