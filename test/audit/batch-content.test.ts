@@ -191,8 +191,8 @@ describe("what a batch adds to its account's chain", () => {
     ["as is expected", true],
   ])("is nothing, when a batch comes again as a whole, %s", async (_, mayExist) => {
     const account = await otherAccount();
-    await database.audit.insertEntries([account], mayExist);
-    await database.audit.insertEntries([account], mayExist);
+    await database.audit.insertEntries([account], { mayExist });
+    await database.audit.insertEntries([account], { mayExist });
     expect(await stateOf(account)).toEqual({ batches: [1], requests: 1, free: CREDIT - 10n, problems: [] });
   });
 

@@ -10,7 +10,7 @@ import { type EntryRow, storedEntryOf } from "./entry-columns.ts";
 import { givenValue, INSERTED_COLUMNS, INSERTED_VALUES, RETURNED_COLUMNS } from "./entry-sql.ts";
 import { valuesOf } from "./entry-values.ts";
 import { refusesContent } from "./insert-all.ts";
-import type { EntrySink } from "./recorder.ts";
+import type { EntrySink, InsertOptions } from "./recorder.ts";
 import { lineOf, storedTextsOf } from "./stored-texts.ts";
 
 /** Writes audit entries to PostgreSQL, with the sums of usage and the charges that follow from them. */
@@ -33,7 +33,10 @@ export class PostgresAudit implements EntrySink {
     this.#onUncollected = onUncollected;
   }
 
-  async insertEntries(entries: readonly AuditEntry[], mayExist = false): Promise<void> {
+  async insertEntries(
+    entries: readonly AuditEntry[],
+    { mayExist = false }: InsertOptions = {},
+  ): Promise<void> {
     const lines = mayExist ? null : linesOf(entries);
     let uncollected: readonly Uncollected[];
     try {

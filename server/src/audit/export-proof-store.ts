@@ -7,7 +7,7 @@ import { inPeriod, isSearch, matching } from "./filter-sql.ts";
 import { REMOVED_COLUMNS, type Removed, type RemovedRow, removedOf } from "./removed-entries.ts";
 
 /** Places of a batch that one line covers, counted from the batch's beginning, so that lines are the same after an interruption. */
-export const PLACES_A_LINE = 500;
+export const PLACES_PER_LINE = 500;
 /** Batches that are looked at together. */
 const MAX_BATCHES = 2_000;
 
@@ -126,7 +126,7 @@ export async function readLeftOut(
       select batch, ${mayRead ? sql`true` : sql`bool_or(is_exported)`} as is_partial from placed group by batch
     ),
     chunks as (
-      select placed.batch, (place / ${PLACES_A_LINE}::bigint)::integer as chunk,
+      select placed.batch, (place / ${PLACES_PER_LINE}::bigint)::integer as chunk,
              json_agg(json_build_object('place', place, ${part}) order by place)::text as left_out
       from placed join found using (batch), lateral (select (stored).*) entries
       where is_partial and not is_exported and place >= ${fromPlace}::bigint and place < ${fromPlace + places}::bigint

@@ -4,7 +4,7 @@ import type { StreamedRead } from "../database/reads.ts";
 import type { ExportedStretch } from "./audit-log.ts";
 import { type ExportPosition, type ProofPosition, proofCursorEnd, type WrittenProof } from "./cursor.ts";
 import {
-  PLACES_A_LINE,
+  PLACES_PER_LINE,
   type ProofChunk,
   type ProvedSegment,
   type RecordedBatch,
@@ -21,7 +21,7 @@ import { entriesDeleted, type Removed, requireKept } from "./removed-entries.ts"
 
 /** Entries that one statement reads: of the period, or of batches that need a proof. */
 const ENTRIES_AT_ONCE = 5_000;
-const PLACES_AT_ONCE = 10 * PLACES_A_LINE;
+const PLACES_AT_ONCE = 10 * PLACES_PER_LINE;
 
 /**
  * An export with its proof. Its lines are, in this order: what was asked for; each entry in the order of ids, with what is left out of a batch
@@ -163,7 +163,7 @@ export class ProvedExport {
   async *#chunksAfter({ section, batch, chunk }: WrittenProof): AsyncGenerator<string> {
     const recorded = await this.#run(() => readBatch(this.#sql, this.#stretch.accountId, batch));
     if (recorded === null) return;
-    for await (const next of this.#readChunksOf(recorded, (chunk + 1) * PLACES_A_LINE))
+    for await (const next of this.#readChunksOf(recorded, (chunk + 1) * PLACES_PER_LINE))
       yield this.#chunkLine(section, next);
   }
 

@@ -9,7 +9,7 @@ import { fileSystem, type JournalFile, type JournalFiles, requireWritable } from
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
 import { RejectedLines } from "./rejected-lines.ts";
 import { nextSegment, type Segment, segmentFile, segmentOfFile } from "./segment-files.ts";
-import { Turns } from "./turns.ts";
+import { WorkQueue } from "./work-queue.ts";
 
 export type { JournalLine };
 
@@ -83,7 +83,7 @@ export class Journal {
   /** What is being written, and what is written next. */
   #current: JournalBatch | null = null;
   #next: JournalBatch | null = null;
-  readonly #turns = new Turns();
+  readonly #queue = new WorkQueue();
   #checking: Promise<void> | null = null;
 
   private constructor(options: JournalOptions, rejected: RejectedLines, firstSegment: Segment) {
@@ -208,12 +208,12 @@ export class Journal {
 
   /** Ends the current segment. */
   async close(): Promise<void> {
-    await this.#turns.run(() => this.#endSegment());
+    await this.#queue.run(() => this.#endSegment());
   }
 
   #newBatch(): JournalBatch {
     const batch = new JournalBatch();
-    void this.#turns.run(() => this.#writeNext(batch));
+    void this.#queue.run(() => this.#writeNext(batch));
     return batch;
   }
 
@@ -237,7 +237,7 @@ export class Journal {
 
   /** Refuses the lines that have waited too long for the disk, and those behind them. */
   #refuseLate(): void {
-    if (this.#turns.busyMs < WRITE_TIMEOUT_MS) return;
+    if (this.#queue.busyMs < WRITE_TIMEOUT_MS) return;
     this.#failure = this.#doesNotAnswer();
     this.#current?.refuse(this.#failure);
     this.#next?.refuse(this.#failure);
@@ -345,13 +345,13 @@ export class Journal {
       await this.#requireOwnFile();
       // Without requests nothing is written, after which it would end. What is in the database is not kept here for longer.
       if (this.#file !== null && this.#isOld()) {
-        await this.#turns.run(async () => {
+        await this.#queue.run(async () => {
           // Another one may have been begun in the meantime.
           if (this.#isFull()) await this.#endSegment().catch(ignoreError);
         });
       }
       // While requests are refused, only a test write detects that the journal is writable again.
-      if (this.#failure !== null) await this.#turns.run(() => this.#probe());
+      if (this.#failure !== null) await this.#queue.run(() => this.#probe());
       this.#checkFailed = false;
     } catch (cause) {
       if (cause instanceof JournalError) throw cause;
@@ -370,7 +370,7 @@ export class Journal {
     const isElsewhere = file !== null && (await this.#files.identityAt(path)) !== file.identity;
     let wasRemoved = false;
     if (isElsewhere) {
-      await this.#turns.run(async () => {
+      await this.#queue.run(async () => {
         // The segment may also have ended in the meantime.
         if (this.#file !== file) return;
         wasRemoved = true;

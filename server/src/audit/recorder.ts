@@ -10,13 +10,15 @@ import { JournalWrite } from "./journal-write.ts";
 import { rejectEntries, replayJournal } from "./replay-journal.ts";
 import type { Segment } from "./segment-files.ts";
 
+export interface InsertOptions {
+  /** Whether some of the entries are likely to exist already. They are skipped in any case, and faster if this is set. Default `false`. */
+  readonly mayExist?: boolean;
+}
+
 /** The database, as the recorder writes to it. */
 export interface EntrySink {
-  /**
-   * Inserts the entries, charges them, and stores the answers that they carry, in one transaction. Entries that exist already are
-   * skipped, which is faster if it is known that there may be some.
-   */
-  insertEntries(entries: readonly AuditEntry[], mayExist?: boolean): Promise<void>;
+  /** Inserts the entries, charges them, and stores the answers that they carry, in one transaction. Skips entries that exist already. */
+  insertEntries(entries: readonly AuditEntry[], options?: InsertOptions): Promise<void>;
 }
 
 /** Called with entries that are in the database, and so charged. */
@@ -169,7 +171,10 @@ export class Recorder {
    */
   async replay(leftover: readonly Segment[]): Promise<void> {
     const { journal, sink, log } = this.#parts;
-    await replayJournal({ journal, log, insert: (entries) => sink.insertEntries(entries, true) }, leftover);
+    await replayJournal(
+      { journal, log, insert: (entries) => sink.insertEntries(entries, { mayExist: true }) },
+      leftover,
+    );
   }
 
   /**

@@ -40,7 +40,7 @@ export async function openAudit(
   const { journal, leftover } = await Journal.open({ folder, sync: config.auditDurability === "disk" });
   const audit = new PostgresAudit(recording, nodeId, onUncollected);
   const sink: EntrySink = {
-    insertEntries: (added, mayExist) => insertInHalves(added, (part) => audit.insertEntries(part, mayExist)),
+    insertEntries: (added, options) => insertInHalves(added, (part) => audit.insertEntries(part, options)),
   };
   const recorder = new Recorder({
     journal,
@@ -58,7 +58,7 @@ export async function openAudit(
     journal,
     folder,
     nodeId,
-    insert: (repaired) => sink.insertEntries(repaired, true),
+    insert: (repaired) => sink.insertEntries(repaired, { mayExist: true }),
     record: (action) => inTransaction(recording, (transaction) => recordAction(transaction, action)),
     now,
   });
