@@ -6,6 +6,7 @@ import {
   nameOf,
   type Reasoning,
   type TextPart,
+  type Tool,
   type ToolCallPart,
   type Turn,
   UNSUPPORTED,
@@ -145,6 +146,14 @@ export function callInputOf({ input, at }: ToolCallPart): JsonObject {
 /** The refusal of a result whose call the conversation does not have. @param at The place of the call's id. */
 export function resultWithoutCall(at: string): Failure {
   return cannot(at, "must be the id of a call that an earlier message has made");
+}
+
+/** The name of a tool whose input is the answer, which no tool of the client has. */
+export function answerToolName(tools: readonly Tool[]): string {
+  const taken = new Set(tools.map(({ name }) => name));
+  let name = "json";
+  while (taken.has(name)) name += "_";
+  return name;
 }
 
 /** What JSON leaves out when the client did not ask for it. */

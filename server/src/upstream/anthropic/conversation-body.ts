@@ -1,13 +1,8 @@
-import {
-  type Conversation,
-  cannot,
-  nameOf,
-  type Reasoning,
-  type Tool,
-} from "../../conversation/conversation.ts";
+import { type Conversation, cannot, nameOf, type Reasoning } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
 import {
+  answerToolName,
   type ConversationLimits,
   given,
   givenList,
@@ -202,7 +197,7 @@ function outputOf(options: ToolOptions): Output {
   const isStrictIgnored = !traits.hasOutputSchemas && tools.some(({ strict }) => strict === true);
   const ignored: string[] = isStrictIgnored ? ["strict"] : [];
   if (schema !== null && !(traits.hasOutputSchemas && isOutputSchema(schema))) {
-    const answerTool = freeName("json", tools);
+    const answerTool = answerToolName(tools);
     const fields = answerToolFields(answerTool, schema, options);
     return { tools: fields, betas: [], format: null, answerTool, ignored };
   }
@@ -216,11 +211,6 @@ function outputOf(options: ToolOptions): Output {
     answerTool: null,
     ignored,
   };
-}
-
-/** A name that no tool of the client has. */
-function freeName(name: string, tools: readonly Tool[]): string {
-  return tools.some((tool) => tool.name === name) ? freeName(`${name}_`, tools) : name;
 }
 
 /** A longer id would be refused. */

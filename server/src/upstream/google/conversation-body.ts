@@ -1,7 +1,8 @@
-import type { Conversation, Tool } from "../../conversation/conversation.ts";
+import type { Conversation } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
 import {
+  answerToolName,
   type ConversationLimits,
   given,
   givenList,
@@ -69,7 +70,7 @@ function outputOf(conversation: Conversation, traits: ModelTraits): Output {
   const { format, tools } = conversation;
   const schema = format?.kind === "schema" ? format.schema : null;
   if (schema !== null && needsAnswerTool(conversation, traits)) {
-    const answerTool = freeName(tools);
+    const answerTool = answerToolName(tools);
     return { format: {}, tools: toolFields(withAnswerTool(conversation, answerTool, schema)), answerTool };
   }
   const isJson = format !== null && format.kind !== "text";
@@ -87,12 +88,4 @@ function outputOf(conversation: Conversation, traits: ModelTraits): Output {
 function needsAnswerTool({ tools, toolChoice }: Conversation, traits: ModelTraits): boolean {
   if (tools.length === 0 || !traits.hasAnswerTool) return false;
   return !traits.hasSchemaWithTools || toolChoice?.kind === "required" || toolChoice?.kind === "tool";
-}
-
-/** A name that no tool of the client has. */
-function freeName(tools: readonly Tool[]): string {
-  const names = new Set(tools.map(({ name }) => name));
-  let name = "json";
-  for (let suffix = 1; names.has(name); suffix++) name = `json_${suffix}`;
-  return name;
 }

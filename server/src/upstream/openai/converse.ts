@@ -8,7 +8,7 @@ import { written } from "../write-conversation.ts";
 import { CompletionReader } from "./answer-events.ts";
 import { type ChatForm, chatBodyOf, thinkerOf } from "./conversation-body.ts";
 
-export const PATH = "/chat/completions";
+export const CHAT_PATH = "/chat/completions";
 /** Words by which servers refuse a model's message without its thought, such as DeepSeek's and Moonshot's. */
 const WITHOUT_THOUGHT =
   /(?:missing|must|require).*reasoning_content|reasoning_content.*(?:missing|must|require)/is;
@@ -80,7 +80,7 @@ export function converserOf(
     const textOf = (one: ChatForm) => written(() => chatBodyOf(call, one)).text;
     const post = (one: ChatForm) => {
       const { ignored, text } = written(() => chatBodyOf(call, one));
-      return { answered: postWithBearer(transport, call, PATH, text), ignored };
+      return { answered: postWithBearer(transport, call, CHAT_PATH, text), ignored };
     };
     let last: MadeChange | null = null;
     for (;;) {

@@ -10,7 +10,7 @@ import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
 import { ABOUT_CALL_IDS, withShortCallIds } from "./call-ids.ts";
 import type { ChatForm } from "./conversation-body.ts";
-import { converserOf, PATH } from "./converse.ts";
+import { CHAT_PATH, converserOf } from "./converse.ts";
 import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
 import { hasFailure } from "./finish-reason.ts";
 import { limitOf } from "./openai-limits.ts";
@@ -46,7 +46,7 @@ export function openAiDialect(transport: Transport, monotonicMs: () => number): 
         const send = (asksUsage: boolean) =>
           callIds.ask(call, {
             send: (keepsCallIds) =>
-              postWithBearer(transport, call, PATH, forwardedBody(call, { asksUsage, keepsCallIds })),
+              postWithBearer(transport, call, CHAT_PATH, forwardedBody(call, { asksUsage, keepsCallIds })),
             clientText: () => body.text,
             hasOtherForm: () => withShortCallIds(messages) !== messages,
           });
