@@ -41,7 +41,7 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
       },
     }),
     run: async (request) => {
-      const caller = await admitCaller(request, parts, false);
+      const caller = await admitCaller(request, parts, { takesKeys: false });
       const { id } = callingOwner(caller).account;
       const { data, error } = input.safeParse(readRestInput(fields(), request));
       if (error !== undefined) throw inRestTerms(failureOfInput(error), fields());

@@ -9,11 +9,16 @@ export interface RestCallParts extends CallerParts {
   readonly callLimits: CallLimits;
 }
 
-/** Authenticates the caller of a REST operation, and counts the call. @throws {Failure} for a caller that may not call it. */
+/**
+ * Authenticates the caller of a REST operation, and counts the call.
+ *
+ * @param operation.takesKeys Whether API keys may call it.
+ * @throws {Failure} for a caller that may not call it.
+ */
 export async function admitCaller(
   { credential, clientInfo }: ManagementCall,
   parts: RestCallParts,
-  takesKeys: boolean,
+  { takesKeys }: { readonly takesKeys: boolean },
 ): Promise<RpcCaller> {
   const caller =
     credential.kind === "key" ? credential : await callerOfToken(parts, credential.token, clientInfo);

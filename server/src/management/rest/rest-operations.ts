@@ -190,7 +190,7 @@ function restOperation(definition: RestDefinition, parts: RestParts): Management
       schemas: sharedSchemas(),
     }),
     run: async (request) => {
-      const ctx = contextOf(request, await admitCaller(request, parts, takesKeys));
+      const ctx = contextOf(request, await admitCaller(request, parts, { takesKeys }));
       const input = readRestInput(fields(), request);
       const call = { router, path: procedure, type, ctx, signal: undefined, batchIndex: 0 };
       try {
