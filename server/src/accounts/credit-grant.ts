@@ -92,9 +92,13 @@ async function book(
     values (${uuidv7()}, ${accountId}, ${at}, ${amountNanoUsd > 0n ? "grant" : "adjustment"}, ${amountNanoUsd}, ${reason})`;
   const after = before + amountNanoUsd;
   if (after > MAX_BALANCE_NANO_USD) {
-    throw new Failure("invalid_request", "amountNanoUsd: the balance would exceed the maximum", {
-      param: "amountNanoUsd",
-    });
+    throw new Failure(
+      "invalid_request",
+      "amountNanoUsd: would raise the balance above 4.5 billion USD. Grant less.",
+      {
+        param: "amountNanoUsd",
+      },
+    );
   }
   await transaction`
     update accounts set free_nano_usd = free_nano_usd + ${amountNanoUsd} where id = ${accountId}`;
@@ -147,6 +151,6 @@ async function keep(
 function nothingToTake(): Failure {
   return new Failure(
     "conflict",
-    "The account has no credit to take back: all of it is spent, or reserved for requests that are being answered.",
+    "The account has no credit to take back: all of it is spent, or reserved for requests that are being answered. Try again when they have ended.",
   );
 }

@@ -210,7 +210,9 @@ export class SignIn {
   }> {
     const found = await this.#parts.store.findUser(normaliseEmail(email));
     if (found === null) {
-      throw new Failure("not_found", "No user has this e-mail address.", { param: "email" });
+      throw new Failure("not_found", "No user has this e-mail address. Search for the account to find it.", {
+        param: "email",
+      });
     }
     if (found.signedIn.role === "operator") {
       // Otherwise a leaked management token of one operator could take over every operator.

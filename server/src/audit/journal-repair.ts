@@ -141,7 +141,7 @@ export class JournalRepair {
     }));
     const [first] = read;
     if (bytes !== null && first?.content.kind === "unreadable") {
-      const message = `The replacement is not a valid journal line: ${first.content.problem}.`;
+      const message = `The replacement is not a valid journal line: ${first.content.problem}. Correct it and try again.`;
       throw new Failure("invalid_request", message, { param: "replacement" });
     }
 

@@ -129,7 +129,12 @@ export class Dashboard {
     if (missing !== undefined && pathname.startsWith("/docs/")) return respond(request, missing, 404);
     const page = this.#files.get(SIGN_IN_PATHS.includes(pathname) ? "/sign-in.html" : "/index.html");
     if (page === undefined || !isPagePath(pathname))
-      return refuse(new Failure("not_found", "No such file exists."));
+      return refuse(
+        new Failure(
+          "not_found",
+          "No such file exists. Check the path, or reload the page to get its present version.",
+        ),
+      );
     return respond(request, page);
   }
 }

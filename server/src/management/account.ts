@@ -13,7 +13,8 @@ export function accountRouter(services: RpcServices) {
   const chained = actionChainReads(accountAdmin.actionChain, reads);
   const get = async (id: AccountId) => {
     const account = await accountAdmin.findAccount(id);
-    if (account === null) throw new Failure("not_found", "The account no longer exists.");
+    if (account === null)
+      throw new Failure("not_found", "The account no longer exists. Sign in to another account.");
     return account;
   };
   return router({

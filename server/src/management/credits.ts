@@ -20,7 +20,8 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
     /** The balance of the account, after all requests that this node has recorded. */
     balance: accountReader.query(async ({ ctx }) => {
       const balance = await onceCharged(ctx.accountId, () => ledger.readBalance(ctx.accountId));
-      if (balance === null) throw new Failure("not_found", "The account no longer exists.");
+      if (balance === null)
+        throw new Failure("not_found", "The account no longer exists. Sign in to another account.");
       return balance;
     }),
 

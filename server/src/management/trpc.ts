@@ -78,13 +78,19 @@ export function failureOf(error: TRPCError): Failure {
   if (error.cause instanceof ZodError) return failureOfInput(error.cause);
   switch (error.code) {
     case "NOT_FOUND":
-      return new Failure("not_found", "No such procedure exists.");
+      return new Failure(
+        "not_found",
+        "No such procedure exists. The types of the package ostiary list all of them.",
+      );
     case "METHOD_NOT_SUPPORTED":
       return new Failure("method_not_allowed", "Call queries with GET or POST, mutations with POST.");
     case "UNSUPPORTED_MEDIA_TYPE":
       return new Failure("unsupported_media_type", "Send `content-type: application/json`.");
     case "PARSE_ERROR":
-      return new Failure("invalid_json", "The body is not valid JSON.");
+      return new Failure(
+        "invalid_json",
+        "The body is not valid JSON. Check it with a JSON validator and send it again.",
+      );
     case "BAD_REQUEST":
       return new Failure(
         "invalid_request",
@@ -202,7 +208,10 @@ export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
   const { caller } = ctx;
   if (caller.kind === "anonymous") throw notSignedIn();
   if (caller.kind === "key" || caller.signedIn.role !== "operator") {
-    throw new Failure("permission_denied", "This requires an operator.");
+    throw new Failure(
+      "permission_denied",
+      "This requires an operator. Sign in as one, or use the management token of one.",
+    );
   }
   const reader = readingAs("operators", ctx);
   return next({ ctx: { reader, actor: actorOf(ctx, caller.signedIn.user) } });

@@ -179,7 +179,10 @@ function scan(text: string): ScannedObject {
     case "object":
       return scanned;
     case "too-deep":
-      throw new Failure("invalid_request", `The body is nested deeper than ${BODY_LIMITS.depth} levels.`);
+      throw new Failure(
+        "invalid_request",
+        `The body is nested deeper than ${BODY_LIMITS.depth} levels. Send it with fewer.`,
+      );
     case "too-many":
       throw new Failure(
         "invalid_request",

@@ -65,7 +65,7 @@ export async function openManagement(
   await serveMetrics(startup, requests, async (request, peer) =>
     new URL(request.url).pathname === "/metrics"
       ? answerScrape(request, peer)
-      : notHere("Only /metrics is here."),
+      : notHere("Only /metrics is served on this port. Use that of PORT for everything else."),
   );
   return createApp({
     rpc: createRpcHandler({

@@ -63,14 +63,17 @@ export function refusalOf(
 function failureOf(status: number, body: string, headers: Readonly<Record<string, string>>): Failure {
   const error = readError(body);
   if (isTooLong(status, error)) {
-    const message = error.message ?? "The messages exceed the model's context.";
+    const message =
+      error.message ?? "The messages exceed the model's context. Shorten them, or choose another model.";
     return new Failure("context_length_exceeded", message);
   }
   const cause = new Error(`the upstream answered ${status}`);
   switch (status) {
     case 400:
     case 422: {
-      const message = error.message ?? "The model's provider rejected the request as invalid.";
+      const message =
+        error.message ??
+        "The model's provider rejected the request as invalid. Check its parameters, or choose another model.";
       return new Failure("invalid_request", message, error.param === null ? {} : { param: error.param });
     }
     case 413: {
