@@ -148,7 +148,7 @@ describe("a request whose end was not confirmed", () => {
     }
   });
 
-  it("is released though many releases on another part of the store keep failing", async () => {
+  it("is released even if many releases on another part of the store keep failing", async () => {
     const other = crypto.randomUUID() as AccountId;
     const others = await Promise.all(Array.from({ length: 250 }, () => admit(20, other)));
     const request = await admit();
@@ -256,7 +256,7 @@ describe("what a node has admitted in the last minute", () => {
     expect(use?.seconds[0]).toEqual({ second: 140, requests: 1, tokens: 1 });
   });
 
-  it("never takes more than a minute's memory though the account gets other epochs all the time", async () => {
+  it("never takes more than a minute's memory, however often the account gets another epoch", async () => {
     for (store.atS = 1; store.atS <= 500; store.atS++) {
       store.epoch = `epoch ${store.atS}` as AccountEpoch;
       await admit(1);
@@ -276,7 +276,7 @@ describe("what a node has admitted in the last minute", () => {
     expect(store.recounted).toHaveLength(3);
   });
 
-  it("is counted again of all other accounts though a part of the store does not answer, and of those there later", async () => {
+  it("is counted again for all other accounts if a part of the store does not answer, and for those of that part later", async () => {
     const other = crypto.randomUUID() as AccountId;
     store.awayFor = other;
     await admit(20, other);
@@ -291,7 +291,7 @@ describe("what a node has admitted in the last minute", () => {
     expect(store.recounted).toHaveLength(1_201);
   });
 
-  it("is counted again after another loss, though it is being counted again", async () => {
+  it("is counted again after another loss, even while it is being counted again after the first", async () => {
     await admit(20);
     store.comesBackEmpty("away");
     store.comesBackEmpty();

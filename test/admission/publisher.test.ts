@@ -32,7 +32,7 @@ function world(accounts: number) {
   return { unpublished, broken, tried, publisher, sweep: () => publisher.sweep().catch(String) };
 }
 
-it("an account whose version can't be published keeps nobody else's waiting", async () => {
+it("an account whose version can't be published does not keep those of other accounts waiting", async () => {
   const { unpublished, broken, publisher, sweep } = world(4);
   for (const number of [0, 2]) broken.add(accountOf(number));
   expect(await sweep()).toMatch("WRONGTYPE");

@@ -37,7 +37,7 @@ describe.runIf(RUNTIME === "node")("a stranger who opens all connections that th
     ["sends nothing", ""],
     ["does not end a request's head", "GET /v1/models HTTP/1.1\r\n"],
     ["asks for nothing more", HEALTH],
-  ])("and %s keeps nobody out", async (_, begun) => {
+  ])("and %s does not keep others out", async (_, begun) => {
     await using service = await start();
     const { key } = await signUpWithKey(service.baseUrl);
     const strangers = await fillFrom(service, begun);

@@ -42,7 +42,7 @@ afterEach(() => {
 });
 
 it.each(["during a poll", "right after a poll"])(
-  "news that this node records %s are told soon",
+  "entries that this node records %s are sent soon",
   async (when) => {
     const record = () => {
       onPoll = () => {};
@@ -94,7 +94,7 @@ it.each([
   ["has seen all that retention has deleted", 5n, false],
   ["has not seen all that retention has deleted", 4n, true],
   ["has seen more than there is, as before a database was restored", 9n, true],
-])("a follower that %s is told so", async (_, after, hasGap) => {
+])("the first news of a follower that %s say whether entries are missing", async (_, after, hasGap) => {
   head = 7n;
   removed = 5n;
   expect(await firstNews(after)).toMatchObject({ upTo: 7n, hasGap });

@@ -81,7 +81,7 @@ const EXPORTED_WITHOUT_PARTS = [
 ];
 
 describe("what journals, exports and their readers rely on", () => {
-  it("a journal's line is written as ever", () => {
+  it("a journal's line is written in the form that earlier versions read", () => {
     expect(encodeEntry(charged)).toMatchInlineSnapshot(
       `"["01936ef4-5c7b-7abc-8def-0123456789ab","01936ef4-0000-7000-8000-00000000000a","01936ef4-0000-7000-8000-00000000000b","a=b9",1732731919483,"POST /v1/chat/completions","acme/\\"quoted\\", and more","main",503,"upstream_error","refused","estimated",1,2,3,"12345678901234567890",4,5,"2001:db8::1","ip_blocked",["01936ef4-0000-7000-8000-00000000000c","a2V5","Ym9keQ==",true,"acme/kept","data: {}\\n\\n"],"9007199254740993","77",6,7,8,9,10]"`,
     );
@@ -109,7 +109,7 @@ describe("what journals, exports and their readers rely on", () => {
     `);
   });
 
-  it("an entry is described as ever", () => {
+  it("the OpenAPI schema of an entry does not change", () => {
     const { components } = openApiDocument([], { name: "", version: "", url: "" }) as {
       components: { schemas: { AuditEntry: object } };
     };

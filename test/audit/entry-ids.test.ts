@@ -30,7 +30,7 @@ describe("ids of requests", () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  it("of two processes differ though their clocks agree", () => {
+  it("of two processes differ even if their clocks agree", () => {
     const clock = new Array(5_000).fill(NOW_MS);
     expect(new Set([...idsAt(clock), ...idsAt(clock)]).size).toBe(10_000);
   });

@@ -101,7 +101,7 @@ describe("a catalog file", () => {
     }
   });
 
-  it("reports a price of any kind of tokens that is none, and one that there is not", async () => {
+  it("reports a price that is no amount, for any kind of tokens, and a kind that does not exist", async () => {
     const found = await problems(
       withModel(
         `{ id: x, routes: [{ upstream: a }], prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 1, cacheWriteUsdPerMTok: -1,

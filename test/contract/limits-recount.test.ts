@@ -121,7 +121,7 @@ describe.skipIf(REDIS_URL === undefined)("what a node has admitted in the last m
   const readBy = async (node: Admissions) => node.commitRead(account, 1n, await node.epoch(account));
   const admitBy = async (node: Admissions) => (await node.admit(account, 1n, limits, 10)).kind;
 
-  it("is counted once though another node has begun the epoch of its admissions", async () => {
+  it("is counted once even if another node has begun the epoch of its admissions", async () => {
     expect(await admitBy(first)).toBe("admitted");
     expect(await redis.del(key)).toBe(1);
     expect(await readBy(second)).toBe(true);
@@ -132,7 +132,7 @@ describe.skipIf(REDIS_URL === undefined)("what a node has admitted in the last m
     expect(await stores[0].useOf(account)).toMatchObject({ requests: 3, tokens: 30 });
   });
 
-  it("is counted once though the account's version would have expired meanwhile", async () => {
+  it("is counted once even if the account's version would have expired meanwhile", async () => {
     expect(await admitBy(first)).toBe("admitted");
     await redis.expire(key, 30);
     expect(await admitBy(first)).toBe("admitted");

@@ -102,7 +102,7 @@ describe("a hold", () => {
 });
 
 describe("a charge", () => {
-  it("for a usage beyond the model's limits is that of the limits, and tells the rest", () => {
+  it("for a usage beyond the model's limits is that of the limits, and reports the rest as implausible", () => {
     const request = { ...randomRequest(new Random(3)), bytes: 10, choices: 1, images: 0 };
     const prices = withDefaultPrices({
       inputNanoUsdPerMTok: 1_000_000n,

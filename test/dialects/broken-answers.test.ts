@@ -31,7 +31,7 @@ const STOP = { type: "message_stop" };
 
 describe("an answer of Anthropic", () => {
   it.each([[{}], [{ usage: { input_tokens: 10 } }]])(
-    "whose end does not tell the output's tokens has no usage: %j",
+    "has no usage if its end does not report the output's tokens: %j",
     async (usage) => {
       const end = { type: "message_delta", delta: { stop_reason: "end_turn" }, ...usage };
       vendor.streams(events(START, ...TEXT, end, STOP));

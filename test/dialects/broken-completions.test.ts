@@ -53,7 +53,7 @@ describe("a chat completion for a client of Anthropic", () => {
     await expect(messages(openai, "m", MESSAGE)).rejects.toMatchObject(MALFORMED);
   });
 
-  it("ends its turn if the server tells of calls that it has not made", async () => {
+  it("ends its turn if the server reports calls that it has not made", async () => {
     other.answers(200, completion([], "no call"));
     expect(await whole(messages(openai, "m", MESSAGE))).toMatchObject({
       stop_reason: "end_turn",
@@ -138,7 +138,7 @@ describe("a stream of chat completion chunks", () => {
     }
   });
 
-  it("is a failure if it tells an error", async () => {
+  it("is a failure if it reports an error", async () => {
     other.streams('data: {"error":{"message":"no"}}\n\n');
     await expect(chunks(chat(openai, "m", { ...MESSAGE, stream: true }))).rejects.toMatchObject(MALFORMED);
   });
@@ -220,7 +220,7 @@ describe("an error in the place of a chat completion", () => {
     },
   );
 
-  it.each([false, null, "", 0])("is none if it is %j", async (error) => {
+  it.each([false, null, "", 0])("counts as no error if it is %j", async (error) => {
     const choices = [{ index: 0, delta: { content: "Hello" }, finish_reason: "stop" }];
     other.streams(`data: ${JSON.stringify({ error, choices })}\n\ndata: [DONE]\n\n`);
     expect(await chunks(chat(openai, "m", HI_STREAM))).toMatchObject([{ choices }]);

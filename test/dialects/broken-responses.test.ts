@@ -76,7 +76,7 @@ async function drained(answer: WireAnswer): Promise<void> {
 const lastOf = (text: string) => JSON.parse(/data: (.*)\n\n$/.exec(text)?.[1] ?? "null");
 
 describe("a response of an upstream", () => {
-  it("is read once if its events tell no positions, or only some of them do", async () => {
+  it("has each item once if none or only some of its events have positions", async () => {
     const call = {
       id: "fc_1",
       type: "function_call",
@@ -150,7 +150,7 @@ describe("a response of an upstream", () => {
   it.each([
     ["implausible", { input_tokens: -5, output_tokens: 1e300 }, 7],
     ["without details", { input_tokens: 10, output_tokens: 5, total_tokens: 15 }, 10],
-  ])("with a usage that is %s tells a whole one", async (_, usage, inputTokens) => {
+  ])("has a complete usage for the client if the upstream's is %s", async (_, usage, inputTokens) => {
     vendor.streams(events(CREATED, DONE, { type: "response.completed", response: response({ usage }) }));
     expect(lastOf(await textOf({})).response.usage).toMatchObject({
       input_tokens: inputTokens,
@@ -236,7 +236,7 @@ describe("an upstream's response that is nested too deeply to be written again",
     await expect(chat(upstream, "inner", { messages: [] })).rejects.toMatchObject(MALFORMED);
   });
 
-  it("is malformed if that is an item, and its stream tells so", async () => {
+  it("is malformed if that is an item, and its stream ends with that failure", async () => {
     vendor.streams(deepened(events(CREATED, { ...DONE, item: { ...ITEM, content: "DEEP" } })));
     const answer = await respond(upstream, "inner", { input: "x", stream: true });
     await expect(drained(answer)).rejects.toMatchObject(MALFORMED);

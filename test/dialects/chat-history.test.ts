@@ -63,7 +63,7 @@ describe("the image that a tool returns", () => {
 });
 
 describe("the detail of an image, which aider sends with each", () => {
-  it("is left out for providers whose models choose it, and the client is told so", async () => {
+  it("is left out for providers whose models choose it, and named in the answer's headers", async () => {
     const detailed = [{ ...IMAGE, image_url: { ...IMAGE.image_url, detail: "high" } }];
     const messages = [user(detailed), calls("a"), result("a", detailed)];
     const ignored = [0, 2].map((index) => `messages.${index}.content.0.image_url.detail`);

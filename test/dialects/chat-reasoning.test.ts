@@ -117,7 +117,7 @@ describe("a chat completion that asks a model to think in the words of OpenRoute
     expect(vendor.sent[0]?.body.reasoning).toEqual({ effort: "high", summary: "detailed" });
   });
 
-  it("is told by the name of its field that a model has no budgets", async () => {
+  it("is refused under the name of its own field if a model has no budgets", async () => {
     const asked = { ...HI, thinking: { type: "enabled", budget_tokens: 6_000 } };
     expect((await chat(anthropic, "claude-opus-5-5", asked)).ignored).toEqual(["thinking"]);
     const other = { ...HI, reasoning: { max_tokens: 6_000 } };

@@ -89,7 +89,7 @@ describe("an answer of Google", () => {
     await expect(stream).rejects.toMatchObject({ status: 200, ...MALFORMED });
   });
 
-  it("tells the tokens of tools, caches, thoughts, audio and images", async () => {
+  it("reports the tokens of tools, caches, thoughts, audio and images", async () => {
     const told = {
       promptTokenCount: 100,
       toolUsePromptTokenCount: 20,

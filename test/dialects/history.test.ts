@@ -133,7 +133,7 @@ describe("a tool that has failed", () => {
 });
 
 describe("a message of Anthropic", () => {
-  it("tells other formats how many of its tokens are thoughts", async () => {
+  it("has the number of its thoughts' tokens in other formats, too", async () => {
     const usage = { ...MESSAGE.usage, output_tokens: 9, output_tokens_details: { thinking_tokens: 7 } };
     vendor.answers(200, { ...MESSAGE, usage });
     expect((await whole(respond(anthropic, "claude-x", { input: "hi" }))).usage).toMatchObject({

@@ -140,7 +140,7 @@ describe("an upstream that refuses a form of requests", () => {
     "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning' is unsupported, did you mean 'role'?)]",
     "messages[1].reasoning: reasoning is not supported with this model",
     "Unrecognized field reasoning_details",
-  ])("gets no thoughts, if it refuses them so: %s", async (message) => {
+  ])("gets the request again without thoughts if it refuses them with: %s", async (message) => {
     const upstream = upstreamAt();
     const details = [{ type: "reasoning.text", text: "Rome?" }];
     const thought = { reasoning: "Rome?", reasoning_details: details };
@@ -155,7 +155,7 @@ describe("an upstream that refuses a form of requests", () => {
     expect(answer.content).toEqual([{ type: "text", text: "Fine." }]);
   });
 
-  it("gets no request twice, though its refusal repeats words of the client", async () => {
+  it("does not get the same request twice if its refusal repeats words of the client", async () => {
     const said = "stream_options, reasoning_content is missing, unexpected role 'system', reasoning";
     vendor.answersBy(() => refused(`Invalid text: ${said}`));
     const upstream = upstreamAt();
@@ -167,7 +167,7 @@ describe("an upstream that refuses a form of requests", () => {
     expect(new Set(bodies).size).toBe(bodies.length);
   });
 
-  it("gets others' instructions as they are, if it refuses where those of one stand", async () => {
+  it("still gets the instructions of other clients in their place after it has refused the place of one client's", async () => {
     const later = { ...HI, messages: [...words("hi"), { role: "assistant", content: "Yes?" }] };
     vendor.answersBy(({ messages: sent }) =>
       sent.some(
@@ -184,7 +184,7 @@ describe("an upstream that refuses a form of requests", () => {
     expect(vendor.sent.at(-1)?.body.messages[1]).toEqual(system);
   });
 
-  it("is asked for the usage of a stream again after some minutes, in which one account may have caused the refusal", async () => {
+  it("is asked for the usage of a stream again after some minutes, because one account may have caused the refusal", async () => {
     vendor.answersBy((body) =>
       body.made_up === undefined || body.stream_options === undefined
         ? streamed()
@@ -200,7 +200,7 @@ describe("an upstream that refuses a form of requests", () => {
     expect(vendor.sent.at(-1)?.body.stream_options).toEqual({ include_usage: true });
   });
 
-  it("gets a client's other options of a stream though it can't tell the usage", async () => {
+  it("gets a client's other stream options after it has refused to report the usage", async () => {
     vendor.answersBy((body) =>
       body.stream_options?.include_usage === undefined ? streamed() : refused("unknown field include_usage"),
     );
@@ -237,7 +237,7 @@ describe("an upstream that refuses a form of requests", () => {
     expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(2);
   });
 
-  it("gets thoughts again as soon as it refuses messages without", async () => {
+  it("gets thoughts again as soon as it refuses messages without them", async () => {
     const upstream = upstreamAt();
     const asked = await thoughtBy(upstream);
     vendor.answersBy(refusesThoughts);
@@ -254,7 +254,7 @@ describe("an upstream that refuses a form of requests", () => {
     expect(await requestsOf(() => messages(upstream, MODEL, asked))).toBe(1);
   });
 
-  it("gets others' thoughts, if it refuses those of one, or quotes the names of one's tools", async () => {
+  it("still gets the thoughts of other clients after it has refused those of one, or quoted the names of its tools", async () => {
     const reasons = {
       type: "object",
       properties: { reasoning: { type: "string" } },
@@ -279,20 +279,23 @@ describe("an upstream that refuses a form of requests", () => {
     "stream_options is no city",
     'the tool "include_usage" was not called: stream_options',
     'Unknown words: a "stream_options"\\n',
-  ])("is asked for others' usage, if what it refuses may be a quotation: %s", async (said) => {
-    const upstream = upstreamAt();
-    vendor.answersBy(streamed);
-    const asked = { stream: true, messages: words(`${said}, and not include_usage`) };
-    for (const ask of [chat, messages]) {
-      vendor.answersOnce(400, { error: { message: `Invalid text: ${said}` } });
-      expect(await requestsOf(() => ask(upstream, MODEL, { max_tokens: 9, ...asked }))).toBe(2);
-      expect(vendor.sent.at(-1)?.body).not.toHaveProperty("stream_options");
-      await ask(upstream, MODEL, { max_tokens: 9, ...asked, messages: words("hi") });
-      expect(vendor.sent.at(-1)?.body).toHaveProperty("stream_options");
-    }
-  });
+  ])(
+    "is still asked for the usage of other requests if its refusal may quote the client: %s",
+    async (said) => {
+      const upstream = upstreamAt();
+      vendor.answersBy(streamed);
+      const asked = { stream: true, messages: words(`${said}, and not include_usage`) };
+      for (const ask of [chat, messages]) {
+        vendor.answersOnce(400, { error: { message: `Invalid text: ${said}` } });
+        expect(await requestsOf(() => ask(upstream, MODEL, { max_tokens: 9, ...asked }))).toBe(2);
+        expect(vendor.sent.at(-1)?.body).not.toHaveProperty("stream_options");
+        await ask(upstream, MODEL, { max_tokens: 9, ...asked, messages: words("hi") });
+        expect(vendor.sent.at(-1)?.body).toHaveProperty("stream_options");
+      }
+    },
+  );
 
-  it("is not asked for the usage, once it has refused the field though a client speaks of it", async () => {
+  it("is not asked for the usage after it has refused the field itself, even if a client's text names the field", async () => {
     const upstream = upstreamAt();
     vendor.answersBy((body) => (body.stream_options === undefined ? streamed() : refusedField()));
     const refusedField = () =>
@@ -305,7 +308,7 @@ describe("an upstream that refuses a form of requests", () => {
   const EFFORT = "Unrecognized request argument supplied: reasoning_effort";
   const thinking = (budget: number) => ({ thinking: { type: "enabled", budget_tokens: budget } });
 
-  it("is not asked to think for some minutes after it has refused to, as a client asks every model", async () => {
+  it("is not asked to think for some minutes after it has refused to, because some clients ask every model", async () => {
     const upstream = upstreamAt();
     vendor.answersBy((body) => (body.reasoning_effort === undefined ? fine() : refused(EFFORT)));
     const asked = { ...HI, ...thinking(2_000) };
@@ -324,7 +327,7 @@ describe("an upstream that refuses a form of requests", () => {
   it.each([
     ["the history of one client", "Expected `thinking` as the first block of message 1", "hi"],
     ["what one client has written", `Invalid text: ${EFFORT}`, EFFORT],
-  ])("is asked to think by others, if it refuses %s", async (_, message, said) => {
+  ])("is still asked to think for other clients after it has refused %s", async (_, message, said) => {
     const upstream = upstreamAt();
     vendor.answers(200, completion({ content: "Fine." }));
     vendor.answersOnce(400, { error: { message } });
@@ -334,14 +337,14 @@ describe("an upstream that refuses a form of requests", () => {
     expect(vendor.sent.at(-1)?.body.reasoning_effort).toBe("low");
   });
 
-  it("gets no request twice that asks for encrypted reasoning itself", async () => {
+  it("does not get a request twice in which the client itself asks for encrypted reasoning", async () => {
     vendor.answersBy(() => refused("Encrypted content is not supported with this model."));
     const upstream = upstreamOf("openai-responses", { baseUrl: BASE });
     const asked = { input: "hi", include: ["reasoning.encrypted_content"] };
     expect(await requestsOf(() => respond(upstream, MODEL, asked).catch(() => {}))).toBe(1);
   });
 
-  it("is asked for others' encrypted reasoning, if what it refuses may be a quotation", async () => {
+  it("is still asked for the encrypted reasoning of other requests if its refusal may quote the client", async () => {
     const upstream = upstreamOf("openai-responses", { baseUrl: BASE });
     const ask = (input: string) => respond(upstream, MODEL, { input });
     const include = ["reasoning.encrypted_content"];
@@ -377,7 +380,7 @@ describe("an upstream that refuses a form of requests", () => {
   it.each([
     (id: string) => `Tool call id was ${id} but must be a-z, A-Z, 0-9, with a length of 9.`,
     () => "Tool call IDs should be alphanumeric strings with length 9!",
-  ])("gets ids of calls of nine letters and digits, once it has refused others", async (message) => {
+  ])("gets ids of calls with nine letters and digits after it has refused other ids", async (message) => {
     vendor.answersBy(({ messages: sent, stream }) => {
       const { calls, results } = idsIn(sent);
       const wrong = [...calls, ...results].find((id) => !/^[a-zA-Z0-9]{9}$/.test(id));
@@ -419,7 +422,7 @@ describe("an upstream that refuses a form of requests", () => {
     expect(await requestsOf(() => chat(upstream, "other/model", { messages: words("hi") }))).toBe(1);
   });
 
-  it("gets no chat completion twice whose ids it could not refuse", async () => {
+  it("does not get a chat completion twice if its refusal can't be about the ids of calls", async () => {
     vendor.answersBy(() => refused("Tool call id was a but must be a-z, A-Z, 0-9, with a length of 9."));
     const asked = { messages: [...words("hi"), { role: "assistant", tool_calls: toolCalls("D681PevKs") }] };
     for (const stream of [false, true]) {

@@ -226,7 +226,7 @@ describe("an upstream's refusal", () => {
     { message: {} },
     [],
     "no",
-  ])("has the service's own words where the body tells nothing: %j", async (body) => {
+  ])("has the service's own words if the body says nothing: %j", async (body) => {
     vendor.answers(400, body as object);
     const failure = { code: "invalid_request", param: null, message: expect.stringContaining("rejected") };
     await expect(chat(upstream, "m", { messages: MESSAGES })).rejects.toMatchObject({ failure });

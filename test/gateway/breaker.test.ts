@@ -31,7 +31,7 @@ function halfOpen(): void {
 }
 
 describe("a half-open breaker", () => {
-  it("lets one request pass, and another if that tells nothing", () => {
+  it("lets one request pass, and another if the outcome of the first is unknown", () => {
     halfOpen();
     const probe = enter();
     expect(breaker.enter()).toBeNull();
@@ -76,7 +76,7 @@ describe("a half-open breaker", () => {
     expect(breaker.waitMs).toBe(2 * OPEN_MS);
   });
 
-  it("is opened by no request of before, whatever happened since", () => {
+  it("is not opened by a request that was sent before it opened, whatever happened since", () => {
     const sentBefore = enter();
     halfOpen();
     const hanging = enter();

@@ -67,7 +67,7 @@ describe("an answer that is compressed nevertheless", () => {
     expect((await answer.json()).error.message).toBe("no such thing");
   });
 
-  it("is a failure if it is cut off, is not what it says, or is in a coding that nobody asked for", async () => {
+  it("is a failure if it is cut off, is not in the coding that it names, or is in an unknown coding", async () => {
     const whole = gzipSync(JSON.stringify(NATIVE_MESSAGE));
     for (const [coding, bytes] of [
       ["gzip", whole.subarray(0, whole.length - 12)],

@@ -51,7 +51,7 @@ describe("an object that is parsed exactly", () => {
     );
   });
 
-  it("is none if others read none", () => {
+  it("is no object if the ordinary parser finds none", () => {
     for (const json of [
       "[1234567890123456789]",
       '{"a":1234567890123456789',

@@ -37,7 +37,7 @@ describe("the usage of a chat completion", () => {
     });
   });
 
-  it("has only totals where no parts are told", () => {
+  it("has only totals if no parts are reported", () => {
     const totals = { promptTokens: 3, completionTokens: 0, cachedTokens: 0 };
     expect(readUsageSoFar({ prompt_tokens: 3 })).toStrictEqual(totals);
     const nulls = { prompt_tokens_details: null, completion_tokens_details: { reasoning_tokens: null } };
@@ -46,7 +46,7 @@ describe("the usage of a chat completion", () => {
     expect(readUsage({ prompt_tokens: 3, completion_tokens: 0, ...zeros })).toStrictEqual(totals);
   });
 
-  it("of an answer is unknown where the tokens of the prompt alone are told", () => {
+  it("of an answer is unknown if only the prompt's tokens are reported", () => {
     expect(readUsage({ prompt_tokens: 3, total_tokens: 3 })).toBeNull();
     expect(readUsage({ prompt_tokens: 3, completion_tokens: null })).toBeNull();
     expect(readResponsesUsage({ input_tokens: 3, output_tokens: null })).toBeNull();
@@ -154,7 +154,7 @@ describe("the usage of a response", () => {
     expect(readResponsesUsage({ ...base, output_tokens_details: { reasoning_tokens: count } })).toBeNull();
   });
 
-  it("is unknown where none is told", () => {
+  it("is unknown if none is reported", () => {
     for (const value of [undefined, null, {}, { prompt_tokens: 1 }])
       expect(readResponsesUsage(value)).toBeNull();
   });
@@ -229,7 +229,7 @@ describe("the usage of a message", () => {
     expect(readMessagesUsage({ ...base, output_tokens_details })).toBeNull();
   });
 
-  it("is unknown where no input is told", () => {
+  it("is unknown if no input is reported", () => {
     for (const value of [undefined, null, {}, { output_tokens: 1 }])
       expect(readMessagesUsage(value)).toBeNull();
   });

@@ -133,7 +133,7 @@ describe("a service whose operator has allowed pages of some origins", () => {
     }
   });
 
-  it("answers a request that is no page's as ever", async () => {
+  it("answers a request that no page has sent without further headers", async () => {
     const { status, cors } = await send(service, CHAT, { method: "OPTIONS" });
     expect([status, cors]).toEqual([405, {}]);
     const headers = { authorization: `Bearer ${key}` };

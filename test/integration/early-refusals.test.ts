@@ -211,7 +211,7 @@ describe("an overloaded service on Node", () => {
     });
   }
 
-  it("refuses what is not valid as ever", async () => {
+  it("refuses invalid requests with the same errors as otherwise", async () => {
     const { service, port } = await overloaded();
     for (const bytes of [
       post().replace("host: a\r\n", ""),

@@ -104,7 +104,7 @@ describe("a query that is not valid", () => {
 });
 
 describe("a path", () => {
-  it("with an id that is none is refused", async () => {
+  it("with an invalid id is refused", async () => {
     for (const id of ["x", "%00", "%2F", "..%2f..", SECRET, "%F0%9F%92%A9", "a b", "'or 1=1--"]) {
       const { status, body } = await send("GET", `/v1/keys/${id}/usage`);
       expect(status, id).toBe(400);

@@ -92,7 +92,7 @@ describe("a statement", () => {
     expect(await before("00000000-0000-7000-8000-000000000000")).toEqual([]);
   });
 
-  it("refuses a cursor that is none", async () => {
+  it("refuses an invalid cursor", async () => {
     const owner = await signUp(service.baseUrl);
     await expect(owner.trpc.credits.statement.query({ cursor: "1" })).rejects.toMatchObject({
       data: { httpStatus: 400 },

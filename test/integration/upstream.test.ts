@@ -168,7 +168,7 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(upstream.received).toHaveLength(before + 4);
   });
 
-  it("is asked for usage though an account has options that it refuses", async () => {
+  it("is asked for usage even if an account has options that it refuses", async () => {
     answer = ({ body, response }) => {
       const options = (body.stream_options ?? {}) as { include_usage?: boolean };
       if ("made_up" in options) {

@@ -87,7 +87,7 @@ describe("shares of a turn", () => {
     expect(turns.filter((turn) => turn === 30).length).toBeLessThanOrEqual(20);
   });
 
-  it("leave turns to others after a long request, but no end of them", async () => {
+  it("leave some turns to others after a long request, and no more than some", async () => {
     const loop = new Loop();
     loop.arrive(HEAVY, 3, 9, 1_000_000);
     await loop.untilIdle(500);
@@ -134,7 +134,7 @@ describe("shares of a turn", () => {
     expect(loop.turnsOf(HEAVY)).toHaveLength(4);
   });
 
-  it("tell how many wait, and how long", async () => {
+  it("report how many requests wait, and how long", async () => {
     const loop = new Loop();
     expect(loop.shares.waitedMs).toBe(0);
     loop.arrive(HEAVY, 3, 5, 1_000_000);

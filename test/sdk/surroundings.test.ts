@@ -87,7 +87,7 @@ describe("a key or token", () => {
     expect(() => new Ostiary({ service: " " })).not.toThrow();
   });
 
-  it("of the environment that is empty is none", () => {
+  it("of the environment counts as absent if it is empty", () => {
     vi.stubEnv("OSTIARY_API_KEY", " \n");
     expect(() => new Ostiary()).toThrow(/No API key is set/);
   });

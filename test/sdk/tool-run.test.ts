@@ -136,7 +136,7 @@ describe("a run with tools", () => {
     expect(errors).toHaveLength(4);
   });
 
-  it("passes over calls that are none, and takes arguments that are an object", async () => {
+  it("passes over invalid calls, and takes arguments that are an object", async () => {
     const calls = [
       null,
       "add",

@@ -51,7 +51,7 @@ describe("an upstream of the Messages API that does not find something", () => {
     expect(error.message).not.toContain("claude-inner");
   });
 
-  it("tells which file the request names in vain", async () => {
+  it("reports which file of the request does not exist", async () => {
     notFound("File not found: file_1");
     const response = await service.post(NATIVE);
     expect(response.status).toBe(404);
@@ -193,7 +193,7 @@ describe("a whole answer of the Messages API", () => {
     });
   });
 
-  it("that is none is refused", async () => {
+  it("that is no message is refused", async () => {
     answerWhole({ choices: [] });
     const response = await service.post(NATIVE);
     expect(response.status).toBe(502);
