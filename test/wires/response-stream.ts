@@ -95,15 +95,25 @@ export function expectResponseStream(events: readonly ResponseEvent[]): Response
       expect(FINAL.includes(event.type)).toBe(event === last);
       continue;
     }
-    if (event.type !== "keepalive") expectItemEvent(event, items);
+    if (event.type === "error") expectError(event, events);
+    else if (event.type !== "keepalive") expectItemEvent(event, items);
   }
   expect(FINAL).toContain(last?.type);
   const { response } = last ?? {};
-  if (response.status !== "failed") {
+  if (response.status === "failed") {
+    expect(events.at(-2)?.type).toBe("error");
+  } else {
     expect(items.every(({ isDone }) => isDone)).toBe(true);
     expect(response.output.map(({ id }: ResponseEvent) => id)).toEqual(items.map(({ id }) => id));
   }
   return response;
+}
+
+/** An error comes before `response.failed`, with the same members. OpenAI's libraries throw at its `error`. */
+function expectError({ code, message, param, error }: ResponseEvent, events: readonly ResponseEvent[]): void {
+  expect(events.slice(-2).map(({ type }) => type)).toEqual(["error", "response.failed"]);
+  expect(error).toEqual({ type: expect.any(String), code, message, param });
+  expect(events.at(-1)?.response.error).toEqual({ code, message });
 }
 
 function expectItemEvent(event: ResponseEvent, items: Item[]): void {

@@ -370,14 +370,9 @@ describe("a stream that fails before it has begun", () => {
       text += piece;
       if (text.includes(": waiting\n\n")) proceed.resolve();
     }
+    const error = { code: "context_length_exceeded", message: "too long", param: null };
     expect(eventsOf(text)).toEqual([
-      {
-        type: "error",
-        sequence_number: 0,
-        code: "context_length_exceeded",
-        message: "too long",
-        param: null,
-      },
+      { type: "error", sequence_number: 0, ...error, error: { type: "invalid_request_error", ...error } },
     ]);
   });
 });

@@ -1,4 +1,4 @@
-import OpenAI, { BadRequestError, NotFoundError } from "openai";
+import OpenAI, { APIError, BadRequestError, NotFoundError } from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -129,12 +129,22 @@ describe("the official openai package", () => {
     await expect(unknown).rejects.toBeInstanceOf(NotFoundError);
   });
 
-  it("learns of a stream that breaks off", async () => {
+  it("raises when a stream breaks off, also to who reads event by event, as LangChain and LiteLLM do", async () => {
     running.answers.chat = streamsChunks([chunk({ content: "half" })], "eof");
-    const stream = client.responses.stream({ model: MODEL, input: "hello" });
-    // The package hands a failed response over, and leaves it to its caller to look.
-    const response = await stream.finalResponse();
-    expect(response).toMatchObject({ status: "failed", error: { code: "server_error" } });
-    expect(response.error?.message).toContain("broke off");
+    const failure = {
+      constructor: APIError,
+      type: "server_error",
+      code: "server_error",
+      message: expect.stringContaining("broke off"),
+    };
+    const accumulated = client.responses.stream({ model: MODEL, input: "hello" }).finalResponse();
+    await expect(accumulated).rejects.toMatchObject(failure);
+    let text = "";
+    const read = async () => {
+      const events = await client.responses.create({ model: MODEL, input: "hello", stream: true });
+      for await (const event of events) if (event.type === "response.output_text.delta") text += event.delta;
+    };
+    await expect(read()).rejects.toMatchObject(failure);
+    expect(text).toBe("half");
   });
 });

@@ -32,7 +32,7 @@ it.each([
   for (let times = 1; times <= 2; times++) {
     const answer = await running.post(body, { key, headers });
     const events = eventsOf(await answer.text());
-    expect(events.at(-2)?.item.id).toBe(MESSAGE.id);
+    expect(events.at(-3)?.item.id).toBe(MESSAGE.id);
     expect(events.at(-1)?.type).toBe("response.failed");
     const { entries } = await trpc.audit.list.query({ limit: 5 });
     expect(entries).toHaveLength(times);

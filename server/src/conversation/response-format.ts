@@ -44,18 +44,32 @@ export function keepaliveEvent(sequenceNumber: number): string {
   return responseEventText(type, JSON.stringify({ type, sequence_number: sequenceNumber }));
 }
 
-/** Tells of a failure before the response has begun. */
-function errorEvent(failure: Failure): string {
-  const { message, param } = envelopeOf(failure).error;
-  const { code } = responseErrorOf(failure);
-  const data = { type: "error", sequence_number: 0, code: code ?? null, message, param };
+/**
+ * The event of a failure. OpenAI documents its members beside the type, and sends them in an `error`: clients read the one or the other.
+ */
+function errorEvent(failure: Failure, sequenceNumber: number): string {
+  const { type, param } = envelopeOf(failure).error;
+  const error = { ...responseErrorOf(failure), param };
+  const data = { type: "error", sequence_number: sequenceNumber, ...error, error: { type, ...error } };
   return responseEventText("error", JSON.stringify(data));
+}
+
+/**
+ * The last events of a stream that fails when its response has begun. As OpenAI's, it has an `error` event before `response.failed`:
+ * OpenAI's libraries throw at the first and take the second for an ordinary event, and LangChain and others pass over the second.
+ *
+ * @param response The response that has failed, as JSON.
+ */
+export function failedResponseEvents(failure: Failure, sequenceNumber: number, response: string): string {
+  const type = "response.failed";
+  const data = `{"type":"${type}","sequence_number":${sequenceNumber + 1},"response":${response}}`;
+  return errorEvent(failure, sequenceNumber) + responseEventText(type, data);
 }
 
 /** Of a stream in which no response has begun yet. */
 export const EARLY_RESPONSE_CONTROL_EVENTS: ControlEvents = {
   heartbeat: () => HEARTBEAT,
-  failure: errorEvent,
+  failure: (failure) => errorEvent(failure, 0),
 };
 
 /** The `usage` of a response. */

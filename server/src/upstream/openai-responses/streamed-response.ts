@@ -1,5 +1,6 @@
 import {
   EARLY_RESPONSE_CONTROL_EVENTS,
+  failedResponseEvents,
   keepaliveEvent,
   responseErrorOf,
   responseEventText,
@@ -105,11 +106,10 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
 
   failure(failure: Failure): string {
     if (this.#response === null) return EARLY_RESPONSE_CONTROL_EVENTS.failure(failure);
-    const type = "response.failed";
     // A response that has failed is not stored.
     const failed = { status: "failed", error: responseErrorOf(failure), output: this.#output, store: false };
     const response = { ...parseJsonObject(this.#response), ...failed };
-    return responseEventText(type, JSON.stringify({ type, sequence_number: this.#sequence, response }));
+    return failedResponseEvents(failure, this.#sequence, JSON.stringify(response));
   }
 
   #finalEvent() {

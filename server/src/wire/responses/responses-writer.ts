@@ -3,6 +3,7 @@ import type { Signature } from "../../conversation/conversation.ts";
 import {
   asksForEncrypted,
   EARLY_RESPONSE_CONTROL_EVENTS,
+  failedResponseEvents,
   keepaliveEvent,
   responseErrorOf,
   responseEventText,
@@ -122,7 +123,7 @@ export class ResponsesWriter implements AnswerWriter {
     if (this.#sequence === 0) return EARLY_RESPONSE_CONTROL_EVENTS.failure(failure);
     // A response that has failed is not stored.
     const state = { ...this.#state("failed"), error: responseErrorOf(failure), store: false };
-    return this.#lifecycle("response.failed", state, this.#sequence);
+    return failedResponseEvents(failure, this.#sequence, this.#text(state));
   }
 
   get #ending(): "completed" | "incomplete" {
