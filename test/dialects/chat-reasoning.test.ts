@@ -162,12 +162,30 @@ describe("the thoughts of a chat completion", () => {
   });
 
   it.each([
-    { reasoning },
-    { reasoning: { ...reasoning, exclude: false }, include_reasoning: true },
-    { thinking: { type: "enabled", budget_tokens: 2_000, display: "summarized" } },
-  ])("are in an answer to %j", async (fields) => {
+    [{ reasoning }, { reasoning_content: "Hm", reasoning: "Hm" }],
+    [
+      { reasoning: { ...reasoning, exclude: false }, include_reasoning: true },
+      { reasoning_content: "Hm", reasoning: "Hm" },
+    ],
+    [
+      { reasoning_effort: "low", include_reasoning: true },
+      { reasoning_content: "Hm", reasoning: "Hm" },
+    ],
+    [{ reasoning_effort: "low" }, { reasoning_content: "Hm" }],
+    [
+      { thinking: { type: "enabled", budget_tokens: 2_000, display: "summarized" } },
+      { reasoning_content: "Hm" },
+    ],
+  ])("are in an answer to %j, in the members that the client reads", async (fields, thoughts) => {
+    const usual = { role: "assistant", content: "Fine.", refusal: null };
     const { choices } = await whole(chat(anthropic, "claude-sonnet-4-5", { ...HI, ...fields }));
-    expect(choices[0].message.reasoning_content).toBe("Hm");
+    expect(choices[0].message).toEqual({ ...usual, ...thoughts });
+    const parts = [{ text: "Hm", thought: true }, { text: "Fine." }];
+    vendor.streams(
+      `data: ${JSON.stringify({ candidates: [{ content: { parts }, finishReason: "STOP" }] })}\n\n`,
+    );
+    const found = await chunks(chat(google, "gemini-2.5-flash", { ...HI, stream: true, ...fields }));
+    expect(found[0]?.choices[0].delta).toEqual({ role: "assistant", ...thoughts });
   });
 
   it("are not in a stream that excludes them", async () => {

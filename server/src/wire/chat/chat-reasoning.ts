@@ -67,6 +67,19 @@ export function hidesThoughts({ reasoning, thinking, include_reasoning: included
   return exclude === null ? included === false : exclude === true;
 }
 
+/** The member of DeepSeek's API, which most clients read. */
+const USUAL_MEMBERS = ["reasoning_content"] as const;
+/** Clients of OpenRouter read only its own member. */
+const OPENROUTER_MEMBERS = [...USUAL_MEMBERS, "reasoning"] as const;
+
+/** The members of a message in which the client reads thoughts: OpenRouter's, too, if it asks for them in OpenRouter's words. */
+export function thoughtMembers({
+  reasoning = null,
+  include_reasoning: included = null,
+}: JsonObject): readonly string[] {
+  return reasoning === null && included === null ? USUAL_MEMBERS : OPENROUTER_MEMBERS;
+}
+
 function wishIn({ reasoning = null, thinking = null }: JsonObject): Wish | null {
   if (reasoning !== null && thinking !== null) {
     throw cannot("thinking", "cannot be combined with reasoning. Send one of them");

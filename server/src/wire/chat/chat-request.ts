@@ -15,7 +15,7 @@ import { type ExactValues, exactValuesIn } from "../exact-values.ts";
 import { arrayOf, DEFERRED, numberOf, objectOf, otherMembersOf, textOf, textsOf } from "../members.ts";
 import { COMMON_NAMES, commonFieldsOf, formatOf, functionOf, otherFieldsOf } from "../openai-fields.ts";
 import { turnsOf } from "./chat-messages.ts";
-import { askedReasoning, hidesThoughts, REASONING_FIELDS } from "./chat-reasoning.ts";
+import { askedReasoning, hidesThoughts, REASONING_FIELDS, thoughtMembers } from "./chat-reasoning.ts";
 import { ChatWriter } from "./chat-writer.ts";
 
 /** What chat completions call the fields of a conversation, where the names differ. */
@@ -99,7 +99,7 @@ export function chatRequest(
       const { value } = body;
       return new ChatWriter(head, {
         includeUsage,
-        hidesThoughts: hidesThoughts(value),
+        thoughtMembers: hidesThoughts(value) ? [] : thoughtMembers(value),
         customTools: customNamesIn(value),
       });
     },

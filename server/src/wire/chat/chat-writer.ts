@@ -25,8 +25,8 @@ interface Call {
 export interface ChatWriterOptions {
   /** Whether the chunks end with one for the usage. */
   readonly includeUsage: boolean;
-  /** Whether the client does not want to see thoughts. */
-  readonly hidesThoughts: boolean;
+  /** The members of a message in which the client reads thoughts; none if it does not want to see them. */
+  readonly thoughtMembers: readonly string[];
   /** The names of the tools whose input the client has as plain text. */
   readonly customTools: ReadonlySet<string>;
 }
@@ -67,9 +67,9 @@ export class ChatWriter implements AnswerWriter {
         this.#refusal = (this.#refusal ?? "") + event.text;
         return this.#delta({ refusal: event.text });
       case "reasoning":
-        if (this.#options.hidesThoughts) return "";
+        if (this.#options.thoughtMembers.length === 0) return "";
         this.#reasoning += event.text;
-        return this.#delta({ reasoning_content: event.text });
+        return this.#delta(this.#thoughts(event.text));
       // Chat completions have no place for the signature of a thought.
       case "reasoning-end":
         return "";
@@ -101,7 +101,7 @@ export class ChatWriter implements AnswerWriter {
       role: "assistant",
       content: this.#text === "" && (calls.length > 0 || this.#refusal !== null) ? null : this.#text,
       refusal: this.#refusal,
-      ...(this.#reasoning === "" ? {} : { reasoning_content: this.#reasoning }),
+      ...(this.#reasoning === "" ? {} : this.#thoughts(this.#reasoning)),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
     return JSON.stringify({
@@ -110,6 +110,10 @@ export class ChatWriter implements AnswerWriter {
       choices: [{ index: 0, message, logprobs: null, finish_reason: this.#finish }],
       usage: usage === null ? null : usageOf(usage),
     });
+  }
+
+  #thoughts(text: string): JsonObject {
+    return Object.fromEntries(this.#options.thoughtMembers.map((name) => [name, text]));
   }
 
   #writeFinish(reason: FinishReason, usage: Usage | null): string {
