@@ -183,6 +183,7 @@ describe("an OpenAI path that the service does not have", () => {
     ["/gateway/openai/v1/responses", "Use /v1/responses. Set the client's base URL"],
     ["/openai/deployments/gpt-5/chat/completions", "Azure"],
     ["/v1beta/models/gemini:generateContent", "Google"],
+    ["/v1/models/acme/chat:streamGenerateContent", "Google"],
     ["/api/chat", "Ollama"],
     ["/v1/nonsense", "openapi.json"],
   ])("%s is refused with what to call instead", async (path, hint) => {

@@ -21,6 +21,11 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/alpha\/search$/,
     "Search is not served. Give the model a function tool that searches, and run it in your application.",
   ],
+  // Clients of Google's API whose base URL ends in /v1.
+  [
+    /^\/v1\/models\/.+:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|predict)$/,
+    "Google's API is not served. Use a client for OpenAI's or Anthropic's API.",
+  ],
   // The path of an operation as a client's base URL.
   [
     /^\/v1\/messages\/(?:v1\/)?messages(?:\/|$)/,
