@@ -50,6 +50,11 @@ const MAX_ACCOUNTS_CACHED = 100_000;
 const READ_TIMEOUT_MS = 5_000;
 const READ_ATTEMPTS = 5;
 const RETRY_AFTER_MS = 1_000;
+/**
+ * A limit per minute may last for 61 seconds. OpenAI's library for JavaScript ignores a wait of more than 60 seconds, and the AI SDK one of
+ * 60: they use up their retries within seconds instead. After this wait they are told the rest.
+ */
+const MAX_WAIT_MS = 59_000;
 
 export interface AccessParts {
   readonly lookup: KeyLookup;
@@ -280,10 +285,11 @@ function limited(
   }
   const allowed =
     by === "requests" ? `${limits.requestsPerMinute} requests` : `${limits.tokensPerMinute} tokens`;
+  const waitMs = Math.min(retryAfterMs, MAX_WAIT_MS);
   return new Failure(
     "rate_limit_exceeded",
-    `Rate limit of ${allowed} per minute reached. Retry in ${Math.ceil(retryAfterMs / 1_000)} s.`,
-    { retryAfterMs, headers },
+    `Rate limit of ${allowed} per minute reached. Retry in ${Math.ceil(waitMs / 1_000)} s.`,
+    { retryAfterMs: waitMs, headers },
   );
 }
 
