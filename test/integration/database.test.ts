@@ -169,6 +169,31 @@ describe("a database statement", () => {
     expect(await outcome(lost)).toMatchObject({ code: "26000" });
   });
 
+  it.each([
+    ["DateStyle", "SQL, DMY"],
+    ["bytea_output", "escape"],
+    ["standard_conforming_strings", "off"],
+    ["default_transaction_isolation", "serializable"],
+  ])("has the results that the service relies on, whatever %s of the database is", async (name, value) => {
+    await using former = open();
+    const at = new Date(Date.UTC(2026, 1, 3, 4, 5, 6));
+    const results = async (sql: Pick<typeof former, "unsafe">) => [
+      ...(await sql.unsafe(`
+        select timestamptz '2026-02-03 04:05:06Z' as at, '\\x005c'::bytea as bytes,
+               current_setting('transaction_isolation') as isolation`)),
+    ];
+    const expected = [{ at, bytes: Buffer.of(0, 0x5c), isolation: "read committed" }];
+    expect(await results(former)).toEqual(expected);
+    const [row] = await database.admin<{ name: string }[]>`select current_database() as name`;
+    await database.admin.unsafe(`alter database "${row?.name}" set ${name} = '${value}'`);
+    try {
+      await using later = open();
+      expect(await results(later)).toEqual(expected);
+    } finally {
+      await database.admin.unsafe(`alter database "${row?.name}" reset ${name}`);
+    }
+  });
+
   it("uses a new connection after the server has closed the old one", async () => {
     await using sql = open();
     await database.endBackend(await backendOf(sql));

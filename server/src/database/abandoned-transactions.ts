@@ -1,4 +1,5 @@
-import { APPLICATION_NAME, type Database } from "./database.ts";
+import type { Database } from "./database.ts";
+import { APPLICATION_NAME } from "./session-settings.ts";
 
 /** A node that works has sent all of a statement long before: the statement's own deadline is shorter. */
 const ABANDONED_AFTER_S = 10;

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import postgres from "postgres";
 import type { Connection, ConnectionHooks, Driver, Statement } from "./connection.ts";
 import { ConnectionPool, type PoolUse } from "./connection-pool.ts";
+import { APPLICATION_NAME, sessionSettings } from "./session-settings.ts";
 
 /** What statements are written with, as tagged templates. */
 export interface Statements {
@@ -73,15 +74,9 @@ export const BACKGROUND_TIMEOUT_MS = 10 * 60_000;
  * connections without an answer are destroyed. The margin also covers a busy event loop.
  */
 const SERVER_FIRST_MS = 1_000;
-/** How long a node that is cut off in a transaction keeps its locks. */
-const IDLE_IN_TRANSACTION_MS = 5_000;
 /** After this time without traffic, and ten unanswered probes a second apart, the peer counts as gone. */
 const KEEP_ALIVE_S = 10;
-const SERVER_KEEP_ALIVE_S = 3;
-const SERVER_KEEP_ALIVES = 3;
 const END_TIMEOUT_S = 5;
-/** The name by which the server knows the connections of nodes. */
-export const APPLICATION_NAME = "ostiary";
 /**
  * The part of a statement's time that it may wait for a connection. With the rest a server that works can answer; with less,
  * busy times would cost connections on which nothing is wrong.
@@ -101,15 +96,7 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
     fetch_types: false,
     types: { bigint: postgres.BigInt },
     onnotice: () => {},
-    connection: {
-      application_name: APPLICATION_NAME,
-      statement_timeout: onServer(timeoutMs),
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      // The same on the server: a session whose client is gone in the middle of a statement keeps its locks until this is noticed.
-      tcp_keepalives_idle: SERVER_KEEP_ALIVE_S,
-      tcp_keepalives_interval: SERVER_KEEP_ALIVE_S,
-      tcp_keepalives_count: SERVER_KEEP_ALIVES,
-    },
+    connection: sessionSettings(onServer(timeoutMs)),
   };
   const open = (more: { readonly max: number } & Partial<ConnectionHooks>): Driver =>
     "url" in address

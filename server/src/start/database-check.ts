@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Database, type DatabaseAddress, openDatabase } from "../database/database.ts";
+import { UNKNOWN_TO_PGBOUNCER } from "../database/session-settings.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 /** A hosted database may have to start at the first connection. */
@@ -78,7 +79,7 @@ async function requireOwnSessions(one: Database, other: Database): Promise<void>
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /unsupported startup parameter/,
-    "If this is PgBouncer, set ignore_startup_parameters to statement_timeout,idle_in_transaction_session_timeout,tcp_keepalives_idle,tcp_keepalives_interval,tcp_keepalives_count",
+    `If this is PgBouncer, set ignore_startup_parameters to ${UNKNOWN_TO_PGBOUNCER.join(",")}`,
   ],
   [/no encryption$/, "If the server requires TLS, set DATABASE_CA_FILE, or append ?sslmode=verify-full"],
   [
