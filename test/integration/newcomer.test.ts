@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, rmdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { logLines, SCRIPT, startService } from "../fixtures/service.ts";
+import { logLines, runToExit, SCRIPT, startService } from "../fixtures/service.ts";
 import { visit } from "../fixtures/user.ts";
 
 const run = promisify(execFile);
@@ -71,6 +72,47 @@ onTerminal("the second start", () => {
     await second.stop();
     expect(second.stdout()).toContain("is ready at");
     expect(second.stdout()).not.toContain("sk-");
+  });
+});
+
+/** What the banner prints of the demo account. */
+function demoIn(printed: string) {
+  const [key = ""] = /sk-[0-9A-Za-z]+/.exec(printed) ?? [];
+  const [, email = "", password = ""] =
+    /Sign in to the dashboard as (\S+) with password (\S+)/.exec(printed) ?? [];
+  const [, operatorEmail = "", operatorPassword = ""] =
+    /operator's console as (\S+) with password (\S+)/.exec(printed) ?? [];
+  return { key, user: { email, password }, operator: { email: operatorEmail, password: operatorPassword } };
+}
+
+describe("a first start that ends before it has printed the demo account", () => {
+  it("says why, and the next one prints an account, key and operator that work", async () => {
+    // The database is in the data folder, which both starts use.
+    const env = { OSTIARY_DEMO: undefined, DATABASE_URL: undefined, REDIS_URL: undefined };
+    const dataDir = await mkdtemp(join(tmpdir(), "ostiary-demo-"));
+    const obstacle = join(dataDir, "demo-sign-in.txt");
+    await mkdir(obstacle);
+    const interrupted = await runToExit({ env, dataDir });
+    expect(interrupted).toMatchObject({ code: 1, stdout: "" });
+    expect(interrupted.reasons).toEqual([expect.stringContaining(dataDir)]);
+
+    await rmdir(obstacle);
+    await using service = await startService({ env, dataDir });
+    await expect.poll(() => service.stdout()).toMatch(/sk-[0-9A-Za-z]+[\s\S]*\n$/);
+    const { key, user, operator } = demoIn(service.stdout());
+    const models = await fetch(`${service.baseUrl}/v1/models`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(models.status).toBe(200);
+    const { trpc } = visit(service.baseUrl);
+    await trpc.auth.signIn.mutate(user);
+    expect((await trpc.keys.list.query()).keys).toMatchObject([{ name: "demo" }]);
+    await visit(service.baseUrl).trpc.auth.signIn.mutate(operator);
+    const left = (await readdir(dataDir)).filter((name) => name.startsWith("demo-"));
+    expect(left).toEqual(["demo-sign-in.txt"]);
+    expect(await readFile(obstacle, "utf8")).toContain(operator.password);
+    await service.stop();
+    await rm(dataDir, { recursive: true, force: true });
   });
 });
 

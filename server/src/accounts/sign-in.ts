@@ -94,6 +94,19 @@ export class SignIn {
     return { signedIn, passwordHash: account.passwordHash };
   }
 
+  /** Creates an account with its first user, unless a user with this address exists. @returns the user. */
+  async ensureOwner(request: SignUpRequest): Promise<SignedIn> {
+    const known = await this.#parts.store.findUser(normaliseEmail(request.email));
+    if (known !== null) return known.signedIn;
+    return (await this.register(request, { sourceIp: null, userAgent: null })).signedIn;
+  }
+
+  /** Whether a user has this password. It is not limited: use it for passwords that the service has generated. */
+  async hasPassword(email: string, password: string): Promise<boolean> {
+    const known = await this.#parts.store.findUser(normaliseEmail(email));
+    return known !== null && (await this.#parts.passwords.verify(known.passwordHash, password));
+  }
+
   /** Prepares a new account with its first user for storing. */
   async newAccount(request: SignUpRequest, plan: Plan): Promise<NewAccount> {
     return {

@@ -1,12 +1,23 @@
-import { writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import type { SignedIn } from "../accounts/user.ts";
+import { fileSystem } from "../audit/journal-files.ts";
+import { Failure } from "../errors/failure.ts";
+import { codeOf } from "../errors/system-errors.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
+import { unusableDataDir } from "./data-dir.ts";
 import type { OpenAccess } from "./open-access.ts";
 import type { Startup } from "./startup.ts";
 
 const DEMO_EMAIL = "demo@ostiary.example";
 const DEMO_OPERATOR_EMAIL = "operator@ostiary.example";
 const NOTE_FILE = "demo-sign-in.txt";
+/** Has the passwords from before the first user is created until the note is written, so that an interrupted start can be continued. */
+const UNFINISHED_FILE = "demo-sign-in.unfinished";
+/** The idempotency key with which the key is created. */
+const KEY_CREATION = "demo";
+const PASSWORD_LENGTH = 16;
 
 /** The demo account, as the banner of the first start shows it. */
 export interface DemoAccount {
@@ -18,9 +29,18 @@ export interface DemoAccount {
   readonly operator: { readonly email: string; readonly password: string } | null;
 }
 
+/** The passwords of the demo account's user and of the demo operator. */
+interface DemoPasswords {
+  readonly user: string;
+  readonly operator: string;
+}
+
 /**
- * Creates the configured operator, unless a user with that address exists: the password of that user stays. Creates the demo account if the database
- * has no accounts, unless that is turned off. If there are several workers, only the first creates them.
+ * Creates the configured operator, unless a user with that address exists, whose password is kept. Creates the demo account if the
+ * database has no accounts, unless that is turned off, or continues to create it where an earlier start was interrupted. Of several workers,
+ * the first does.
+ *
+ * @throws {StartupFailure} if the passwords can't be written to the data folder.
  */
 export async function createFirstUsers(
   { settings: { config }, log, worker }: Startup,
@@ -32,43 +52,77 @@ export async function createFirstUsers(
     if (await access.signIn.ensureOperator(email, password))
       log.info({ email }, "created the first operator");
   }
-  const isNew = config.demo && (await access.accountAdmin.isEmpty());
-  if (!isNew) return null;
-  const operator = config.firstOperator === null ? await createDemoOperator(access) : null;
-  const note = join(config.dataDir, NOTE_FILE);
-  const demo = await createDemoAccount(access, note, operator);
+  if (!config.demo) return null;
+  const { dataDir } = config;
+  const unfinished = join(dataDir, UNFINISHED_FILE);
+  const begun = await readPasswords(unfinished);
+  const isNew = await access.accountAdmin.isEmpty();
+  if (!isNew && !(begun !== null && (await access.signIn.hasPassword(DEMO_EMAIL, begun.user)))) return null;
+
+  const passwords = begun ?? {
+    user: randomBase62(PASSWORD_LENGTH),
+    operator: randomBase62(PASSWORD_LENGTH),
+  };
+  await writePrivately(dataDir, unfinished, `${passwords.user}\n${passwords.operator}\n`);
+  const operator = config.firstOperator === null ? await demoOperator(access, passwords.operator) : null;
+  const user = { email: DEMO_EMAIL, password: passwords.user };
+  const signedIn = await access.signIn.ensureOwner({ ...user, accountName: "Demo" });
+  const note = join(dataDir, NOTE_FILE);
+  const users = [user, ...(operator === null ? [] : [operator])];
+  const lines = users.map(({ email, password }) => `e-mail: ${email}\npassword: ${password}\n`);
+  await writePrivately(dataDir, note, lines.join("\n"));
+  const key = await createDemoKey(access, signedIn);
+  await fileSystem.remove(unfinished);
   log.info(
-    { email: demo.email, passwordIn: note },
+    { email: user.email, passwordIn: note },
     "created the demo account; OSTIARY_DEMO=0 turns this off",
   );
-  return demo;
+  return key === null ? null : { ...user, key, operator };
 }
 
-/** Creates an operator, so that the console can be tried too. */
-async function createDemoOperator({ signIn }: OpenAccess): Promise<DemoAccount["operator"]> {
-  const password = randomBase62(16);
+/** Creates an operator, so that the console can be tried too. @returns `null` if a user with the address has another password. */
+async function demoOperator({ signIn }: OpenAccess, password: string): Promise<DemoAccount["operator"]> {
   const isCreated = await signIn.ensureOperator(DEMO_OPERATOR_EMAIL, password);
-  return isCreated ? { email: DEMO_OPERATOR_EMAIL, password } : null;
+  const isKnown = isCreated || (await signIn.hasPassword(DEMO_OPERATOR_EMAIL, password));
+  return isKnown ? { email: DEMO_OPERATOR_EMAIL, password } : null;
 }
 
 /**
- * Creates the demo account with a key. E-mail addresses and passwords, but not the key, are also written to a
- * file in the data folder that only its owner can read.
+ * Creates the key of the demo account. Nobody has seen the string of one that an interrupted start has created: it is replaced.
+ *
+ * @returns the string; `null` if the account has such a key that can't be replaced any more.
  */
-async function createDemoAccount(
-  { signIn, keys }: OpenAccess,
-  note: string,
-  operator: DemoAccount["operator"],
-): Promise<DemoAccount> {
-  const password = randomBase62(16);
-  const noClient = { sourceIp: null, userAgent: null };
-  // The user is not signed in, because no browser would have the session.
-  const { signedIn } = await signIn.register({ email: DEMO_EMAIL, password, accountName: "Demo" }, noClient);
+async function createDemoKey({ keys }: OpenAccess, signedIn: SignedIn): Promise<string | null> {
   if (signedIn.role !== "owner") throw new Error("the demo's user has no account");
   const by = { userId: signedIn.user.id, managementToken: null, sourceIp: null };
-  const { key } = await keys.create(by, signedIn.account.id, "demo");
-  const users = [{ email: DEMO_EMAIL, password }, ...(operator === null ? [] : [operator])];
-  const lines = users.map((user) => `e-mail: ${user.email}\npassword: ${user.password}\n`);
-  await writeFile(note, lines.join("\n"), { mode: 0o600 });
-  return { email: DEMO_EMAIL, password, key, operator };
+  for (;;) {
+    try {
+      return (await keys.create(by, signedIn.account.id, "demo", KEY_CREATION)).key;
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== "conflict") throw error;
+      // A string is replaced only when it can't be under way to a caller any more.
+      if (error.retryAfterMs === null) return null;
+      await setTimeout(error.retryAfterMs);
+    }
+  }
+}
+
+/** @returns `null` if no start was interrupted. */
+async function readPasswords(file: string): Promise<DemoPasswords | null> {
+  try {
+    const [user = "", operator = ""] = (await readFile(file, "utf8")).split("\n");
+    return user === "" || operator === "" ? null : { user, operator };
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** Writes a file that only its owner can read. */
+async function writePrivately(dataDir: string, file: string, text: string): Promise<void> {
+  try {
+    await fileSystem.replace(file, Buffer.from(text));
+  } catch (error) {
+    throw unusableDataDir(dataDir, error);
+  }
 }
