@@ -32,14 +32,11 @@ export function measure(metrics: Metrics, parts: MeasuredParts): void {
   measureUpstreams(metrics, parts.gateway);
 }
 
-function measureRequests(
-  metrics: Metrics,
-  { records: { reads }, requests: opened, callLimits }: MeasuredParts,
-) {
-  const { requests, bodies, overload } = opened;
-  metrics.serves(requests.endpoints);
+function measureRequests(metrics: Metrics, { records: { reads }, requests, callLimits }: MeasuredParts) {
+  const { handler, bodies, overload } = requests;
+  metrics.serves(handler.endpoints);
   metrics.gauges(null, {
-    requests_in_flight: ["Requests under /v1 that are being answered.", () => requests.inFlight],
+    requests_in_flight: ["Requests under /v1 that are being answered.", () => handler.inFlight],
     event_loop_lag_seconds: [
       "Average delay of the event loop. Beyond one second every new request is refused.",
       () => overload.delayMs / 1_000,
@@ -54,7 +51,7 @@ function measureRequests(
   metrics.counters(null, {
     unknown_key_requests: [
       "Refused requests under /v1 without a known key. They are in no account's audit log.",
-      () => requests.refusedWithoutKnownKey,
+      () => handler.refusedWithoutKnownKey,
     ],
     shed_requests: [
       "Requests refused because more came than the process could serve.",

@@ -29,7 +29,7 @@ export interface RequestDependencies extends ProcedureDependencies {
   readonly responses: OpenResponses;
 }
 
-/** Opens what answers requests under `/v1`. */
+/** Opens the handler of requests under `/v1` and `/dashboard`, and the parts of it that others use. */
 export async function openRequests(startup: Startup, dependencies: RequestDependencies) {
   const { settings, version, log, jobs, teardown, monotonicMs } = startup;
   const { config } = settings;
@@ -63,7 +63,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
       service: () => ({ name: config.serviceName, version, url: dependencies.publicUrl() ?? "/" }),
     }),
   );
-  const requests = new RequestHandler({
+  const handler = new RequestHandler({
     operations,
     access: access.access,
     accountOfToken: (token, clientInfo) => accountOfToken(access, token, clientInfo),
@@ -87,6 +87,6 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   });
   // The start does not wait for the tokenizer. A request that needs it before the job has run loads it.
   jobs.add({ name: "load the tokenizer", everyMs: 5 * SECOND_MS, run: () => estimator.prepare() });
-  jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => requests.maintain() });
-  return { requests, bodies, overload, trustedProxies, newId };
+  jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => handler.maintain() });
+  return { handler, bodies, overload, trustedProxies, newId };
 }

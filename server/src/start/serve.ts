@@ -27,13 +27,13 @@ export type Serving = Awaited<ReturnType<typeof serve>>;
  */
 export async function serve(startup: Startup, opened: OpenRequests, auditTail: AuditTail) {
   const { settings, jobs, teardown, shutdown } = startup;
-  const { requests } = opened;
+  const { handler } = opened;
   const { config } = settings;
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
   const listener = await openListener(
     startup,
     opened,
-    { requests, web: (request, peer) => web(request, peer) },
+    { requests: handler, web: (request, peer) => web(request, peer) },
     { port: config.port, tls: settings.tls },
     "PORT",
   );
@@ -50,16 +50,16 @@ export async function serve(startup: Startup, opened: OpenRequests, auditTail: A
     await shutdown.pause(shutdown.prestopMs);
     // A start that fails ends with its reason.
     if (shutdown.hasBegun) {
-      startup.log.info({ requestsInFlight: requests.inFlight, drainS: config.drainS }, "draining");
+      startup.log.info({ requestsInFlight: handler.inFlight, drainS: config.drainS }, "draining");
     }
     auditTail.close();
     const aborted = shutdown.pause(drainMs).then(() => {
-      requests.abortAll();
+      handler.abortAll();
       return setTimeout(ABORTED_MS, undefined, { ref: false });
     });
     const closed = listener.close(aborted);
     // Requests whose clients have disconnected have no connection that the listener could wait for.
-    const ended = Promise.all([closed, requests.untilIdle()]);
+    const ended = Promise.all([closed, handler.untilIdle()]);
     await Promise.race([ended, aborted]);
     // Requests that were cut off are recorded as such.
     await resultWithin(CUT_MS, ended);
