@@ -126,7 +126,17 @@ async function changeTheme(page: Page, colorScheme: "dark" | "light"): Promise<v
   });
 }
 
-/** What is wrong with a page that is shown in the dark theme: there, in the light one, on a phone, and where it is wider than its window. */
+/** Sets the size of text in the browser's settings. */
+async function setTextSize(page: Page, px: number): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Page.setFontSizes", { fontSizes: { standard: px, fixed: px } });
+  await session.detach();
+}
+
+/**
+ * What is wrong with a page that is shown in the dark theme: there, in the light one, on a phone, and where it is wider than its window,
+ * also when text has twice its size.
+ */
 async function* faultsOf(page: Page): AsyncGenerator<readonly [place: string, faults: readonly string[]]> {
   yield ["in the dark theme", await violationsOf(page)];
   await changeTheme(page, "light");
@@ -137,6 +147,11 @@ async function* faultsOf(page: Page): AsyncGenerator<readonly [place: string, fa
     const beyond = await overflowOf(page);
     yield [`at ${width}`, beyond > 0 ? [`${beyond} px beyond`] : []];
   }
+  await page.setViewportSize({ width: WIDTH, height: HEIGHT });
+  await setTextSize(page, 32);
+  const beyond = await overflowOf(page);
+  yield ["with text of 200 %", beyond > 0 ? [`${beyond} px beyond`] : []];
+  await setTextSize(page, 16);
 }
 
 describe.skipIf(!hasBrowser).each(VISITORS)("every page of $name", ({ pages, who }) => {

@@ -5,8 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
 const SOURCES = fileURLToPath(new URL("../../dashboard-ui/src/", import.meta.url));
-const BREAKPOINTS = ["max-width: 720px", "max-width: 960px", "max-width: 1200px"];
-const FROM = ["min-width: 721px", "min-width: 961px", "min-width: 1201px"];
+const BREAKPOINTS = ["45em", "60em", "75em"];
 const COLOURED = /#[0-9a-f]{3,8}\b|\b(?:rgb|hsl|oklch)a?\(/i;
 
 interface Declaration {
@@ -75,8 +74,8 @@ describe("the design system", () => {
   it("has the windows at which pages change", () => {
     const other = modules.flatMap((name) =>
       [...readFileSync(join(SOURCES, name), "utf8").matchAll(/@media[^{]*/g)]
-        .flatMap(([query]) => [...query.matchAll(/(?:min|max)-width: \d+px/g)].map(([width]) => width))
-        .filter((width) => ![...BREAKPOINTS, ...FROM].includes(width))
+        .flatMap(([query]) => [...query.matchAll(/\d[\d.]*[a-z]+/g)].map(([width]) => width))
+        .filter((width) => !BREAKPOINTS.includes(width))
         .map((width) => `${name} ${width}`),
     );
     expect(other).toEqual([]);

@@ -33,7 +33,7 @@ const SIGNS: Readonly<Record<EmptyKind, ReactNode>> = {
 
 export function EmptyArt({ kind }: { readonly kind: EmptyKind }) {
   return (
-    <svg className={styles.art} viewBox="0 0 120 80" width="120" height="80" aria-hidden="true">
+    <svg className={styles.art} viewBox="0 0 120 80" width="7.5rem" height="5rem" aria-hidden="true">
       <rect x="26" y="6" width="68" height="44" rx="6" className={styles.behind} />
       <rect x="14" y="16" width="92" height="50" rx="7" className={styles.card} />
       <path d="M26 30h26M26 41h42M26 52h18" className={styles.lines} />

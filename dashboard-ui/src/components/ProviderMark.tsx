@@ -27,7 +27,7 @@ export function ProviderMark({ name }: { readonly name: string }) {
       {known === undefined ? (
         name.slice(0, 1).toUpperCase()
       ) : (
-        <svg viewBox="0 0 24 24" width="16" height="16" aria-hidden="true">
+        <svg viewBox="0 0 24 24" width="1rem" height="1rem" aria-hidden="true">
           {known.drawing}
         </svg>
       )}

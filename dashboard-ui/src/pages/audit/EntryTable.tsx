@@ -42,13 +42,13 @@ interface EntryTableProps {
 }
 
 /** The styles show rows as cards under the same condition, with the same heights. */
-const CARDS = matchMedia("(max-width: 1200px)");
-const ROW_PX = 52;
-const CARD_PX = 68;
+const CARDS = matchMedia("(width <= 75em)");
+const ROW_REM = 3.25;
+const CARD_REM = 4.25;
 /** On phones cards have a third line. */
-const TALL_CARDS = matchMedia("(max-width: 720px)");
-const TALL_CARD_PX = 90;
-const HEAD_PX = 38;
+const TALL_CARDS = matchMedia("(width <= 45em)");
+const TALL_CARD_REM = 5.625;
+const HEAD_REM = 2.375;
 /** The number of extra rows outside the view, because scrolling runs ahead of rendering. */
 const OVERSCAN = 6;
 /** The maximum distance from the end, in rows, at which more entries are loaded. In a short list it is a third of the rows. */
@@ -60,7 +60,10 @@ const watchCards = (listener: () => void) => {
     for (const media of [CARDS, TALL_CARDS]) media.removeEventListener("change", listener);
   };
 };
-const heightPx = () => (TALL_CARDS.matches ? TALL_CARD_PX : CARDS.matches ? CARD_PX : ROW_PX);
+const heightRem = () => (TALL_CARDS.matches ? TALL_CARD_REM : CARDS.matches ? CARD_REM : ROW_REM);
+/** The size of text that the user has chosen in the browser: 16 pixels by default. */
+const remPx = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+const heightPx = () => heightRem() * remPx();
 
 /**
  * A table of entries that renders only the rows in view. The row at the keyboard's position is always rendered, so that
@@ -69,8 +72,8 @@ const heightPx = () => (TALL_CARDS.matches ? TALL_CARD_PX : CARDS.matches ? CARD
 export function EntryTable(props: EntryTableProps) {
   const { entries, fresh, hasMore, openPlace, scroller, columns, open, loadMore, onTop, children } = props;
   const rowPx = useSyncExternalStore(watchCards, heightPx);
-  const isCards = rowPx !== ROW_PX;
-  const headPx = isCards ? 0 : HEAD_PX;
+  const isCards = heightRem() !== ROW_REM;
+  const headPx = isCards ? 0 : HEAD_REM * remPx();
   const [currentPlace, setCurrentPlace] = useState<number | null>(null);
   const rows = useRef<HTMLTableSectionElement>(null);
   const shouldFocus = useRef(false);

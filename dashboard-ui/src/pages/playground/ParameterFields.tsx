@@ -81,7 +81,7 @@ function ParameterField({ parameter, text, problem, onChange }: ParameterFieldPr
               field.current?.focus();
             }}
           >
-            <svg width="16" height="16" viewBox="0 0 16 16" stroke="currentColor" aria-hidden="true">
+            <svg width="1rem" height="1rem" viewBox="0 0 16 16" stroke="currentColor" aria-hidden="true">
               <path d="m4.5 4.5 7 7m-7 0 7-7" />
             </svg>
           </button>

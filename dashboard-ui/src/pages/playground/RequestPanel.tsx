@@ -14,7 +14,7 @@ import { SystemPrompt } from "./SystemPrompt.tsx";
 import { ToolList } from "./ToolList.tsx";
 
 /** The minimum width at which the request fits beside the conversation. */
-const ROOMY = matchMedia("(min-width: 1100px)");
+const ROOMY = matchMedia("(width > 75em)");
 
 interface RequestPanelProps {
   readonly chat: Chat;
