@@ -8,7 +8,7 @@ import { Spinner } from "./Spinner.tsx";
 import textStyles from "./text.module.css";
 import { chooseTheme, readTheme, type Theme } from "./theme.ts";
 
-const icon = { size: "1rem", "aria-hidden": true } as const;
+const icon = { size: 16, "aria-hidden": true } as const;
 
 const THEMES = [
   { value: "system", label: "Auto", icon: <Monitor {...icon} /> },
@@ -68,7 +68,7 @@ export function AccountMenu(props: AccountMenuProps) {
             </span>
           </span>
           <span className={textStyles.visuallyHidden}>Account menu</span>
-          <ChevronsUpDown size="0.875rem" aria-hidden="true" className={styles.open} />
+          <ChevronsUpDown size={14} aria-hidden="true" className={styles.open} />
         </button>
       )}
     />

@@ -43,7 +43,7 @@ export function CopyButton({ text, what, short = false, look = "plain" }: CopyBu
     failed: "Copy failed. Select the text and copy it.",
   }[state];
   const icon =
-    state === "copied" ? <Check size="0.9375rem" aria-hidden="true" /> : <Copy size="0.9375rem" aria-hidden="true" />;
+    state === "copied" ? <Check size={15} aria-hidden="true" /> : <Copy size={15} aria-hidden="true" />;
   return (
     <>
       {short ? (

@@ -73,7 +73,7 @@ function Choice({ choice: { label, value, options, onChange } }: { readonly choi
           {option.icon}
           {option.label}
           <Menu.RadioItemIndicator className={styles.chosen}>
-            <Check size="0.875rem" aria-hidden="true" />
+            <Check size={14} aria-hidden="true" />
           </Menu.RadioItemIndicator>
         </Menu.RadioItem>
       ))}

@@ -35,7 +35,7 @@ export function Navigation({ groups, onFollow }: NavigationProps) {
                     aria-current={isWithin(to, pathname) ? "page" : undefined}
                     onClick={onFollow}
                   >
-                    <Icon size="1rem" aria-hidden="true" />
+                    <Icon size={16} aria-hidden="true" />
                     {label}
                   </Link>
                 </li>
@@ -47,7 +47,7 @@ export function Navigation({ groups, onFollow }: NavigationProps) {
       <ul>
         <li>
           <a href="/docs">
-            <DOCS_ICON size="1rem" aria-hidden="true" />
+            <DOCS_ICON size={16} aria-hidden="true" />
             Docs
           </a>
         </li>

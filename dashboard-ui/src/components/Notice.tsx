@@ -24,7 +24,7 @@ export function Notice({ tone, children }: NoticeProps) {
   const { look, Icon } = TONES[tone];
   return (
     <div className={classes(styles.notice, look)} role={tone === "error" ? "alert" : "status"}>
-      <Icon size="1rem" aria-hidden="true" />
+      <Icon size={16} aria-hidden="true" />
       <div className={styles.body}>{children}</div>
     </div>
   );

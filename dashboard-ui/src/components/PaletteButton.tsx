@@ -6,7 +6,7 @@ import { COMMAND_KEY } from "./platform.ts";
 export function PaletteButton({ onOpen }: { readonly onOpen: () => void }) {
   return (
     <button type="button" className={styles.open} onClick={onOpen}>
-      <Search size="0.9375rem" aria-hidden="true" />
+      <Search size={15} aria-hidden="true" />
       <span>Search</span>
       <kbd>{COMMAND_KEY} K</kbd>
     </button>

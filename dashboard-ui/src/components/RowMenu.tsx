@@ -26,7 +26,7 @@ export function RowMenu({ of, parts }: RowMenuProps) {
           )}
           {...trigger}
         >
-          <Ellipsis size="1rem" aria-hidden="true" />
+          <Ellipsis size={16} aria-hidden="true" />
         </button>
       )}
     />

@@ -85,7 +85,7 @@ export function SearchSelect(props: SearchSelectProps) {
         }}
       >
         <span className={classes(styles.text, text === null && styles.none)}>{text ?? placeholder}</span>
-        <ChevronDown size="1rem" aria-hidden="true" />
+        <ChevronDown size={16} aria-hidden="true" />
       </button>
       {isOpen ? (
         <Deferred

@@ -165,7 +165,7 @@ function MenuDrawer({ isOpen, setOpen, children }: MenuDrawerProps) {
         onFocus={drawer.preload}
         onPointerOver={drawer.preload}
       >
-        <MenuIcon size="1.125rem" aria-hidden="true" />
+        <MenuIcon size={18} aria-hidden="true" />
         Menu
       </button>
       {isNeeded ? <Deferred code={drawer} props={{ isOpen, setOpen, opener: button, children }} /> : null}

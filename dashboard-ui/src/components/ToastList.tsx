@@ -45,7 +45,7 @@ function Shown() {
       className={styles.toast}
       swipeDirection={["right", "down"]}
     >
-      <CircleCheck size="1.125rem" aria-hidden="true" className={styles.icon} />
+      <CircleCheck size={18} aria-hidden="true" className={styles.icon} />
       <Toast.Content className={styles.content}>
         <Toast.Title className={styles.title} render={<p />} />
         <Toast.Description className={styles.description} />
@@ -53,7 +53,7 @@ function Shown() {
       <Toast.Close
         // The button can have the focus at any time.
         aria-hidden={false}
-        render={<IconButton size="small" label="Dismiss" icon={<X size="0.875rem" aria-hidden="true" />} />}
+        render={<IconButton size="small" label="Dismiss" icon={<X size={14} aria-hidden="true" />} />}
       />
     </Toast.Root>
   ));

@@ -4,7 +4,7 @@ import { createElement, type ReactNode, type SVGProps } from "react";
 type Shape = readonly [tag: string, attributes: Readonly<Record<string, string>>];
 
 interface IconProps extends SVGProps<SVGSVGElement> {
-  /** Width and height in pixels. */
+  /** Width and height in pixels beside text of the default size. They grow with it. */
   readonly size?: number;
 }
 
@@ -13,13 +13,14 @@ export type Icon = (props: IconProps) => ReactNode;
 
 /** Makes an icon of shapes on a grid of 24 by 24. */
 export function icon(shapes: readonly Shape[]): Icon {
-  return ({ size = 24, ...attributes }) =>
-    createElement(
+  return ({ size = 24, ...attributes }) => {
+    const length = `${size / 16}rem`;
+    return createElement(
       "svg",
       {
         xmlns: "http://www.w3.org/2000/svg",
-        width: size,
-        height: size,
+        width: length,
+        height: length,
         viewBox: "0 0 24 24",
         fill: "none",
         stroke: "currentColor",
@@ -31,4 +32,5 @@ export function icon(shapes: readonly Shape[]): Icon {
       },
       ...shapes.map(([tag, shape]) => createElement(tag, shape)),
     );
+  };
 }

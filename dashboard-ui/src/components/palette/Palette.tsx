@@ -48,7 +48,7 @@ export function Palette(props: PaletteProps) {
             itemToStringValue={(command: Command) => command.label}
           >
             <div className={styles.field}>
-              {isSearching ? <Spinner /> : <Search size="1.0625rem" aria-hidden="true" />}
+              {isSearching ? <Spinner /> : <Search size={17} aria-hidden="true" />}
               <Autocomplete.Input
                 className={styles.input}
                 onFocus={() => setText(text + takeTyped())}

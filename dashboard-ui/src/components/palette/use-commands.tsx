@@ -27,7 +27,7 @@ import {
 } from "./commands.ts";
 import type { PaletteProps } from "./Palette.tsx";
 
-const icon = { size: "1rem", "aria-hidden": true } as const;
+const icon = { size: 16, "aria-hidden": true } as const;
 
 interface Commands {
   readonly groups: readonly CommandGroup[];

@@ -68,7 +68,7 @@ const PROVIDERS = [
   "other",
 ];
 const DRAWINGS: readonly EmptyKind[] = ["list", "keys", "log", "search", "money", "chat", "models", "people"];
-const icon = { size: "1rem", "aria-hidden": true } as const;
+const icon = { size: 16, "aria-hidden": true } as const;
 
 /** Everything that pages are made of. */
 export function Design() {

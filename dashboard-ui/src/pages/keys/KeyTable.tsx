@@ -108,14 +108,14 @@ function Actions({ apiKey, revoke }: { readonly apiKey: ListedKey; readonly revo
         [
           {
             label: rotation === null ? "Rotate" : "Open rotation",
-            icon: <RefreshCw size="1rem" aria-hidden="true" />,
+            icon: <RefreshCw size={16} aria-hidden="true" />,
             onSelect: () => void navigate({ to: "/settings/keys/$keyId/rotation", params: { keyId: id } }),
           },
         ],
         [
           {
             label: "Revoke",
-            icon: <Ban size="1rem" aria-hidden="true" />,
+            icon: <Ban size={16} aria-hidden="true" />,
             tone: "danger",
             onSelect: revoke,
           },

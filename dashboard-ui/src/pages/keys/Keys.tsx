@@ -64,7 +64,7 @@ export function Keys() {
       >
         <Button
           look="primary"
-          icon={<Plus size="1rem" aria-hidden="true" />}
+          icon={<Plus size={16} aria-hidden="true" />}
           disabled={list.isPending}
           offReason={
             isFull ? `The account has reached its limit of ${formatCount(limit)} active keys.` : undefined

@@ -50,7 +50,7 @@ export function Accounts() {
         }
       >
         <ExportButton run={() => exportAccounts({ search, state, plan, order })} />
-        <Button look="primary" icon={<Plus size="1rem" aria-hidden="true" />} onClick={() => setCreating(true)}>
+        <Button look="primary" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setCreating(true)}>
           Create account
         </Button>
       </PageHead>

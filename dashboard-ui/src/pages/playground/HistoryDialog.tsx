@@ -167,14 +167,14 @@ function Entry({ entry, isOpen, open, rename, remove }: EntryProps) {
           [
             {
               label: "Rename",
-              icon: <Pencil size="1rem" aria-hidden="true" />,
+              icon: <Pencil size={16} aria-hidden="true" />,
               onSelect: () => setDraft(title),
             },
           ],
           [
             {
               label: "Delete",
-              icon: <Trash2 size="1rem" aria-hidden="true" />,
+              icon: <Trash2 size={16} aria-hidden="true" />,
               tone: "danger",
               onSelect: remove,
             },

@@ -48,14 +48,14 @@ export function ToolList({ tools, choice, onChange, onChoose }: ToolListProps) {
                   [
                     {
                       label: "Edit",
-                      icon: <Pencil size="1rem" aria-hidden="true" />,
+                      icon: <Pencil size={16} aria-hidden="true" />,
                       onSelect: () => setEdited(index),
                     },
                   ],
                   [
                     {
                       label: "Remove",
-                      icon: <Trash2 size="1rem" aria-hidden="true" />,
+                      icon: <Trash2 size={16} aria-hidden="true" />,
                       tone: "danger",
                       onSelect: () => remove(tool),
                     },

@@ -35,7 +35,7 @@ export function Tokens() {
       >
         <Button
           look="primary"
-          icon={<Plus size="1rem" aria-hidden="true" />}
+          icon={<Plus size={16} aria-hidden="true" />}
           disabled={list.isPending}
           onClick={() => setDialog({ kind: "create" })}
         >

@@ -48,7 +48,7 @@ export function AccountActions({ account }: { readonly account: AccountDetails }
         trigger={(trigger) => (
           <button type="button" className={buttonStyles.button} {...trigger}>
             Actions
-            <ChevronDown size="1rem" aria-hidden="true" />
+            <ChevronDown size={16} aria-hidden="true" />
           </button>
         )}
       />
