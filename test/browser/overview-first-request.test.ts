@@ -73,6 +73,18 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("is shown a command that runs as it is copied with a new key, too, though the catalog begins with a model for embeddings", async () => {
+    const owner = await signUp(overview.site.service.baseUrl);
+    const { page } = await overview.pageOf(owner);
+    await page.goto("/settings/keys");
+    await page.getByRole("button", { name: "Create key" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("first");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await dialog.getByText("Try it").click();
+    expect(await outputOf("curl", await copied(page, "command"), {})).toContain('"chat.completion"');
+  });
+
   it("can't lose the key that it has just created by leaving the page", async () => {
     const { page, complaints } = await overview.pageOf(await signUp(overview.site.service.baseUrl));
     await page.getByRole("button", { name: "Create key" }).click();

@@ -188,7 +188,10 @@ models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, rout
 
 describe("model servers on this machine", () => {
   const answers: Record<string, string> = {
-    "http://127.0.0.1:1/v1/models": JSON.stringify({ object: "list", data: [{ id: "llama:8b" }] }),
+    "http://127.0.0.1:1/v1/models": JSON.stringify({
+      object: "list",
+      data: [{ id: "llama:8b" }, { id: "nomic-embed-text:latest" }],
+    }),
     "http://127.0.0.1:2/v1/models": "<html>something else</html>",
     "http://127.0.0.1:4/v1/models": JSON.stringify({ data: [{ id: "x".repeat(2_000_000) }] }),
     "http://127.0.0.1:5/v1/models": JSON.stringify({ data: [{ id: "me" }] }),
@@ -216,7 +219,13 @@ describe("model servers on this machine", () => {
     });
     expect(found.upstreams.map((upstream) => upstream.baseUrl)).toEqual(["http://127.0.0.1:1/v1"]);
     expect(found.models).toMatchObject([
-      { id: "server1/llama:8b", sandbox: false, routes: [{ upstream: "server1", model: "llama:8b" }] },
+      {
+        id: "server1/llama:8b",
+        sandbox: false,
+        modalities: { output: ["text"] },
+        routes: [{ upstream: "server1", model: "llama:8b" }],
+      },
+      { id: "server1/nomic-embed-text:latest", modalities: { output: ["embedding"] } },
     ]);
   });
 });

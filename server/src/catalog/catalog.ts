@@ -44,6 +44,12 @@ export interface Modalities {
 export const MODALITIES = ["text", "image", "audio", "video", "file", "embedding"] as const;
 export type Modality = (typeof MODALITIES)[number];
 export const TEXT_ONLY: Modalities = { input: ["text"], output: ["text"] };
+const EMBEDDING: Modalities = { input: ["text"], output: ["embedding"] };
+
+/** What a model of this name reads and writes, as far as a name tells: lists of providers name models only. */
+export function modalitiesByName(name: string): Modalities {
+  return /embed|minilm|\bbge-/i.test(name) ? EMBEDDING : TEXT_ONLY;
+}
 
 export interface Route {
   /** Name of an upstream. */
@@ -126,7 +132,7 @@ export function uncatalogued(owner: string, name: string, now: Date): CatalogMod
     sandbox: false,
     contextTokens: null,
     maxOutputTokens: null,
-    modalities: TEXT_ONLY,
+    modalities: modalitiesByName(name),
     prices: null,
     routes: [{ upstream: owner, model: name, weight: 1 }],
   };

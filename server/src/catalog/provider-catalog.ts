@@ -1,3 +1,4 @@
+import { modalitiesByName, TEXT_ONLY } from "./catalog.ts";
 import type { DialectSettings } from "./catalog-file.ts";
 import { loadCatalog } from "./load.ts";
 
@@ -28,7 +29,7 @@ export async function writeProviderCatalog(
     models: models.map((model) => ({
       id: `${name}/${model}`,
       ownedBy: name,
-      ...(/embed/i.test(model) ? { modalities: { input: ["text"], output: ["embedding"] } } : {}),
+      ...(modalitiesByName(model) === TEXT_ONLY ? {} : { modalities: modalitiesByName(model) }),
       routes: [{ upstream: name, model }],
     })),
   };

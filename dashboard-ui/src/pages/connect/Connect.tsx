@@ -9,10 +9,11 @@ import panelStyles from "../../components/Panel.module.css";
 import { Select } from "../../components/Select.tsx";
 import { keyVariable, type SnippetService } from "../../components/snippets.ts";
 import textStyles from "../../components/text.module.css";
+import { chats, firstChatModelOf } from "../models/model.ts";
 import styles from "./Connect.module.css";
-import { chatModelsOf, NoChatModel } from "./chat-models.tsx";
 import { KeyStep } from "./KeyStep.tsx";
 import { connectKeysQuery } from "./keys-query.ts";
+import { NoChatModel } from "./NoChatModel.tsx";
 import { SetupSteps } from "./SetupSteps.tsx";
 import type { ConnectSearch } from "./search.ts";
 import { setupsFor } from "./setups.ts";
@@ -36,7 +37,7 @@ export function Connect() {
       <Loaded query={list} what="models">
         {({ models }) => (
           <Loaded query={info} what="the service">
-            {(service) => <Setups service={service} models={chatModelsOf(models)} newKey={newKey} />}
+            {(service) => <Setups service={service} models={models.filter(chats)} newKey={newKey} />}
           </Loaded>
         )}
       </Loaded>
@@ -53,7 +54,7 @@ interface SetupsProps {
 function Setups({ service, models, newKey }: SetupsProps) {
   const { client = "curl", model: asked } = useSearch({ from: "/shell/account/connect" });
   const navigate = useNavigate({ from: "/connect" });
-  const model = models.find(({ id }) => id === asked) ?? models[0];
+  const model = models.find(({ id }) => id === asked) ?? firstChatModelOf(models);
   if (model === undefined) return <NoChatModel />;
   const show = (change: ConnectSearch) =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false });

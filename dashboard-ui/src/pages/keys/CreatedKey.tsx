@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { api } from "../../api/client.ts";
 import { ShownOnce, TryWithCurl } from "../../components/ShownOnce.tsx";
+import { firstChatModelOf } from "../models/model.ts";
 
 interface CreatedKeyProps {
   readonly name: string;
@@ -14,7 +15,7 @@ interface CreatedKeyProps {
 export function CreatedKey({ name, keyString, lead, onClose }: CreatedKeyProps) {
   const info = useQuery(api.service.info.queryOptions());
   const models = useQuery(api.models.list.queryOptions());
-  const model = models.data?.models[0]?.id;
+  const model = firstChatModelOf(models.data?.models ?? [])?.id;
   return (
     <ShownOnce title={`Key “${name}” created`} what="key" secret={keyString} lead={lead} onClose={onClose}>
       {model === undefined ? null : (

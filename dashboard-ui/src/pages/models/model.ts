@@ -5,6 +5,15 @@ export function chats({ modalities }: ListedModel): boolean {
   return modalities.output.includes("text");
 }
 
+/**
+ * The model that examples and the playground begin with: the first chat model of the catalog, whose order the operator chooses. Models of
+ * the sandbox come last, because they only repeat or invent text.
+ */
+export function firstChatModelOf(models: readonly ListedModel[]): ListedModel | undefined {
+  const chatModels = models.filter(chats);
+  return chatModels.find(({ sandbox }) => !sandbox) ?? chatModels[0];
+}
+
 /** Whether a model supports embeddings. */
 export function embeds({ modalities }: ListedModel): boolean {
   return modalities.output.includes("embedding");

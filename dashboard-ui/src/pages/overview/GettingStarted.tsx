@@ -9,12 +9,13 @@ import { Segmented } from "../../components/Segmented.tsx";
 import { Spinner } from "../../components/Spinner.tsx";
 import { keyVariable, type SnippetService } from "../../components/snippets.ts";
 import textStyles from "../../components/text.module.css";
-import { chatModelsOf, NoChatModel } from "../connect/chat-models.tsx";
 import { KeyStep } from "../connect/KeyStep.tsx";
+import { NoChatModel } from "../connect/NoChatModel.tsx";
 import { SetupSteps } from "../connect/SetupSteps.tsx";
 import type { SetupId } from "../connect/setup-ids.ts";
 import { FIRST_SETUPS, setupsFor } from "../connect/setups.ts";
 import type { NewKey } from "../connect/use-new-key.ts";
+import { firstChatModelOf } from "../models/model.ts";
 import styles from "./GettingStarted.module.css";
 
 interface GettingStartedProps {
@@ -70,7 +71,7 @@ interface FirstRequestProps {
 
 function FirstRequest({ service, models, keyString }: FirstRequestProps) {
   const [chosen, setChosen] = useState<SetupId>("curl");
-  const [model] = chatModelsOf(models);
+  const model = firstChatModelOf(models);
   if (model === undefined) return <NoChatModel />;
   const setups = setupsFor(service, model.id, keyString).filter(({ id }) => FIRST_SETUPS.includes(id));
   const setup = setups.find(({ id }) => id === chosen);

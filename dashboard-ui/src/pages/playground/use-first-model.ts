@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import type { ListedModel } from "../../api/types.ts";
+import { firstChatModelOf } from "../models/model.ts";
 import type { Chat } from "./chat.ts";
 import type { ChatState } from "./chat-state.ts";
 import { findModel } from "./find-model.ts";
@@ -25,7 +26,7 @@ export function useFirstModel(
   const named = findModel(models, asked ?? null);
   const missing = asked !== undefined && named === undefined ? asked : null;
   const namedId = named?.id;
-  const model = missing === null ? (findModel(models, laneModel) ?? models[0]) : undefined;
+  const model = missing === null ? (findModel(models, laneModel) ?? firstChatModelOf(models)) : undefined;
   const fallbackId = model?.id;
 
   useEffect(() => {
