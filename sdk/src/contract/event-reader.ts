@@ -47,6 +47,11 @@ export class EventReader {
     this.#maxEventBytes = maxEventBytes;
   }
 
+  /** What is kept of the event that has not ended, in bytes and characters. */
+  get pendingBytes(): number {
+    return this.#line.length + this.#dataCharacters + this.#event.length + this.#id.length;
+  }
+
   /** The data of the events that end in this piece. @throws {EventTooLarge} */
   push(bytes: Uint8Array): readonly string[] {
     return this.pushEvents(bytes).map(({ data }) => data);

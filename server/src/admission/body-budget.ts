@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 
-/** Limits on the bytes of request bodies that are in memory: of requests that are received, or whose answer has not ended. */
+/** Limits on the bytes of request bodies and of answers that are in memory: of requests that are received, or whose answer has not ended. */
 export interface BodyBudgetLimits {
   readonly processBytes: number;
   /** Bodies sent with the keys or sessions of one account. */
@@ -10,6 +10,8 @@ export interface BodyBudgetLimits {
   readonly addressBytes: number;
 }
 
+/** The part of a budget that one account may use, and all answers together. */
+const MAX_SHARE = 5 / 8;
 /** Requests of unknown callers, such as sign-ins and management calls, have small bodies. */
 const ADDRESS_BYTES = 8 * 1024 * 1024;
 
@@ -17,7 +19,7 @@ const ADDRESS_BYTES = 8 * 1024 * 1024;
 export function shareOut(processBytes: number, maxBodyBytes: number): BodyBudgetLimits {
   return {
     processBytes,
-    accountBytes: Math.min((5 / 8) * processBytes, Math.max(4 * maxBodyBytes, processBytes / 4)),
+    accountBytes: Math.min(MAX_SHARE * processBytes, Math.max(4 * maxBodyBytes, processBytes / 4)),
     addressBytes: Math.min(processBytes / 2, ADDRESS_BYTES),
   };
 }
@@ -59,18 +61,32 @@ const REFUSALS = {
 } as const;
 /** Why a body was not received. */
 export type BodyRefusal = keyof typeof REFUSALS;
+/** Why an answer is not kept. `too_large`: it is larger than the share of an account. */
+export type AnswerRefusal = "account_bytes" | "process_bytes" | "too_large";
 /** Larger bodies may not use the last part of the budget, so that they do not keep small bodies out. */
 const SMALL_BODY_BYTES = 64 * 1024;
 export const SHARE_OF_LARGE_BODIES = 7 / 8;
 /** Idle senders are dropped beyond this number. Creating and dropping one for each request would cost more. */
 const SENDERS_REMEMBERED = 10_000;
 
-/** Limits the memory that request bodies take. Concurrency slots do not: an account may have hundreds, each with a body of many MB. */
+/**
+ * Limits the memory that request bodies and answers take. Concurrency slots do not: an account may have hundreds, each with a body and an answer
+ * of many MB.
+ */
 export class BodyBudget {
   readonly #limits: BodyBudgetLimits;
   readonly #senders = new Map<string, BodySender>();
   readonly #refused = new Map((Object.keys(REFUSALS) as BodyRefusal[]).map((reason) => [reason, 0]));
+  readonly #refusedAnswers = new Map<AnswerRefusal, number>([
+    ["account_bytes", 0],
+    ["process_bytes", 0],
+    ["too_large", 0],
+  ]);
+  /** Called when bytes become free. */
+  readonly #waiting = new Set<() => void>();
   #bytes = 0;
+  /** The part of them that are of answers. */
+  #answerBytes = 0;
 
   constructor(limits: BodyBudgetLimits) {
     this.#limits = limits;
@@ -89,6 +105,11 @@ export class BodyBudget {
     return this.#refused;
   }
 
+  /** Counts of refused answers by reason. */
+  get refusedAnswers(): ReadonlyMap<AnswerRefusal, number> {
+    return this.#refusedAnswers;
+  }
+
   account(id: AccountId): BodySender {
     return this.#sender(id, this.#limits.accountBytes, "account_bytes");
   }
@@ -105,15 +126,41 @@ export class BodyBudget {
     return new Failure(code, message, retryAfterMs === null ? {} : { retryAfterMs });
   }
 
+  countRefusedAnswer(reason: AnswerRefusal): void {
+    this.#refusedAnswers.set(reason, (this.#refusedAnswers.get(reason) ?? 0) + 1);
+  }
+
+  /** Calls the function whenever bytes have become free, until the returned function is called. */
+  onRelease(released: () => void): () => void {
+    this.#waiting.add(released);
+    return () => this.#waiting.delete(released);
+  }
+
   /** Only {@link BodySender} calls this, for a body that grows by `more` bytes to `total` bytes. @throws {Failure} */
   reserve(more: number, total: number): void {
     if (this.#bytes + more > roomFor(total, this.#limits.processBytes)) throw this.refuse("process_bytes");
     this.#bytes += more;
   }
 
+  /** Only {@link BodySender} calls this. Returns whether the bytes are reserved. */
+  reserveAnswer(more: number, total: number): boolean {
+    const { processBytes } = this.#limits;
+    if (this.#answerBytes + more > MAX_SHARE * processBytes) return false;
+    if (this.#bytes + more > roomFor(total, processBytes)) return false;
+    this.#answerBytes += more;
+    this.#bytes += more;
+    return true;
+  }
+
+  /** Only {@link BodySender} calls this. */
+  releaseAnswer(bytes: number): void {
+    this.#answerBytes -= bytes;
+  }
+
   /** Only {@link BodySender} calls this. */
   release(bytes: number): void {
     this.#bytes -= bytes;
+    for (const released of this.#waiting) released();
   }
 
   #sender(id: string, maxBytes: number, refusal: BodyRefusal): BodySender {
@@ -130,7 +177,7 @@ export class BodyBudget {
   }
 }
 
-/** An account or a client address that is sending bodies. */
+/** An account or a client address that is sending bodies, with the answers to them. */
 export class BodySender {
   readonly budget: BodyBudget;
   readonly #maxBytes: number;
@@ -169,6 +216,21 @@ export class BodySender {
     if (this.#bytes + more > roomFor(total, this.#maxBytes)) throw this.budget.refuse(this.#refusal);
     this.budget.reserve(more, total);
     this.#bytes += more;
+  }
+
+  /** Reserves `more` bytes for an answer that grows to `total` bytes. Returns why that is refused; `null`: the bytes are reserved. */
+  reserveAnswer(more: number, total: number): AnswerRefusal | null {
+    const room = roomFor(total, this.#maxBytes);
+    if (total > room) return "too_large";
+    if (this.#bytes + more > room) return "account_bytes";
+    if (!this.budget.reserveAnswer(more, total)) return "process_bytes";
+    this.#bytes += more;
+    return null;
+  }
+
+  releaseAnswer(bytes: number): void {
+    this.budget.releaseAnswer(bytes);
+    this.release(bytes);
   }
 
   end(): void {

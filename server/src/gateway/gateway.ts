@@ -6,6 +6,7 @@ import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
+import { type AnswerMemory, AnswerNotKept } from "../upstream/answer-memory.ts";
 import {
   type Dialect,
   type UpstreamCall,
@@ -26,6 +27,8 @@ interface ModelRequest {
   readonly model: CatalogModel;
   /** Aborted when the answer is no longer needed, or the service stops. */
   readonly signal: RequestSignal;
+  /** For the answer. Absent: it is not limited. */
+  readonly memory?: AnswerMemory | undefined;
 }
 
 /** A request for an answer, in the format of its client. */
@@ -107,10 +110,11 @@ export class Gateway {
    * @throws {RoutesFailed} with what the last route threw.
    */
   answer(answerRequest: AnswerRequest): Promise<Routed<WireAnswer>> {
-    const { model, signal } = answerRequest;
+    const { model, signal, memory } = answerRequest;
     return this.#route<WireAnswer>(model, signal, {
       send: (dialect, upstream, route) => {
-        const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal };
+        memory?.begin();
+        const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal, memory };
         return answerThrough(dialect, call, answerRequest, () => this.#head(model));
       },
       begin: begunAnswer,
@@ -119,10 +123,13 @@ export class Gateway {
   }
 
   /** Embeds texts. @throws as {@link answer}. */
-  embed({ model, body, signal }: EmbeddingRequest): Promise<Routed<WholeAnswer>> {
+  embed({ model, body, signal, memory }: EmbeddingRequest): Promise<Routed<WholeAnswer>> {
     return this.#route<WholeAnswer>(model, signal, {
-      send: (dialect, upstream, route) =>
-        dialect.embed({ upstream, upstreamModel: route.model, publicModel: model.id, body, signal }),
+      send: (dialect, upstream, route) => {
+        memory?.begin();
+        const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal, memory };
+        return dialect.embed({ ...call, body });
+      },
       begin: wholeAnswer,
       usageSoFar: () => null,
     });
@@ -176,7 +183,7 @@ export class Gateway {
         const usage = reason instanceof UpstreamRefused ? reason.usage : null;
         supersede = usage === null ? NOTHING_TO_COUNT : () => state.countUnbilled(usage);
         // The request can't be expressed in this upstream's dialect. Nothing was sent.
-        if (reason instanceof Failure) throw reason;
+        if (reason instanceof Failure && !(reason instanceof AnswerNotKept)) throw reason;
         wasSent = true;
         failed = new RoutesFailed(route.upstream, reason);
         if (signal.aborted || !verdictOf(reason).isRetryable) throw failed;
@@ -294,20 +301,20 @@ export function answerThrough(
   const { request, maxTokens } = answerRequest;
   if (dialect.own?.wire !== request.wire) return answerTranslated(dialect, call, answerRequest, head);
   // Fields are listed by name, because spreading objects costs more CPU time.
-  const { upstream, upstreamModel, publicModel, signal } = call;
-  return dialect.own.forward({ upstream, upstreamModel, publicModel, signal, request, maxTokens });
+  const { upstream, upstreamModel, publicModel, signal, memory } = call;
+  return dialect.own.forward({ upstream, upstreamModel, publicModel, signal, memory, request, maxTokens });
 }
 
 async function answerTranslated(
   dialect: Dialect,
-  { upstream, upstreamModel, publicModel, signal }: UpstreamCall,
+  { upstream, upstreamModel, publicModel, signal, memory }: UpstreamCall,
   { request, maxTokens, estimate }: Pick<AnswerRequest, "request" | "maxTokens" | "estimate">,
   head: () => AnswerHead,
 ): Promise<WireAnswer> {
   const conversation = request.conversation();
   const { stream } = request;
-  const conversationCall = { upstream, upstreamModel, publicModel, signal, conversation, stream, maxTokens };
-  const { events, ignored } = await dialect.converse(conversationCall);
+  const call = { upstream, upstreamModel, publicModel, signal, memory, conversation, stream, maxTokens };
+  const { events, ignored } = await dialect.converse(call);
   const answer = { events, ignored: [...conversation.ignored, ...ignored] };
   return await translated(answer, { request, head: head(), estimate });
 }

@@ -81,10 +81,10 @@ function readEmbeddings(body: JsonBody): EmbeddingsInput {
 
 async function runEmbeddings(
   { gateway, estimator }: ModelOperationParts,
-  { body, paid: { costBasis }, signal }: ModelCall<EmbeddingsInput>,
+  { body, paid: { costBasis }, signal, memory }: ModelCall<EmbeddingsInput>,
 ): Promise<Reply> {
   const { model } = costBasis;
-  const { answer, upstream } = await gateway.embed({ model, body, signal });
+  const { answer, upstream } = await gateway.embed({ model, body, signal, memory });
   // Servers that do not count report 0.
   const counted = answer.usage?.promptTokens === 0 ? null : answer.usage;
   const usage = counted ?? (await estimator.usageOf(body.value, answer.produced()));

@@ -9,6 +9,7 @@ import type { Failure } from "../errors/failure.ts";
 import type { RequestSignal } from "../errors/request-signal.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { NO_USAGE, type Usage } from "../tokens/token-estimate.ts";
+import type { AnswerMemory } from "../upstream/answer-memory.ts";
 import type { OperationDescription } from "./openapi-parts.ts";
 
 /** What a request authenticates with. */
@@ -136,6 +137,8 @@ export interface ModelCall<Input> extends Call<Input> {
     header(name: string): readonly string[];
   };
   readonly paid: PaidCall;
+  /** For the answer of the upstream. */
+  readonly memory: AnswerMemory;
   /** When the request came in, by the clock that never jumps. */
   readonly startedMs: number;
 }

@@ -66,7 +66,7 @@ interface AnswerParts {
  */
 export function runAnswer(
   { gateway, estimator, monotonicMs }: ModelOperationParts,
-  { paid, signal, startedMs }: Pick<ModelCall<unknown>, "paid" | "signal" | "startedMs">,
+  { paid, signal, startedMs, memory }: Pick<ModelCall<unknown>, "paid" | "signal" | "startedMs" | "memory">,
   request: WireRequest,
   store: StoreAnswer | null = null,
 ): Promise<Reply> {
@@ -80,7 +80,7 @@ export function runAnswer(
       ? estimator.usageOf(value, produced)
       : estimator.usageOfPrompt(promptText(), produced);
   const replying = gateway
-    .answer({ model, request, maxTokens: paidTokens(paid), signal, estimate })
+    .answer({ model, request, maxTokens: paidTokens(paid), signal, memory, estimate })
     .then((routed): Reply | Promise<Reply> => {
       const timeToFirstTokenMs = Math.round(monotonicMs() - startedMs);
       const factsOf = factsOfAnswer(routed, { costBasis, estimate, timeToFirstTokenMs });

@@ -1,3 +1,4 @@
+import { AnswerBytes } from "../admission/answer-bytes.ts";
 import type { CatalogModel } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { JsonBody } from "../json/json-body.ts";
@@ -103,7 +104,9 @@ async function runModel(
   request.begun = recordBeginning(request, services); // leaves an entry even if the process dies
   services.overload.served(); // from here on the request waits for a model
   const { exchange, startedMs, signal } = request;
-  const reply = await operation.run({ input, accountId, exchange, body, paid, signal, startedMs }); // 400, 502, 504
+  const memory = new AnswerBytes(services.bodies.account(accountId), signal);
+  request.answerBytes = memory;
+  const reply = await operation.run({ input, accountId, exchange, body, paid, signal, startedMs, memory }); // 400, 429, 502, 503, 504
   return keepAnswer(request, reply);
 }
 
@@ -128,6 +131,7 @@ function releaseBody({ body }: RequestContext, reply: Reply): void {
 function endRequest(request: RequestContext): Promise<unknown> | null {
   request.signal.abort();
   request.body?.release();
+  request.answerBytes?.release();
   // A request that was not recorded is not charged.
   request.hold?.settle(0n);
   const endAdmitted = () => request.permission?.admitted?.end(null) ?? null;

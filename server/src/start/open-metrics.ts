@@ -42,7 +42,7 @@ function measureRequests(metrics: Metrics, { records: { reads }, requests, callL
       () => overload.delayMs / 1_000,
     ],
     request_body_bytes: [
-      "Bytes of request bodies that are in memory. A body counts for a quarter while its answer is streamed.",
+      "Bytes of request bodies, and half of those of large answers, that are in memory. A body counts for a quarter while its answer is streamed.",
       () => bodies.bytes,
     ],
     request_body_bytes_max: ["Bytes of request bodies that may be in memory.", () => bodies.maxBytes],
@@ -62,6 +62,10 @@ function measureRequests(metrics: Metrics, { records: { reads }, requests, callL
     request_bodies_refused: [
       "Request bodies refused before they were complete, by reason.",
       () => bodies.refused,
+    ],
+    answers_refused: [
+      "Answers of upstreams for which there was no memory, by reason: account_bytes, process_bytes or too_large.",
+      () => bodies.refusedAnswers,
     ],
     reads_refused: [
       "Refused reads of the audit log and of usage, by reason: waiting, timeout, budget or streams.",

@@ -9,6 +9,7 @@ import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
+import type { AnswerMemory } from "./answer-memory.ts";
 import type { Transport } from "./transport.ts";
 
 /** A kind of upstream, as a folder below this one exports it. */
@@ -80,6 +81,8 @@ export interface UpstreamCall {
   readonly publicModel: string;
   /** Aborting it ends the request at the upstream at once. */
   readonly signal: RequestSignal;
+  /** For the answer. Absent: it is not limited. */
+  readonly memory?: AnswerMemory | undefined;
 }
 
 export interface EmbedCall extends UpstreamCall {

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { EventReader, EventTooLarge } from "../../../sdk/src/contract/event-reader.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
-import { MAX_EVENT_BYTES, parseable } from "./post-json.ts";
+import { MAX_EVENT_BYTES, parseable, reservePending } from "./post-json.ts";
 import { malformedResponse } from "./refusal.ts";
 import type { ResponseBody } from "./transport.ts";
 
@@ -36,6 +36,8 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
   readonly #body: AsyncIterator<Uint8Array>;
   readonly #forwarder: EventForwarder;
   readonly #reader = new EventReader(MAX_EVENT_BYTES);
+  /** What is reserved for events that have not ended. */
+  #reserved = 0;
   /** Whether the first event is still to be sent before the rest of its piece. */
   #isAhead: boolean;
   /** The rest of the piece whose first event was sent ahead. */
@@ -131,6 +133,7 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
         // Some servers keep a connection open by events without data.
         if (data !== "") text += this.#forwarder.forward(parseable(data));
       }
+      this.#reserved = reservePending(this.#reader, this.#reserved, this.#received);
     });
     return text;
   }

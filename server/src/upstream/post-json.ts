@@ -54,7 +54,7 @@ export interface JsonPost {
  */
 export function postJson(
   transport: Transport,
-  { upstream, signal }: UpstreamCall,
+  { upstream, signal, memory }: UpstreamCall,
   { url, headers, body, refused }: JsonPost,
 ): Promise<TransportResponse> {
   const answered = transport.send({
@@ -64,6 +64,7 @@ export function postJson(
     body: encoder.encode(body),
     signal,
     timeouts: upstream.timeouts,
+    memory,
   });
   return accepted(answered, refused);
 }
@@ -102,14 +103,18 @@ export function postWithBearer(
 }
 
 /**
- * The text of an answer, without a promise if it was received together with its head.
+ * The text of an answer, without a promise if it was received together with its head and there is memory for it.
  *
  * @throws {UpstreamRefused} when it is longer than a model's answer can be, or holds more.
+ * @throws {AnswerNotKept} when there is no memory for it.
  */
 export function answerText({ body }: TransportResponse): string | Promise<string> {
   const bytes = body.takeWhole?.() ?? null;
   if (bytes === null) return readText(body, MAX_ANSWER_BYTES).then(answerOf);
-  return answerOf(bytes.length <= MAX_ANSWER_BYTES ? decoder.decode(bytes) : null);
+  if (bytes.length > MAX_ANSWER_BYTES) throw malformedResponse();
+  const free = body.memory?.reserveWhenFree(bytes.length) ?? null;
+  const text = () => parseable(decoder.decode(bytes));
+  return free === null ? text() : free.then(text);
 }
 
 /** @param text `null`: it is too long. */
@@ -125,12 +130,14 @@ export function parseable(text: string): string {
   throw malformedResponse();
 }
 
-/** The data of a stream's server-sent events: all that a piece from the upstream contains, together. */
-export async function* eventDataOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
+/** The data of a stream's server-sent events: all that a piece from the upstream contains, together. @throws as {@link answerText}. */
+export async function* eventDataOf(body: ResponseBody): AsyncGenerator<readonly string[]> {
   const events = new EventReader(MAX_EVENT_BYTES);
+  let reserved = 0;
   try {
     for await (const bytes of body) {
       const data = events.push(bytes);
+      reserved = reservePending(events, reserved, body);
       if (data.length > 0) yield data;
     }
     const data = events.end();
@@ -140,13 +147,26 @@ export async function* eventDataOf(body: AsyncIterable<Uint8Array>): AsyncGenera
   }
 }
 
-/** The text of a body; `null` if it is longer. */
+/** Reserves what an event that has not ended keeps in memory. `reserved`: for events before; returns what is reserved then. */
+export function reservePending(
+  { pendingBytes }: EventReader,
+  reserved: number,
+  { memory }: ResponseBody,
+): number {
+  if (pendingBytes <= reserved) return reserved;
+  memory?.reserve(pendingBytes - reserved);
+  return pendingBytes;
+}
+
+/** The text of a body; `null` if it is longer. @throws {AnswerNotKept} when there is no memory for it. */
 export async function readText(body: ResponseBody, maxBytes: number): Promise<string | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > maxBytes) return null;
+    const free = body.memory?.reserveWhenFree(chunk.length) ?? null;
+    if (free !== null) await free;
     chunks.push(chunk);
   }
   const [first] = chunks;

@@ -150,6 +150,18 @@ export async function readAnswer(
   return { events: [reader.takePiece()], ignored };
 }
 
+/** The characters of a piece that stay in memory until the answer has ended. */
+function keptCharacters({ events }: AnswerPiece): number {
+  let characters = 0;
+  for (const event of events) {
+    if ("text" in event) characters += event.text.length;
+    else if (event.kind === "call") characters += event.id.length + event.name.length;
+    const fields = "signature" in event ? event.signature?.fields : undefined;
+    if (fields !== undefined) for (const value of Object.values(fields)) characters += value.length;
+  }
+  return characters;
+}
+
 /** The events of a stream: those of a piece together, also when a later part of it can't be read. */
 async function* eventsOfStream(
   first: TransportResponse,
@@ -170,7 +182,9 @@ async function* eventsOfStream(
         yield reader.takePiece();
         throw error;
       }
-      yield reader.takePiece();
+      const piece = reader.takePiece();
+      response.body.memory?.reserve(keptCharacters(piece));
+      yield piece;
       if (!reader.isOver) continue;
       response.body.dropRest?.();
       return;

@@ -1,5 +1,6 @@
 import type { TransportTimeouts } from "../catalog/catalog.ts";
 import type { RequestSignal } from "../errors/request-signal.ts";
+import type { AnswerMemory } from "./answer-memory.ts";
 
 /** How a request reaches an upstream: over HTTP by undici's dispatcher, or in process by the sandbox. The gateway does not know which. */
 export interface Transport {
@@ -25,6 +26,8 @@ export interface TransportRequest {
   /** Aborting it drops the request at once, the body of the answer included. */
   readonly signal: RequestSignal;
   readonly timeouts: TransportTimeouts;
+  /** For what its reader keeps of the answer. Absent: that is not limited. */
+  readonly memory?: AnswerMemory | undefined;
 }
 
 export interface TransportResponse {
@@ -36,6 +39,8 @@ export interface TransportResponse {
 
 /** Throws a {@link TransportError} if the body is cut off. Leaving the iteration early closes the connection. */
 export interface ResponseBody extends AsyncIterable<Uint8Array> {
+  /** What its reader reserves memory from. Absent: it needs none, as for an answer of the sandbox. */
+  readonly memory?: AnswerMemory | undefined;
   /**
    * The whole body if it has been received already, as small bodies often have; otherwise `null`. Call it before anything is
    * read. Some transports do not implement it.

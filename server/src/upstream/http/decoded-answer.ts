@@ -21,7 +21,8 @@ export function decodedAnswer(answer: TransportResponse): TransportResponse {
   if (decoder === undefined) return answer;
   const { body } = answer;
   const decoded = decodedBody(body, decoder());
-  return { ...answer, body: Object.assign(decoded, { dropRest: () => body.dropRest?.() }) };
+  const { memory } = body;
+  return { ...answer, body: Object.assign(decoded, { memory, dropRest: () => body.dropRest?.() }) };
 }
 
 /** Leaving the iteration early closes the connection, as it does for a body without a coding. */

@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { RequestSignal } from "../../errors/request-signal.ts";
 import type { SharedTimeout, SharedTimeouts } from "../../errors/shared-timeouts.ts";
+import type { AnswerMemory } from "../answer-memory.ts";
 import type { ResponseBody, TransportResponse } from "../transport.ts";
 import { decodedAnswer } from "./decoded-answer.ts";
 
@@ -23,6 +24,8 @@ export interface UndiciExchangeParts {
   readonly toError: (error: unknown) => Error;
   /** The timeouts of whole answers. */
   readonly totals: SharedTimeouts;
+  /** As the answer's body has it. */
+  readonly memory: AnswerMemory | undefined;
 }
 
 /**
@@ -32,6 +35,7 @@ export interface UndiciExchangeParts {
 export class UndiciExchange
   implements Dispatcher.DispatchHandler, ResponseBody, AsyncIterableIterator<Uint8Array>
 {
+  readonly memory: AnswerMemory | undefined;
   readonly #signal: RequestSignal;
   readonly #toError: (error: unknown) => Error;
   readonly #total: SharedTimeout;
@@ -48,7 +52,8 @@ export class UndiciExchange
   /** Whether the answer is complete, and what still arrives is dropped. */
   #isDropping = false;
 
-  constructor({ signal, toError, totals }: UndiciExchangeParts) {
+  constructor({ signal, toError, totals, memory }: UndiciExchangeParts) {
+    this.memory = memory;
     this.#signal = signal;
     this.#toError = toError;
     this.#total = totals.begin(() => this.#leave(new AnswerOverdue()));

@@ -33,10 +33,23 @@ export class UndiciTransport implements Transport {
   /** Parsed URLs. There are few: the catalog names the upstreams. */
   readonly #targets = new Map<string, Target>();
 
-  send({ url, method, headers, body, signal, timeouts }: TransportRequest): Promise<TransportResponse> {
+  send({
+    url,
+    method,
+    headers,
+    body,
+    signal,
+    timeouts,
+    memory,
+  }: TransportRequest): Promise<TransportResponse> {
     const { origin, path } = this.#targetOf(url);
     const toError = (error: unknown) => toTransportError(error, signal);
-    const exchange = new UndiciExchange({ signal, toError, totals: this.#totalsFor(timeouts.totalMs) });
+    const exchange = new UndiciExchange({
+      signal,
+      toError,
+      totals: this.#totalsFor(timeouts.totalMs),
+      memory,
+    });
     const head = exchange.head();
     this.#agentFor(timeouts.connectMs).dispatch(
       {

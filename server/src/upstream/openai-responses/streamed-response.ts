@@ -11,6 +11,7 @@ import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../..
 import type { JsonBody } from "../../json/json-body.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import type { AnswerMemory } from "../answer-memory.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
 import {
   type EventForwarder,
@@ -41,7 +42,7 @@ const TYPE = /^[\w.-]{1,100}$/;
 
 /** A streamed response, with its events edited for the client. The last one is held back until the response is recorded. */
 export function streamedResponse(call: ForwardCall, body: ResponseBody): StreamedAnswer {
-  const forwarder = new ResponseForwarder(call);
+  const forwarder = new ResponseForwarder(call, body.memory);
   return {
     kind: "stream",
     events: forwardedEvents(body, forwarder),
@@ -61,6 +62,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
   usage: Usage | null = null;
   usageSoFar: Usage | null = null;
   readonly #editor: ResponseEditor;
+  readonly #memory: AnswerMemory | undefined;
   /** The number of the next event. */
   #sequence = 0;
   /** The response as the client has it, as JSON; `null` before it has begun. */
@@ -72,7 +74,8 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
   #keptCharacters = 0;
   #final: { readonly type: string; readonly body: JsonBody } | null = null;
 
-  constructor(call: ForwardCall) {
+  constructor(call: ForwardCall, memory: AnswerMemory | undefined) {
+    this.#memory = memory;
     this.#editor = new ResponseEditor(call);
   }
 
@@ -162,6 +165,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
     if (type !== "response.output_item.done") return;
     this.#keptCharacters += characters;
     if (this.#keptCharacters > MAX_KEPT_CHARACTERS) throw malformedResponse();
+    this.#memory?.reserve(characters);
     const item = event.item ?? null;
     // What is nested too deeply to be written again is refused now.
     jsonText(item);
