@@ -67,16 +67,23 @@ describe("the log", () => {
     await using withoutTls = await startModelServer(() => {});
     const catalog = await writeCatalog({
       upstreams: {
-        acme: { dialect: "openai", baseUrl: withoutTls.baseUrl.replace("http:", "https:") },
+        acme: {
+          dialect: "openai",
+          baseUrl: withoutTls.baseUrl.replace("http:", "https:"),
+          breaker: { failures: 1_000 },
+        },
       },
       models: [{ id: "acme/chat", routes: [{ upstream: "acme", model: "inner" }] }],
     });
     await using service = await start({ env: { OSTIARY_CATALOG: catalog.file } });
     const { key } = await signUpWithKey(service.baseUrl);
-    expect((await chat(service, key, "", "acme/chat")).status).toBe(502);
+    for (let count = 0; count < 30; count++)
+      expect((await chat(service, key, "", "acme/chat")).status).toBe(502);
     await service.stop();
-    const failed = logLines(service.stderr()).find(({ msg }) => msg === "a request failed");
-    expect(failed?.reason).toMatch(/^the upstream.+[^\s.:]$/);
+    const failed = logLines(service.stderr()).filter(({ msg }) => msg === "a request failed");
+    expect(failed[0]?.reason).toMatch(/^the upstream.+[^\s.:]$/);
+    // Further ones are counted.
+    expect(failed).toHaveLength(20);
   });
 
   it("has no secret of the settings", async () => {

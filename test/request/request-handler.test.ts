@@ -5,6 +5,7 @@ import { Failure } from "../../server/src/errors/failure.ts";
 import { parseNetworks } from "../../server/src/networks/networks.ts";
 import { CrossOrigin } from "../../server/src/request/cross-origin.ts";
 import type { Exchange } from "../../server/src/request/exchange.ts";
+import { FaultLog } from "../../server/src/request/fault-log.ts";
 import { OperationTable } from "../../server/src/request/find-operation.ts";
 import { RequestHandler } from "../../server/src/request/request-handler.ts";
 import type { Services } from "../../server/src/request/services.ts";
@@ -57,6 +58,8 @@ const OVERLOADED = new Failure("server_is_overloaded", "too many");
 /** A handler with the parts that a request for an unserved path uses. `refusalOnArrival` is what {@link Overload} says of a request. */
 function openHandler(refusalOnArrival: () => Failure | null = () => null) {
   const lines: string[] = [];
+  const log = pino({ level: "error" }, { write: (line: string) => void lines.push(line) });
+  const monotonicMs = () => 0;
   const services = {
     operations: new OperationTable([]),
     overload: { refusalOnArrival, served: () => {}, refused: () => {}, isTurnLong: false },
@@ -65,9 +68,10 @@ function openHandler(refusalOnArrival: () => Failure | null = () => null) {
     security: { note: () => {} },
     trustedProxies: parseNetworks([]).networks,
     accessLog: null,
-    log: pino({ level: "error" }, { write: (line: string) => void lines.push(line) }),
+    log,
+    faults: new FaultLog({ log, monotonicMs }),
     newId: () => "018f3a5e-0000-7000-8000-000000000001" as EntryId,
-    monotonicMs: () => 0,
+    monotonicMs,
   } as unknown as Services;
   return { requests: new RequestHandler(services), lines };
 }

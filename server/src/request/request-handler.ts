@@ -205,8 +205,12 @@ export class RequestHandler {
     });
   }
 
-  /** Sends heartbeats on silent streams, and refuses bodies that are received too slowly. Call it every few seconds. */
+  /**
+   * Sends heartbeats on silent streams, refuses bodies that are received too slowly, and reports requests that failed without a line in the log. Call
+   * it every few seconds.
+   */
   maintain(): void {
+    this.#services.faults.report();
     for (const request of this.#requests) {
       void checkBody(request, this.#services);
       request.stream?.sendHeartbeat();

@@ -2,7 +2,6 @@ import { RefusedCaller } from "../access/access.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type EndReason, requestIdOf } from "../contract/entry.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
-import { loggedOf } from "../errors/problems.ts";
 import { RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import {
@@ -253,13 +252,8 @@ function withRequestHeaders(
   return rates === undefined ? [headers, own] : [headers, own, ...rateHeaders(rates)];
 }
 
-function logFault({ id, exchange, model }: RequestContext, failure: Failure, { log }: Services): void {
-  if (failure.status < 500 || exchange.isClientGone) return;
-  const level = failure.code === "internal_error" ? "error" : "warn";
-  log[level](
-    { requestId: requestIdOf(id), model: model ?? undefined, ...loggedOf(failure) },
-    "a request failed",
-  );
+function logFault({ id, exchange, model }: RequestContext, failure: Failure, { faults }: Services): void {
+  if (failure.status >= 500 && !exchange.isClientGone) faults.note(requestIdOf(id), model, failure);
 }
 
 function stopping(): Failure {

@@ -13,6 +13,7 @@ import type { DashboardSessions } from "../management/dashboard-sessions.ts";
 import type { Networks } from "../networks/networks.ts";
 import type { Compress } from "../operations/compressed-body.ts";
 import type { CrossOrigin } from "./cross-origin.ts";
+import type { FaultLog } from "./fault-log.ts";
 import type { OperationTable } from "./find-operation.ts";
 import type { Overload } from "./overload.ts";
 import type { TurnShares } from "./turn-shares.ts";
@@ -43,6 +44,8 @@ export interface Services {
   /** Which web pages may call the API from a browser. */
   readonly crossOrigin: CrossOrigin;
   readonly log: Logger;
+  /** Logs requests that failed. */
+  readonly faults: FaultLog;
   readonly newId: () => EntryId;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;

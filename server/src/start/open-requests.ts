@@ -10,6 +10,7 @@ import { parseNetworks } from "../networks/networks.ts";
 import { allOperations } from "../operations/all-operations.ts";
 import { createCompressor } from "../operations/compressed-body.ts";
 import { CrossOrigin } from "../request/cross-origin.ts";
+import { FaultLog } from "../request/fault-log.ts";
 import { OperationTable } from "../request/find-operation.ts";
 import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
@@ -82,6 +83,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     trustedProxies,
     crossOrigin: new CrossOrigin(config.allowedOrigins),
     log,
+    faults: new FaultLog({ log, monotonicMs }),
     newId,
     monotonicMs,
   });

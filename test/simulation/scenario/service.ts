@@ -17,6 +17,7 @@ import { Keys } from "../../../server/src/keys/keys.ts";
 import { parseNetworks } from "../../../server/src/networks/networks.ts";
 import { chatCompletions } from "../../../server/src/operations/chat-completions.ts";
 import { CrossOrigin } from "../../../server/src/request/cross-origin.ts";
+import { FaultLog } from "../../../server/src/request/fault-log.ts";
 import { OperationTable } from "../../../server/src/request/find-operation.ts";
 import { Overload } from "../../../server/src/request/overload.ts";
 import { RequestHandler } from "../../../server/src/request/request-handler.ts";
@@ -149,6 +150,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     trustedProxies: NOBODY,
     crossOrigin: new CrossOrigin([]),
     log,
+    faults: new FaultLog({ log, monotonicMs }),
     compress: async () => null,
     newId: () => ids.next(),
     monotonicMs,

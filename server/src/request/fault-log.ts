@@ -1,0 +1,73 @@
+import type { Logger } from "pino";
+import type { Failure } from "../errors/failure.ts";
+import { loggedOf } from "../errors/problems.ts";
+
+/** Lines of one code and model in an interval. A full disk or an upstream that is away may fail thousands of requests in a second. */
+const MAX_LINES = 20;
+const INTERVAL_MS = 10_000;
+/** Codes and models that are told apart. The rest of an interval counts as one. */
+const MAX_KINDS = 1_000;
+
+interface Kind {
+  readonly code: string;
+  readonly model: string | undefined;
+  lines: number;
+  /** Failed requests without a line. */
+  left: number;
+}
+
+export interface FaultLogParts {
+  readonly log: Logger;
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+}
+
+/** Logs requests that failed by a fault that is not their client's, each on a line, and the number of those beyond a limit. */
+export class FaultLog {
+  readonly #parts: FaultLogParts;
+  readonly #kinds = new Map<string, Kind>();
+  #sinceMs = 0;
+
+  constructor(parts: FaultLogParts) {
+    this.#parts = parts;
+  }
+
+  /** `model`: the one that was asked for; `null`: none. */
+  note(requestId: string, model: string | null, failure: Failure): void {
+    this.report();
+    const kind = this.#kindOf(failure.code, model ?? undefined);
+    if (kind.lines >= MAX_LINES) {
+      kind.left++;
+      return;
+    }
+    kind.lines++;
+    const level = failure.code === "internal_error" ? "error" : "warn";
+    this.#parts.log[level](
+      { requestId, model: model ?? undefined, ...loggedOf(failure) },
+      "a request failed",
+    );
+  }
+
+  /** Logs how many requests have failed without a line, when an interval is over. Call it every few seconds. */
+  report(): void {
+    const { log, monotonicMs } = this.#parts;
+    const nowMs = monotonicMs();
+    if (nowMs - this.#sinceMs < INTERVAL_MS) return;
+    this.#sinceMs = nowMs;
+    for (const { code, model, left } of this.#kinds.values()) {
+      if (left > 0) log.warn({ code, model, requests: left }, "further requests failed");
+    }
+    this.#kinds.clear();
+  }
+
+  #kindOf(code: string, model: string | undefined): Kind {
+    const isFull = this.#kinds.size >= MAX_KINDS;
+    const key = isFull ? "" : `${code} ${model ?? ""}`;
+    let kind = this.#kinds.get(key);
+    if (kind === undefined) {
+      kind = { code, model: isFull ? undefined : model, lines: 0, left: 0 };
+      this.#kinds.set(key, kind);
+    }
+    return kind;
+  }
+}
