@@ -69,12 +69,15 @@ export class Journal {
   #file: JournalFile | null = null;
   /** The length of the file without the remains of a failed write. */
   #bytes = 0;
-  /** Whether a failed write may have left the file longer than that. */
+  /** Whether a failed write may have left the file longer than `#bytes`. */
   #isOverlong = false;
   /** Whether the file must not be written to any more. */
   #isUnsound = false;
   #openedMs = 0;
-  /** The error of the last write that failed; `null` once a test write has succeeded since. A few lines that fit are no proof of room. */
+  /**
+   * The error of the last write that failed; `null` once a test write has succeeded since. A later write of a few lines does not clear it, because
+   * that is no proof of enough space.
+   */
   #failure: unknown = null;
   #checkFailed = false;
   #keepsSegments = false;
@@ -255,7 +258,7 @@ export class Journal {
     try {
       // The remains of a failed write are removed first, because a later truncate would remove lines behind them too.
       if (this.#isOverlong || this.#isUnsound) await this.#cutBack();
-      const file = this.#file ?? (await this.#begin());
+      const file = this.#file ?? (await this.#beginSegment());
       this.#isOverlong = true;
       file.write(bytes);
       if (this.#sync) await this.#datasync(file);
@@ -291,7 +294,7 @@ export class Journal {
     if (this.#isUnsound) await this.#endSegment();
   }
 
-  async #begin(): Promise<JournalFile> {
+  async #beginSegment(): Promise<JournalFile> {
     for (;;) {
       try {
         this.#file = await this.#files.create(this.pathOf(this.#segment));
@@ -343,7 +346,8 @@ export class Journal {
   async #check(): Promise<void> {
     try {
       await this.#requireOwnFile();
-      // Without requests nothing is written, after which it would end. What is in the database is not kept here for longer.
+      // An old segment ends after its next write, but without requests there is none. It is ended here, because the journal must not keep for longer
+      // what is in the database.
       if (this.#file !== null && this.#isOld()) {
         await this.#queue.run(async () => {
           // Another one may have been begun in the meantime.

@@ -105,9 +105,12 @@ export class Recorder {
   /** Set while the recorder waits to retry a failed batch. */
   #retryPause: Pause | null = null;
   #stopped = false;
-  /** The number of entries recorded since the start, and of those that are no longer pending. An entry's number counts all up to it. */
+  /**
+   * The number of entries recorded since the start, and of those that are no longer pending: committed, or refused for their content. Entries are
+   * numbered from 1 in the order of recording.
+   */
   #recorded = 0;
-  #committed = 0;
+  #processed = 0;
   /** The number of the last entry that an answer waits for, and of the last that a read waits for. */
   #awaited = 0;
   #awaitedByReads = 0;
@@ -208,7 +211,7 @@ export class Recorder {
 
   /** Waits until the database has the entry. @throws {Failure} `server_is_overloaded` if it does not confirm it in time, or refuses it. */
   async #untilConfirmed(number: number, pending: Pending): Promise<void> {
-    const isTried = await resultWithin(STORED_TIMEOUT_MS, this.#untilCommitted(number));
+    const isTried = await resultWithin(STORED_TIMEOUT_MS, this.#untilProcessed(number));
     if (isTried === null || pending.isRefused) throw notConfirmed();
   }
 
@@ -222,15 +225,15 @@ export class Recorder {
   }
 
   /** Resolves when the entries up to this number are committed, or refused for their content. */
-  async #untilCommitted(number: number): Promise<true> {
+  async #untilProcessed(number: number): Promise<true> {
     this.#hastenBatch(number);
-    while (this.#committed < number) await this.#nextOutcome();
+    while (this.#processed < number) await this.#nextOutcome();
     return true;
   }
 
   /** Resolves when the entries up to this number are committed, or while the database is failing. */
   async #untilAttempted(number: number): Promise<void> {
-    while (this.#committed < number && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
+    while (this.#processed < number && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
   }
 
   /** Lets the next batch start at once, because an answer waits for this entry. */
@@ -292,7 +295,7 @@ export class Recorder {
           continue;
         }
         failures = 0;
-        this.#countCommitted(batch, outcome);
+        this.#countProcessed(batch, outcome);
         const rejected = await this.#reject(outcome.refused);
         await this.#release([...outcome.inserted, ...rejected]);
       }
@@ -311,14 +314,14 @@ export class Recorder {
     this.#isUnreachable = isUnreachable(error);
   }
 
-  /** The batch is not pending any more. What the database refuses of it is not committed either, but nothing waits for it. */
-  #countCommitted(batch: readonly Pending[], { inserted, refused }: Inserted<Pending>): void {
+  /** Counts the entries of a batch that is no longer pending, including those that the database refuses, for which nothing waits any longer. */
+  #countProcessed(batch: readonly Pending[], { inserted, refused }: Inserted<Pending>): void {
     if (this.#isFailing) this.#parts.log.info("inserting audit entries into the database works again");
     this.#isFailing = false;
     this.#pending = this.#pending.slice(batch.length);
     for (const { entry } of batch) this.#uncount(entry);
     for (const { item } of refused) item.isRefused = true;
-    this.#committed += batch.length;
+    this.#processed += batch.length;
     this.#parts.onCommitted?.(inserted.map(({ entry }) => entry));
     this.#announceOutcome();
   }
@@ -354,7 +357,7 @@ export class Recorder {
 
   /** Waits until the next batch may start: at once if an answer waits for it. */
   async #untilNextBatch(): Promise<void> {
-    for (let leftMs = this.#untilBatchMs(); leftMs > 0; leftMs = this.#untilBatchMs()) {
+    for (let leftMs = this.#msUntilNextBatch(); leftMs > 0; leftMs = this.#msUntilNextBatch()) {
       const pause = pauseFor(leftMs);
       this.#endPause = pause.end;
       await pause.over;
@@ -362,10 +365,10 @@ export class Recorder {
     this.#batchStartedMs = performance.now();
   }
 
-  #untilBatchMs(): number {
-    const isAwaited = this.#awaited > this.#committed;
+  #msUntilNextBatch(): number {
+    const isAwaited = this.#awaited > this.#processed;
     if (isAwaited || this.#stopped || this.#pending.length >= BATCH_ITEMS) return 0;
-    const everyMs = this.#awaitedByReads > this.#committed ? READ_BATCH_EVERY_MS : BATCH_EVERY_MS;
+    const everyMs = this.#awaitedByReads > this.#processed ? READ_BATCH_EVERY_MS : BATCH_EVERY_MS;
     return this.#batchStartedMs + everyMs - performance.now();
   }
 

@@ -12,17 +12,19 @@ export const CHAT_PATH = "/chat/completions";
 /** Words by which servers refuse a model's message without its thought, such as DeepSeek's and Moonshot's. */
 const WITHOUT_THOUGHT =
   /(?:missing|must|require).*reasoning_content|reasoning_content.*(?:missing|must|require)/is;
-/** Words by which servers refuse the member of a message that has it, whatever the thought: Groq's, Cerebras' and Mistral's. */
+/** Words by which servers refuse the member that contains the thought, whatever the thought is: Groq's, Cerebras' and Mistral's. */
 const THOUGHT_UNKNOWN =
   /(?<before>\breasoning(?:_content|_details)?\b).{0,40}?(?:un(?:supported|known|recognized|expected)|not (?:supported|permitted|allowed))|(?:un(?:supported|known|recognized|expected)|extra|additional).{0,60}?(?<after>\breasoning(?:_content|_details)?\b)/is;
-/** Words by which others refuse one with it. Its thought may be at fault. */
+/** Words by which other servers refuse a message that has a thought. The thought itself may be at fault. */
 const WITH_THOUGHT = /\breasoning(?:_content|_details)?\b/i;
 /**
  * Words by which the templates of models such as Qwen's refuse instructions that are not the first message. Codex sends some in two messages, and
  * later ones.
  */
 const NOT_FIRST = /system message must be (?:at the beginning|(?:the )?first)/i;
-/** Others, such as Mistral's, refuse them after some messages only. Which they follow is the client's. */
+/**
+ * Words by which other servers, such as Mistral's, refuse instructions only after certain messages. The client decides which messages they follow.
+ */
 const ABOUT_SYSTEM = /system message must be|unexpected role\W+system/i;
 
 /** A change of a request's form, made once when an upstream refuses the request with the words. */
@@ -31,7 +33,7 @@ interface FormChange {
   readonly change: Partial<ChatForm>;
   /** Where it is remembered. `null`: the client has caused the refusal, which says nothing about others' requests. */
   readonly memory: RefusedForms | null;
-  /** What it takes the place of. */
+  /** What is forgotten when this is remembered, because the two contradict each other. */
   readonly replaces?: RefusedForms;
 }
 
@@ -41,7 +43,7 @@ interface MadeChange {
   readonly refusal: unknown;
 }
 
-/** What is remembered of chat completions that are forwarded, too. */
+/** The refusals that are remembered for translated and forwarded chat completions together. */
 interface SharedForms {
   /** The models whose upstream refuses to be asked for the usage of a stream. */
   readonly usage: RefusedForms;
@@ -75,7 +77,7 @@ export function converserOf(
       keepsSystems: laterSystems.isUsual(call),
     };
     let left = changes;
-    // The forms, not their texts: those would stay in memory until the answer comes.
+    // Only the forms are kept, because their texts would stay in memory until the answer comes.
     const sent: ChatForm[] = [];
     const textOf = (one: ChatForm) => written(() => chatBodyOf(call, one)).text;
     const post = (one: ChatForm) => {

@@ -99,7 +99,7 @@ export class ResponsesWriter implements AnswerWriter {
     }
   }
 
-  /** Takes no number, because it may be asked for again, or a failure may take its place. */
+  /** Completes the stream. It takes no new sequence number, because it may be called again, or a failure may be written in its place. */
   last(usage: Usage, changes: JsonObject): string {
     const state = { ...this.#ended(usage), ...changes };
     return this.#lifecycle(`response.${this.#ending}`, state, this.#sequence);
@@ -259,7 +259,7 @@ export class ResponsesWriter implements AnswerWriter {
 
   #emit(type: string, fields: JsonObject): string {
     if (!this.#parts.isStreamed) return "";
-    // Joined as text: to copy the fields into another object takes as long as to write them.
+    // The texts are joined, because copying the fields into another object would take as long as writing them.
     const head = `{"type":"${type}","sequence_number":${this.#sequence++}`;
     return responseEventText(type, `${head},${JSON.stringify(fields).slice(1)}`);
   }
