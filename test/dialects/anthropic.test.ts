@@ -92,7 +92,8 @@ describe("a request to Anthropic", () => {
       messages: CONVERSATION,
       max_tokens: 100,
       temperature: 0.5,
-      stop: ["END", "STOP"],
+      // Anthropic refuses the empty text of a form that was not filled in.
+      stop: ["END", "", "STOP"],
       tools: [WEATHER_TOOL],
       tool_choice: { type: "function", function: { name: "weather" } },
       parallel_tool_calls: false,

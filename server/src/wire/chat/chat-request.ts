@@ -131,7 +131,7 @@ function readChatConversation(request: JsonBody): Conversation {
     presencePenalty: numberOf(body.presence_penalty),
     frequencyPenalty: numberOf(body.frequency_penalty),
     seed: numberOf(body.seed),
-    stop: typeof body.stop === "string" ? [body.stop] : textsOf(body.stop),
+    stop: stopOf(body.stop),
     format: formatOf(format, "response_format", described, exact),
     reasoning,
     verbosity: textOf(body.verbosity),
@@ -162,6 +162,11 @@ function requireTypes(body: JsonObject): void {
     const value = body[name] ?? null;
     if (value !== null && !isJsonObject(value)) throw cannot(name, "must be an object");
   }
+}
+
+/** An empty text stops nothing. Forms that were not filled in send it, and other providers refuse it. */
+function stopOf(value: Json | undefined): readonly string[] {
+  return (typeof value === "string" ? [value] : textsOf(value)).filter((text) => text !== "");
 }
 
 /** OpenAI has no such field. Of servers that do, 0 and -1 turn it off. */
