@@ -207,3 +207,33 @@ describe("entries of a month that has no partition yet", () => {
     expect(await after`select from audit_entries_other`).toHaveLength(1);
   });
 });
+
+describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
+  "a partition that can't be created, because a backup reads the audit log,",
+  () => {
+    it("does not keep a service from starting and recording", async () => {
+      const env = { REDIS_URL: undefined };
+      await using first = await startService({ env });
+      const owner = await signUpWithKey(first.baseUrl);
+      await first.stop();
+      await using sql = await openDatabaseOf(first);
+      const partitions = await sql<{ name: string }[]>`
+        select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+        where inhparent = 'audit_entries'::regclass and relname ~ '\\d$' order by 1`;
+      const absent = partitions.at(-1)?.name ?? "";
+      await sql`drop table ${sql(absent)}`;
+      await sql.transaction("", async (backup) => {
+        await backup`set local idle_in_transaction_session_timeout = 0`;
+        await backup`lock table audit_entries in access share mode`;
+        await using service = await startService({ ...inheritance(first), env });
+        await chat(service, owner.key);
+        expect(await chats(service, owner)).toBe(1);
+        expect(service.stderr()).toContain("partitions of the next months are created later");
+        await service.stop();
+      });
+      await using later = await startService({ ...inheritance(first), env });
+      expect(await sql`select from pg_class where relname = ${absent}`).toHaveLength(1);
+      await later.stop();
+    });
+  },
+);

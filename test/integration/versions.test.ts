@@ -129,6 +129,32 @@ onNode("a migration that takes long", () => {
   });
 });
 
+onNode("a migration of a table that a long transaction reads, such as that of a backup", () => {
+  it("waits for its end, and statements of running nodes do not wait behind it", async () => {
+    const program = await laterVersion("blocked", { "0901_expand.sql": EXPAND });
+    const migrations = pathToFileURL(`${dirname(program)}/database/migrations/`);
+    await using service = await startService();
+    await using sql = await openDatabaseOf(service);
+    const node = openDatabase(await databaseAddressOf(service), { maxConnections: 1, connectTimeoutS: 30 });
+    const { migrating } = await sql.transaction("", async (backup) => {
+      await backup`lock table accounts in access share mode`;
+      let isBlocked = false;
+      const onBlocked = () => {
+        isBlocked = true;
+      };
+      // In an object: the transaction must end before the migration does.
+      const started = { migrating: migrate(sql, migrations, { onBlocked }) };
+      // The server ends a transaction in which nothing happens.
+      const blocked = async () => (await backup`select 1`) && isBlocked;
+      await expect.poll(blocked, { timeout: 60_000 }).toBe(true);
+      await node`select from accounts`;
+      return started;
+    });
+    expect((await migrating).missing).toEqual(["0901_expand.sql"]);
+    await node.end();
+  });
+});
+
 describe.skipIf(RUNTIME === "deno" || !isDistributed)("nodes of two versions on one database", () => {
   it("both serve: keys of one work at the other, and are refused by both once they are revoked", async () => {
     const program = await laterVersion("beside", { "0901_expand.sql": EXPAND });

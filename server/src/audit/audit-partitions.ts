@@ -16,17 +16,22 @@ const LOCK_PAUSE_MS = 500;
 
 /**
  * Creates the missing monthly partitions of `audit_entries`, from last month (journals may be replayed late) to two months
- * ahead. Call it at start and every day.
+ * ahead. Call it at start and every hour. Entries of a month without a partition are in the default one until theirs is created.
  *
  * @param now the time of the database, which all nodes share.
+ * @throws the error of a lock that it did not get, if a long transaction uses the table.
  */
-export async function makeAuditPartitions(pool: Database, now: Date): Promise<void> {
+export async function makeAuditPartitions(
+  pool: Database,
+  now: Date,
+  maxAttempts = LOCK_ATTEMPTS,
+): Promise<void> {
   const database = pool.withTimeout(BACKGROUND_TIMEOUT_MS);
   for (let attempt = 1; ; attempt++) {
     try {
       return await inTransaction(database, (sql) => makeAbsent(sql, now));
     } catch (error) {
-      if (!isLockTimeout(error) || attempt === LOCK_ATTEMPTS) throw error;
+      if (!isLockTimeout(error) || attempt === maxAttempts) throw error;
     }
     await pause(LOCK_PAUSE_MS);
   }

@@ -6,7 +6,7 @@ import { operatorProgram, reportCommandFailure } from "../cli/run.ts";
 import type { Config } from "../config/config.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
 import type { Database } from "../database/database.ts";
-import { migrate } from "../database/migrate.ts";
+import { MIGRATION_IS_BLOCKED, migrate } from "../database/migrate.ts";
 import { checkableHours } from "../management/operator.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { openDataDir } from "../start/data-dir.ts";
@@ -70,7 +70,9 @@ function addCommands(program: Command, run: ServerRun): void {
     .description("bring the schema of the database up to date, and exit")
     .action(() =>
       report(run, async (database) => {
-        const { missing: applied } = await migrate(database, run.migrations);
+        const { missing: applied } = await migrate(database, run.migrations, {
+          onBlocked: () => run.writeError(`${MIGRATION_IS_BLOCKED}\n`),
+        });
         return {
           lines: [...applied.map((file) => `applied ${file}`), "The schema is up to date."],
           problems: [],

@@ -1,7 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { ADVISORY_LOCKS } from "./advisory-locks.ts";
-import { type Database, inTransaction, type Statements, type Transaction } from "./database.ts";
+import {
+  type Database,
+  inTransaction,
+  isLockTimeout,
+  type Statements,
+  type Transaction,
+} from "./database.ts";
 
 /** For a file that changes all rows of a large table, and for nodes that wait for another one's migration. */
 const MIGRATION_TIMEOUT_MS = 60 * 60_000;
@@ -9,6 +15,13 @@ const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 /** The first line of a migration with which older versions of the service don't work. */
 const MIN_VERSION = /^-- min_version: (\d{4})$/;
 const PAUSE_MS = 500;
+/**
+ * How long a migration waits for a lock. Statements of running nodes that come after it wait behind it, also while it waits for a long
+ * transaction that only reads, such as that of a backup.
+ */
+const LOCK_TIMEOUT_MS = 1_000;
+/** The pause before a migration that did not get a lock begins again. */
+const LOCK_PAUSE_MS = 2_000;
 
 /** How the schema of a database relates to the migrations of this version of the service. */
 export interface Schema {
@@ -25,40 +38,77 @@ export class SchemaMismatch extends Error {
   override readonly name = "SchemaMismatch";
 }
 
+/** What to tell an operator when {@link MigrationListeners.onBlocked} is called. */
+export const MIGRATION_IS_BLOCKED =
+  "a transaction of another session, such as that of a backup, uses a table that a migration changes: trying again until it has ended";
+
+/** What {@link migrate} reports while it waits. */
+export interface MigrationListeners {
+  /** Called when another process is migrating, and this one waits for it. */
+  readonly onWaiting?: () => void;
+  /** Called once, when a transaction of another session keeps a lock that a migration needs. */
+  readonly onBlocked?: () => void;
+}
+
 /**
  * Brings the schema up to date: numbered `.sql` files, each once, in order, all in one transaction, so that
  * nodes which start together wait for each other and a failing file changes nothing.
  *
- * @param onWaiting is called when another process is migrating, and this one waits for it.
  * @returns the schema as it was before.
- * @throws {SchemaMismatch} when a newer version has migrated the database in a way that this one doesn't work with.
+ * @throws {SchemaMismatch} when a newer version has migrated the database in a way that this one doesn't work with, or when a transaction has
+ *   kept a lock that a migration needs for an hour.
  */
 export async function migrate(
   database: Database,
   folder: URL,
-  onWaiting: () => void = () => {},
+  { onWaiting = () => {}, onBlocked = () => {} }: MigrationListeners = {},
 ): Promise<Schema> {
   const files = await migrationsIn(folder);
-  return await inTransaction(database.withTimeout(MIGRATION_TIMEOUT_MS), async (transaction) => {
-    await lock(transaction, onWaiting);
-    await transaction`
-      create table if not exists schema_migrations (
-        file text primary key,
-        applied_at timestamptz not null default now(),
-        min_version text
-      )`;
-    // Only then: the statement would keep nodes that start meanwhile from reading the table until all migrations are applied.
-    if (!(await hasMinVersion(transaction))) {
-      await transaction`alter table schema_migrations add column min_version text`;
+  const deadlineMs = performance.now() + MIGRATION_TIMEOUT_MS;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await inTransaction(database.withTimeout(MIGRATION_TIMEOUT_MS), (transaction) =>
+        migrateIn(transaction, { folder, files, onWaiting }),
+      );
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      if (performance.now() > deadlineMs) throw new SchemaMismatch(BLOCKED, { cause: error });
     }
-    const schema = await compare(transaction, files);
-    for (const file of schema.missing) {
-      const text = await readFile(new URL(file, folder), "utf8");
-      await transaction.unsafe(text);
-      await transaction`insert into schema_migrations (file, min_version) values (${file}, ${minVersionOf(text)})`;
-    }
-    return schema;
-  });
+    if (isFirst) onBlocked();
+    await setTimeout(LOCK_PAUSE_MS);
+  }
+}
+
+const BLOCKED =
+  "The database could not be migrated for an hour, because a transaction of another session uses a table that a migration changes. Find it in pg_stat_activity (xact_start), end it, and start the service again.";
+
+async function migrateIn(
+  transaction: Transaction,
+  {
+    folder,
+    files,
+    onWaiting,
+  }: { readonly folder: URL; readonly files: readonly string[]; readonly onWaiting: () => void },
+): Promise<Schema> {
+  await lock(transaction, onWaiting);
+  await transaction.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  await transaction`
+    create table if not exists schema_migrations (
+      file text primary key,
+      applied_at timestamptz not null default now(),
+      min_version text
+    )`;
+  // Only then: the statement would keep nodes that start meanwhile from reading the table until all migrations are applied.
+  if (!(await hasMinVersion(transaction))) {
+    await transaction`alter table schema_migrations add column min_version text`;
+  }
+  const schema = await compare(transaction, files);
+  for (const file of schema.missing) {
+    const text = await readFile(new URL(file, folder), "utf8");
+    await transaction.unsafe(text);
+    await transaction`insert into schema_migrations (file, min_version) values (${file}, ${minVersionOf(text)})`;
+  }
+  return schema;
 }
 
 /**

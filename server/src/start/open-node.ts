@@ -1,14 +1,14 @@
 import type { Logger } from "pino";
-import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { Admissions } from "../admission/admissions.ts";
 import { positionInDatabase } from "../admission/database-epoch.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
 import { endAbandonedTransactions } from "../database/abandoned-transactions.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
-import { type Database, readDatabaseClock } from "../database/database.ts";
+import { type Database, isLockTimeout, readDatabaseClock } from "../database/database.ts";
 import { keyMacSecret } from "../database/installation-store.ts";
-import { migrate, schemaVersion, untilMigrated } from "../database/migrate.ts";
+import { MIGRATION_IS_BLOCKED, migrate, schemaVersion, untilMigrated } from "../database/migrate.ts";
 import { openClocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
 import { joinNodes, nodeId } from "./node-membership.ts";
@@ -16,6 +16,7 @@ import { openAdmissionStore, openConfiguredDatabase, redisErrorLog } from "./ope
 import type { Startup } from "./startup.ts";
 import { probeOf } from "./store-probe.ts";
 
+const PARTITION_ATTEMPTS_AT_START = 3;
 const PROBE_MS = 5 * SECOND_MS;
 const END_ABANDONED_MS = 5 * SECOND_MS;
 /** How long a service that must not migrate waits for another process that does. */
@@ -40,7 +41,7 @@ export async function openNode(startup: Startup) {
   teardown.add("database", close);
   const schema = await openSchema(startup, database);
   const clocks = openClocks({ databaseNow: () => readDatabaseClock(database), now, monotonicMs, log });
-  await makeAuditPartitions(database, await clocks.compare());
+  await makeFirstPartitions(database, await clocks.compare(), log);
 
   // This creates the installation's row, which joining the nodes reads.
   const macSecret = await keyMacSecret(database);
@@ -89,7 +90,7 @@ export async function openNode(startup: Startup) {
     { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.check() },
     {
       name: "create audit partitions",
-      everyMs: DAY_MS,
+      everyMs: HOUR_MS,
       run: async () => makeAuditPartitions(longReads, await clocks.compare()),
     },
   );
@@ -126,15 +127,28 @@ function logChanges(log: Logger, store: string): (isUp: boolean) => void {
   };
 }
 
+/** Creates the missing partitions, unless a long transaction keeps them from being created: a job does it later, and entries have a place meanwhile. */
+async function makeFirstPartitions(database: Database, now: Date, log: Logger): Promise<void> {
+  try {
+    await makeAuditPartitions(database, now, PARTITION_ATTEMPTS_AT_START);
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+    log.warn(
+      "a transaction of another session, such as that of a backup, uses the audit log: its partitions of the next months are created later",
+    );
+  }
+}
+
 /** Applies the migrations of this version, or waits until another process has. */
 async function openSchema(
   { settings, folders, log }: Startup,
   database: Database,
 ): Promise<{ readonly version: string | null; readonly newer: readonly string[] }> {
   const { newer } = settings.config.migrate
-    ? await migrate(database, folders.migrations, () =>
-        log.info("waiting for the migration of another process"),
-      )
+    ? await migrate(database, folders.migrations, {
+        onWaiting: () => log.info("waiting for the migration of another process"),
+        onBlocked: () => log.warn(MIGRATION_IS_BLOCKED),
+      })
     : await untilMigrated(database, folders.migrations, {
         timeoutMs: MIGRATED_TIMEOUT_MS,
         onWaiting: (missing) => log.warn({ missing }, "waiting until the database is migrated"),
