@@ -5,8 +5,12 @@ const MAX_RESULTS = 12;
 const WEIGHTS = { page: 6, section: 8, text: 1 };
 /** What the words count for where they stand beside each other, as they were typed. */
 const PHRASE_WEIGHT = 6;
+/** The part of its weight that a word counts for in another form, as `streaming` for `stream`. */
+const OTHER_FORM = 0.5;
 /** The part of its weight that a word counts for within another one. */
 const WITHIN_WORD = 0.1;
+const ENDING = /(?:ing|ies|ed|es|s|e|y)$/;
+const MIN_STEM_LETTERS = 4;
 const EXCERPT_CHARACTERS = 110;
 const LOAD_TIMEOUT_MS = 15_000;
 
@@ -111,7 +115,14 @@ function scoreOf({ words: texts }, typed) {
 /** What is found within a word, as `base` in `database`, counts for little. */
 function matchOf(text, word) {
   if (text.includes(` ${word}`)) return 1;
+  if (text.includes(` ${stemOf(word)}`)) return OTHER_FORM;
   return text.includes(word) ? WITHIN_WORD : 0;
+}
+
+/** A word without its ending: what its other forms begin with, too. */
+function stemOf(word) {
+  const stem = word.replace(ENDING, "");
+  return stem.length < MIN_STEM_LETTERS ? word : stem;
 }
 
 function resultItem({ href, page, section, text }, words) {
@@ -129,7 +140,10 @@ function resultItem({ href, page, section, text }, words) {
 }
 
 function excerptOf(text, words) {
-  const found = words.map((word) => text.toLowerCase().indexOf(word)).filter((index) => index >= 0);
+  const lower = text.toLowerCase();
+  const found = words
+    .map((word) => (lower.includes(word) ? lower.indexOf(word) : lower.indexOf(stemOf(word))))
+    .filter((index) => index >= 0);
   const start = Math.max(0, Math.min(...(found.length === 0 ? [0] : found)) - EXCERPT_CHARACTERS / 3);
   const excerpt = text.slice(start, start + EXCERPT_CHARACTERS);
   return `${start > 0 ? "…" : ""}${excerpt}${start + EXCERPT_CHARACTERS < text.length ? "…" : ""}`;

@@ -102,6 +102,19 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("finds a word in its other forms", async () => {
+    const { page } = await site.page();
+    await page.goto("/docs");
+    for (const [typed, title] of [
+      ["streaming", "Stream an answer"],
+      ["rotating", "Rotate a key without downtime"],
+      ["retry", "The SDK's retries do no work twice"],
+    ] as const) {
+      await page.getByRole("searchbox").fill(typed);
+      await page.locator(".results").getByText(title, { exact: true }).first().waitFor();
+    }
+  });
+
   it("finds words before parts of other ones, and shows them whole on a phone", async () => {
     const { page } = await site.page({ viewport: { width: 375, height: 800 } });
     await page.goto("/docs");
