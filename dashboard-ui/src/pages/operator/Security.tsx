@@ -51,7 +51,7 @@ export function Security() {
     <>
       <PageHead
         title="Security events"
-        lead="Failed sign-ins and refused keys, counted per hour, most recent first."
+        lead="Failed sign-ins, refused keys and sign-ins of operators, counted per hour, most recent first."
       >
         <ExportButton run={() => exportSecurity(wanted)} />
         <Button busy={list.isRefetching && !list.isFetchingNextPage} onClick={() => void list.refetch()}>
@@ -84,7 +84,7 @@ export function Security() {
               {isNarrowed ? (
                 <Button onClick={showAll}>Show all events</Button>
               ) : (
-                <p>Failed sign-ins and refused keys appear here.</p>
+                <p>Failed sign-ins, refused keys and sign-ins of operators appear here.</p>
               )}
             </Empty>
           ) : null}
