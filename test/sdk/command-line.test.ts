@@ -62,6 +62,7 @@ describe("the SDK's command line", () => {
     expect((await run(["models"])).stdout).toContain("sandbox/echo");
     const { stdout } = await run(["--json", "keys", "list"]);
     expect(JSON.parse(stdout)[0]).toHaveProperty("keyId");
+    expect((await run(["keys", "list"])).stdout).toContain("requests in 24 h");
     expect((await run(["usage", "--by", "model"])).stdout).toContain("total");
   });
 

@@ -18,7 +18,7 @@ export function addKeyCommands(program: Command, { client, print, signal }: Comm
       print(
         found,
         table(
-          ["id", "name", "key ID", "state", "last used", "requests today"],
+          ["id", "name", "key ID", "state", "last used", "requests in 24 h"],
           found.map((key) => [
             key.id,
             key.name,
