@@ -12,6 +12,16 @@ const PACKAGE = JSON.parse(readFileSync(join(SDK, "package.json"), "utf8"));
 const TYPESCRIPTS = ["5.9.3", "6.0.3", "7.0.2"];
 /** The way of finding modules that CommonJS projects had by default up to TypeScript 5. It reads no `exports`. */
 const NODE10 = { "5.9.3": { module: "CommonJS", moduleResolution: "node10" } };
+const COMPILER_OPTIONS = {
+  module: "NodeNext",
+  target: "ES2022",
+  types: [],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  skipLibCheck: false,
+};
 const bin = (name) => join(ROOT, "test/node_modules/.bin", name);
 const run = (file, args, cwd = SDK) =>
   execFileSync(file, args, { cwd, stdio: ["ignore", "inherit", "inherit"] });
@@ -76,52 +86,33 @@ try {
   process.stdout.write("· JSR\n");
   run(bin("deno"), ["publish", "--dry-run", "--allow-dirty", "--quiet"]);
 
+  // All compilers see one installation, so that npm installs twice and not twice for each of them.
+  const project = join(folder, "project");
+  mkdirSync(project);
+  writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
+  const install = (...packages) => {
+    const quietly = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
+    run("npm", ["install", ...quietly, ...packages], project);
+  };
+  const check = (version, program, lib) => {
+    for (const others of [{}, NODE10[version] ?? []].flat()) {
+      const compilerOptions = { ...COMPILER_OPTIONS, ...others, lib };
+      writeFileSync(join(project, "use.ts"), program);
+      writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.ts"] }));
+      run(join(project, "node_modules", nameOf(version), "bin/tsc"), ["-p", "."], project);
+    }
+  };
+  // The newest has its own name, as it is what tRPC needs for itself.
+  const nameOf = (version) => (version === TYPESCRIPTS.at(-1) ? "typescript" : `typescript-${version}`);
+  install(tarball, ...TYPESCRIPTS.map((version) => `${nameOf(version)}@npm:typescript@${version}`));
   for (const version of TYPESCRIPTS) {
     process.stdout.write(`· TypeScript ${version}\n`);
-    const project = join(folder, `typescript-${version}`);
-    mkdirSync(project);
-    writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
-    const trpc = ["@trpc/client", "@trpc/server"].map((name) => `${name}@${PACKAGE.devDependencies[name]}`);
-    const install = (...packages) =>
-      run(
-        "npm",
-        [
-          "install",
-          "--silent",
-          "--no-audit",
-          "--no-fund",
-          "--ignore-scripts",
-          "--prefer-offline",
-          ...packages,
-        ],
-        project,
-      );
-    const check = (program, lib, others = {}) => {
-      writeFileSync(join(project, "use.ts"), program);
-      writeFileSync(
-        join(project, "tsconfig.json"),
-        JSON.stringify({ compilerOptions: { ...compilerOptions, ...others, lib }, files: ["use.ts"] }),
-      );
-      run(join(project, "node_modules/.bin/tsc"), ["-p", "."], project);
-    };
-    const compilerOptions = {
-      module: "NodeNext",
-      target: "ES2022",
-      types: [],
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      noUncheckedIndexedAccess: true,
-      noEmit: true,
-      skipLibCheck: false,
-    };
-    install(tarball, `typescript@${version}`);
-    for (const others of [{}, NODE10[version] ?? []].flat()) {
-      check(USE, ["ES2023", "DOM", "DOM.Iterable"], others);
-    }
-    install(...trpc);
-    for (const others of [{}, NODE10[version] ?? []].flat()) {
-      check(USE_TRPC, ["ES2023", "DOM", "DOM.Iterable", "ESNext.Disposable"], others);
-    }
+    check(version, USE, ["ES2023", "DOM", "DOM.Iterable"]);
+  }
+  install(...["@trpc/client", "@trpc/server"].map((name) => `${name}@${PACKAGE.devDependencies[name]}`));
+  for (const version of TYPESCRIPTS) {
+    process.stdout.write(`· TypeScript ${version} with tRPC\n`);
+    check(version, USE_TRPC, ["ES2023", "DOM", "DOM.Iterable", "ESNext.Disposable"]);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

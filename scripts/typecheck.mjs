@@ -1,4 +1,4 @@
-// Type-checks every workspace, all of them even if one fails.
+// Type-checks every workspace, all of them even if one fails. Arguments are passed on to the compiler.
 import { spawnSync } from "node:child_process";
 
 const projects = [
@@ -11,9 +11,13 @@ const projects = [
 ];
 let failed = false;
 for (const project of projects) {
-  const { status } = spawnSync("npx", ["--no-install", "tsc", "-p", project, "--noEmit"], {
-    stdio: "inherit",
-  });
+  const { status } = spawnSync(
+    "npx",
+    ["--no-install", "tsc", "-p", project, "--noEmit", ...process.argv.slice(2)],
+    {
+      stdio: "inherit",
+    },
+  );
   failed ||= status !== 0;
 }
 // The SDK's types of the procedures are generated from the router.
