@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
-import { logLines, runToExit, SCRIPT, startService } from "../fixtures/service.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { logLines, runToExit, SCRIPT, type Service, startService } from "../fixtures/service.ts";
 import { visit } from "../fixtures/user.ts";
 
 const run = promisify(execFile);
@@ -13,9 +13,16 @@ const run = promisify(execFile);
 const onTerminal = describe.skipIf(!existsSync(SCRIPT));
 
 onTerminal("the first start on an empty data folder, on a terminal", () => {
+  const env = { OSTIARY_DEMO: undefined };
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService({ env, fromNothing: true, onTerminal: true });
+  });
+
+  afterAll(() => service?.[Symbol.asyncDispose]());
+
   it("prints a curl command that works as pasted, and how to sign in", async () => {
-    const env = { OSTIARY_DEMO: undefined };
-    await using service = await startService({ env, fromNothing: true, onTerminal: true });
     const printed = service.stdout();
     const command = /^curl [\s\S]*?-d '.*'$/m.exec(printed)?.[0] ?? "";
     const { stdout } = await run("sh", ["-c", command.replace("curl ", "curl -sS ")]);
@@ -44,34 +51,34 @@ onTerminal("the first start on an empty data folder, on a terminal", () => {
     expect(note).not.toContain(key);
   });
 
-  it.each([
-    ["with OSTIARY_DEMO=0", { OSTIARY_DEMO: "0" }],
-    ["in production, whatever is set", { OSTIARY_DEMO: "1", NODE_ENV: "production" }],
-  ])("prints only the log %s, which says so, and creates no demo account", async (_, variables) => {
-    const env = { ...variables, OSTIARY_LOG: "info" };
-    await using service = await startService({ env, fromNothing: true, onTerminal: true });
-    const printed = service.stdout();
-    const lines = logLines(printed);
-    expect(lines.length).toBe(printed.trim().split("\n").length);
-    expect(printed).not.toContain("password");
-    expect(lines.find(({ msg }) => msg === "starting")?.settings).toMatchObject({ OSTIARY_DEMO: false });
-  });
-});
-
-onTerminal("the second start", () => {
-  it("creates no second demo account", async () => {
-    const env = { OSTIARY_DEMO: undefined };
-    await using first = await startService({ env, fromNothing: true });
-    await first.stop();
+  it("is followed by starts that create no second demo account", async () => {
+    await service.stop();
+    const { dataDir, databaseUrl } = service;
     const second = await startService({
       env,
       onTerminal: true,
-      dataDir: first.dataDir,
-      ...(first.databaseUrl === undefined ? {} : { databaseUrl: first.databaseUrl }),
+      dataDir,
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
     });
     await second.stop();
     expect(second.stdout()).toContain("is ready at");
     expect(second.stdout()).not.toContain("sk-");
+  });
+
+  it.each([
+    ["with OSTIARY_DEMO=0", { OSTIARY_DEMO: "0" }],
+    ["in production, whatever is set", { OSTIARY_DEMO: "1", NODE_ENV: "production" }],
+  ])("prints only the log %s, which says so, and creates no demo account", async (_, variables) => {
+    await using quiet = await startService({
+      env: { ...variables, OSTIARY_LOG: "info" },
+      fromNothing: true,
+      onTerminal: true,
+    });
+    const printed = quiet.stdout();
+    const lines = logLines(printed);
+    expect(lines.length).toBe(printed.trim().split("\n").length);
+    expect(printed).not.toContain("password");
+    expect(lines.find(({ msg }) => msg === "starting")?.settings).toMatchObject({ OSTIARY_DEMO: false });
   });
 });
 

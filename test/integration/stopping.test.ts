@@ -52,7 +52,7 @@ function stream(service: Service, key: string): Promise<Response> {
 
 describe("a service that is told to stop", () => {
   it("is unready at once, and serves requests until a load balancer has seen that", async () => {
-    const prestopS = 3;
+    const prestopS = 2;
     await using service = await startService({ env: { OSTIARY_PRESTOP_S: String(prestopS) } });
     const { key } = await signUpWithKey(service.baseUrl);
     expect(await readiness(service.baseUrl)).toMatchObject({ status: 200 });

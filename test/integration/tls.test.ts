@@ -72,10 +72,18 @@ async function sessionsByHttp2(baseUrl: string): Promise<unknown[]> {
 }
 
 withOpenSsl("a service with a certificate", () => {
-  it("speaks HTTPS: the API, the dashboard's session by a secure cookie, and HSTS", async () => {
-    await using service = await startOperatedService({
-      env: { ...(await written(authority.sign())), HOST: "0.0.0.0" },
+  let service: Service;
+
+  beforeAll(async () => {
+    const drain: Record<string, string> = RUNTIME === "deno" ? {} : { OSTIARY_DRAIN_S: "3600" };
+    service = await startOperatedService({
+      env: { ...(await written(authority.sign())), ...drain, HOST: "0.0.0.0" },
     });
+  });
+
+  afterAll(() => service?.[Symbol.asyncDispose]());
+
+  it("speaks HTTPS: the API, the dashboard's session by a secure cookie, and HSTS", async () => {
     expect(service.baseUrl).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
     const { key } = await signUpWithKey(service.baseUrl);
     expect(await statusOf(service.baseUrl, key)).toBe(200);
@@ -102,7 +110,6 @@ withOpenSsl("a service with a certificate", () => {
   });
 
   it("streams answers", async () => {
-    await using service = await startService({ env: await written(authority.sign()) });
     const { key } = await signUpWithKey(service.baseUrl);
     const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
       method: "POST",
@@ -117,7 +124,6 @@ withOpenSsl("a service with a certificate", () => {
   });
 
   it("closes connections that speak no TLS, and serves others", async () => {
-    await using service = await startService({ env: await written(authority.sign()) });
     const plain = connectionTo(service);
     plain.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
     plain.resume();
@@ -127,9 +133,6 @@ withOpenSsl("a service with a certificate", () => {
 
   // Deno's server waits for such a connection as for a running request, until the drain time is over.
   it.skipIf(RUNTIME === "deno")("is not kept from stopping by a connection that says nothing", async () => {
-    await using service = await startService({
-      env: { ...(await written(authority.sign())), OSTIARY_DRAIN_S: "3600" },
-    });
     const silent = connectionTo(service);
     await once(silent, "connect");
     expect(await service.stop()).toBe(0);
