@@ -72,7 +72,7 @@ export function runAnswer(
 ): Promise<Reply> {
   const { costBasis } = paid;
   const { model } = costBasis;
-  // Not the request itself: only what is counted is kept while the answer is streamed, and not the text of the body.
+  // The functions below must not refer to the request: while the answer is streamed, only what is counted is kept, and not the text of the body.
   const { promptText } = request;
   const { value } = request.body;
   const estimate = (produced: TextTally) =>
@@ -92,7 +92,7 @@ export function runAnswer(
   const { earlyControlEvents } = request;
   // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
   return resultWithin(HEARTBEAT_MS, replying).then(
-    (reply) => reply ?? lateReply(costBasis, earlyControlEvents, replying),
+    (reply) => reply ?? earlyStream(costBasis, earlyControlEvents, replying),
   );
 }
 
@@ -133,12 +133,12 @@ function isCountOf(answer: WireAnswer, { promptTokens, completionTokens }: Usage
  * believed. Of the answer it may have counted only a beginning, or nothing.
  */
 function estimatedUsage(answer: WireAnswer, reported: Usage | null, counted: Usage): Usage {
-  const told = reported ?? (answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null);
-  if (told === null) return counted;
+  const known = reported ?? (answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null);
+  if (known === null) return counted;
   return {
-    ...told,
-    promptTokens: told.promptTokens === 0 ? counted.promptTokens : told.promptTokens,
-    completionTokens: Math.max(told.completionTokens, counted.completionTokens),
+    ...known,
+    promptTokens: known.promptTokens === 0 ? counted.promptTokens : known.promptTokens,
+    completionTokens: Math.max(known.completionTokens, counted.completionTokens),
   };
 }
 
@@ -218,7 +218,7 @@ function streamReply(answer: StreamedAnswer, factsOf: FactsOf, store: StoreAnswe
 }
 
 /** A stream that begins before the upstream has answered: a failure after that is an event in it. */
-function lateReply(
+function earlyStream(
   costBasis: CostBasis,
   earlyControlEvents: ControlEvents,
   replying: Promise<Reply>,
@@ -229,13 +229,13 @@ function lateReply(
   replying.catch(() => {});
   const chunks = async function* () {
     yield HEARTBEAT;
-    const late = await replying.catch((thrown: unknown): never => {
+    const begun = await replying.catch((thrown: unknown): never => {
       if (thrown instanceof RoutesFailed) facts = factsOfFailure(thrown, costBasis);
       throw thrown;
     });
-    if (late.kind !== "stream") throw new Error("a stream was asked for");
-    reply = late;
-    yield* late.chunks;
+    if (begun.kind !== "stream") throw new Error("a stream was asked for");
+    reply = begun;
+    yield* begun.chunks;
   };
   return {
     kind: "stream",
