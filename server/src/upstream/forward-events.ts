@@ -16,7 +16,7 @@ export interface EventForwarder {
   readonly isDone: boolean;
   /** The client's text for the data of an event; may be empty. @throws what ends the stream. */
   forward(data: string): string;
-  /** The stream has ended. @throws {TransportError} if the answer is incomplete. */
+  /** Called when the stream has ended. @throws {TransportError} if the answer is incomplete. */
   end(): void;
 }
 
@@ -30,7 +30,7 @@ export function forwardedEvents(
 
 type Piece = IteratorResult<string>;
 
-/** Not a generator, as that waits for several promises for each piece. */
+/** An iterator written by hand, as a generator waits for several promises for each piece. */
 class ForwardedEvents implements AsyncIterableIterator<string> {
   readonly #received: ResponseBody;
   readonly #body: AsyncIterator<Uint8Array>;
@@ -75,7 +75,10 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
   readonly #readPiece = (result: IteratorResult<Uint8Array>): Piece | Promise<Piece> =>
     this.#read(result) ?? this.#nextText();
 
-  /** After a piece without text. In a loop, as promises that wait for each other are all kept until the last one is resolved. */
+  /**
+   * Reads on after a piece without text. It is a loop, as a chain of promises would be kept in memory until the last one
+   * is resolved.
+   */
   async #nextText(): Promise<Piece> {
     while (this.#fault === null && !this.#isOver) {
       const piece = this.#read(await this.#body.next());
@@ -84,7 +87,7 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
     return await this.#end();
   }
 
-  /** `null`: the piece has no text for the client. */
+  /** The client's text for one piece, or `null` if the piece has none. */
   #read({ done, value }: IteratorResult<Uint8Array>): Piece | null {
     if (done === true) return this.#complete();
     if (!this.#isAhead) return this.#forward(value);
@@ -105,7 +108,7 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
     return text === "" ? null : { done: false, value: text };
   }
 
-  /** The upstream's stream has ended. */
+  /** The last text, when the upstream's stream has ended. It sets the fault if the answer is incomplete. */
   #complete(): Piece | null {
     const text = this.#textOf(() => this.#reader.end());
     this.#isOver = true;
@@ -157,7 +160,7 @@ function endOfEvent(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-/** JSON on one line. Data of several lines is one event, and a line break in JSON is white space. */
+/** JSON on one line, as it is sent in one `data` line. An event's data may have several lines; a line break in JSON is only white space. */
 export function oneLine(json: string): string {
   return json.includes("\n") ? json.replaceAll("\n", " ") : json;
 }
