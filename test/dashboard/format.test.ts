@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { formatCounted, formatDuration, formatShare } from "../../dashboard-ui/src/components/format.ts";
+import {
+  formatBalance,
+  formatCounted,
+  formatDuration,
+  formatShare,
+  formatUsdRoughly,
+} from "../../dashboard-ui/src/components/format.ts";
 
 describe("a share", () => {
   it("has one decimal in every place, and is none or all only where it is exactly that", () => {
@@ -12,6 +18,32 @@ describe("a share", () => {
       "16.7%",
       ">99.9%",
       "100%",
+    ]);
+  });
+});
+
+describe("an amount at a glance", () => {
+  const amounts = [0n, 1n, 99_999_999n, 4_998_888_750n, 5_000_000_000n, 1_234_567_899_999_999n];
+
+  it("is rounded", () => {
+    expect(amounts.map(formatUsdRoughly)).toEqual([
+      "$0.00",
+      "$0.000000001",
+      "$0.10",
+      "$5.00",
+      "$5.00",
+      "$1,234,567.90",
+    ]);
+  });
+
+  it("is never more than a balance has", () => {
+    expect(amounts.map(formatBalance)).toEqual([
+      "$0.00",
+      "$0.000000001",
+      "$0.099",
+      "$4.99",
+      "$5.00",
+      "$1,234,567.89",
     ]);
   });
 });

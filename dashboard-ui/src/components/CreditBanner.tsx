@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../api/client.ts";
 import { useOutlook } from "../pages/credits/use-outlook.ts";
-import { formatUsdRoughly } from "./format.ts";
+import { formatBalance } from "./format.ts";
 import { Notice } from "./Notice.tsx";
 
 /** Warns when the credit of the account is used up, or does not cover another request. */
@@ -19,7 +19,7 @@ export function CreditBanner() {
         <strong>
           {outlook.state === "empty"
             ? "No credit left."
-            : `Only ${formatUsdRoughly(balance.data.balanceNanoUsd)} of credit left.`}
+            : `Only ${formatBalance(balance.data.balanceNanoUsd)} of credit left.`}
         </strong>{" "}
         {outlook.words} To add credit, contact the operator of the service.{" "}
         <Link to="/settings/credits">View credits</Link>

@@ -95,11 +95,19 @@ export const longestFraction = (amounts: readonly bigint[]): number =>
 /** An amount at a glance: in cents, and below a dollar with its first two digits. */
 export function formatUsdRoughly(nanoUsd: bigint): string {
   const absolute = nanoUsd < 0n ? -nanoUsd : nanoUsd;
-  const cent = 10_000_000n;
-  const secondDigit = 10n ** BigInt(Math.max(0, absolute.toString().length - 2));
-  const unit = secondDigit < cent ? secondDigit : cent;
+  const unit = roughUnit(absolute);
   const rounded = ((absolute + unit / 2n) / unit) * unit;
   return formatUsd(nanoUsd < 0n ? -rounded : rounded);
+}
+
+/** A balance at a glance, as {@link formatUsdRoughly}, but rounded down: credit that is spent must not be shown. */
+export const formatBalance = (nanoUsd: bigint): string => formatUsd(nanoUsd - (nanoUsd % roughUnit(nanoUsd)));
+
+/** The unit of the last digit of an amount at a glance. */
+function roughUnit(nanoUsd: bigint): bigint {
+  const cent = 10_000_000n;
+  const secondDigit = 10n ** BigInt(Math.max(0, nanoUsd.toString().length - 2));
+  return secondDigit < cent ? secondDigit : cent;
 }
 
 /** Bytes in a unit that needs few digits: "12.3 MB". */

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { api } from "../../api/client.ts";
 import type { AccountView } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
-import { formatCounted, formatDate, formatDateTime, formatUsdRoughly } from "../../components/format.ts";
+import { formatBalance, formatCounted, formatDate, formatDateTime } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
@@ -28,7 +28,7 @@ export function Plan({ account }: { readonly account: AccountView }) {
         <Fact name="Credit">
           <Link to="/settings/credits">
             {balance.data !== undefined
-              ? formatUsdRoughly(balance.data.balanceNanoUsd)
+              ? formatBalance(balance.data.balanceNanoUsd)
               : balance.isError
                 ? "Could not be loaded"
                 : "…"}

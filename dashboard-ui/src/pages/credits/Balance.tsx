@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { formatUsd, formatUsdRoughly } from "../../components/format.ts";
+import { formatBalance, formatUsd, formatUsdRoughly } from "../../components/format.ts";
 import { Loaded } from "../../components/Loaded.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
@@ -17,8 +17,8 @@ export function Balance() {
       <Loaded query={balance} what="the balance">
         {({ balanceNanoUsd, reservedNanoUsd }) => (
           <>
-            <p className={creditsStyles.creditBalance}>{formatUsdRoughly(balanceNanoUsd)}</p>
-            {formatUsdRoughly(balanceNanoUsd) === formatUsd(balanceNanoUsd) ? null : (
+            <p className={creditsStyles.creditBalance}>{formatBalance(balanceNanoUsd)}</p>
+            {formatBalance(balanceNanoUsd) === formatUsd(balanceNanoUsd) ? null : (
               <p className={textStyles.quiet}>Exactly {formatUsd(balanceNanoUsd)}.</p>
             )}
             {reservedNanoUsd === 0n ? null : (

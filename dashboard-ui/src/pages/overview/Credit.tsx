@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { classes } from "../../components/classes.ts";
-import { formatUsdRoughly } from "../../components/format.ts";
+import { formatBalance, formatUsdRoughly } from "../../components/format.ts";
 import { Loaded } from "../../components/Loaded.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
@@ -30,7 +30,7 @@ export function Credit() {
       <Loaded query={balance} what="the balance">
         {({ balanceNanoUsd }) => (
           <div className={styles.overviewCredit}>
-            <p className={usageStyles.usageFigure}>{formatUsdRoughly(balanceNanoUsd)}</p>
+            <p className={usageStyles.usageFigure}>{formatBalance(balanceNanoUsd)}</p>
             {outlook === undefined ? null : <p>{outlook.words}</p>}
             {spend === undefined || spend.spentNanoUsd === 0n ? null : (
               <p className={textStyles.small}>

@@ -3,7 +3,13 @@ import type { ReactNode } from "react";
 import type { AccountDetails } from "../../../api/types.ts";
 import { CopyButton } from "../../../components/CopyButton.tsx";
 import { classes } from "../../../components/classes.ts";
-import { formatCount, formatDate, formatUsd, formatUsdRoughly } from "../../../components/format.ts";
+import {
+  formatBalance,
+  formatCount,
+  formatDate,
+  formatUsd,
+  formatUsdRoughly,
+} from "../../../components/format.ts";
 import listsStyles from "../../../components/lists.module.css";
 import panelStyles from "../../../components/Panel.module.css";
 import textStyles from "../../../components/text.module.css";
@@ -15,7 +21,7 @@ import styles from "./Summary.module.css";
 /** The account's main properties, with its balance as the display figure. */
 export function Summary({ account }: { readonly account: AccountDetails }) {
   const { id, balanceNanoUsd } = account;
-  const rough = formatUsdRoughly(balanceNanoUsd);
+  const rough = formatBalance(balanceNanoUsd);
   const exact = formatUsd(balanceNanoUsd);
   return (
     <section className={classes(panelStyles.panel, styles.summary)} aria-label="Summary">

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ListedAccount } from "../../../api/types.ts";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
-import { formatCount, formatDate, formatUsdRoughly } from "../../../components/format.ts";
+import { formatBalance, formatCount, formatDate, formatUsdRoughly } from "../../../components/format.ts";
 import textStyles from "../../../components/text.module.css";
 import { LastRequest } from "../LastRequest.tsx";
 import { planLabel } from "../plans.ts";
@@ -28,7 +28,7 @@ const columnsFor = (
   { label: "Plan", cell: ({ plan }) => planLabel(plan) },
   { label: "State", cell: ({ state }) => <StateBadge state={state} /> },
   { label: "Active keys", kind: "number", cell: ({ activeKeys }) => formatCount(activeKeys) },
-  { label: "Balance", kind: "number", cell: ({ balanceNanoUsd }) => formatUsdRoughly(balanceNanoUsd) },
+  { label: "Balance", kind: "number", cell: ({ balanceNanoUsd }) => formatBalance(balanceNanoUsd) },
   {
     label: "Requests, 30\u00a0d",
     kind: "number",
