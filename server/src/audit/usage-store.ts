@@ -33,7 +33,7 @@ export class PostgresUsage {
   ): Promise<readonly UsageRow[]> {
     const sql = this.#database;
     const { groupBy, key, model } = question;
-    const group = { none: sql`''`, model: sql`model`, key: sql`key::text` }[groupBy];
+    const group = { none: null, model: sql`model`, key: sql`key` }[groupBy];
     // Uses the primary keys, by account and time.
     const source = sql`
       (${rollupOf(sql, question)}) source
@@ -46,7 +46,7 @@ export class PostgresUsage {
              case when keys.id is not null then json_build_object('id', keys.id, 'keyId', key_id, 'name', name) end as key,
              is_rest as "isOther", ${totals(sql)}
       from named
-      left join keys on ${groupBy === "key" ? sql`keys.id = named."group"::uuid` : sql`false`}
+      left join keys on ${groupBy === "key" ? sql`keys.id = named."group"` : sql`false`}
       order by start, is_rest, named."group"`;
   }
 
@@ -119,7 +119,7 @@ export class PostgresUsage {
     // Uses usage_service_hours_pkey, by time: how many accounts there are makes no difference.
     const source = sql`(select hour as at, * from usage_service_hours) source where true`;
     return sql<ServiceUsageRow[]>`
-      with ${groupsOf(sql, source, isByModel ? sql`model` : sql`''`, question, maxGroups)}
+      with ${groupsOf(sql, source, isByModel ? sql`model` : null, question, maxGroups)}
       select start, ${isByModel ? sql`"group"` : sql`null`} as model, null as account, is_rest as "isOther", ${totals(sql)}
       from named
       order by start, is_rest, "group"`;
@@ -231,33 +231,35 @@ function percentiles(sql: Database, column: "whole" | "first") {
 
 /**
  * `named`: the sums of a source by interval and group. The groups that cost most have rows of their own, and one row without a group
- * sums up the rest. `source`: what stands behind `from`, with its `where`.
+ * sums up the rest. `source`: what stands behind `from`, with its `where`. `group`: a column, or `null` for one row per interval.
+ *
+ * The groups are ranked first, so that sums are kept for them only: where there are many keys and models, sums of each group in each interval
+ * would be as many as the rows that they are of.
  */
 function groupsOf(
   sql: Database,
   source: SqlFragment,
-  group: SqlFragment,
+  group: SqlFragment | null,
   span: WholeSpan,
   maxGroups: number,
 ): SqlFragment {
+  const rows = sql`${source} and at >= ${span.from} and at < ${span.to}`;
+  const start = startOf(sql, sql`at`, span);
+  if (group === null) {
+    // By the rows' own intervals first: truncating every row would cost more than adding it up.
+    return sql`
+      narrow as (select at, ${sums(sql)} from ${rows} group by 1),
+      named as (select ${start} as start, null as "group", false as is_rest, ${sums(sql)} from narrow group by 1)`;
+  }
   return sql`
-    narrow as (
-      -- By the rows' own intervals first: truncating every row would cost more than adding it up.
-      select at, ${group} as "group", ${sums(sql)}
-      from ${source} and at >= ${span.from} and at < ${span.to}
-      group by 1, 2
-    ),
-    usage as materialized (
-      select ${startOf(sql, sql`at`, span)} as start, "group", ${sums(sql)} from narrow group by 1, 2
-    ),
-    ranked as (
-      select "group" from usage group by 1
-      order by sum(cost_nano_usd) desc, sum(requests) desc, "group"
+    ranked as materialized (
+      select ${group} as "group" from ${rows} group by 1
+      order by sum(cost_nano_usd) desc, sum(requests) desc, 1
       limit ${maxGroups}
     ),
     named as (
-      select start, ranked."group", ranked."group" is null as is_rest, ${sums(sql)}
-      from usage left join ranked on ranked."group" = usage."group"
+      select ${start} as start, ranked."group", ranked."group" is null as is_rest, ${sums(sql)}
+      from (select * from ${rows}) rows left join ranked on ranked."group" = rows.${group}
       group by 1, 2
     )`;
 }
@@ -275,8 +277,10 @@ function rollupOf(sql: Database, { interval, timeZone }: WholeSpan) {
  */
 function startOf(sql: Database, time: SqlFragment, { interval, timeZone, starts }: WholeSpan) {
   if (interval === "hour" || timeZone === "UTC") return sql`date_trunc(${interval}, ${time}, 'UTC')`;
-  const list = `{${starts.map((start) => start.toISOString()).join(",")}}`;
-  return sql`(${list}::text::timestamptz[])[width_bucket(${time}, ${list}::text::timestamptz[])]`;
+  const text = `{${starts.map((start) => start.toISOString()).join(",")}}`;
+  // A query of its own is evaluated once. A mere cast would parse the list again for each row.
+  const list = sql`(select ${text}::text::timestamptz[])`;
+  return sql`(${list})[width_bucket(${time}, ${list})]`;
 }
 
 /** The sums of the usage columns. */
