@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
@@ -119,5 +120,40 @@ describe("the test of an upstream", () => {
     expect(actions.map(({ after }) => after)).toEqual([{ upstream: name, accepted: true }]);
     const { code } = await refusalOf(operator.trpc.operator.testUpstream.mutate({ name: "none such" }));
     expect(code).toBe("not_found");
+  });
+});
+
+describe("reads of operators that take long", () => {
+  
+  it.each<[string, string, (visitor: Visitor, id: string) => Promise<unknown>]>([
+    ["the list of accounts", "usage_days", ({ trpc }) => trpc.operator.accounts.list.query()],
+    ["an account", "usage_days", ({ trpc }, id) => trpc.operator.accounts.get.query({ id })],
+    ["security events", "security_events", ({ trpc }) => trpc.operator.security.query()],
+  ])("leave connections for requests with keys that the node does not know: %s", async (_, table, read) => {
+    const owner = await signUpWithKey(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    await using sql = await openDatabaseOf(service);
+    let reading: Promise<unknown> = Promise.resolve();
+    // The lock stands for an installation in which the reads take seconds.
+    const status = await sql.transaction("read write", async (locked) => {
+      await locked.unsafe(`lock table ${table} in access exclusive mode`);
+      reading = Promise.allSettled(Array.from({ length: 10 }, () => read(operator, id)));
+      await expect
+        .poll(() => sql`select from pg_locks where relation = ${table}::regclass and not granted`)
+        .not.toEqual([]);
+      return statusOf(service.baseUrl, owner.key);
+    });
+    await reading;
+    expect(status).toBe(200);
+  });
+
+  it("test an address without adding up the account's usage", async () => {
+    const { id } = await (await signUpWithKey(service.baseUrl)).trpc.account.get.query();
+    await using sql = await openDatabaseOf(service);
+    const tested = await sql.transaction("read write", async (locked) => {
+      await locked`lock table usage_days in access exclusive mode`;
+      return operator.trpc.operator.accounts.tryIpRules.query({ id, address: "192.0.2.1" });
+    });
+    expect(tested).toEqual({ verdict: "passes" });
   });
 });

@@ -4,6 +4,7 @@ import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts"
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
+import type { Reader } from "../database/reads.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { entryPage, readEntriesPage } from "./audit.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
@@ -82,6 +83,8 @@ function accountReads({ auditLog, keys, usage }: RpcServices) {
 /** Procedures for the accounts of the service. */
 export function operatorAccountsRouter(services: RpcServices) {
   const { accountAdmin, credits, reads } = services;
+  const read = <Result>(reader: Reader, part: () => Promise<Result>) =>
+    reads.whole(reader, (parts) => parts.run(part));
   /** Resolves when the change is in force on every node. */
   const change = (
     actor: Actor,
@@ -110,17 +113,15 @@ export function operatorAccountsRouter(services: RpcServices) {
       )
       .query(async ({ ctx, input: { search, state = null, plan = null, order, cursor = null, limit } }) => {
         const filter = { search, state, plan };
-        if (order === "created") return accountAdmin.list(filter, cursor, limit);
-        const accounts = await reads.whole(ctx.reader, ({ run }) =>
-          run(() => accountAdmin.listByUsage(filter, order, limit)),
-        );
+        if (order === "created") return read(ctx.reader, () => accountAdmin.list(filter, cursor, limit));
+        const accounts = await read(ctx.reader, () => accountAdmin.listByUsage(filter, order, limit));
         return { accounts, nextCursor: null };
       }),
 
     /** One account. */
     get: operatorProcedure
       .input(z.strictObject({ id: accountId }))
-      .query(({ input }) => accountAdmin.get(input.id)),
+      .query(({ ctx, input }) => read(ctx.reader, () => accountAdmin.get(input.id))),
 
     ...accountReads(services),
 

@@ -112,8 +112,11 @@ export function operatorRouter(services: RpcServices) {
           })
           .prefault({}),
       )
-      .query(({ input: { kind = null, accountId: account = null, source = null, cursor = null, limit } }) =>
-        services.securityLog.list({ kind, accountId: account, source }, cursor, limit),
+      .query(
+        ({ ctx, input: { kind = null, accountId: account = null, source = null, cursor = null, limit } }) =>
+          read(ctx.reader, () =>
+            services.securityLog.list({ kind, accountId: account, source }, cursor, limit),
+          ),
       ),
 
     /** Health of each upstream, as this node sees it. */

@@ -58,14 +58,17 @@ const MAX_PER_HOUR = 500;
  */
 export class SecurityLog implements SecurityEvents {
   readonly #database: Database;
+  readonly #longReads: Database;
   readonly #now: () => Date;
   #waiting = noneWaiting();
   /** The bounds of the hours that are being written. */
   #written: ReadonlyMap<number, GroupBound> = new Map();
   #writing: Promise<void> | null = null;
 
-  constructor(database: Database, now: () => Date) {
+  /** `longReads`: the same database by other connections, for searches. */
+  constructor(database: Database, longReads: Database, now: () => Date) {
     this.#database = database;
+    this.#longReads = longReads;
     this.#now = now;
   }
 
@@ -97,7 +100,7 @@ export class SecurityLog implements SecurityEvents {
   }> {
     const after = cursor === null ? null : readCursor(cursor);
     await this.flush();
-    const { items, last } = await readPage(limit, (max) => listEvents(this.#database, filter, after, max));
+    const { items, last } = await readPage(limit, (max) => listEvents(this.#longReads, filter, after, max));
     return { events: items, nextCursor: last === null ? null : cursorTextOf(last.lastAt.getTime(), last.id) };
   }
 

@@ -62,7 +62,7 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
   });
   const tokenLookups = new CredentialLookups("management tokens", monotonicMs);
   const managementTokens = new ManagementTokens(database, securityLog, tokenLookups, now);
-  const accountAdmin = new AccountAdmin({ database, publisher, signIn, ipRules, now });
+  const accountAdmin = new AccountAdmin({ database, longReads, publisher, signIn, ipRules, now });
   jobs.add(
     { name: "renew concurrency slots", everyMs: SLOT_LEASE_MS / 4, run: () => admissions.renew() },
     { name: "repeat lost releases of slots", everyMs: SECOND_MS, run: () => admissions.retryReleases() },

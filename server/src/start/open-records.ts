@@ -83,7 +83,7 @@ export async function openRecords(
   // The journal is replayed, so the spenders and claims of earlier lives of this node are no longer needed.
   await credits.closeFormer();
   await idempotencyStore.clear(spender);
-  const securityLog = new SecurityLog(database, now);
+  const securityLog = new SecurityLog(database, longReads, now);
   teardown.add("credit", () => credits.stop());
   teardown.add("recorder", () => {
     if (node.isReplaced()) journal.keepSegments();
