@@ -2,6 +2,8 @@ import { firstEntryIdAt } from "../contract/entry.ts";
 import type { KeyUuid, Rotation } from "../contract/key.ts";
 import { BACKGROUND_TIMEOUT_MS, type Database } from "../database/database.ts";
 
+const DELETE_BATCH = 5_000;
+
 /**
  * The columns of a {@link KeyUsage}. Each is a look-up by an index on the key, whatever the number of entries:
  * key_usage_pkey, key_addresses_pkey, key_usage_minutes_pkey, and audit_entries_by_key for the last 60 seconds, which whole
@@ -47,18 +49,27 @@ export function rotationOf(
   return { successorId, idleAfterSeconds, idleSince, isIdle };
 }
 
-/** Deletes usage older than any query covers. Any node may run this at any time. */
+/**
+ * Deletes usage older than any query covers, in batches: a batch of entries from an address that is being deleted waits for one of them at
+ * most. Any node may run this at any time.
+ */
 export async function dropOldUsage(database: Database, now: Date): Promise<void> {
   const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
-  // Locks rows in the order in which batches of entries do, and skips rows that a batch has locked, so neither waits.
-  await sql`
-    delete from key_usage_minutes where ctid in (
-      select ctid from key_usage_minutes where minute < ${now}::timestamptz - interval '2 days'
-      order by key, minute for update skip locked
-    )`;
-  await sql`
-    delete from key_addresses where ctid in (
-      select ctid from key_addresses where last_seen_at < ${now}::timestamptz - interval '30 days'
-      order by key, source_ip for update skip locked
-    )`;
+  // Skips rows that a batch of entries has locked, so this never waits for one.
+  for (;;) {
+    const dropped = await sql`
+      delete from key_usage_minutes where ctid in (
+        select ctid from key_usage_minutes where minute < ${now}::timestamptz - interval '2 days'
+        limit ${DELETE_BATCH} for update skip locked
+      )`;
+    if (dropped.count < DELETE_BATCH) break;
+  }
+  for (;;) {
+    const dropped = await sql`
+      delete from key_addresses where ctid in (
+        select ctid from key_addresses where last_seen_at < ${now}::timestamptz - interval '30 days'
+        limit ${DELETE_BATCH} for update skip locked
+      )`;
+    if (dropped.count < DELETE_BATCH) break;
+  }
 }

@@ -9,6 +9,8 @@ import {
 import type { EventGroup } from "./event-groups.ts";
 import type { ListedSecurityEvent, SecurityCursor, SecurityFilter } from "./security-log.ts";
 
+const DELETE_BATCH = 5_000;
+
 /** Maps those of the e-mail addresses that belong to users to their accounts; an operator has none. */
 export async function findUsers(
   sql: Database,
@@ -74,9 +76,16 @@ export async function listEvents(
     limit ${limit}`;
 }
 
-/** Deletes events older than 90 days. Any node may run this at any time. */
+/** Deletes events older than 90 days, in batches. Any node may run this at any time. */
 export async function dropOldSecurityEvents(database: Database, now: Date): Promise<void> {
   const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
-  // Uses security_events_group.
-  await sql`delete from security_events where hour < ${now}::timestamptz - interval '90 days'`;
+  for (;;) {
+    // Uses security_events_group.
+    const dropped = await sql`
+      delete from security_events where ctid in (
+        select ctid from security_events where hour < ${now}::timestamptz - interval '90 days'
+        limit ${DELETE_BATCH} for update skip locked
+      )`;
+    if (dropped.count < DELETE_BATCH) return;
+  }
 }

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { intervalStart, type UsageInterval } from "../../sdk/src/contract/time-intervals.ts";
 import type { UsageQuestion, WholeSpan } from "../../server/src/audit/usage.ts";
 import { PostgresUsage } from "../../server/src/audit/usage-store.ts";
+import { dropOldUsage } from "../../server/src/keys/key-usage.ts";
+import { dropOldSecurityEvents } from "../../server/src/security/security-store.ts";
 import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
 import { SAMPLE } from "../fixtures/audit-logs.ts";
 
@@ -62,4 +64,47 @@ describe("the usage of a year with as many rows as entries", () => {
       expect(rows.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n)).toBe(BigInt((DAYS - 1) * cost));
     },
   );
+});
+
+describe("old usage of keys and old security events", () => {
+  const ROWS = 30_000;
+  const MAX_AT_ONCE = 10_000;
+
+  it.each([
+    {
+      table: "key_usage_minutes",
+      columns: "key, minute, requests",
+      values: "gen_random_uuid(), now() - interval '3 days', 1",
+      drop: dropOldUsage,
+    },
+    {
+      table: "key_addresses",
+      columns: "key, source_ip, last_seen_at",
+      values: "gen_random_uuid(), '192.0.2.1', now() - interval '31 days'",
+      drop: dropOldUsage,
+    },
+    {
+      table: "security_events",
+      columns: "id, hour, kind, source_ip, count, first_at, last_at",
+      values:
+        "gen_random_uuid(), now() - interval '91 days', 'unknown_key', '10.0.0.0'::inet + n, 1, now(), now()",
+      drop: dropOldSecurityEvents,
+    },
+  ])("are deleted in batches, so that nothing waits long for a row: $table", async (old) => {
+    const { sql } = database;
+    const { table } = old;
+    await sql.unsafe(`
+      insert into ${table} (${old.columns}) select ${old.values} from generate_series(1, ${ROWS}) n;
+      create table deleted_at_once (rows bigint not null);
+      create function note_deleted() returns trigger language plpgsql as $$
+        begin insert into deleted_at_once select count(*) from gone; return null; end $$;
+      create trigger note_deleted after delete on ${table} referencing old table as gone
+        for each statement execute function note_deleted()`);
+    await old.drop(sql, new Date());
+    const [deleted] = await sql<{ all: number; most: number }[]>`
+      select sum(rows)::float8 as all, max(rows)::float8 as most from deleted_at_once`;
+    await sql.unsafe(`drop table deleted_at_once; drop function note_deleted cascade`);
+    expect(deleted?.all).toBe(ROWS);
+    expect(deleted?.most).toBeLessThanOrEqual(MAX_AT_ONCE);
+  });
 });
