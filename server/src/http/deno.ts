@@ -3,6 +3,7 @@ import { FetchExchange } from "./fetch-exchange.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { invalidTargetAnswer } from "./refusal.ts";
 import type { TlsPair } from "./tls-pair.ts";
+import { UnreadBodies } from "./unread-bodies.ts";
 
 interface ServeOptions {
   readonly hostname: string;
@@ -42,7 +43,7 @@ const BEYOND_HOST = /[/\\?#]/;
 /** Serves on `Deno.serve`. */
 export async function serveOnDeno(served: Served, options: ListenerOptions): Promise<Listener> {
   const exchanges = new Set<FetchExchange>();
-  const handler = handlerOf(served, exchanges);
+  const handler = handlerOf(served, exchanges, new UnreadBodies(options.maxUnreadBytes));
   let server = open(handler, options, options.port, options.tls);
   const former = new Set<Opened>();
   return {
@@ -68,7 +69,7 @@ export async function serveOnDeno(served: Served, options: ListenerOptions): Pro
 }
 
 /** @param exchanges The exchanges that are being answered. The handler adds and removes them. */
-function handlerOf(served: Served, exchanges: Set<FetchExchange>): Handler {
+function handlerOf(served: Served, exchanges: Set<FetchExchange>, unread: UnreadBodies): Handler {
   return (request, { remoteAddr }) => {
     const peer = remoteAddr.hostname ?? "";
     const url = urlOf(request);
@@ -77,7 +78,7 @@ function handlerOf(served: Served, exchanges: Set<FetchExchange>): Handler {
     if (requests === null || !isApiPath(requests, url.pathname, () => request.headers.get("accept"))) {
       return served.web(request, peer);
     }
-    const exchange = new FetchExchange(request, url, peer);
+    const exchange = new FetchExchange(request, url, peer, unread);
     exchanges.add(exchange);
     void requests.handle(exchange).then(() => exchanges.delete(exchange));
     return exchange.response;

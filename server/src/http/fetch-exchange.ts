@@ -3,6 +3,7 @@ import type { IncomingBody } from "../admission/incoming-body.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
+import type { UnreadBodies } from "./unread-bodies.ts";
 
 const NO_BODY = { done: true, value: undefined } as const;
 const encoder = new TextEncoder();
@@ -23,10 +24,12 @@ export class FetchExchange implements Exchange {
   /** Resolves once the status and headers of the answer are known. */
   readonly response: Promise<Response>;
   readonly #request: Request;
+  readonly #unread: UnreadBodies;
   readonly #url: URL;
   #resolve: (response: Response) => void = () => {};
 
-  constructor(request: Request, url: URL, peer: string) {
+  constructor(request: Request, url: URL, peer: string, unread: UnreadBodies) {
+    this.#unread = unread;
     this.method = request.method;
     this.path = url.pathname;
     this.#url = url;
@@ -68,9 +71,9 @@ export class FetchExchange implements Exchange {
   }
 
   respond(status: number, headers: readonly ResponseHeaders[], body: string | Uint8Array): void {
-    const content = typeof body === "string" ? body : new Uint8Array(body);
     this.#isAnswered = true;
-    this.#resolve(new Response(content, { status, headers: Object.assign({}, ...headers) }));
+    const head = { status, headers: Object.assign({}, ...headers) };
+    this.#resolve(this.#unread.response(body, head, this));
   }
 
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink {

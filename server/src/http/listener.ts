@@ -20,7 +20,7 @@ export interface ListenerOptions {
   readonly port: number;
   /** The maximum of open client connections. Deno cannot enforce it. */
   readonly maxConnections: number;
-  /** The maximum of bytes of answers that clients have not read. On Deno they can't be counted. */
+  /** The maximum of bytes of answers that clients have not read. On Deno, only those of large answers can be counted. */
   readonly maxUnreadBytes: number;
   /** The certificate for HTTPS; `null`: HTTP. */
   readonly tls: TlsPair | null;
