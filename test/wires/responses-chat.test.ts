@@ -147,6 +147,29 @@ describe("a response of an upstream with chat completions", () => {
     expect(sentTo(running.chat)).toMatchObject({ parallel_tool_calls: true });
   });
 
+  it("ends a call that is whole before the next one begins, as clients expect that keep one call at a time", async () => {
+    running.answers.chat = streamsChunks([
+      chunk(callOf(0, "call_a", "first", "")),
+      chunk(callOf(0, null, null, '{"x":')),
+      chunk(callOf(0, null, null, "1}")),
+      chunk(callOf(1, "call_b", "patch", '{"input":"y"}')),
+      chunk(callOf(2, "call_c", "first", '{"x":3}')),
+      chunk(callOf(0, null, null, " ")),
+      chunk({ content: "Wait." }),
+      chunk({}, "tool_calls", USAGE),
+    ]);
+    const tools = [functionTool("first"), { type: "custom", name: "patch" }];
+    const events = await running.stream({ input: "hello", tools });
+    expect(expectResponseStream(events).output).toMatchObject([
+      { type: "function_call", arguments: '{"x":1}', status: "completed" },
+      { type: "custom_tool_call", input: "y", status: "completed" },
+      { type: "function_call", arguments: '{"x":3}', status: "completed" },
+      { type: "message", status: "completed" },
+    ]);
+    const bounds = events.filter(({ type }) => /output_item\.(?:added|done)$/.test(type));
+    expect(bounds.map(({ output_index: index }) => index)).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
+  });
+
   it("gives each call its own id and index where the upstream gives all the same", async () => {
     running.answers.chat = streamsChunks([
       chunk(callOf(0, "call_0", "first", '{"x":1}')),

@@ -36,6 +36,11 @@ export class CustomInput {
     return this.#isBegun ? !this.#isClosed : EMPTY.startsWith(this.#received.replaceAll(/\s/g, "") || " ");
   }
 
+  /** Whether the text has ended, so that further pieces add nothing. */
+  get isWhole(): boolean {
+    return this.#isClosed;
+  }
+
   /** The piece of the text that a piece of the input adds; may be empty. */
   push(piece: string): string {
     if (this.#isClosed) return "";

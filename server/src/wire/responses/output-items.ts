@@ -171,11 +171,18 @@ export abstract class CallItem extends OutputItem {
     this.callId = callId;
   }
 
-  /** Adds a piece of the call's input. */
-  abstract add(piece: string): string;
+  /** Adds a piece of the call's input. To a call that is complete it adds nothing. */
+  add(piece: string): string {
+    return this.status === "in_progress" ? this.addInput(piece) : "";
+  }
 
   /** Whether the input so far is only the beginning of one. */
   abstract get isCut(): boolean;
+
+  /** Whether the input so far is a whole one, to which nothing can be added. */
+  abstract get isWhole(): boolean;
+
+  protected abstract addInput(piece: string): string;
 
   /** The members of every call of a tool with a name. */
   protected named(type: string): JsonObject {
@@ -192,7 +199,11 @@ class FunctionCallItem extends CallItem {
     return isCutOff(this.#input);
   }
 
-  add(piece: string): string {
+  get isWhole(): boolean {
+    return parseJsonObject(this.#input) !== null;
+  }
+
+  protected addInput(piece: string): string {
     this.#input += piece;
     return piece === "" ? "" : this.emit("response.function_call_arguments.delta", { delta: piece });
   }
@@ -203,7 +214,7 @@ class FunctionCallItem extends CallItem {
 
   protected endContent(status: ItemStatus): string {
     // A tool without parameters may be called without input. Clients parse it. A call that was cut off must not become a whole one.
-    const filled = this.#input === "" && status === "completed" ? this.add("{}") : "";
+    const filled = this.#input === "" && status === "completed" ? this.addInput("{}") : "";
     const { name } = this.tool;
     return filled + this.emit("response.function_call_arguments.done", { name, arguments: this.#input });
   }
@@ -216,7 +227,11 @@ class CustomCallItem extends CallItem {
     return this.#input.isCut;
   }
 
-  add(piece: string): string {
+  get isWhole(): boolean {
+    return this.#input.isWhole;
+  }
+
+  protected addInput(piece: string): string {
     return this.#delta(this.#input.push(piece));
   }
 
@@ -242,7 +257,11 @@ class SearchCallItem extends CallItem {
     return isCutOff(this.#input);
   }
 
-  add(piece: string): string {
+  get isWhole(): boolean {
+    return parseJsonObject(this.#input) !== null;
+  }
+
+  protected addInput(piece: string): string {
     this.#input += piece;
     return "";
   }

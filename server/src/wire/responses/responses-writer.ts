@@ -48,7 +48,8 @@ const INCOMPLETE: Readonly<Partial<Record<FinishReason, string>>> = {
 
 /**
  * Writes an answer as a response, or as its events. Items have the order in which they begin. A message ends when something else
- * begins; calls end one by one, because their pieces may come by turns.
+ * begins, and so does a call whose input is whole: OpenAI ends an item before the next one, and Agno keeps only one call at a time. Other
+ * calls end one by one, because their pieces may come by turns.
  */
 export class ResponsesWriter implements AnswerWriter {
   readonly needsUsage = true;
@@ -60,6 +61,8 @@ export class ResponsesWriter implements AnswerWriter {
   readonly #items: OutputItem[] = [];
   readonly #calls = new Map<number, CallItem>();
   readonly #callIds = new Set<string>();
+  /** The call that began last, until something else begins. */
+  #lastCall: CallItem | null = null;
   /** The message or thought that is being written. */
   #said: MessageItem | ReasoningItem | null = null;
   #sequence = 0;
@@ -162,20 +165,21 @@ export class ResponsesWriter implements AnswerWriter {
 
   /** Begins a message or a thought, which ends the one before. */
   #begin<Item extends MessageItem | ReasoningItem>(create: (place: ItemPlace) => Item) {
-    const closed = this.#closeSaid();
+    const closed = this.#closeSaid() + this.#closeWholeCall();
     const item = this.#add(create);
     this.#said = item;
     return { item, events: closed + item.open() };
   }
 
   #beginCall(call: number, id: string, name: string): string {
-    const closed = this.#closeSaid();
+    const closed = this.#closeSaid() + this.#closeWholeCall();
     // Clients match results to calls by their ids, and some upstreams give each call the same one.
     const callId = id === "" || this.#callIds.has(id) ? newId("call") : id;
     this.#callIds.add(callId);
     const tool = this.#parts.tools.toolOf(name);
     const item = this.#add((place) => callItem(place, tool, callId));
     this.#calls.set(call, item);
+    this.#lastCall = item;
     return closed + item.open();
   }
 
@@ -201,6 +205,13 @@ export class ResponsesWriter implements AnswerWriter {
     const said = this.#said;
     this.#said = null;
     return said?.close(said instanceof MessageItem ? messageStatus : "completed") ?? "";
+  }
+
+  /** Completes the last call if nothing can be added to its input. What its provider wants back follows at its end. */
+  #closeWholeCall(): string {
+    const call = this.#lastCall;
+    this.#lastCall = null;
+    return this.#parts.isStreamed && call?.isWhole === true ? call.close("completed") : "";
   }
 
   #closeAll(status: ItemStatus): string {
