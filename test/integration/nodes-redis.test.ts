@@ -167,6 +167,17 @@ describe.skipIf(!isDistributed)("a node that stays with the old primary after a 
     expect(await decisionOf(first.baseUrl, kept.key)).toBe(200);
   });
 
+  it("connects to the new primary when the old one has become its replica, and keeps the connection open", async () => {
+    await using pair = await startPair();
+    const { key } = await pair.owner.trpc.keys.create.mutate({ name: "kept" });
+    for (const node of pair.nodes) expect(await statusOf(node.baseUrl, key)).toBe(200);
+    await pair.replica.command("replicaof", "no", "one");
+    for (const way of pair.ways) way.retarget(pair.replica.port);
+    await pair.primary.command("replicaof", "127.0.0.1", String(pair.replica.port));
+    for (const node of pair.nodes) await expect.poll(() => statusOf(node.baseUrl, key)).toBe(200);
+    expect(await pair.primary.command("info", "replication")).toContain("role:slave");
+  });
+
   it("rejects the key when it was stopped meanwhile, and continues with requests that had arrived", async () => {
     await using pair = await startPair();
     const [first, second] = pair.nodes;

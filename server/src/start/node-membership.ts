@@ -5,6 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "pino";
+import { AdmissionStoreUnavailable } from "../admission/admission-store.ts";
 import type { Admissions } from "../admission/admissions.ts";
 import { DatabaseEpoch, DatabaseEpochEnded, type PositionInDatabase } from "../admission/database-epoch.ts";
 import type { NodeLife, NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
@@ -190,7 +191,13 @@ async function shareRedis(
     log.warn("Redis does not allow INFO, so nodes cannot verify that they all use the same server");
   }
   const renew = async () => {
-    if (!(await isInEpoch(epoch, replaced))) return;
+    try {
+      if (!(await isInEpoch(epoch, replaced))) return;
+    } catch (error) {
+      // A Redis that takes no writes may have become a replica. The check finds that out, and connects again.
+      if (error instanceof AdmissionStoreUnavailable) await agreement.check();
+      throw error;
+    }
     await agreement.check();
     if (agreement.isRemoved) replaced(TAKEN_OVER, "node");
     // A Redis that was emptied has also lost the slots of running requests, and the counts of the last minute.
