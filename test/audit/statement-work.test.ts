@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { intervalStart, type UsageInterval } from "../../sdk/src/contract/time-intervals.ts";
 import type { UsageQuestion, WholeSpan } from "../../server/src/audit/usage.ts";
 import { PostgresUsage } from "../../server/src/audit/usage-store.ts";
+import { Reconciler } from "../../server/src/credits/reconciliation-store.ts";
 import { dropOldUsage } from "../../server/src/keys/key-usage.ts";
 import { dropOldSecurityEvents } from "../../server/src/security/security-store.ts";
 import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
@@ -106,5 +107,57 @@ describe("old usage of keys and old security events", () => {
     await sql.unsafe(`drop table deleted_at_once; drop function note_deleted cascade`);
     expect(deleted?.all).toBe(ROWS);
     expect(deleted?.most).toBeLessThanOrEqual(MAX_AT_ONCE);
+  });
+});
+
+describe("the regular reconciliation of an old account", () => {
+  const CHARGES = 30_000;
+  const MAX_READ = 2_000;
+  const ids = (n: number) => `01936ef4-0000-7000-8000-${String(n).padStart(12, "0")}`;
+
+  /** The rows of the ledger that have been read, once all connections have reported theirs. */
+  async function rowsRead(): Promise<number> {
+    const { sql } = database;
+    const report = () => sql`select pg_stat_force_next_flush(), pg_sleep(0.05)`;
+    await Promise.all([report(), report()]);
+    const [row] = await sql<{ rows: bigint }[]>`
+      select (seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint as rows from pg_stat_user_tables where relname = 'credit_ledger'`;
+    return Number(row?.rows ?? 0n);
+  }
+
+  it("reads the charges of the last days, and finds a wrong balance, and a charge that was changed", async () => {
+    const { sql } = database;
+    const reconciler = new Reconciler(
+      sql,
+      { outstanding: () => ({ holds: 0, nanoUsd: 0n }) },
+      () => new Date(),
+    );
+    const wrong = async () => (await reconciler.checkRecent(2)).mismatches.map((found) => found.accountId);
+    await sql`
+      insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+      select ('01936ef4-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${accountId}, now() - interval '40 days' + n * interval '1 minute',
+             'charge', -1, 'requests'
+      from generate_series(1, ${CHARGES}) n`;
+    await sql`
+      insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
+      values (${ids(0)}, ${accountId}, now() - interval '41 days', 'grant', ${CHARGES + 100}, 'invoice'),
+             (ledger_entry_id(1), ${accountId}, now(), 'charge', -10, 'requests')`;
+    await sql`update accounts set free_nano_usd = 90 where id = ${accountId}`;
+    await sql.unsafe("vacuum analyze credit_ledger, credit_days, accounts");
+    const before = await rowsRead();
+    expect(await wrong()).toEqual([]);
+    expect((await rowsRead()) - before).toBeLessThan(MAX_READ);
+
+    await sql`update accounts set free_nano_usd = 91 where id = ${accountId}`;
+    expect(await wrong()).toEqual([accountId]);
+    await sql`update accounts set free_nano_usd = 90 where id = ${accountId}`;
+    expect(await wrong()).toEqual([]);
+    // By somebody who also keeps the triggers from changing the day's sum.
+    await sql.unsafe(`
+      alter table credit_ledger disable trigger all;
+      update credit_ledger set amount_nano_usd = -5 where amount_nano_usd = -10;
+      alter table credit_ledger enable trigger all`);
+    expect(await wrong()).toEqual([accountId]);
+    expect((await reconciler.check(2)).mismatches.map((found) => found.accountId)).toEqual([accountId]);
   });
 });

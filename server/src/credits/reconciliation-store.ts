@@ -1,4 +1,4 @@
-import { HOUR_MS } from "../../../sdk/src/contract/time-units.ts";
+import { DAY_MS, HOUR_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import { firstEntryIdAt } from "../contract/entry.ts";
 import type { KeyUuid } from "../contract/key.ts";
@@ -43,9 +43,21 @@ export class Reconciler {
     return this.#last;
   }
 
-  /** @param hours the past hours of usage to compare with the entries. */
-  async check(hours: number): Promise<ReconciliationReport> {
-    this.#last = await reconcile(this.#database, this.#credits, this.#now(), hours);
+  /** Compares with the whole ledger. @param hours the past hours of usage to compare with the entries. */
+  check(hours: number): Promise<ReconciliationReport> {
+    return this.#check(hours, findMismatches);
+  }
+
+  /**
+   * As {@link check}, but reads only the ledger's charges of the days that contain these hours: there may be tens of millions from before,
+   * which are compared by their sums of each day.
+   */
+  checkRecent(hours: number): Promise<ReconciliationReport> {
+    return this.#check(hours, findRecentMismatches);
+  }
+
+  async #check(hours: number, find: typeof findRecentMismatches): Promise<ReconciliationReport> {
+    this.#last = await reconcile(this.#database, this.#credits, this.#now(), hours, find);
     return this.#last;
   }
 }
@@ -55,6 +67,7 @@ async function reconcile(
   credits: Pick<Credits, "outstanding">,
   checkedAt: Date,
   hours: number,
+  find: typeof findRecentMismatches,
 ) {
   const since = new Date(Math.floor(checkedAt.getTime() / HOUR_MS - hours) * HOUR_MS);
   return {
@@ -62,7 +75,7 @@ async function reconcile(
      * Accounts whose balance is negative or not the sum of their ledger, or whose costs by day are not the sum of its charges, up to 100.
      * There should be none.
      */
-    mismatches: await findMismatches(database),
+    mismatches: await find(database, since),
     /** Sums of usage that differ from what they sum up, up to 100. There should be none. */
     usageMismatches: await findUsageMismatches(database, since, MAX_MISMATCHES),
     /** The start of the period in which usage was compared and uncollected amounts were added up. */
@@ -174,6 +187,45 @@ export async function findUsageMismatches(
       union all select * from wrong_service_hours union all select * from wrong_months
     ) wrong
     limit ${limit}`;
+}
+
+/**
+ * As {@link findMismatches}, but takes the charges of a day from its sum, which triggers keep, and compares with the ledger only the sums of
+ * the days since then.
+ */
+async function findRecentMismatches(database: Database, since: Date): Promise<readonly BalanceMismatch[]> {
+  const from = new Date(Math.floor(since.getTime() / DAY_MS) * DAY_MS);
+  // Uses credit_ledger_grants, credit_ledger_pkey (an id begins with a time that is never before the row's), and all of the other tables.
+  return database<BalanceMismatch[]>`
+    with charges as (
+      select account_id, date_trunc('day', at, 'UTC') as day, sum(amount_nano_usd) as costs
+      from credit_ledger
+      where id >= ${firstEntryIdAt(from)} and at >= ${from} and kind in ('charge', 'uncollected')
+      group by 1, 2
+    ),
+    wrong_days as (
+      select account_id
+      from (select * from credit_days where day >= ${from}) stored
+      full join charges using (account_id, day)
+      where coalesce(charged_nano_usd + uncollected_nano_usd, 0) <> coalesce(costs, 0)
+    )
+    select accounts.id as "accountId", (free_nano_usd + coalesce(reserves.sum, 0))::bigint as "balanceNanoUsd",
+           (coalesce(grants.sum, 0) + coalesce(days.sum, 0))::bigint as "ledgerNanoUsd",
+           coalesce(reserves.sum, 0)::bigint as "reservedNanoUsd"
+    from accounts
+    left join (
+      select account_id, sum(amount_nano_usd) from credit_ledger where kind in ('grant', 'adjustment') group by 1
+    ) grants on grants.account_id = accounts.id
+    left join (
+      select account_id, sum(charged_nano_usd + uncollected_nano_usd) from credit_days group by 1
+    ) days on days.account_id = accounts.id
+    left join (
+      select account_id, sum(granted_nano_usd - charged_nano_usd), min(granted_nano_usd - charged_nano_usd)
+      from credit_reserves group by 1
+    ) reserves on reserves.account_id = accounts.id
+    where free_nano_usd + coalesce(reserves.sum, 0) <> coalesce(grants.sum, 0) + coalesce(days.sum, 0)
+       or free_nano_usd < 0 or reserves.min < 0 or accounts.id in (select account_id from wrong_days)
+    limit ${MAX_MISMATCHES}`;
 }
 
 /** The credit that all nodes have reserved. `stuckNanoUsd`: the part of it of nodes that have not been seen for a minute. */
