@@ -193,6 +193,7 @@ describe("an upstream with the Responses API that fails", () => {
     ["context_length_exceeded", "context_length_exceeded"],
     ["invalid_prompt", "invalid_prompt"],
     ["rate_limit_exceeded", "server_is_overloaded"],
+    ["too_many_requests", "server_is_overloaded"],
     ["server_is_overloaded", "server_is_overloaded"],
     ["insufficient_quota", "server_error"],
     ["server_error", "server_error"],

@@ -8,6 +8,8 @@ const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
   ["context_length_exceeded", 400],
   ["invalid_prompt", 400],
   ["rate_limit_exceeded", 429],
+  // Of Azure.
+  ["too_many_requests", 429],
   ["server_is_overloaded", 503],
   ["slow_down", 503],
 ]);
