@@ -22,6 +22,14 @@ const CODERS = {
 type Coding = keyof typeof CODERS;
 const CODINGS = Object.keys(CODERS) as readonly Coding[];
 
+/** The bodies that are shared: the OpenAPI document, and the models in two forms. */
+const MAX_KEPT = 3;
+
+interface KeptBody {
+  readonly body: string | Uint8Array;
+  readonly coded: CodedBody;
+}
+
 export interface CodedBody {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly coding: Coding;
@@ -41,20 +49,20 @@ export type Compress = (
  */
 export function createCompressor(): Compress {
   let running = 0;
-  /** The last shared body of each coding. */
-  const kept = new Map<Coding, { readonly body: string | Uint8Array; readonly coded: CodedBody }>();
+  /** Of each coding the last shared bodies, the newest first. */
+  const kept = new Map<Coding, readonly KeptBody[]>();
   return async (body, acceptEncoding, isShared = false) => {
     if (body.length < MIN_BYTES) return null;
     const coding = chooseCoding(acceptEncoding, CODINGS);
     if (coding === null) return null;
-    const known = isShared ? kept.get(coding) : undefined;
-    if (known?.body === body) return known.coded;
+    const known = isShared ? kept.get(coding)?.find((one) => one.body === body) : undefined;
+    if (known !== undefined) return known.coded;
     if (running >= MAX_AT_ONCE) return null;
     running++;
     try {
       const bytes = await CODERS[coding](typeof body === "string" ? new TextEncoder().encode(body) : body);
       const coded = { bytes: new Uint8Array(bytes), coding };
-      if (isShared) kept.set(coding, { body, coded });
+      if (isShared) kept.set(coding, [{ body, coded }, ...(kept.get(coding) ?? [])].slice(0, MAX_KEPT));
       return coded;
     } finally {
       running--;

@@ -14,7 +14,14 @@ import {
   ref,
   type Schema,
 } from "./openapi-parts.ts";
-import { factsWithoutUsage, jsonReply, type QueryOperation, type QuerySource } from "./operation.ts";
+import {
+  factsWithoutUsage,
+  JSON_HEADERS,
+  jsonReply,
+  NO_FACTS,
+  type QueryOperation,
+  type QuerySource,
+} from "./operation.ts";
 import { invalid, readLimit } from "./query-parameters.ts";
 
 const LIMITS = { default: 20, max: 1_000 };
@@ -63,6 +70,19 @@ type ListForm =
  * and expects its own descriptions of models in `models`. Without any it uses its built-in ones.
  */
 export function listModels(catalog: Catalog): QueryOperation<ListForm> {
+  // The lists of each catalog, as text: a catalog of thousands of models takes tens of milliseconds to write.
+  const written = new WeakMap<readonly CatalogModel[], Map<"openai" | "codex", string>>();
+  const textOf = (kind: "openai" | "codex"): string => {
+    const { models } = catalog;
+    const texts = written.get(models) ?? new Map<"openai" | "codex", string>();
+    written.set(models, texts);
+    const known = texts.get(kind);
+    if (known !== undefined) return known;
+    const list = { object: "list", data: models.map(publicView) };
+    const text = JSON.stringify(kind === "codex" ? { ...list, models: [] } : list);
+    texts.set(kind, text);
+    return text;
+  };
   return {
     kind: "query",
     method: "GET",
@@ -94,8 +114,13 @@ export function listModels(catalog: Catalog): QueryOperation<ListForm> {
     },
     run: async ({ input: form }) => {
       if (form.kind === "messages") return jsonReply(messagesModelsPage(catalog.models, form.page));
-      const list = { object: "list", data: catalog.models.map(publicView) };
-      return jsonReply(form.kind === "codex" ? { ...list, models: [] } : list);
+      return {
+        kind: "whole",
+        headers: JSON_HEADERS,
+        body: textOf(form.kind),
+        facts: NO_FACTS,
+        isShared: true,
+      };
     },
   };
 }
