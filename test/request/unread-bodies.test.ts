@@ -33,9 +33,9 @@ describe("a body that is sent as its client reads it", () => {
 
   it("is given to the runtime at once if it is small, or nobody reads it", async () => {
     const { answer, check } = openBodies(1);
-    const bodies = [answer(63), answer(1_000, "10.0.0.1", "HEAD")];
+    const bodies = [answer(15), answer(1_000, "10.0.0.1", "HEAD")];
     check(2 * MINUTE_MS);
-    expect(await Promise.all(bodies.map(lengthOf))).toEqual([63 * KIB, 1_000 * KIB]);
+    expect(await Promise.all(bodies.map(lengthOf))).toEqual([15 * KIB, 1_000 * KIB]);
   });
 
   it("is dropped when its client reads nothing for a minute", async () => {
@@ -43,10 +43,10 @@ describe("a body that is sent as its client reads it", () => {
     const [read, unread] = [answer(1_000), answer(1_000)];
     const reader = read.body?.getReader();
     for (let piece = 0; piece < 3; piece++) {
-      expect((await reader?.read())?.value).toHaveLength(64 * KIB);
+      expect((await reader?.read())?.value).toHaveLength(16 * KIB);
       check(MINUTE_MS - 1);
     }
-    expect((await reader?.read())?.value).toHaveLength(64 * KIB);
+    expect((await reader?.read())?.value).toHaveLength(16 * KIB);
     expect(await lengthOf(unread)).toBe(0);
   });
 

@@ -1,10 +1,11 @@
 import { type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { networkOfPeer } from "./client-connections.ts";
 
-/** Smaller bodies are given to the runtime at once: the system takes them. */
-const MIN_BYTES = 64 * 1024;
-/** What the runtime gets of a body each time that its client has read. */
-const PIECE_BYTES = 64 * 1024;
+/**
+ * What the runtime gets of a body each time that its client has read. Smaller bodies are given to it at once. With HTTP/2 it keeps as much for each
+ * of the many streams that a connection may have.
+ */
+const PIECE_BYTES = 16 * 1024;
 /** How often the unread bytes are added up. */
 const CHECK_MS = 250;
 
@@ -37,7 +38,7 @@ export class UnreadBodies {
     head: ResponseHead,
     { method, peer }: Pick<Exchange, "method" | "peer">,
   ): Response {
-    if (content.length < MIN_BYTES || method === "HEAD") {
+    if (content.length < PIECE_BYTES || method === "HEAD") {
       return new Response(typeof content === "string" ? content : new Uint8Array(content), head);
     }
     const bytes = typeof content === "string" ? encoder.encode(content) : content;
