@@ -214,6 +214,22 @@ describe.skipIf(!hasBrowser)("a page", () => {
     expect([await ringOf(first), await ringOf(page.getByRole("option").nth(1))]).toEqual(["solid", "none"]);
   });
 
+  it("gives times and names space in a small window, also beside a long name", async () => {
+    const linesOf = (element: Locator) =>
+      element.evaluate((one) =>
+        Math.round(one.clientHeight / Number.parseFloat(getComputedStyle(one).lineHeight)),
+      );
+    const { page } = await site.page();
+    await page.setViewportSize({ width: 1_024, height: HEIGHT });
+    await signInBy(page, owner);
+    await page.goto("/settings/keys");
+    expect(await linesOf(page.locator(".KeyTable_lastUse time").first())).toBe(1);
+    await signInBy(page, operator);
+    await page.goto("/operator");
+    const account = page.getByRole("table", { name: "Accounts" }).getByRole("rowheader").first();
+    expect(await linesOf(account.locator(".text_small"))).toBeLessThan(4);
+  });
+
   it("is light or dark as the system is, or as its root says", async () => {
     const { page } = await site.page({ colorScheme: "dark" });
     await page.goto("/sign-in");

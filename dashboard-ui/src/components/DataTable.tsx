@@ -14,6 +14,8 @@ export interface Column<Row> {
   /** The label beside the value on a phone, where the table has no header. Default: `label`. */
   readonly cardLabel?: string;
   readonly className?: string | undefined | ((row: Row) => string | undefined);
+  /** Whether the column is left out in a small window, where the others need its space. The row's own page has its value. */
+  readonly isMinor?: boolean;
   /** Called when the header is pressed, which makes it a button. */
   readonly onSort?: () => void;
   /** Whether the rows are in the order of this column. */
@@ -90,9 +92,9 @@ interface CellProps<Row> {
 }
 
 function Cell<Row>({ column, row, isName }: CellProps<Row>) {
-  const { kind, label, cardLabel = label, isLabelHidden = false, className } = column;
+  const { kind, label, cardLabel = label, isLabelHidden = false, isMinor, className } = column;
   const own = typeof className === "function" ? className(row) : className;
-  const all = classes(kind === undefined ? undefined : KINDS[kind], own);
+  const all = classes(kind && KINDS[kind], isMinor && styles.minor, own);
   return isName ? (
     <th scope="row" className={all}>
       {column.cell(row)}
@@ -113,7 +115,7 @@ function Head<Row>({ columns }: Pick<DataTableProps<Row>, "columns">) {
       key={keyOf(column)}
       scope="col"
       rowSpan={rowSpan}
-      className={column.kind === "number" ? styles.number : undefined}
+      className={classes(column.kind === "number" && styles.number, column.isMinor && styles.minor)}
       aria-sort={column.sorted}
     >
       <HeadLabel column={column} />

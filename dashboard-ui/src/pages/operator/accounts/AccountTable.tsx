@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ListedAccount } from "../../../api/types.ts";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
+import { Email } from "../../../components/Email.tsx";
 import { formatBalance, formatCount, formatDate, formatUsdRoughly } from "../../../components/format.ts";
 import textStyles from "../../../components/text.module.css";
 import { LastRequest } from "../LastRequest.tsx";
@@ -21,13 +22,20 @@ const columnsFor = (
         <Link to="/operator/accounts/$accountId" params={{ accountId: account.id }}>
           {account.name}
         </Link>
-        <span className={textStyles.small}>{usersOf(account)}</span>
+        <span className={textStyles.small}>
+          <Users users={account.users} />
+        </span>
       </span>
     ),
   },
   { label: "Plan", cell: ({ plan }) => planLabel(plan) },
   { label: "State", cell: ({ state }) => <StateBadge state={state} /> },
-  { label: "Active keys", kind: "number", cell: ({ activeKeys }) => formatCount(activeKeys) },
+  {
+    label: "Active keys",
+    kind: "number",
+    isMinor: true,
+    cell: ({ activeKeys }) => formatCount(activeKeys),
+  },
   { label: "Balance", kind: "number", cell: ({ balanceNanoUsd }) => formatBalance(balanceNanoUsd) },
   {
     label: "Requests, 30\u00a0d",
@@ -41,7 +49,7 @@ const columnsFor = (
     cell: ({ recentCostNanoUsd }) => formatUsdRoughly(recentCostNanoUsd),
     ...sortOf("cost", order, onOrder),
   },
-  { label: "Last request", cell: (account) => <LastRequest account={account} /> },
+  { label: "Last request", isMinor: true, cell: (account) => <LastRequest account={account} /> },
   {
     label: "Created",
     cell: ({ createdAt }) => <time dateTime={createdAt.toISOString()}>{formatDate(createdAt)}</time>,
@@ -80,8 +88,12 @@ export function AccountTable({ accounts, busy, order, onOrder }: AccountTablePro
   );
 }
 
-function usersOf({ users }: ListedAccount): string {
-  const [first, ...others] = users;
+function Users({ users: [first, ...others] }: Pick<ListedAccount, "users">) {
   if (first === undefined) return "No users";
-  return others.length === 0 ? first.email : `${first.email} and ${formatCount(others.length)} more`;
+  return (
+    <>
+      <Email address={first.email} />
+      {others.length === 0 ? null : ` and ${formatCount(others.length)} more`}
+    </>
+  );
 }
