@@ -88,6 +88,14 @@ describe("a hold", () => {
     }
   });
 
+  it("pays at least for sixteen tokens of each answer", () => {
+    const prices = withDefaultPrices({ inputNanoUsdPerMTok: 0n, outputNanoUsdPerMTok: 2_000_000n });
+    const basis = { ...randomRequest(new Random(6)), choices: 3, images: 0 };
+    const request = { ...basis, model: { ...basis.model, prices } };
+    expect(rangeOf({ ...request, maxTokens: 100 })).toEqual({ minNanoUsd: 96n, maxNanoUsd: 600n });
+    expect(rangeOf({ ...request, maxTokens: 10 })).toEqual({ minNanoUsd: 60n, maxNanoUsd: 60n });
+  });
+
   it("below the maximum covers every answer of the tokens that it pays for", () => {
     const random = new Random(2);
     for (let round = 0; round < ROUNDS; round++) {
@@ -116,6 +124,16 @@ describe("a charge", () => {
       countedTokens: 150,
       implausibleNanoUsd: 900n * 3n + 10n * 2n,
     });
+  });
+
+  it("counts each text of a request for embeddings up to the model's context", () => {
+    const request = { ...randomRequest(new Random(7)), bytes: 1_000, maxTokens: 0, images: 0, prompts: 3 };
+    const prices = withDefaultPrices({ inputNanoUsdPerMTok: 1_000_000n, outputNanoUsdPerMTok: 0n });
+    const model = { ...request.model, prices, contextTokens: 100, maxOutputTokens: null };
+    const charged = (promptTokens: number) =>
+      chargeFor({ ...request, model }, { promptTokens, cachedTokens: 0, completionTokens: 0 });
+    expect(charged(300)).toEqual({ costNanoUsd: 300n, countedTokens: 300, implausibleNanoUsd: 0n });
+    expect(charged(301)).toEqual({ costNanoUsd: 300n, countedTokens: 300, implausibleNanoUsd: 1n });
   });
 
   it("for tokens of an answer is none where a request has no answer, such as one for embeddings", () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { refusalOf } from "../fixtures/operator.ts";
 import { outcomeOf, statusOf } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -46,6 +47,12 @@ describe("a key's name", () => {
 });
 
 describe("creating a key again with the same idempotency key", () => {
+  /** Puts the creation of a key so far into the past that its answer is no longer on its way. */
+  async function makeIssuedEarlier(id: string): Promise<void> {
+    await using sql = await openDatabaseOf(service);
+    await sql`update keys set issued_at = issued_at - interval '10 seconds' where id = ${id}`;
+  }
+
   it("makes no second key, and replaces the first one's string when it may be lost", async () => {
     const owner = await signUp(service.baseUrl);
     const call = { name: "production", idempotencyKey: crypto.randomUUID() };
@@ -65,11 +72,28 @@ describe("creating a key again with the same idempotency key", () => {
   it("never replaces the string of a key that is in use", async () => {
     const owner = await signUp(service.baseUrl);
     const call = { name: "production", idempotencyKey: crypto.randomUUID() };
-    const { key } = await owner.trpc.keys.create.mutate(call);
+    const { id, key } = await owner.trpc.keys.create.mutate(call);
+    await makeIssuedEarlier(id);
     expect(await statusOf(service.baseUrl, key)).toBe(200);
     await owner.trpc.audit.list.query();
-    expect((await refusalOf(owner.trpc.keys.create.mutate(call))).code).toBe("conflict");
+    await expect(owner.trpc.keys.create.mutate(call)).rejects.toThrow("has been used or revoked since");
     expect(await statusOf(service.baseUrl, key)).toBe(200);
+  });
+
+  it("ends the string that it replaces, also where that was admitted a moment ago", async () => {
+    const owner = await signUp(service.baseUrl);
+    const call = { name: "production", idempotencyKey: crypto.randomUUID() };
+    const { id, key } = await owner.trpc.keys.create.mutate(call);
+    expect(await statusOf(service.baseUrl, key)).toBe(200);
+    await owner.trpc.audit.list.query();
+    // As if the entry of the request were not recorded yet.
+    await using sql = await openDatabaseOf(service);
+    await sql`delete from key_usage where key = ${id}`;
+    await makeIssuedEarlier(id);
+    const again = await owner.trpc.keys.create.mutate(call);
+    expect(again).toMatchObject({ id, name: "production" });
+    expect(await outcomeOf(service.baseUrl, key)).toEqual({ status: 401, code: "invalid_api_key" });
+    expect(await statusOf(service.baseUrl, again.key)).toBe(200);
   });
 
   it("is refused when the input differs", async () => {
