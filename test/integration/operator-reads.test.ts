@@ -124,7 +124,6 @@ describe("the test of an upstream", () => {
 });
 
 describe("reads of operators that take long", () => {
-  
   it.each<[string, string, (visitor: Visitor, id: string) => Promise<unknown>]>([
     ["the list of accounts", "usage_days", ({ trpc }) => trpc.operator.accounts.list.query()],
     ["an account", "usage_days", ({ trpc }, id) => trpc.operator.accounts.get.query({ id })],
