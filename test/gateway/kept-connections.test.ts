@@ -19,6 +19,8 @@ const NATIVE = frames(NATIVE_START, ...NATIVE_TEXT, ...NATIVE_END);
 let service: MessagesService;
 /** The ports that the upstreams' requests came from. */
 let ports: (number | undefined)[] = [];
+/** When the last answer was sent whole. */
+let ended: Promise<unknown> = Promise.resolve();
 
 beforeAll(async () => {
   service = await startMessagesService();
@@ -30,6 +32,7 @@ function answering(events: string | Uint8Array, end: Answer, headers: Record<str
   return (request) => {
     const { response } = request;
     ports.push(response.socket?.remotePort);
+    ended = new Promise((resolve) => response.once("finish", resolve));
     response.writeHead(200, { "content-type": "text/event-stream", ...headers });
     response.write(events, () => void setTimeout(20).then(() => end(request)));
   };
@@ -53,6 +56,8 @@ async function connectionsOfThree(path: string, model: string, last: string): Pr
   for (let requests = 0; requests < 3; requests++) {
     const response = await ask(path, model);
     expect(await response.text()).toContain(last);
+    await ended;
+    // Nothing tells when the service has read it.
     await setTimeout(100);
   }
   expect(ports).toHaveLength(3);
