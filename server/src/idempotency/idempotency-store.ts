@@ -1,6 +1,7 @@
 import type { SpenderId } from "../contract/ids.ts";
 import type { ClaimId } from "../contract/kept-answer.ts";
 import type { Database } from "../database/database.ts";
+import { deleteInBatches } from "../database/delete-in-batches.ts";
 import {
   CLAIM_LEASE_MS,
   type ClaimOutcome,
@@ -96,13 +97,13 @@ function outcomeOf(row: Row, bodyDigest: Uint8Array): ClaimOutcome {
 
 /** Deletes answers whose retention has ended. Call it about every hour. */
 export async function dropOldAnswers(database: Database): Promise<void> {
-  for (;;) {
-    // Uses idempotent_requests_by_age.
-    const dropped = await database`
+  // Uses idempotent_requests_by_age.
+  await deleteInBatches(
+    DELETE_BATCH,
+    () => database`
       delete from idempotent_requests where ctid in (
         select ctid from idempotent_requests where created_at < now() - ${KEPT_MS} * interval '1 millisecond'
         limit ${DELETE_BATCH} for update skip locked
-      )`;
-    if (dropped.count < DELETE_BATCH) return;
-  }
+      )`,
+  );
 }

@@ -1,6 +1,7 @@
 import { firstEntryIdAt } from "../contract/entry.ts";
 import type { KeyUuid, Rotation } from "../contract/key.ts";
 import { BACKGROUND_TIMEOUT_MS, type Database } from "../database/database.ts";
+import { deleteInBatches } from "../database/delete-in-batches.ts";
 
 const DELETE_BATCH = 5_000;
 
@@ -56,20 +57,20 @@ export function rotationOf(
 export async function dropOldUsage(database: Database, now: Date): Promise<void> {
   const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
   // Skips rows that a batch of entries has locked, so this never waits for one.
-  for (;;) {
-    const dropped = await sql`
+  await deleteInBatches(
+    DELETE_BATCH,
+    () => sql`
       delete from key_usage_minutes where ctid in (
         select ctid from key_usage_minutes where minute < ${now}::timestamptz - interval '2 days'
         limit ${DELETE_BATCH} for update skip locked
-      )`;
-    if (dropped.count < DELETE_BATCH) break;
-  }
-  for (;;) {
-    const dropped = await sql`
+      )`,
+  );
+  await deleteInBatches(
+    DELETE_BATCH,
+    () => sql`
       delete from key_addresses where ctid in (
         select ctid from key_addresses where last_seen_at < ${now}::timestamptz - interval '30 days'
         limit ${DELETE_BATCH} for update skip locked
-      )`;
-    if (dropped.count < DELETE_BATCH) break;
-  }
+      )`,
+  );
 }

@@ -1,5 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import type { Database, SqlFragment } from "../database/database.ts";
+import { deleteInBatches } from "../database/delete-in-batches.ts";
 import { FairSemaphore } from "../database/fair-semaphore.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure, Unavailable } from "../errors/failure.ts";
@@ -356,16 +357,16 @@ export class ResponseStore {
  * hour. Items are deleted with their response.
  */
 export async function dropExpiredResponses(database: Database, ttlDays: number): Promise<void> {
-  for (;;) {
-    // Uses responses_by_expiry and responses_by_age.
-    const dropped = await database`
+  // Uses responses_by_expiry and responses_by_age.
+  await deleteInBatches(
+    DELETE_BATCH,
+    () => database`
       delete from responses where ctid in (
         select ctid from responses
         where expires_at <= now() or created_at <= now() - ${ttlDays} * interval '1 day'
         limit ${DELETE_BATCH} for update skip locked
-      )`;
-    if (dropped.count < DELETE_BATCH) return;
-  }
+      )`,
+  );
 }
 
 /** Items are found by digests, in base64: clients choose the ids of theirs, which may contain anything. */

@@ -6,6 +6,7 @@ import {
   inTransaction,
   LONG_READ_TIMEOUT_MS,
 } from "../database/database.ts";
+import { deleteInBatches } from "../database/delete-in-batches.ts";
 import type { EventGroup } from "./event-groups.ts";
 import type { ListedSecurityEvent, SecurityCursor, SecurityFilter } from "./security-log.ts";
 
@@ -79,13 +80,13 @@ export async function listEvents(
 /** Deletes events older than 90 days, in batches. Any node may run this at any time. */
 export async function dropOldSecurityEvents(database: Database, now: Date): Promise<void> {
   const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
-  for (;;) {
-    // Uses security_events_group.
-    const dropped = await sql`
+  // Uses security_events_group.
+  await deleteInBatches(
+    DELETE_BATCH,
+    () => sql`
       delete from security_events where ctid in (
         select ctid from security_events where hour < ${now}::timestamptz - interval '90 days'
         limit ${DELETE_BATCH} for update skip locked
-      )`;
-    if (dropped.count < DELETE_BATCH) return;
-  }
+      )`,
+  );
 }
