@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runModule } from "./fixtures/run-code.ts";
 
 const SOURCES = resolve(import.meta.dirname, "../server/src");
 
@@ -92,4 +93,10 @@ describe("the folders of server/src", () => {
       .filter((name) => /process\.env|Deno\.env/.test(readFileSync(join(SOURCES, name), "utf8")));
     expect(asking).toEqual([]);
   });
+});
+
+// A run of the tests lists these folders while another one, beside it, runs code of documents and of the dashboard.
+it("code that tests run is in no folder where tests are looked for", async () => {
+  const { stdout } = await runModule("console.log(import.meta.dirname)", {});
+  expect(relative(import.meta.dirname, stdout.trim())).toMatch(/^node_modules\//);
 });
