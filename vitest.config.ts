@@ -52,10 +52,13 @@ function rankOf({ moduleId, project }: TestSpecification): number {
   return index === -1 ? LONG.length : index;
 }
 
-/** Files that replace modules or globals, or change how the engine works. Others would get these, too. */
+/**
+ * Files that replace modules or globals, or change how the engine works. Others would get these, too. Folders below are not
+ * entered: programs that another run of the tests installs there come and go.
+ */
 const CHANGING = readdirSync("test", { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
-  .flatMap(({ name }) => filesIn(`test/${name}`))
+  .flatMap(({ name }) => readdirSync(`test/${name}`).map((file) => `test/${name}/${file}`))
   .filter((file) => file.endsWith(".test.ts"))
   .filter((file) => /\bvi\.(?:mock|stubGlobal)\(|\bsetFlagsFromString\(/.test(readFileSync(file, "utf8")));
 
@@ -64,10 +67,6 @@ const EXCLUDED = process.argv
   .filter((option) => option.startsWith("--exclude="))
   .map((option) => option.slice("--exclude=".length));
 const exclude = [...configDefaults.exclude, ...EXCLUDED];
-
-function filesIn(folder: string): string[] {
-  return readdirSync(folder, { encoding: "utf8", recursive: true }).map((file) => `${folder}/${file}`);
-}
 
 export default defineConfig({
   test: {
@@ -78,7 +77,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "together",
-          include: ["test/**/*.test.ts"],
+          include: ["test/*.test.ts", "test/*/*.test.ts"],
           exclude: [...exclude, ...CHANGING],
           isolate: false,
         },

@@ -1,7 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runModule } from "./fixtures/run-code.ts";
+import { ROOT } from "./fixtures/service.ts";
 
 const SOURCES = resolve(import.meta.dirname, "../server/src");
 
@@ -93,6 +95,13 @@ describe("the folders of server/src", () => {
       .filter((name) => /process\.env|Deno\.env/.test(readFileSync(join(SOURCES, name), "utf8")));
     expect(asking).toEqual([]);
   });
+});
+
+it("every file of tests is where the configuration of Vitest looks for it", () => {
+  const files = execFileSync("git", ["ls-files", "--", "*.test.ts"], { cwd: ROOT, encoding: "utf8" })
+    .trim()
+    .split("\n");
+  expect(files.filter((file) => !/^test\/(?:[^/]+\/)?[^/]+\.test\.ts$/.test(file))).toEqual([]);
 });
 
 // A run of the tests lists these folders while another one, beside it, runs code of documents and of the dashboard.
