@@ -25,7 +25,9 @@ const SECONDS = Number(process.env.SECONDS ?? 6);
 const WARM_UP_SECONDS = Number(process.env.WARM_UP_SECONDS ?? 40);
 const OVERLOAD_SECONDS = Number(process.env.OVERLOAD_SECONDS ?? 30);
 const ONLY = process.env.ONLY?.split(";");
-const RATES = [250, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 5_000, 6_000, 8_000];
+const RATES = [
+  250, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500, 5_000, 5_500, 6_000, 7_000, 8_000,
+];
 const SHOWN_RATES = [500, 1_000, 2_000, 3_000];
 const LATENCIES_MS = [1, 5, 10, 50];
 const MIN_SUCCESS = 0.999;
