@@ -17,8 +17,6 @@ export interface EmbeddedPostgresOptions {
   /** `OSTIARY_DATA_DIR`, absolute. Created if absent. The caller holds its lock (`lockDataDir`). */
   readonly dataDir: string;
   readonly log: EventLog;
-  /** The folder with `bin`, `lib` and `share`. Default: that of the npm package. */
-  readonly binariesDir?: string;
 }
 
 export interface EmbeddedPostgres {
@@ -57,7 +55,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
 async function start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log } = options;
-  const native = options.binariesDir ?? findBinaries();
+  const native = findBinaries();
   const folders = await openFolders(options.dataDir);
   const runner = await findRunner(folders, native);
   const socketFolder = await makeSocketFolder(folders.dataDir, runner.owner, runner.reachesDataDir);

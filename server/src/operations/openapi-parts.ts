@@ -98,9 +98,9 @@ export function schemaOf(schema: z.ZodType): Schema {
   return rest;
 }
 
-/** A parameter of the query. Its description is that of its schema. */
-export function query(name: string, schema: Schema, isRequired = false): Schema {
-  return parameter("query", name, schema, isRequired);
+/** An optional parameter of the query. Its description is that of its schema. */
+export function query(name: string, schema: Schema): Schema {
+  return parameter("query", name, schema, false);
 }
 
 export function parameter(

@@ -7,10 +7,10 @@ import { outlookOf, outlookOfBalance, RATE_DAYS, spendOf } from "./outlook.ts";
 const REFRESH_MS = 30_000;
 
 /** The account's balance and how long it lasts; `outlook` and the spend are undefined until they are loaded, unless the balance alone tells enough. */
-export function useOutlook({ isEnabled = true }: { readonly isEnabled?: boolean } = {}) {
+export function useOutlook() {
   const today = startOf(useCurrentHour(), "day", 0);
   const period = { from: startOf(today, "day", -RATE_DAYS), to: startOf(today, "day", 1) };
-  const options = { refetchInterval: REFRESH_MS, enabled: isEnabled };
+  const options = { refetchInterval: REFRESH_MS };
   const balance = useQuery(api.credits.balance.queryOptions(undefined, options));
   const usage = useQuery(
     api.usage.summary.queryOptions({ ...period, interval: "day", groupBy: "none" }, options),

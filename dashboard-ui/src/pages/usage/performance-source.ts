@@ -13,7 +13,7 @@ export interface PerformanceSource {
 }
 
 /** The latencies of the signed-in account. */
-export function accountPerformance(filter: UsageFilter = {}): PerformanceSource {
+export function accountPerformance(filter: UsageFilter): PerformanceSource {
   return {
     name: `account ${JSON.stringify(filter)}`,
     read: (span) => client.usage.performance.query({ ...span, ...filter }),
