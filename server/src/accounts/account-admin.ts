@@ -187,7 +187,7 @@ export class AccountAdmin {
     by: Actor,
     id: AccountId,
     change: AccountChange,
-    reason: string | null = null,
+    reason: string | null,
   ): Promise<{
     /** The account after the change. */
     readonly account: Account;

@@ -78,7 +78,7 @@ export class AuditChain {
     accountId: AccountId,
     after: number | null,
     expected: ChainPoint | null,
-    reader: Reader = accountId,
+    reader: Reader,
   ): Promise<ChainReport> {
     await this.#recorder.flushed(accountId);
     return this.#reads.whole(reader, async (parts) => {

@@ -113,12 +113,7 @@ export class Keys {
    *   key is in use; `idempotency_key_reused` when it asked for something else; `key_limit_reached` at the plan's
    *   limit; `account_suspended`.
    */
-  create(
-    by: Actor,
-    accountId: AccountId,
-    name: string,
-    idempotencyKey: string | null = null,
-  ): Promise<CreatedKey> {
+  create(by: Actor, accountId: AccountId, name: string, idempotencyKey: string | null): Promise<CreatedKey> {
     return this.#create(by, accountId, async () => name, idempotencyKey, null);
   }
 
@@ -146,7 +141,7 @@ export class Keys {
   async list(
     accountId: AccountId,
     { after, limit, search }: KeyPage,
-    reader: Reader = accountId,
+    reader: Reader,
   ): Promise<{ readonly keys: readonly ListedKey[]; readonly next: KeyPosition | null }> {
     const { store, now } = this.#parts;
     const { items, last } = await this.#onceFlushed(accountId, reader, () =>
@@ -156,17 +151,13 @@ export class Keys {
   }
 
   /** Returns keys with their usage, as {@link list} does, without those that the account does not have. */
-  async get(
-    accountId: AccountId,
-    ids: readonly KeyUuid[],
-    reader: Reader = accountId,
-  ): Promise<readonly ListedKey[]> {
+  async get(accountId: AccountId, ids: readonly KeyUuid[], reader: Reader): Promise<readonly ListedKey[]> {
     const { store, now } = this.#parts;
     return this.#onceFlushed(accountId, reader, () => store.findKeys(accountId, ids, now()));
   }
 
   /** Counts the keys. */
-  async count(accountId: AccountId, reader: Reader = accountId): Promise<KeyCounts> {
+  async count(accountId: AccountId, reader: Reader): Promise<KeyCounts> {
     return this.#onceFlushed(accountId, reader, () => this.#parts.store.countKeys(accountId));
   }
 
@@ -174,7 +165,7 @@ export class Keys {
   async usage(
     accountId: AccountId,
     id: KeyUuid,
-    reader: Reader = accountId,
+    reader: Reader,
   ): Promise<Omit<ListedKey, "usage"> & KeyUsage> {
     const [found = noSuchKey()] = await this.get(accountId, [id], reader);
     const { usage, ...key } = found;
@@ -186,7 +177,7 @@ export class Keys {
     accountId: AccountId,
     id: KeyUuid,
     max: number,
-    reader: Reader = accountId,
+    reader: Reader,
   ): Promise<readonly KeyAddress[]> {
     const found = await this.#onceFlushed(accountId, reader, () =>
       this.#parts.store.listAddresses(accountId, id, max, this.#parts.now()),
