@@ -30,7 +30,6 @@ export interface Conversation {
   readonly promptCacheOptions: JsonObject | null;
   /** An id of the person who uses the client's application, for the provider's abuse checks. */
   readonly user: string | null;
-  readonly metadata: JsonObject | null;
   /** What the client's format calls the fields above, for errors. Fields that are not listed have no other name. */
   readonly names: Readonly<Partial<Record<keyof Conversation, string>>>;
   /** Fields of the request that only its own format has, by name. A dialect that translates refuses them. */
@@ -63,7 +62,6 @@ export const EMPTY_CONVERSATION: Conversation = {
   promptCacheRetention: null,
   promptCacheOptions: null,
   user: null,
-  metadata: null,
   names: {},
   others: new Map(),
   optional: [],

@@ -40,7 +40,6 @@ export function commonFieldsOf(body: JsonObject) {
     promptCacheRetention: textOf(body.prompt_cache_retention),
     promptCacheOptions: isJsonObject(body.prompt_cache_options) ? body.prompt_cache_options : null,
     user: textOf(body.safety_identifier) ?? textOf(body.user),
-    metadata: isJsonObject(body.metadata) ? body.metadata : null,
   };
 }
 
