@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { insertEntries } from "../fixtures/entries.ts";
 import { chooseInAccountMenu } from "../fixtures/menu.ts";
 import { openSite } from "../fixtures/site.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { chat } from "./audit-page.ts";
+import { chat, rowsOf } from "./audit-page.ts";
 
 const site = openSite();
 
@@ -43,6 +44,28 @@ describe.skipIf(!hasBrowser)("a printed page", () => {
     await expect.poll(brightness).toBeLessThan(100);
     expect(await page.getByRole("navigation").count()).toBe(0);
     expect(await heading.isVisible()).toBe(true);
+  });
+
+  it("of the request log has all entries that are loaded, over several pages, and says that there are more", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 130);
+    const { page } = await site.open(owner, "/audit");
+    await rowsOf(page).first().waitFor();
+    const inView = await rowsOf(page).count();
+    await page.evaluate(() =>
+      addEventListener("beforeprint", () => {
+        const rows = document.querySelectorAll("tbody tr");
+        Reflect.set(window, "printed", [rows.length, document.body.textContent]);
+      }),
+    );
+    const paper = await page.pdf();
+
+    const [rows, text] = await page.evaluate(() => Reflect.get(window, "printed") as [number, string]);
+    expect(rows).toBe(100);
+    expect(text).toContain("The newest 100 entries. The log has more: export it to have them all.");
+    expect(paper.toString("latin1").match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(3);
+    // The page on the screen has the rows in view, as before.
+    await expect.poll(() => rowsOf(page).count()).toBe(inView);
   });
 });
 

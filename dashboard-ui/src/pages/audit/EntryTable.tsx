@@ -16,7 +16,9 @@ import {
 } from "react";
 import { classes } from "../../components/classes.ts";
 import dataTableStyles from "../../components/DataTable.module.css";
+import { formatCount } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
+import { usePrinting } from "../../components/use-printing.ts";
 import { afterStatus, COLUMN_NAMES, type Column, gridOf } from "./columns.ts";
 import { EntryRow } from "./EntryRow.tsx";
 import styles from "./EntryTable.module.css";
@@ -53,6 +55,8 @@ const HEAD_REM = 2.375;
 const OVERSCAN = 6;
 /** The maximum distance from the end, in rows, at which more entries are loaded. In a short list it is a third of the rows. */
 const MAX_NEAR_END = 150;
+/** The maximum number of rows on paper: some 60 pages. */
+const MAX_PRINTED = 1_000;
 
 const watchCards = (listener: () => void) => {
   for (const media of [CARDS, TALL_CARDS]) media.addEventListener("change", listener);
@@ -107,17 +111,21 @@ export function EntryTable(props: EntryTableProps) {
     const { widths, status } = gridOf(columns);
     return { "--entry-columns": widths, "--entry-status": status } as CSSProperties;
   }, [columns]);
+  const isPrinting = usePrinting();
+  const printed = Math.min(entries.length, MAX_PRINTED);
   const items = virtualizer.getVirtualItems();
+  const shown: readonly ShownRow[] = isPrinting ? rowsUpTo(printed) : items;
   // Rows follow each other and only the first has a position: a style for each row would dominate the cost of rendering.
-  const apart = items.some(({ index }) => Math.abs(index - current) === 1) ? null : current;
+  const apart = isPrinting || items.some(({ index }) => Math.abs(index - current) === 1) ? null : current;
   const inFlow = items.find(({ index }) => index !== apart);
   const lastIndex = virtualizer.range?.endIndex ?? 0;
   const nearEnd = Math.min(MAX_NEAR_END, Math.floor(entries.length / 3));
   const isNearEnd =
     lastIndex >= entries.length - nearEnd || (openPlace !== null && current >= entries.length - 2);
   useEffect(() => {
-    if (isNearEnd && hasMore) loadMore();
-  }, [isNearEnd, hasMore, loadMore]);
+    // On paper, every row is in view.
+    if (isNearEnd && hasMore && !isPrinting) loadMore();
+  }, [isNearEnd, hasMore, isPrinting, loadMore]);
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
@@ -164,13 +172,17 @@ export function EntryTable(props: EntryTableProps) {
         <tbody
           ref={rows}
           className={styles.entriesBody}
-          style={{ height: virtualizer.getTotalSize(), paddingTop: (inFlow?.start ?? headPx) - headPx }}
+          style={
+            isPrinting
+              ? undefined
+              : { height: virtualizer.getTotalSize(), paddingTop: (inFlow?.start ?? headPx) - headPx }
+          }
         >
-          {items.map(({ index, key, start }) => {
+          {shown.map(({ index, start }) => {
             const entry = entries.at(index);
             return entry === undefined ? null : (
               <EntryRow
-                key={key}
+                key={entries.placeOf(index)}
                 entry={entry}
                 index={index}
                 topPx={index === apart ? start - headPx : null}
@@ -184,10 +196,26 @@ export function EntryTable(props: EntryTableProps) {
           })}
         </tbody>
       </table>
-      {children}
+      {isPrinting && (hasMore || printed < entries.length) ? (
+        <p className={styles.entriesEnd}>
+          The newest {formatCount(printed)} entries. The log has more: export it to have them all.
+        </p>
+      ) : (
+        children
+      )}
     </div>
   );
 }
+
+/** A row to render. */
+interface ShownRow {
+  readonly index: number;
+  /** Its distance from the top of the table, in pixels, which only rows apart from the others need. */
+  readonly start: number;
+}
+
+const rowsUpTo = (length: number): readonly ShownRow[] =>
+  Array.from({ length }, (_, index) => ({ index, start: 0 }));
 
 interface VirtualRowsOptions extends Pick<EntryTableProps, "entries" | "scroller"> {
   /** The row at the keyboard's position. */
