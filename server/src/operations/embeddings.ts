@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { chargeFor } from "../credits/request-cost.ts";
 import type { JsonBody } from "../json/json-body.ts";
+import { TextTally } from "../tokens/text-tally.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
 import {
   body,
@@ -13,7 +14,7 @@ import {
 } from "./openapi-parts.ts";
 import { JSON_HEADERS, type ModelCall, type ModelOperation, type ModelUse, type Reply } from "./operation.ts";
 import { invalid } from "./query-parameters.ts";
-import type { ModelOperationParts } from "./run-answer.ts";
+import { type ModelOperationParts, rethrowCounted } from "./run-answer.ts";
 
 /** As OpenAI bounds it: "Create embeddings" of its API reference. */
 const MAX_INPUTS = 2_048;
@@ -81,10 +82,14 @@ function readEmbeddings(body: JsonBody): EmbeddingsInput {
 
 async function runEmbeddings(
   { gateway, estimator }: ModelOperationParts,
-  { body, paid: { costBasis }, signal, memory }: ModelCall<EmbeddingsInput>,
+  { body, paid: { costBasis }, signal, client, memory }: ModelCall<EmbeddingsInput>,
 ): Promise<Reply> {
   const { model } = costBasis;
-  const { answer, upstream } = await gateway.embed({ model, body, signal, memory });
+  const { answer, upstream } = await gateway
+    .embed({ model, body, signal, memory })
+    .catch((thrown: unknown) =>
+      rethrowCounted(thrown, client, () => estimator.usageOf(body.value, new TextTally())),
+    );
   // Servers that do not count report 0.
   const counted = answer.usage?.promptTokens === 0 ? null : answer.usage;
   const usage = counted ?? (await estimator.usageOf(body.value, answer.produced()));

@@ -137,6 +137,8 @@ export interface ModelCall<Input> extends Call<Input> {
     header(name: string): readonly string[];
   };
   readonly paid: PaidCall;
+  /** `hasLeft`: the client has disconnected, and {@link Call.signal} was aborted for that reason. */
+  readonly client: { readonly hasLeft: boolean };
   /** For the answer of the upstream. */
   readonly memory: AnswerMemory;
   /** When the request came in, by the clock that never jumps. */

@@ -8,7 +8,7 @@ import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonObject } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import type { TextTally } from "../tokens/text-tally.ts";
+import { TextTally } from "../tokens/text-tally.ts";
 import { NO_USAGE, type TokenEstimator, type Usage } from "../tokens/token-estimate.ts";
 import {
   type StreamedAnswer,
@@ -66,7 +66,13 @@ interface AnswerParts {
  */
 export function runAnswer(
   { gateway, estimator, monotonicMs }: ModelOperationParts,
-  { paid, signal, startedMs, memory }: Pick<ModelCall<unknown>, "paid" | "signal" | "startedMs" | "memory">,
+  {
+    paid,
+    signal,
+    client,
+    startedMs,
+    memory,
+  }: Pick<ModelCall<unknown>, "paid" | "signal" | "client" | "startedMs" | "memory">,
   request: WireRequest,
   store: StoreAnswer | null = null,
 ): Promise<Reply> {
@@ -81,19 +87,35 @@ export function runAnswer(
       : estimator.usageOfPrompt(promptText(), produced);
   const replying = gateway
     .answer({ model, request, maxTokens: paidTokens(paid), signal, memory, estimate })
-    .then((routed): Reply | Promise<Reply> => {
-      const timeToFirstTokenMs = Math.round(monotonicMs() - startedMs);
-      const factsOf = factsOfAnswer(routed, { costBasis, estimate, timeToFirstTokenMs });
-      return routed.answer.kind === "stream"
-        ? streamReply(routed.answer, factsOf, store)
-        : wholeReply(routed.answer, factsOf, store);
-    });
+    .then(
+      (routed): Reply | Promise<Reply> => {
+        const timeToFirstTokenMs = Math.round(monotonicMs() - startedMs);
+        const factsOf = factsOfAnswer(routed, { costBasis, estimate, timeToFirstTokenMs });
+        return routed.answer.kind === "stream"
+          ? streamReply(routed.answer, factsOf, store)
+          : wholeReply(routed.answer, factsOf, store);
+      },
+      (thrown: unknown) => rethrowCounted(thrown, client, () => estimate(new TextTally())),
+    );
   if (!request.stream) return replying;
   const { earlyControlEvents } = request;
   // A proxy may close a silent connection. After this time the stream begins, and a later failure is an event in it.
   return resultWithin(HEARTBEAT_MS, replying).then(
     (reply) => reply ?? earlyStream(costBasis, earlyControlEvents, replying),
   );
+}
+
+/**
+ * Throws what was thrown, with the usage of the prompt if the client has left a request that its upstream had got: upstreams charge for a
+ * prompt whether or not anybody waits for the answer.
+ */
+export async function rethrowCounted(
+  thrown: unknown,
+  { hasLeft }: ModelCall<unknown>["client"],
+  countPrompt: () => Promise<Usage>,
+): Promise<never> {
+  if (!hasLeft || !(thrown instanceof RoutesFailed) || !thrown.wasAbortedAtUpstream) throw thrown;
+  throw new RoutesFailed(thrown.upstream, thrown.reason, await countPrompt());
 }
 
 /** Returns the function that finds the facts of an answer once it has ended. */
@@ -142,9 +164,13 @@ function estimatedUsage(answer: WireAnswer, reported: Usage | null, counted: Usa
   };
 }
 
-/** What is known of an answer that has failed. Its upstream may have reported a usage with the failure. */
-export function factsOfFailure({ upstream, reason }: RoutesFailed, costBasis: CostBasis): EntryFacts {
-  const usage = reason instanceof UpstreamRefused ? reason.usage : null;
+/** What is known of an answer that has failed. Its upstream may have reported a usage with the failure, or the service has counted it. */
+export function factsOfFailure(
+  { upstream, reason, counted }: RoutesFailed,
+  costBasis: CostBasis,
+): EntryFacts {
+  const reported = reason instanceof UpstreamRefused ? reason.usage : null;
+  const usage = reported ?? counted;
   const model = costBasis.model.id;
   if (usage === null) return factsWithoutUsage(model, upstream);
   const { costNanoUsd, countedTokens, implausibleNanoUsd } = chargeFor(costBasis, usage);
@@ -152,7 +178,7 @@ export function factsOfFailure({ upstream, reason }: RoutesFailed, costBasis: Co
     model,
     upstream,
     usage,
-    usageSource: "upstream",
+    usageSource: reported === null ? "estimated" : "upstream",
     costNanoUsd,
     countedTokens,
     implausibleNanoUsd,

@@ -106,7 +106,8 @@ async function runModel(
   const { exchange, startedMs, signal } = request;
   const memory = new AnswerBytes(services.bodies.account(accountId), signal);
   request.answerBytes = memory;
-  const reply = await operation.run({ input, accountId, exchange, body, paid, signal, startedMs, memory }); // 400, 429, 502, 503, 504
+  const call = { input, accountId, exchange, client: request, body, paid, signal, startedMs, memory };
+  const reply = await operation.run(call); // 400, 429, 502, 503, 504
   return keepAnswer(request, reply);
 }
 

@@ -59,9 +59,12 @@ export type TransportFault = "connect" | "timeout" | "cut" | "aborted";
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly fault: TransportFault;
+  /** Whether the upstream may have the request, and so have begun to answer it. */
+  readonly wasSent: boolean;
 
-  constructor(fault: TransportFault, message: string, cause?: unknown) {
+  constructor(fault: TransportFault, message: string, cause?: unknown, wasSent = fault !== "connect") {
     super(message, cause === undefined ? undefined : { cause });
     this.fault = fault;
+    this.wasSent = wasSent;
   }
 }

@@ -20,8 +20,8 @@ export class AnswerOverdue extends Error {
 
 export interface UndiciExchangeParts {
   readonly signal: RequestSignal;
-  /** Converts undici's errors, and {@link AnswerOverdue}. */
-  readonly toError: (error: unknown) => Error;
+  /** Converts undici's errors, and {@link AnswerOverdue}. `wasSent`: as an error of the transport has it. */
+  readonly toError: (error: unknown, wasSent: boolean) => Error;
   /** The timeouts of whole answers. */
   readonly totals: SharedTimeouts;
   /** As the answer's body has it. */
@@ -37,7 +37,7 @@ export class UndiciExchange
 {
   readonly memory: AnswerMemory | undefined;
   readonly #signal: RequestSignal;
-  readonly #toError: (error: unknown) => Error;
+  readonly #toError: UndiciExchangeParts["toError"];
   readonly #total: SharedTimeout;
   /** Ends the wait for the rest of an answer; `null` unless the rest is dropped. */
   #rest: NodeJS.Timeout | null = null;
@@ -48,6 +48,8 @@ export class UndiciExchange
   #fail: (error: Error) => void = NOTHING;
   #wake: (() => void) | null = null;
   #error: Error | null = null;
+  /** Whether the request is being sent, or was. */
+  #isSent = false;
   #isOver = false;
   /** Whether the answer is complete, and what still arrives is dropped. */
   #isDropping = false;
@@ -72,6 +74,7 @@ export class UndiciExchange
     this.#controller = controller;
     // The request was aborted while it waited for a connection.
     if (this.#signal.aborted || this.#isOver) controller.abort(new Error(LEFT));
+    else this.#isSent = true;
   }
 
   onResponseStart(
@@ -103,7 +106,7 @@ export class UndiciExchange
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#end(this.#toError(error));
+    this.#end(this.#toError(error, this.#isSent));
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
@@ -162,7 +165,7 @@ export class UndiciExchange
 
   #leave(reason: Error): void {
     if (this.#isOver) return;
-    if (this.#controller === null) this.#end(this.#toError(reason));
+    if (this.#controller === null) this.#end(this.#toError(reason, this.#isSent));
     else this.#controller.abort(reason);
   }
 

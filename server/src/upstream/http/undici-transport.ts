@@ -43,7 +43,7 @@ export class UndiciTransport implements Transport {
     memory,
   }: TransportRequest): Promise<TransportResponse> {
     const { origin, path } = this.#targetOf(url);
-    const toError = (error: unknown) => toTransportError(error, signal);
+    const toError = (error: unknown, wasSent: boolean) => toTransportError(error, signal, wasSent);
     const exchange = new UndiciExchange({
       signal,
       toError,
@@ -106,8 +106,8 @@ function isOfConnecting(error: unknown): boolean {
   return first instanceof Error && "syscall" in first && CONNECTING.has(first.syscall);
 }
 
-function toTransportError(error: unknown, signal: RequestSignal): TransportError {
-  if (signal.aborted) return new TransportError("aborted", "the request was aborted", error);
+function toTransportError(error: unknown, signal: RequestSignal, wasSent: boolean): TransportError {
+  if (signal.aborted) return new TransportError("aborted", "the request was aborted", error, wasSent);
   if (error instanceof errors.ConnectTimeoutError) {
     return new TransportError("connect", "the upstream could not be reached in time", error);
   }
