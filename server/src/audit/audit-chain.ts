@@ -81,12 +81,12 @@ export class AuditChain {
     reader: Reader,
   ): Promise<ChainReport> {
     await this.#recorder.flushed(accountId);
-    return this.#reads.whole(reader, async (parts) => {
+    return this.#reads.whole(reader, async (slices) => {
       const verify = (from: number | null, point: ChainPoint | null) =>
-        parts.run(() => atOneMoment(this.#database, (sql) => verifyStretch(sql, accountId, from, point)));
+        slices.run(() => atOneMoment(this.#database, (sql) => verifyStretch(sql, accountId, from, point)));
       let report = await verify(after, expected);
       // Batches may be recorded or deleted meanwhile: each slice begins where the previous one ended.
-      while (report.next !== null && isUnfinished(report) && !parts.isSpent()) {
+      while (report.next !== null && isUnfinished(report) && !slices.isSpent()) {
         report = joined(report, await verify(report.next, null));
       }
       return report;

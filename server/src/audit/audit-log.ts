@@ -1,6 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import type { EntryId, ListedEntry } from "../contract/entry.ts";
-import { type Reader, type ReadParts, type Reads, untilEnded } from "../database/reads.ts";
+import { type Reader, type ReadSlices, type Reads, untilEnded } from "../database/reads.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
@@ -114,8 +114,8 @@ export class AuditLog {
     const selection = selectionOf(scope, "page", filter);
     const { asOf, entry } =
       cursor === null ? { asOf: await this.#now(scope), entry: null } : readCursor(cursor, selection);
-    const { entries, searchedTo } = await this.#reads.whole(reader, (parts) =>
-      this.#search(parts, { scope, filter, asOf }, entry, limit + 1),
+    const { entries, searchedTo } = await this.#reads.whole(reader, (slices) =>
+      this.#search(slices, { scope, filter, asOf }, entry, limit + 1),
     );
     const page = entries.slice(0, limit);
     const last = entries.length > limit ? (page.at(-1)?.id ?? null) : searchedTo;
@@ -124,7 +124,7 @@ export class AuditLog {
 
   /** Searches part after part of the log until there are enough entries or the time is over. */
   async #search(
-    parts: ReadParts,
+    slices: ReadSlices,
     search: LogSearch,
     before: EntryId | null,
     limit: number,
@@ -133,11 +133,11 @@ export class AuditLog {
     const endMs = performance.now() + SEARCH_MS;
     for (let from = before; ; ) {
       const missing = limit - entries.length;
-      const found = await parts.run(() => this.#entries.listEntries(search, from, missing));
+      const found = await slices.run(() => this.#entries.listEntries(search, from, missing));
       entries.push(...found.entries);
       const { searchedTo } = found;
       const isOver = entries.length >= limit || searchedTo === null;
-      if (isOver || parts.isSpent() || performance.now() >= endMs) return { entries, searchedTo };
+      if (isOver || slices.isSpent() || performance.now() >= endMs) return { entries, searchedTo };
       from = searchedTo;
     }
   }

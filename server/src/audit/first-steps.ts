@@ -37,28 +37,27 @@ export class FirstStepsReader {
     const sql = this.#database;
     await this.#recorder.flushed(accountId);
     // Uses keys_key_id_unique and audit_entries_by_account, by account.
-    const [row] = await this.#reads.whole(reader, ({ run }) =>
-      run(
-        () => sql<FirstSteps[]>`
-          with latest as (
-            select endpoint, upstream, status from audit_entries
-            where account_id = ${accountId}
-            order by id desc
-            limit 1000
-          )
-          select
-            exists (select 1 from keys where account_id = ${accountId}) as "hasKey",
-            exists (select 1 from latest where endpoint like '% /v1/%') as "hasRequest",
-            exists (
-              select 1 from latest where status = 200 and upstream not in (select json_array_elements_text(${JSON.stringify(simulated)}::text::json))
-            ) as "hasRealModel",
-            exists (
-              select 1 from keys where account_id = ${accountId} and replaces is null offset 1
-            ) as "hasSecondKey",
-            exists (
-              select 1 from keys where account_id = ${accountId} and replaces is not null
-            ) as "hasRotation"`,
-      ),
+    const [row] = await this.#reads.inOneSlice(
+      reader,
+      () => sql<FirstSteps[]>`
+        with latest as (
+          select endpoint, upstream, status from audit_entries
+          where account_id = ${accountId}
+          order by id desc
+          limit 1000
+        )
+        select
+          exists (select 1 from keys where account_id = ${accountId}) as "hasKey",
+          exists (select 1 from latest where endpoint like '% /v1/%') as "hasRequest",
+          exists (
+            select 1 from latest where status = 200 and upstream not in (select json_array_elements_text(${JSON.stringify(simulated)}::text::json))
+          ) as "hasRealModel",
+          exists (
+            select 1 from keys where account_id = ${accountId} and replaces is null offset 1
+          ) as "hasSecondKey",
+          exists (
+            select 1 from keys where account_id = ${accountId} and replaces is not null
+          ) as "hasRotation"`,
     );
     if (row === undefined) throw new Error("a query without a table returned no row");
     return row;

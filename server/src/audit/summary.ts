@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { type EntryId, timeOfEntry } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
-import type { Reader, ReadParts, Reads } from "../database/reads.ts";
+import type { Reader, ReadSlices, Reads } from "../database/reads.ts";
 import type { LogSearch } from "./audit-log.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
 import type { EntryFilter } from "./filter.ts";
@@ -126,13 +126,13 @@ export class AuditSummary {
   /** Includes all requests that this node has answered. @throws as {@link Reads.whole}. */
   async summarize(scope: LogScope, filter: EntryFilter, reader: Reader): Promise<LogSummary> {
     await this.#parts.recorder.flushed(scope);
-    return this.#parts.reads.whole(reader, (parts) => this.#summarize(parts, scope, filter));
+    return this.#parts.reads.whole(reader, (slices) => this.#summarize(slices, scope, filter));
   }
 
-  async #summarize(parts: ReadParts, scope: LogScope, filter: EntryFilter): Promise<LogSummary> {
+  async #summarize(slices: ReadSlices, scope: LogScope, filter: EntryFilter): Promise<LogSummary> {
     const { store, entries, now } = this.#parts;
     const search = { scope, filter, asOf: await entries.asOf(scope) };
-    const range = await parts.run(() => store.readRange(scope, filter));
+    const range = await slices.run(() => store.readRange(scope, filter));
     if (range === null) return summaryOf([], { from: now(), to: now() }, SECOND_MS, null);
     const span = spanOf(range, filter, now());
     const bucketMs = bucketLengthOf(span);
@@ -141,10 +141,10 @@ export class AuditSummary {
     let next: EntryId | null = range.newest;
     do {
       const rest: SummaryRange = { ...range, newest: next };
-      const found = await parts.run(() => store.sum(search, rest, bucketMs));
+      const found = await slices.run(() => store.sum(search, rest, bucketMs));
       rows.push(...found.rows);
       next = found.next;
-    } while (next !== null && !parts.isSpent() && performance.now() < endMs);
+    } while (next !== null && !slices.isSpent() && performance.now() < endMs);
     const uncounted = next ?? (range.isCut ? range.oldest : null);
     return summaryOf(rows, span, bucketMs, uncounted && timeOfEntry(uncounted));
   }

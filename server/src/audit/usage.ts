@@ -262,7 +262,7 @@ export class UsageReports {
     read: () => Promise<Result>,
   ): Promise<Result> {
     await this.#recorder.flushed(accountId);
-    return this.#reads.whole(reader, ({ run }) => run(read));
+    return this.#reads.inOneSlice(reader, read);
   }
 }
 

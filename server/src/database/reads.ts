@@ -14,13 +14,13 @@ export type ReaderName = AccountId | `people of ${AccountId}` | "operators";
 /** Who reads, and a signal that is aborted when nobody waits for the answer any more. */
 export type Reader = ReaderName | { readonly name: ReaderName; readonly signal: RequestSignal };
 
-/** Parts of reads that run at once: fewer than the database has connections for reads, which background jobs use too. */
-const MAX_PARTS = 3;
-const MAX_PARTS_OF_READER = 2;
-/** A reader has one part at a time; a second one may begin beside a part that takes longer. */
-const LONG_PART_MS = 1_000;
+/** Slices of reads that run at once: fewer than the database has connections for reads, which background jobs use too. */
+const MAX_SLICES = 3;
+const MAX_SLICES_OF_READER = 2;
+/** A reader has one slice at a time; a second one may begin beside a slice that takes longer. */
+const LONG_SLICE_MS = 1_000;
 /**
- * A reader that has used more than {@link FREE_MS} of its budget rests after each part, so many times as long as the part took. Otherwise its
+ * A reader that has used more than {@link FREE_MS} of its budget rests after each slice, this many times as long as the slice took. Otherwise its
  * statements would take both processors of a small machine from everybody's requests for as long as the budget lasts.
  */
 const REST_TIMES = 2;
@@ -33,12 +33,12 @@ const MAX_READS_OF_READER = 2;
 /** Pages of the dashboard ask for several things at once, and batches hold up to 20 calls. */
 const MAX_WAITING_READS_OF_READER = 20;
 const MAX_STREAMS_OF_READER = 5;
-/** The minimum time that a part counts as, however little the database did for it, because the node itself works about as long for a small read. */
-const MIN_PART_MS = 5;
+/** The minimum time that a slice counts as, however little the database did for it, because the node itself works about as long for a small read. */
+const MIN_SLICE_MS = 5;
 /** How long a read waits for earlier reads of the same reader. */
 const READ_TIMEOUT_MS = 10_000;
-/** How long a part waits for its turn. */
-const PART_TIMEOUT_MS = 10_000;
+/** How long a slice waits for its turn. */
+const SLICE_TIMEOUT_MS = 10_000;
 /** The database time that a reader may use at once. It refills within a minute. */
 const BUDGET_MS = 30_000;
 const REFILL = BUDGET_MS / 60_000;
@@ -50,25 +50,25 @@ const MIN_RETRY_MS = 1_000;
 /** Why a read was refused: too many reads wait, its turn did not come in time, the budget is spent, or too many exports run. */
 export type ReadRefusal = Exclude<NotAcquired, "left" | "dismissed"> | "budget" | "streams";
 
-/** Runs the parts of one read. Other readers get their turns between the parts. */
-export interface ReadParts {
+/** Runs the slices of one read: its statements, or short transactions. Other readers get their turns between the slices. */
+export interface ReadSlices {
   /** @throws {Failure | Unavailable} when its turn does not come in time. */
-  run<Result>(part: () => Promise<Result>): Promise<Result>;
+  run<Result>(slice: () => Promise<Result>): Promise<Result>;
   /** Whether the budget is spent, so that the read should answer with what it has. */
   isSpent(): boolean;
 }
 
 /** A read that lasts as long as its reader consumes the result. */
 export interface StreamedRead {
-  /** Runs a part once the reader has budget. The parts of a stream run one after the other. @throws {Unavailable} once it has ended. */
-  run<Result>(part: () => Promise<Result>): Promise<Result>;
-  /** Must be called when the read has ended: see {@link untilEnded}. A part that waits for its turn is not run any more. */
+  /** Runs a slice once the reader has budget. The slices of a stream run one after the other. @throws {Unavailable} once it has ended. */
+  run<Result>(slice: () => Promise<Result>): Promise<Result>;
+  /** Must be called when the read has ended: see {@link untilEnded}. A slice that waits for its turn is not run any more. */
   end(): void;
 }
 
 /**
  * Shares the database's time between those who read much of it: pages of the audit log, exports, verification, sums of usage. Each
- * reader has a few reads at once and half a minute of the database's time a minute; parts of different readers' reads take turns. However
+ * reader has a few reads at once and half a minute of the database's time a minute; slices of different readers' reads take turns. However
  * the reads come (REST, procedures, the dashboard), they are counted together, by this node.
  */
 export class Reads {
@@ -78,15 +78,15 @@ export class Reads {
     maxOfName: MAX_READS_OF_READER,
     maxWaitingOfName: MAX_WAITING_READS_OF_READER,
   });
-  /** Whose turn it is among the parts of the same reader. A turn lasts until the reader has rested. */
-  readonly #ownParts = new FairSemaphore({
+  /** Whose turn it is among the slices of the same reader. A turn lasts until the reader has rested. */
+  readonly #ownSlices = new FairSemaphore({
     max: Number.POSITIVE_INFINITY,
     maxOfName: 1,
     maxWaitingOfName: Number.POSITIVE_INFINITY,
   });
-  readonly #parts = new FairSemaphore({
-    max: MAX_PARTS,
-    maxOfName: MAX_PARTS_OF_READER,
+  readonly #slices = new FairSemaphore({
+    max: MAX_SLICES,
+    maxOfName: MAX_SLICES_OF_READER,
     maxWaitingOfName: Number.POSITIVE_INFINITY,
   });
   /** How many streams of each reader have begun and not ended. */
@@ -110,7 +110,7 @@ export class Reads {
 
   /** Reads that wait, for those of their reader before them or for a turn. */
   get waiting(): number {
-    return this.#reads.waiting + this.#ownParts.waiting + this.#parts.waiting;
+    return this.#reads.waiting + this.#ownSlices.waiting + this.#slices.waiting;
   }
 
   /**
@@ -118,9 +118,9 @@ export class Reads {
    *
    * @throws {Failure} `rate_limit_exceeded` when the reader has too many reads at once, or has spent its time;
    *   `server_is_overloaded` when those of others leave no turn.
-   * @throws {Unavailable} when the reader's signal is aborted: parts that have not begun are not run.
+   * @throws {Unavailable} when the reader's signal is aborted: slices that have not begun are not run.
    */
-  async whole<Result>(reader: Reader, read: (parts: ReadParts) => Promise<Result>): Promise<Result> {
+  async whole<Result>(reader: Reader, read: (slices: ReadSlices) => Promise<Result>): Promise<Result> {
     const name = nameOf(reader);
     const signal = typeof reader === "string" ? null : reader.signal;
     this.#requireTime(name);
@@ -130,7 +130,7 @@ export class Reads {
       // Earlier reads may have spent the budget meanwhile.
       this.#requireTime(name);
       return await read({
-        run: (part) => this.#run(name, part, signal),
+        run: (slice) => this.#run(name, slice, signal),
         isSpent: () => this.#leftMs(name) <= 0,
       });
     } finally {
@@ -138,8 +138,13 @@ export class Reads {
     }
   }
 
+  /** Reads with one statement or one short transaction. @throws as {@link whole}. */
+  inOneSlice<Result>(reader: Reader, read: () => Promise<Result>): Promise<Result> {
+    return this.whole(reader, ({ run }) => run(read));
+  }
+
   /**
-   * Begins a read that lasts as long as its reader receives it. Its parts wait for time instead of being refused.
+   * Begins a read that lasts as long as its reader receives it. Its slices wait for time instead of being refused.
    *
    * @throws {Failure} `rate_limit_exceeded` when the reader has several of them already, or has spent its time.
    */
@@ -154,13 +159,13 @@ export class Reads {
     let hasEnded = false;
     let leave = () => {};
     return {
-      run: (part) =>
+      run: (slice) =>
         new Promise((resolve, reject) => {
           leave = () => reject(new Unavailable(LEFT));
           if (hasEnded) return leave();
           this.paced(reader, async () => {
             // Its turn may come after the end.
-            if (!hasEnded) resolve(await part());
+            if (!hasEnded) resolve(await slice());
           }).catch(reject);
         }),
       end: () => {
@@ -174,43 +179,44 @@ export class Reads {
     };
   }
 
-  /** Runs one part of an endless read once the reader has budget. */
-  async paced<Result>(reader: Reader, part: () => Promise<Result>): Promise<Result> {
+  /** Runs one slice of an endless read once the reader has budget. */
+  async paced<Result>(reader: Reader, slice: () => Promise<Result>): Promise<Result> {
     const name = nameOf(reader);
     for (let waitMs = this.#untilTimeMs(name); waitMs > 0; waitMs = this.#untilTimeMs(name))
       await new Promise((resolve) => setTimeout(resolve, waitMs));
-    return this.#run(name, part, null);
+    return this.#run(name, slice, null);
   }
 
   async #run<Result>(
     reader: ReaderName,
-    part: () => Promise<Result>,
+    slice: () => Promise<Result>,
     signal: RequestSignal | null,
   ): Promise<Result> {
-    const endOwn = await this.#ownParts.acquire(reader, PART_TIMEOUT_MS, signal);
+    const endOwn = await this.#ownSlices.acquire(reader, SLICE_TIMEOUT_MS, signal);
     if (typeof endOwn === "string") throw this.#notAcquired(endOwn);
     const own = new OwnTurn(endOwn);
-    const end = await this.#parts.acquire(reader, PART_TIMEOUT_MS, signal);
+    const end = await this.#slices.acquire(reader, SLICE_TIMEOUT_MS, signal);
     if (typeof end === "string") {
       own.endAfter(0);
-      if (end !== "timeout" || this.#parts.holdersOf(reader) > 0) throw this.#notAcquired(end);
+      if (end !== "timeout" || this.#slices.holdersOf(reader) > 0) throw this.#notAcquired(end);
       throw new Unavailable("others' reads left no turn in time");
     }
     const startMs = this.#monotonicMs();
-    const untilLong = setTimeout(() => own.endAfter(0), LONG_PART_MS);
+    const untilLong = setTimeout(() => own.endAfter(0), LONG_SLICE_MS);
     let isAway = false;
     try {
-      return await part();
+      return await slice();
     } catch (error) {
       // A reader does not pay for an unavailable store.
       isAway = isUnreachable(error);
-      // Those who wait would only find out one after the other what this part has found out, each after its own deadline.
-      if (isAway) for (const waiting of [this.#reads, this.#ownParts, this.#parts]) waiting.dismissWaiting();
+      // Those who wait would only find out one after the other what this slice has found out, each after its own deadline.
+      if (isAway)
+        for (const waiting of [this.#reads, this.#ownSlices, this.#slices]) waiting.dismissWaiting();
       throw error;
     } finally {
       clearTimeout(untilLong);
       end();
-      const tookMs = Math.max(MIN_PART_MS, this.#monotonicMs() - startMs);
+      const tookMs = Math.max(MIN_SLICE_MS, this.#monotonicMs() - startMs);
       if (!isAway) this.#spend(reader, tookMs);
       const hasToRest = !isAway && this.#leftMs(reader) < BUDGET_MS - FREE_MS;
       own.endAfter(hasToRest ? Math.min(REST_TIMES * tookMs, MAX_REST_MS) : 0);
@@ -306,7 +312,7 @@ export function untilEnded<Item>(
   return iterator;
 }
 
-/** A reader's turn among its own parts. It ends once: what comes after the first {@link endAfter} changes nothing. */
+/** A reader's turn among its own slices. It ends once: what comes after the first {@link endAfter} changes nothing. */
 class OwnTurn {
   #end: (() => void) | null;
 

@@ -200,7 +200,7 @@ export class Keys {
   #onceFlushed<Answer>(accountId: AccountId, reader: Reader, read: () => Promise<Answer>): Promise<Answer> {
     return withTimeout(ANSWER_TIMEOUT_MS, async () => {
       await this.#parts.flushed(accountId);
-      return this.#parts.reads.whole(reader, ({ run }) => run(read));
+      return this.#parts.reads.inOneSlice(reader, read);
     });
   }
 

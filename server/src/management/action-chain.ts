@@ -38,20 +38,19 @@ type VerificationInput = z.output<z.ZodObject<typeof verificationInput>>;
 
 /** The chains of actions as procedures read them, with the budget of the reader. */
 export function actionChainReads(chain: ActionChain, reads: Reads) {
-  const read = <Result>(reader: Reader, part: () => Promise<Result>) =>
-    reads.whole(reader, (parts) => parts.run(part));
   return {
     /** Lines of an export: of an account, or of the whole trail (`null`). */
     lines: (
       reader: Reader,
       accountId: AccountId | null,
       { after, limit }: ExportInput,
-    ): Promise<ActionLines> => read(reader, () => chain.readLines(accountId, after, limit)),
+    ): Promise<ActionLines> => reads.inOneSlice(reader, () => chain.readLines(accountId, after, limit)),
     /** Verifies some thousand actions. */
     verify: (
       reader: Reader,
       accountId: AccountId | null,
       { after, expected }: VerificationInput,
-    ): Promise<ActionChainReport> => read(reader, () => chain.verify(accountId, after, expected ?? null)),
+    ): Promise<ActionChainReport> =>
+      reads.inOneSlice(reader, () => chain.verify(accountId, after, expected ?? null)),
   };
 }

@@ -4,7 +4,6 @@ import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts"
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
-import type { Reader } from "../database/reads.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { entryPage, readEntriesPage } from "./audit.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
@@ -83,8 +82,6 @@ function accountReads({ auditLog, keys, usage }: RpcServices) {
 /** Procedures for the accounts of the service. */
 export function operatorAccountsRouter(services: RpcServices) {
   const { accountAdmin, credits, reads } = services;
-  const read = <Result>(reader: Reader, part: () => Promise<Result>) =>
-    reads.whole(reader, (parts) => parts.run(part));
   /** Resolves when the change is in force on every node. */
   const change = (
     actor: Actor,
@@ -113,15 +110,18 @@ export function operatorAccountsRouter(services: RpcServices) {
       )
       .query(async ({ ctx, input: { search, state = null, plan = null, order, cursor = null, limit } }) => {
         const filter = { search, state, plan };
-        if (order === "created") return read(ctx.reader, () => accountAdmin.list(filter, cursor, limit));
-        const accounts = await read(ctx.reader, () => accountAdmin.listByUsage(filter, order, limit));
+        if (order === "created")
+          return reads.inOneSlice(ctx.reader, () => accountAdmin.list(filter, cursor, limit));
+        const accounts = await reads.inOneSlice(ctx.reader, () =>
+          accountAdmin.listByUsage(filter, order, limit),
+        );
         return { accounts, nextCursor: null };
       }),
 
     /** One account. */
     get: operatorProcedure
       .input(z.strictObject({ id: accountId }))
-      .query(({ ctx, input }) => read(ctx.reader, () => accountAdmin.get(input.id))),
+      .query(({ ctx, input }) => reads.inOneSlice(ctx.reader, () => accountAdmin.get(input.id))),
 
     ...accountReads(services),
 

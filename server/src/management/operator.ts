@@ -3,7 +3,6 @@ import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.t
 import { filterInput } from "../audit/filter.ts";
 import { ACTION_NAMES, type ActionId } from "../contract/action.ts";
 import type { Plans } from "../contract/plans.ts";
-import type { Reader } from "../database/reads.ts";
 import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
 import { emailInput } from "./auth.ts";
 import { paging, words } from "./inputs.ts";
@@ -29,8 +28,6 @@ export function checkableHours(plans: Plans): number {
 /** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
 export function operatorRouter(services: RpcServices) {
   const { accountAdmin, catalog, plans, reads } = services;
-  const read = <Result>(reader: Reader, part: () => Promise<Result>) =>
-    reads.whole(reader, (parts) => parts.run(part));
   const chained = actionChainReads(accountAdmin.actionChain, reads);
   return router({
     /** Dangerous settings that this node was started with: a sentence or two each. */
@@ -114,7 +111,7 @@ export function operatorRouter(services: RpcServices) {
       )
       .query(
         ({ ctx, input: { kind = null, accountId: account = null, source = null, cursor = null, limit } }) =>
-          read(ctx.reader, () =>
+          reads.inOneSlice(ctx.reader, () =>
             services.securityLog.list({ kind, accountId: account, source }, cursor, limit),
           ),
       ),
@@ -159,7 +156,9 @@ export function operatorRouter(services: RpcServices) {
           .prefault({}),
       )
       .query(({ ctx, input }) =>
-        read(ctx.reader, () => services.reconciler.check(Math.min(input.hours, checkableHours(plans)))),
+        reads.inOneSlice(ctx.reader, () =>
+          services.reconciler.check(Math.min(input.hours, checkableHours(plans))),
+        ),
       ),
 
     /** Lines of the answering node's journal that could not be read or recorded. */
@@ -185,7 +184,7 @@ export function operatorRouter(services: RpcServices) {
           .prefault({}),
       )
       .query(({ ctx, input: { cursor = null, limit, ...filter } }) =>
-        read(ctx.reader, () => accountAdmin.listActions(filter, cursor, limit)),
+        reads.inOneSlice(ctx.reader, () => accountAdmin.listActions(filter, cursor, limit)),
       ),
 
     /** The whole audit trail as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */

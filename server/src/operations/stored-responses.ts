@@ -147,9 +147,7 @@ export function deleteResponse({ responseStore, reads }: StoredResponses): Query
       return idOf(source);
     },
     run: async ({ input: id, accountId }) => {
-      const isDeleted = await reads.whole(accountId, ({ run }) =>
-        run(() => responseStore.delete(accountId, id)),
-      );
+      const isDeleted = await reads.inOneSlice(accountId, () => responseStore.delete(accountId, id));
       if (!isDeleted) throw responseStore.unknownResponse(id);
       return jsonReply({ id, object: "response.deleted", deleted: true });
     },
@@ -157,7 +155,7 @@ export function deleteResponse({ responseStore, reads }: StoredResponses): Query
 }
 
 async function find({ responseStore, reads }: StoredResponses, accountId: AccountId, id: string) {
-  const stored = await reads.whole(accountId, ({ run }) => run(() => responseStore.find(accountId, id)));
+  const stored = await reads.inOneSlice(accountId, () => responseStore.find(accountId, id));
   if (stored === null) throw responseStore.unknownResponse(id);
   return stored;
 }
