@@ -50,10 +50,10 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
     request.isWithoutKnownKey = request.caller === null;
     throw operation.failure; // 404, 405
   }
-  const identity = await authenticate(request, operation, services); // 401
+  const identity = await authenticate(request, operation, services); // 401, 503; of a user at the dashboard also 400, 403, 404
   requireCapacityForAccount(request, services); // 503
   if (operation.kind === "query") {
-    const accountId = await authorize(request, identity, null, services); // 401, 403
+    const accountId = await authorize(request, identity, null, services); // 401, 403, 503
     const input = operation.read({
       parameters,
       query: exchange.query,
@@ -63,7 +63,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   }
 
   const received = await receiveBody(request, operation, services); // 401, 403 if the key is refused by now
-  const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429
+  const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429, 503
   const body = received.parse(); // 400, 408, 413, 415, 429, 503: what was wrong with the body, after the key's own refusal
   const input = operation.read(body); // 400
   const model = findModel(request, input.model, services); // 404
@@ -71,7 +71,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const idempotencyKey = readIdempotencyKey(exchange.header("idempotency-key")); // 400
   if (idempotencyKey !== null) {
     const sent = { accountId, key: idempotencyKey, body: bytes };
-    const replayed = await claimOrReplay(request, operation, sent, services); // 409, 422
+    const replayed = await claimOrReplay(request, operation, sent, services); // 409, 422, 503
     if (replayed !== null) return replayed;
   }
   // Not awaited: the received bytes stay in memory until this function has returned, and a model may take long to answer.
