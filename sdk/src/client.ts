@@ -97,15 +97,15 @@ export class Ostiary {
   /** The address of the service, including `/v1`. */
   readonly baseURL: string;
   readonly #options: ClientOptions;
-  /** What the environment had when the client was made. */
-  readonly #found: ClientOptions;
+  /** The secrets and the address, from the options or the environment as it was when the client was made. */
+  readonly #resolved: ClientOptions;
   readonly #listeners: ClientListeners;
   readonly #transport: Transport;
 
   /** @throws {OstiaryError} there is no key, an option is not valid, or this is a browser or an app. */
   constructor(options: ClientOptions = {}) {
     refuseBrowsers(options);
-    this.#options = set(options);
+    this.#options = givenOptions(options);
     this.#listeners = new ClientListeners();
     const prefix = prefixOf(options.service);
     const apiKey = secretOf("API key", options.apiKey, `${prefix}_API_KEY`);
@@ -123,7 +123,7 @@ export class Ostiary {
       );
     };
     const { transport, baseURL } = transportOf(options, prefix, secretFor, this.#listeners);
-    this.#found = { apiKey, managementToken: token, baseURL };
+    this.#resolved = { apiKey, managementToken: token, baseURL };
     this.baseURL = baseURL;
     this.#transport = transport;
     this.trpc = openTrpc(transport);
@@ -148,9 +148,9 @@ export class Ostiary {
    * ```
    */
   withOptions(options: ClientOptions): Ostiary {
-    const given = set(options);
-    const found = given.service === undefined ? set(this.#found) : {};
-    const copy = new Ostiary({ ...found, ...this.#options, ...given });
+    const given = givenOptions(options);
+    const resolved = given.service === undefined ? givenOptions(this.#resolved) : {};
+    const copy = new Ostiary({ ...resolved, ...this.#options, ...given });
     copy.#listeners.addAll(this.#listeners);
     return copy;
   }
@@ -209,8 +209,8 @@ export class Ostiary {
   }
 }
 
-/** Those options that are set. */
-function set(options: ClientOptions): ClientOptions {
+/** The options without those that are `undefined` or `null`. */
+function givenOptions(options: ClientOptions): ClientOptions {
   return fromCaller(() => Object.fromEntries(withoutUnset("options", options)));
 }
 

@@ -17,7 +17,7 @@ import { type Observable, observable } from "@trpc/server/observable";
 import type { ClientOptions } from "./client.ts";
 import { clientTransformer, MAX_BATCHED_CALLS } from "./contract/procedure-data.ts";
 import type { ProcedureError, Procedures } from "./contract/procedures.ts";
-import { follow } from "./core/abort.ts";
+import { forwardAbort } from "./core/abort.ts";
 import { errorFor, errorForEvent, notFromService } from "./core/error-answers.ts";
 import { APIError, OstiaryError } from "./core/errors.ts";
 import { missingToken, prefixOf, refuseBrowsers, secretOf, transportOf } from "./core/settings.ts";
@@ -204,7 +204,7 @@ function subscription(
 ): ReturnType<OperationLink<AppRouter>> {
   return observable((observer) => {
     const controller = new AbortController();
-    const release = follow(signal, controller);
+    const release = forwardAbort(signal, controller);
     const read = async () => {
       for await (const step of subscriptionSteps(transport, path, input, { signal: controller.signal })) {
         if (step === "connecting") {

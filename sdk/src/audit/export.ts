@@ -1,7 +1,7 @@
 import type { AuditExportParams } from "../contract/audit.ts";
 import { aborted } from "../core/abort.ts";
 import { functionOf, notNegative, objectOf } from "../core/checks.ts";
-import { readWithin } from "../core/deadline.ts";
+import { readWithTimeout } from "../core/deadline.ts";
 import { notFromService, streamOf } from "../core/error-answers.ts";
 import {
   APIConnectionError,
@@ -188,7 +188,7 @@ async function* piecesOf({
     const text = cancelledBy(signal, streamOf(wire).pipeThrough(new TextDecoderStream()));
     stop = text.release;
     for (;;) {
-      const { done, value } = await readWithin(streamIdleTimeoutMs, text.reader);
+      const { done, value } = await readWithTimeout(streamIdleTimeoutMs, text.reader);
       if (signal.aborted) throw aborted(signal);
       if (done) break;
       yield value;

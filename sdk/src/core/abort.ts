@@ -18,7 +18,7 @@ export function aborted(signal?: AbortSignal): APIUserAbortError {
 /**
  * Acts when the signal is aborted, at once if it already is, until released.
  *
- * @throws {OstiaryError} it is no signal, which JavaScript does not prevent.
+ * @throws {OstiaryError} it is not a signal: types check only callers in TypeScript.
  */
 export function onAbort(signal: AbortSignal | null | undefined, act: () => void): () => void {
   if (signal == null) return () => {};
@@ -50,9 +50,12 @@ function listenTo(signal: AbortSignal): Followers {
  * Aborts the controller with the caller's signal, at once if that is already aborted, until released. `AbortSignal.any` is missing in
  * some versions of Node 20, and in others keeps memory for each request as long as the caller's signal lives.
  *
- * @throws {OstiaryError} it is no signal, which JavaScript does not prevent.
+ * @throws {OstiaryError} it is not a signal: types check only callers in TypeScript.
  */
-export function follow(signal: AbortSignal | null | undefined, controller: AbortController): () => void {
+export function forwardAbort(
+  signal: AbortSignal | null | undefined,
+  controller: AbortController,
+): () => void {
   return onAbort(signal, () => controller.abort(signal?.reason));
 }
 

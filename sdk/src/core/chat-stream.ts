@@ -5,7 +5,7 @@ import type {
   ChatCompletionMessage,
   ChatCompletionToolCall,
 } from "../contract/chat.ts";
-import { follow } from "./abort.ts";
+import { forwardAbort } from "./abort.ts";
 import { CompletionBuilder, messageOf } from "./accumulate.ts";
 import { OstiaryError } from "./errors.ts";
 import { type EndEvents, EventStream } from "./event-stream.ts";
@@ -45,7 +45,7 @@ export class ChatStream
     signal: AbortSignal | undefined,
   ) {
     super();
-    const release = follow(signal, this.#controller);
+    const release = forwardAbort(signal, this.#controller);
     const stream = open(this.#controller.signal);
     this.start(() => this.#read(stream).finally(release));
   }

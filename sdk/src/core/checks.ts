@@ -21,7 +21,7 @@ export function checkTime(name: string, value: unknown): void {
     throw new OstiaryError(`${name} is not a valid date.`);
 }
 
-/** Checks options or parameters. @throws {OstiaryError} they are no object, such as `null`, which JavaScript does not prevent. */
+/** Checks options or parameters. @throws {OstiaryError} they are not an object, such as `null`: types check only callers in TypeScript. */
 export function objectOf<Given extends object>(name: string, given: Given): Given {
   if (typeof given === "object" && given !== null) return given;
   throw new OstiaryError(`${name} must be an object.`);
@@ -31,7 +31,7 @@ export function objectOf<Given extends object>(name: string, given: Given): Give
  * The names and values of an object, or of a collection such as `Headers` and `URLSearchParams`, without those that are not set, which
  * would be sent as the text `undefined` or `null`.
  *
- * @throws {OstiaryError} they are no object, which JavaScript does not prevent.
+ * @throws {OstiaryError} they are not an object: types check only callers in TypeScript.
  */
 export function withoutUnset<Value>(
   name: string,
@@ -43,7 +43,7 @@ export function withoutUnset<Value>(
   return entries.filter((entry): entry is [string, Value] => entry[1] != null);
 }
 
-/** Checks an option. @throws {OstiaryError} it is no function, which JavaScript does not prevent. */
+/** Checks an option. @throws {OstiaryError} it is not a function: types check only callers in TypeScript. */
 export function functionOf(name: string, given: unknown): void {
   if (typeof given !== "function") throw new OstiaryError(`${name} must be a function.`);
 }

@@ -3,11 +3,11 @@ import { APIConnectionTimeoutError } from "./errors.ts";
 /** How long a stream may be silent by default, in milliseconds: well above the service's heartbeats of 15 s. */
 export const DEFAULT_STREAM_IDLE_TIMEOUT_MS = 120_000;
 
-/** `setTimeout` fires at once for a longer delay. {@link after} shortens it to this: 24.8 days. */
+/** `setTimeout` fires at once for a longer delay. {@link startTimer} shortens it to this: 24.8 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Calls `onLate` after this many milliseconds; never if they are infinite. @returns a function that stops the timer. */
-export function after(ms: number, onLate: () => void): () => void {
+export function startTimer(ms: number, onLate: () => void): () => void {
   if (ms === Number.POSITIVE_INFINITY) return () => {};
   const timer = setTimeout(onLate, Math.min(Math.max(0, ms), MAX_TIMER_MS));
   return () => clearTimeout(timer);
@@ -17,14 +17,14 @@ export function after(ms: number, onLate: () => void): () => void {
  * Settles as `work` does; rejects with the error of `lateError` if that takes longer than this many milliseconds. The work is not
  * stopped: `lateError` may do that.
  */
-export async function within<Result>(
+export async function withTimeout<Result>(
   ms: number,
   work: Promise<Result>,
   lateError: () => Error,
 ): Promise<Result> {
   let stop = () => {};
   const late = new Promise<never>((_, reject) => {
-    stop = after(ms, () => reject(lateError()));
+    stop = startTimer(ms, () => reject(lateError()));
   });
   try {
     return await Promise.race([work, late]);
@@ -38,11 +38,11 @@ export async function within<Result>(
  *
  * @throws {APIConnectionTimeoutError} the stream was silent for this many milliseconds.
  */
-export function readWithin<Piece>(
+export function readWithTimeout<Piece>(
   idleTimeoutMs: number,
   reader: ReadableStreamDefaultReader<Piece>,
 ): Promise<Awaited<ReturnType<ReadableStreamDefaultReader<Piece>["read"]>>> {
-  return within(idleTimeoutMs, reader.read(), () => {
+  return withTimeout(idleTimeoutMs, reader.read(), () => {
     const message = `Nothing of the stream arrived for ${idleTimeoutMs} ms. Set \`streamIdleTimeout\` to wait for longer.`;
     return new APIConnectionTimeoutError(message, "streamIdleTimeout");
   });

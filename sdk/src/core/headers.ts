@@ -15,7 +15,7 @@ export type HeadersLike =
  *
  * @throws {OstiaryError} a name or value cannot be sent. The message omits it, because it may be secret.
  */
-export function checked(headers: HeadersLike): Readonly<Record<string, string>> {
+export function checkedHeaders(headers: HeadersLike): Readonly<Record<string, string>> {
   const given = fromCaller(() => withoutUnset<string>("headers", headers));
   try {
     return Object.fromEntries(new Headers(given));

@@ -1,4 +1,4 @@
-import { aborted, follow } from "./abort.ts";
+import { aborted, forwardAbort } from "./abort.ts";
 import { objectOf } from "./checks.ts";
 
 /** A sequence that can be left at any time. */
@@ -32,7 +32,7 @@ export function leavable<Item>(
 /**
  * Items of requests with these options, whose signal is also aborted when the items are left.
  *
- * @throws {OstiaryError} when it is read: the options are no object, which JavaScript does not prevent.
+ * @throws {OstiaryError} when it is read: the options are not an object: types check only callers in TypeScript.
  */
 export function untilLeft<Item, Options extends { readonly signal?: AbortSignal | undefined }>(
   options: Options,
@@ -40,7 +40,7 @@ export function untilLeft<Item, Options extends { readonly signal?: AbortSignal 
 ): Leavable<Item> {
   const controller = new AbortController();
   async function* items(): AsyncGenerator<Item, void, undefined> {
-    const release = follow(objectOf("options", options).signal, controller);
+    const release = forwardAbort(objectOf("options", options).signal, controller);
     try {
       yield* read({ ...options, signal: controller.signal });
     } finally {

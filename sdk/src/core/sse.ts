@@ -1,5 +1,5 @@
 import { EventReader, type ServerSentEvent } from "../contract/event-reader.ts";
-import { readWithin } from "./deadline.ts";
+import { readWithTimeout } from "./deadline.ts";
 import { APIConnectionError } from "./errors.ts";
 
 /** How long a body may stay open after its last event, in milliseconds. */
@@ -27,7 +27,7 @@ export async function* eventData(
   let reachedLast = false;
   try {
     for (let done = false; !done; ) {
-      const part = await readWithin(idleTimeoutMs, reader);
+      const part = await readWithTimeout(idleTimeoutMs, reader);
       done = part.done;
       for (const data of part.done ? events.end() : events.push(part.value)) {
         reachedLast = data === last;
@@ -55,7 +55,7 @@ export async function* serverSentEvents(
   const events = new EventReader(Number.POSITIVE_INFINITY);
   try {
     for (;;) {
-      const part = await readWithin(idleTimeoutMs, reader).catch(lost);
+      const part = await readWithTimeout(idleTimeoutMs, reader).catch(lost);
       if (part.done) return;
       yield* events.pushEvents(part.value);
     }

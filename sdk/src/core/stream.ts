@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { ChatCompletionChunk } from "../contract/chat.ts";
-import { aborted, follow } from "./abort.ts";
+import { aborted, forwardAbort } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
 import { objectOf } from "./checks.ts";
 import { errorForEvent, notFromService, streamOf } from "./error-answers.ts";
@@ -107,7 +107,7 @@ export function requestedStream<Options extends { readonly signal?: AbortSignal 
   const controller = new AbortController();
   let hasBegun = false;
   const begin = async (): Promise<Answer> => {
-    const release = follow(objectOf("options", options).signal, controller);
+    const release = forwardAbort(objectOf("options", options).signal, controller);
     try {
       const answer = await send({ ...options, signal: controller.signal });
       hasBegun = true;

@@ -7,7 +7,7 @@ import type {
   ChatCompletionToolCall,
   CompletionUsage,
 } from "../contract/chat.ts";
-import { follow, unlessAborted } from "./abort.ts";
+import { forwardAbort, unlessAborted } from "./abort.ts";
 import { messageOf } from "./accumulate.ts";
 import { fromCaller, positive } from "./checks.ts";
 import { APIUserAbortError, OstiaryError } from "./errors.ts";
@@ -133,7 +133,7 @@ export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
   async #run(body: ChatCompletionCreateParams, options: ToolRunOptions): Promise<ChatCompletion> {
     const { maxRounds: given, signal, ...own } = options;
     const maxRounds = positive("maxRounds", given ?? DEFAULT_ROUNDS);
-    const release = follow(signal, this.#controller);
+    const release = forwardAbort(signal, this.#controller);
     try {
       for (let round = 1; round <= maxRounds; round++) {
         const request = round === 1 ? body : withoutForcedChoice(body);

@@ -1,12 +1,12 @@
-import { aborted, follow, unlessAborted } from "./abort.ts";
+import { aborted, forwardAbort, unlessAborted } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
 import { checkTime, fromCaller, notNegative, objectOf, positive, withoutUnset } from "./checks.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
-import { after, within } from "./deadline.ts";
+import { startTimer, withTimeout } from "./deadline.ts";
 import { errorFor, isJsonOfService, notFromService } from "./error-answers.ts";
 import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError } from "./errors.ts";
 import { parsedJson } from "./fields.ts";
-import { checked, type HeadersLike, IDEMPOTENCY_KEY, withoutSecrets } from "./headers.ts";
+import { checkedHeaders, type HeadersLike, IDEMPOTENCY_KEY, withoutSecrets } from "./headers.ts";
 import type { Log } from "./log.ts";
 import { withoutQuery } from "./path.ts";
 import { pause } from "./pause.ts";
@@ -126,8 +126,8 @@ export class Transport {
   constructor(settings: TransportSettings) {
     this.#settings = settings;
     this.#defaultHeaders = {
-      ...checked({ "user-agent": settings.userAgent ?? undefined }),
-      ...checked(settings.defaultHeaders),
+      ...checkedHeaders({ "user-agent": settings.userAgent ?? undefined }),
+      ...checkedHeaders(settings.defaultHeaders),
     };
   }
 
@@ -175,21 +175,21 @@ export class Transport {
   async #deliver(call: Call, firstAttempt: number): Promise<Answer> {
     const { method } = call.target;
     const path = withoutQuery(call.target.path);
-    let since = Date.now();
+    let attemptedAt = Date.now();
     for (let attempt = firstAttempt; ; ) {
       const outcome = await this.#attempt(call, attempt);
       if (!(outcome instanceof APIConnectionError) && outcome.wire.ok) return outcome;
-      const earlier = await earlierAttempt(outcome, call, since);
-      const waitMs =
-        earlier?.waitMs ?? (attempt < call.maxRetries ? waitBefore(outcome, attempt, call) : null);
+      const conflict = await conflictOf(outcome, call, attemptedAt);
+      const pollMs = conflict?.waitMs ?? null;
+      const waitMs = pollMs ?? (attempt < call.maxRetries ? waitBefore(outcome, attempt, call) : null);
       if (waitMs === null) {
         if (call.target.readsErrors === true && !(outcome instanceof APIConnectionError)) return outcome;
-        throw earlier?.error ?? (await errorOf(outcome));
+        throw conflict?.error ?? (await errorOf(outcome));
       }
       // Asking for the answer to an earlier attempt is not another attempt.
-      if (earlier?.waitMs == null) {
+      if (pollMs === null) {
         attempt++;
-        since = Date.now();
+        attemptedAt = Date.now();
       }
       discard(outcome);
       const retry = { method, path, attempt, waitMs: Math.round(waitMs) };
@@ -228,10 +228,10 @@ export class Transport {
     const { signal } = call.options;
     if (signal?.aborted) throw aborted(signal);
     const controller = new AbortController();
-    const release = follow(signal, controller);
+    const release = forwardAbort(signal, controller);
     const deadlineMs = Date.now() + timeoutMs;
     let timedOut = false;
-    const stop = after(timeoutMs, () => {
+    const stop = startTimer(timeoutMs, () => {
       timedOut = true;
       controller.abort();
     });
@@ -301,7 +301,8 @@ export class Transport {
     const { baseURL, authorization, fetchOptions } = this.#settings;
     const secret = authorization(api);
     const address = (api === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path;
-    const hasOwnKey = target.method === "POST" && api === "models" && target.isStreamed !== true && isRetried;
+    const getsRandomKey =
+      target.method === "POST" && api === "models" && target.isStreamed !== true && isRetried;
     const { idempotencyKey } = options;
     return {
       url: withQuery(
@@ -312,10 +313,10 @@ export class Transport {
       headers: {
         accept: "application/json",
         ...(target.body === undefined ? {} : { "content-type": "application/json" }),
-        ...(idempotencyKey === undefined && hasOwnKey ? { [IDEMPOTENCY_KEY]: newIdempotencyKey() } : {}),
-        ...(idempotencyKey == null ? {} : checked({ [IDEMPOTENCY_KEY]: idempotencyKey })),
+        ...(idempotencyKey === undefined && getsRandomKey ? { [IDEMPOTENCY_KEY]: newIdempotencyKey() } : {}),
+        ...(idempotencyKey == null ? {} : checkedHeaders({ [IDEMPOTENCY_KEY]: idempotencyKey })),
         ...this.#defaultHeaders,
-        ...(options.headers == null ? {} : checked(options.headers)),
+        ...(options.headers == null ? {} : checkedHeaders(options.headers)),
         ...(target.accept === undefined ? {} : { accept: target.accept }),
         ...(secret === null ? {} : { authorization: secret }),
       },
@@ -368,7 +369,7 @@ async function wholeJson(answer: Answer): Promise<unknown> {
 async function textOf({ wire, controller, release, timeoutMs, deadlineMs }: Answer): Promise<string> {
   try {
     const text = unlessAborted(wire.text(), controller.signal);
-    return await within(deadlineMs - Date.now(), text, () => lateAnswer(timeoutMs));
+    return await withTimeout(deadlineMs - Date.now(), text, () => lateAnswer(timeoutMs));
   } catch (cause) {
     if (cause instanceof APIConnectionTimeoutError) {
       controller.abort();
@@ -382,20 +383,21 @@ async function textOf({ wire, controller, release, timeoutMs, deadlineMs }: Answ
 }
 
 /**
- * Reads a 409 of a request with an idempotency key, because an earlier attempt of the same call may be being answered: `waitMs` is then
- * the time until that answer is asked for, while the attempt's `timeout` has not run out.
+ * Reads a 409 of a request with an idempotency key. The service may still be answering an earlier attempt of this call. Then `waitMs` is the
+ * time to wait before asking for that answer; it is `null` if there is no such attempt, or its `timeout` would have run out by then.
  *
+ * @param attemptedAt The time of the last attempt, as of `Date.now()`.
  * @returns `null` for any other outcome.
  */
-async function earlierAttempt(
+async function conflictOf(
   outcome: Outcome,
   { idempotencyKey, maxRetries, timeoutMs }: Call,
-  since: number,
+  attemptedAt: number,
 ): Promise<{ readonly error: Error; readonly waitMs: number | null } | null> {
   if (outcome instanceof APIConnectionError || outcome.wire.status !== 409) return null;
   if (idempotencyKey === null || maxRetries === 0) return null;
   const error = await errorOf(outcome);
-  return { error, waitMs: waitForEarlier(error, since + timeoutMs - Date.now()) };
+  return { error, waitMs: waitForEarlier(error, attemptedAt + timeoutMs - Date.now()) };
 }
 
 /** The error of an answer that is not a success. Its class depends on the status alone if the body cannot be read in time. */
