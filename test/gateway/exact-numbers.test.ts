@@ -10,6 +10,13 @@ const number = fc.oneof(
   fc
     .tuple(fc.constantFrom("0", "1", "-3"), fc.stringMatching(/^[0-9]{0,25}[1-9]$/))
     .map((two) => two.join(".")),
+  // Neither part of such a number is long, and a large exponent is more than JavaScript can hold.
+  fc
+    .tuple(fc.stringMatching(/^[1-9][0-9]{7,11}$/), fc.stringMatching(/^[0-9]{7,11}[1-9]$/))
+    .map((two) => two.join(".")),
+  fc
+    .tuple(fc.constantFrom("1", "-2.5", "12345678"), fc.constantFrom("e", "E-", "e+"), fc.nat({ max: 899 }))
+    .map(([digits, exponent, power]) => `${digits}${exponent}${power + 100}`),
 );
 const text = fc
   .array(fc.constantFrom("a", '"', "\\", "1234567890123456789", "\u{e000}", "\ud83d", ":", "\n"), {

@@ -6,7 +6,7 @@ import { signUpWithKey } from "../fixtures/user.ts";
 
 // JavaScript has no such numbers: ids of messages and users of many services are 64-bit integers.
 const ID = "1234567890123456789";
-const INPUT = `{"id":${ID},"list":[-${ID},0.12345678901234567891],"small":12,"text":"${ID}"}`;
+const INPUT = `{"id":${ID},"list":[-${ID},0.12345678901234567891,1e400,-2.5E-400,1234567890.1234567891],"small":12,"text":"${ID}"}`;
 const CALL = { id: "toolu_1", name: "w" };
 
 let service: Service;
@@ -27,8 +27,9 @@ beforeAll(async () => {
       chat: { dialect: "openai", baseUrl },
       messages: { dialect: "anthropic", baseUrl },
       google: { dialect: "google", baseUrl },
+      responses: { dialect: "openai-responses", baseUrl },
     },
-    models: ["chat", "messages", "google"].map((id) => ({
+    models: ["chat", "messages", "google", "responses"].map((id) => ({
       id,
       routes: [{ upstream: id, model: id === "messages" ? "claude-inner" : "inner" }],
     })),
@@ -104,6 +105,21 @@ describe("a number that JavaScript can't hold, in the input of a call", () => {
       answer = completion(input);
       expect(await post("/v1/messages", messagesBody("chat"))).toContain(`"input":${INPUT}`);
     }
+  });
+
+  it("is exact in the answer of a server of the Responses API that has written an object", async () => {
+    const item = `{"type":"function_call","id":"fc_1","call_id":"toolu_1","name":"w","arguments":${INPUT}}`;
+    const response = `{"id":"r","status":"completed","output":[${item}],"usage":{"input_tokens":5,"output_tokens":2}}`;
+    answer = response;
+    const chat = JSON.parse(await post("/v1/chat/completions", chatBody("responses")));
+    expect(chat.choices[0].message.tool_calls[0].function.arguments).toBe(INPUT);
+    answer = [
+      `{"type":"response.output_item.done","output_index":0,"item":${item}}`,
+      `{"type":"response.completed","response":${response}}`,
+    ]
+      .map((data) => `data: ${data}\n\n`)
+      .join("");
+    expect(await post("/v1/messages", messagesBody("responses", "", true))).toContain(JSON.stringify(INPUT));
   });
 
   it("is exact when a client sends the call back", async () => {

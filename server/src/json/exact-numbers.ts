@@ -1,7 +1,7 @@
 import { type JsonObject, parseJsonObject } from "./json.ts";
 
-/** A number with this many digits in a row may be one that JavaScript can't hold. */
-const LONG = /\d{16}/;
+/** A number with this many digits may be one that JavaScript can't hold, and so may one with an exponent of three digits, such as `1e400`. */
+const LONG = /\d{16}|\d[\d.]{16}|(?:^|[\s:,[])-?\d[\d.]*[eE][+-]?\d{3}/;
 /** The next string, or the characters of the next number. */
 const TOKEN = /"|-?\d[\d.eE+-]*/g;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

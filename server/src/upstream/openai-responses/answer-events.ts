@@ -1,6 +1,7 @@
 import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
-import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { parseExact } from "../../json/exact-numbers.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { readResponsesUsage, readResponsesUsageSoFar } from "../openai/usage.ts";
 import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
@@ -29,7 +30,7 @@ export class ResponseReader extends AnswerReader {
   }
 
   readWhole(text: string): void {
-    const response = parseJsonObject(text);
+    const response = parseExact(text);
     if (response === null) throw malformedResponse();
     if (hasFailed(response)) throw refusedResponse(response);
     if (!Array.isArray(response.output) || !ENDED.has(response.status)) throw malformedResponse();
@@ -38,7 +39,7 @@ export class ResponseReader extends AnswerReader {
 
   read(data: string): void {
     if (data === "[DONE]") return;
-    const event = parseJsonObject(data);
+    const event = parseExact(data);
     if (event === null) throw malformedResponse();
     // A response that has failed tells what it has used, too.
     if (isJsonObject(event.response))
