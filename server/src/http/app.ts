@@ -1,9 +1,8 @@
 import { Hono } from "hono";
-import type { Logger } from "pino";
 import { type EntryId, requestIdOf } from "../contract/entry.ts";
 import { recordablePath } from "../contract/recorded-text.ts";
 import { envelopeOf, headersOf, toFailure } from "../errors/failure.ts";
-import { loggedOf } from "../errors/problems.ts";
+import type { FaultLog } from "../errors/fault-log.ts";
 import type { AccessLog } from "../request/services.ts";
 import type { Dashboard } from "./dashboard.ts";
 
@@ -17,7 +16,7 @@ export interface AppParts {
   readonly newId: () => EntryId;
   /** Why the node is not ready; `null` when it is. */
   readonly notReady: () => Promise<string | null>;
-  readonly log: Logger;
+  readonly faults: Pick<FaultLog, "note">;
   /** `null` without an access log. */
   readonly accessLog: AccessLog | null;
   readonly clientAddress: (request: Request, peer: string) => string | null;
@@ -33,13 +32,8 @@ export function createApp(parts: AppParts): Answer {
   const answerFailure = (thrown: unknown, request: Request): Response => {
     const failure = toFailure(thrown);
     const requestId = requestIdOf(parts.newId());
-    const fields = {
-      requestId,
-      method: request.method,
-      path: recordablePath(pathOf(request)),
-      ...loggedOf(failure),
-    };
-    parts.log.error(fields, "a request failed");
+    const path = recordablePath(pathOf(request));
+    parts.faults.note(failure, {}, { requestId, method: request.method, path });
     return Response.json(envelopeOf(failure), {
       status: failure.status,
       headers: { ...headersOf(failure), "x-request-id": requestId, "cache-control": "no-store" },

@@ -1,5 +1,4 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
-import type { Logger } from "pino";
 import { MAX_BATCHED_CALLS } from "../../../sdk/src/contract/procedure-data.ts";
 import { RefusedCaller } from "../access/access.ts";
 import { networkOf } from "../accounts/attempts.ts";
@@ -11,7 +10,7 @@ import { type AuditEntry, type EntryId, NO_TOKENS, requestIdOf, timeOfEntry } fr
 import type { KeySnapshot } from "../contract/key.ts";
 import { recordedEndpoint } from "../contract/recorded-text.ts";
 import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
-import { loggedOf } from "../errors/problems.ts";
+import type { FaultLog } from "../errors/fault-log.ts";
 import { isJsonType } from "../json/json.ts";
 import { type Compress, createCompressor } from "../operations/compressed-body.ts";
 import type { CallLimits } from "./call-limits.ts";
@@ -37,7 +36,7 @@ export interface RpcParts extends CallerParts {
   readonly now: () => Date;
   /** The client's address, from the socket and the headers of trusted proxies. */
   readonly clientAddress: (request: Request, peer: string) => string | null;
-  readonly log: Logger;
+  readonly faults: Pick<FaultLog, "note">;
   readonly browserAddress: BrowserAddress;
 }
 
@@ -105,7 +104,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
       // A read whose client has gone is given up, which is no fault.
       const isLeft = failure.status === 503 && complete.signal.aborted;
       if (failure.status < 500 || isLeft) return;
-      parts.log.error({ requestId, path, ...loggedOf(failure) }, "a procedure failed");
+      parts.faults.note(failure, { procedure: path }, { requestId });
     },
   });
   const response = await withAllResults(answered);
@@ -252,10 +251,8 @@ async function recordKeyUse(
   if (stored !== null) await stored;
 }
 
-function refusal({ log }: RpcParts, { requestId }: Incoming, failure: Failure): Response {
-  if (failure.status >= 500) {
-    log.error({ requestId, ...loggedOf(failure) }, "a management request failed");
-  }
+function refusal({ faults }: RpcParts, { requestId }: Incoming, failure: Failure): Response {
+  if (failure.status >= 500) faults.note(failure, {}, { requestId });
   const { error } = envelopeOf(failure);
   // tRPC's own client reads `json`, and clients of the HTTP API what is beside it.
   const body = { error: { ...error, json: shapeOf(failure, requestId) } };

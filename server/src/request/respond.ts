@@ -253,7 +253,8 @@ function withRequestHeaders(
 }
 
 function logFault({ id, exchange, model }: RequestContext, failure: Failure, { faults }: Services): void {
-  if (failure.status >= 500 && !exchange.isClientGone) faults.note(requestIdOf(id), model, failure);
+  if (failure.status < 500 || exchange.isClientGone) return;
+  faults.note(failure, { model: model ?? undefined }, { requestId: requestIdOf(id) });
 }
 
 function stopping(): Failure {

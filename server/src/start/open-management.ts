@@ -27,13 +27,13 @@ export async function openManagement(
   startup: Startup,
   dependencies: ManagementDependencies,
 ): Promise<Served["web"]> {
-  const { settings, log, shutdown, now } = startup;
+  const { settings, shutdown, now } = startup;
   const { config } = settings;
   const { node, records, access, gateway, procedures, requests, dashboard, isStarted } = dependencies;
   const { certificateExpiresAt, catalogProblems, settingsComparison } = dependencies;
   const { admissions, ping } = node;
   const { metrics, recorder, journal } = records;
-  const { bodies, trustedProxies, newId } = requests;
+  const { bodies, faults, trustedProxies, newId } = requests;
   const { router, callLimits } = procedures;
   const { publisher } = access;
   measure(metrics, {
@@ -77,7 +77,7 @@ export async function openManagement(
       newId,
       now,
       clientAddress: addressOf,
-      log,
+      faults,
       browserAddress: { origin: config.publicUrl, isHttps: config.isHttps },
     }),
     metrics: async (request, peer) =>
@@ -86,7 +86,7 @@ export async function openManagement(
         : notHere("Metrics are on the port of OSTIARY_METRICS_PORT."),
     dashboard: await dashboard,
     newId,
-    log,
+    faults,
     accessLog: openAccessLog(startup),
     clientAddress: addressOf,
     notReady: async () => {

@@ -3,6 +3,7 @@ import { SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { BodyBudget, shareOut } from "../admission/body-budget.ts";
 import { entryClock, readNewestDeletedMs } from "../audit/entry-clock.ts";
 import { EntryIds } from "../audit/entry-ids.ts";
+import { FaultLog } from "../errors/fault-log.ts";
 import { accountOfToken } from "../management/caller.ts";
 import { dashboardSessions } from "../management/dashboard-sessions.ts";
 import { restOperations } from "../management/rest/rest-operations.ts";
@@ -10,7 +11,6 @@ import { parseNetworks } from "../networks/networks.ts";
 import { allOperations } from "../operations/all-operations.ts";
 import { createCompressor } from "../operations/compressed-body.ts";
 import { CrossOrigin } from "../request/cross-origin.ts";
-import { FaultLog } from "../request/fault-log.ts";
 import { OperationTable } from "../request/find-operation.ts";
 import { Overload } from "../request/overload.ts";
 import { RequestHandler } from "../request/request-handler.ts";
@@ -64,6 +64,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
       service: () => ({ name: config.serviceName, version, url: dependencies.publicUrl() ?? "/" }),
     }),
   );
+  const faults = new FaultLog({ log, monotonicMs });
   const handler = new RequestHandler({
     operations,
     access: access.access,
@@ -83,12 +84,12 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     trustedProxies,
     crossOrigin: new CrossOrigin(config.allowedOrigins),
     log,
-    faults: new FaultLog({ log, monotonicMs }),
+    faults,
     newId,
     monotonicMs,
   });
   // The start does not wait for the tokenizer. A request that needs it before the job has run loads it.
   jobs.add({ name: "load the tokenizer", everyMs: 5 * SECOND_MS, run: () => estimator.prepare() });
   jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => handler.maintain() });
-  return { handler, bodies, overload, trustedProxies, newId };
+  return { handler, faults, bodies, overload, trustedProxies, newId };
 }

@@ -6,13 +6,17 @@ import { dropExpiredResponses, ResponseStore } from "../responses/response-store
 import { Sealer } from "../secrets/sealer.ts";
 import type { OpenNode } from "./open-node.ts";
 import { CONNECTIONS } from "./open-stores.ts";
+import { atMostOnceIn } from "./repeated-messages.ts";
 import type { Startup } from "./startup.ts";
+
+/** How often a response that was not stored is logged for the same reason. */
+const REPEATED_WARNING_MS = 10_000;
 
 export type OpenResponses = Awaited<ReturnType<typeof openResponses>>;
 
 /** Opens the stored responses, and the sealer that encrypts them, answers to idempotency keys, and what clients carry for the service. */
 export async function openResponses(
-  { settings: { config }, log, jobs }: Startup,
+  { settings: { config }, log, jobs, monotonicMs }: Startup,
   { database, longReads, responses, clocks }: OpenNode,
 ) {
   const { responsesKeys, responsesTtlDays: ttlDays } = config;
@@ -36,7 +40,10 @@ export async function openResponses(
     everyMs: HOUR_MS,
     run: () => clocks.whileAgreed(() => dropExpiredResponses(background, ttlDays)),
   });
-  const onNotStored = (error: unknown) =>
-    log.warn(reasonOf(error), "a response was not stored, and its client was told so");
+  const warn = atMostOnceIn(REPEATED_WARNING_MS, monotonicMs, (_, error: unknown) =>
+    log.warn(reasonOf(error), "a response was not stored, and its client was told so"),
+  );
+  // While the database is away, no response is stored.
+  const onNotStored = (error: unknown) => warn(reasonOf(error).reason ?? "", error);
   return { responseStore, sealer, onNotStored };
 }

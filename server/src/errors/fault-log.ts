@@ -1,16 +1,24 @@
 import type { Logger } from "pino";
-import type { Failure } from "../errors/failure.ts";
-import { loggedOf } from "../errors/problems.ts";
+import type { Failure } from "./failure.ts";
+import { loggedOf } from "./problems.ts";
 
-/** Lines of one code and model in an interval. A full disk or an upstream that is away may fail thousands of requests in a second. */
+/** Lines of one kind in an interval. A full disk or an upstream that is away may fail thousands of requests in a second. */
 const MAX_LINES = 20;
 const INTERVAL_MS = 10_000;
-/** Codes and models that are told apart. The rest of an interval counts as one. */
+/** Kinds that are told apart. The rest of an interval counts as one. */
 const MAX_KINDS = 1_000;
+
+/** What a failed request was for. Faults of one code that were for the same are of one kind. */
+export interface FaultSubject {
+  /** The model that was asked for. */
+  readonly model?: string | undefined;
+  /** The procedure that was called. */
+  readonly procedure?: string | undefined;
+}
 
 interface Kind {
   readonly code: string;
-  readonly model: string | undefined;
+  readonly subject: FaultSubject;
   lines: number;
   /** Failed requests without a line. */
   left: number;
@@ -32,20 +40,17 @@ export class FaultLog {
     this.#parts = parts;
   }
 
-  /** `model`: the one that was asked for; `null`: none. */
-  note(requestId: string, model: string | null, failure: Failure): void {
+  /** `facts`: further fields of the line. */
+  note(failure: Failure, subject: FaultSubject, facts: Readonly<Record<string, string>>): void {
     this.report();
-    const kind = this.#kindOf(failure.code, model ?? undefined);
+    const kind = this.#kindOf(failure.code, subject);
     if (kind.lines >= MAX_LINES) {
       kind.left++;
       return;
     }
     kind.lines++;
     const level = failure.code === "internal_error" ? "error" : "warn";
-    this.#parts.log[level](
-      { requestId, model: model ?? undefined, ...loggedOf(failure) },
-      "a request failed",
-    );
+    this.#parts.log[level]({ ...facts, ...subject, ...loggedOf(failure) }, "a request failed");
   }
 
   /** Logs how many requests have failed without a line, when an interval is over. Call it every few seconds. */
@@ -54,18 +59,18 @@ export class FaultLog {
     const nowMs = monotonicMs();
     if (nowMs - this.#sinceMs < INTERVAL_MS) return;
     this.#sinceMs = nowMs;
-    for (const { code, model, left } of this.#kinds.values()) {
-      if (left > 0) log.warn({ code, model, requests: left }, "further requests failed");
+    for (const { code, subject, left } of this.#kinds.values()) {
+      if (left > 0) log.warn({ code, ...subject, requests: left }, "further requests failed");
     }
     this.#kinds.clear();
   }
 
-  #kindOf(code: string, model: string | undefined): Kind {
+  #kindOf(code: string, subject: FaultSubject): Kind {
     const isFull = this.#kinds.size >= MAX_KINDS;
-    const key = isFull ? "" : `${code} ${model ?? ""}`;
+    const key = isFull ? "" : `${code} ${subject.model ?? ""} ${subject.procedure ?? ""}`;
     let kind = this.#kinds.get(key);
     if (kind === undefined) {
-      kind = { code, model: isFull ? undefined : model, lines: 0, left: 0 };
+      kind = { code, subject: isFull ? {} : subject, lines: 0, left: 0 };
       this.#kinds.set(key, kind);
     }
     return kind;
