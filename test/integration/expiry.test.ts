@@ -102,6 +102,38 @@ describe("the idempotency key of a new key", () => {
   });
 });
 
+describe("the answer to a request with an idempotency key", () => {
+  it("is repeated for a day", async () => {
+    const { trpc, key } = await signUpWithKey(service.baseUrl);
+    const { id } = await trpc.account.get.query();
+    const headers = {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "idempotency-key": "once",
+    };
+    const body = JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] });
+    const isRepeated = async () => {
+      const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+        method: "POST",
+        headers,
+        body,
+      });
+      expect(response.status).toBe(200);
+      await response.text();
+      return response.headers.has("idempotency-replayed");
+    };
+    expect(await isRepeated()).toBe(false);
+    for (const [hours, expected] of [
+      [23, true],
+      [25, false],
+    ] as const) {
+      await sql`
+        update idempotent_requests set created_at = now() - ${hours} * interval '1 hour' where account_id = ${id}`;
+      expect(await isRepeated(), `${hours} hours later`).toBe(expected);
+    }
+  });
+});
+
 describe("an address from which a key was used", () => {
   it("is listed for thirty days", async () => {
     const { trpc, key, id } = await signUpWithKey(service.baseUrl);

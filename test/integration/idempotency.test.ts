@@ -229,16 +229,20 @@ describe("a request with an idempotency key", () => {
     expect(await (await ask(owner.key, "order-2", { stream: true })).text()).toContain("[DONE]");
   });
 
-  it("is not executed again when its answer was too long to store", async () => {
-    answer = (request) => answerWhole(request, "x".repeat(1024 * 1024));
-    const owner = await signUpWithKey(service.baseUrl);
-    expect((await ask(owner.key, "order-1")).status).toBe(200);
-    const repeat = await ask(owner.key, "order-1");
-    expect(repeat.status).toBe(409);
-    expect(repeat.headers.get("x-should-retry")).toBe("false");
-    expect(await codeOf(repeat)).toBe("idempotent_answer_gone");
-    expect(upstream.received).toHaveLength(1);
-  });
+  it.each([true, false])(
+    "is not executed again when its answer was too long to store (stream: %s)",
+    async (stream) => {
+      const text = "x".repeat(1024 * 1024);
+      answer = (request) => (stream ? answerStream(request, text) : answerWhole(request, text));
+      const owner = await signUpWithKey(service.baseUrl);
+      expect(await (await ask(owner.key, "order-1", { stream })).text()).toContain(text);
+      const repeat = await ask(owner.key, "order-1", { stream });
+      expect(repeat.status).toBe(409);
+      expect(repeat.headers.get("x-should-retry")).toBe("false");
+      expect(await codeOf(repeat)).toBe("idempotent_answer_gone");
+      expect(upstream.received).toHaveLength(1);
+    },
+  );
 
   it.each([
     ["a plain answer of an earlier version", "{}", 200, "{}"],

@@ -309,4 +309,20 @@ describe("a request with an idempotency key", () => {
     expect(await second.text()).toBe(first);
     expect(service.chat.received).toHaveLength(calls);
   });
+
+  it("is another one at the endpoint of another API, whose answers its client could not read", async () => {
+    service.answers.chat = chatWhole({ content: "Fine." });
+    const headers = {
+      "idempotency-key": crypto.randomUUID(),
+      authorization: `Bearer ${service.owner.key}`,
+      "content-type": "application/json",
+    };
+    const send = (path: string) =>
+      fetch(service.service.baseUrl + path, { method: "POST", headers, body: JSON.stringify(HI) });
+    expect(await (await send("/v1/chat/completions")).json()).toMatchObject({ object: "chat.completion" });
+    const message = await send("/v1/messages");
+    expect(await message.json()).toMatchObject({ type: "message" });
+    expect(message.headers.get("idempotency-replayed")).toBeNull();
+    expect((await send("/v1/messages")).headers.get("idempotency-replayed")).toBe("true");
+  });
 });
