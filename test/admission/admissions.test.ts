@@ -265,6 +265,21 @@ describe("what a node has admitted in the last minute", () => {
     expect(store.recounted).toHaveLength(61);
   });
 
+  it("is known of 20,000 accounts at most, and of others once those are idle for a minute", async () => {
+    const admitEach = async (accounts: number) => {
+      for (let number = 0; number < accounts; number++) await admit(1, crypto.randomUUID() as AccountId);
+    };
+    await admitEach(20_100);
+    store.comesBackEmpty();
+    await nextTurn();
+    expect(store.recounted).toHaveLength(20_000);
+    store.atS += 62;
+    await admitEach(3);
+    store.comesBackEmpty();
+    await nextTurn();
+    expect(store.recounted).toHaveLength(20_003);
+  });
+
   it("is counted again until the store has confirmed it, and then no more", async () => {
     await admit(20);
     store.comesBackEmpty("loses answers");

@@ -40,14 +40,14 @@ export class OwnUse {
     numbers.push(second, requests, tokens);
   }
 
-  /** Corrects what was admitted in a second, by so much more. */
+  /** Corrects what was admitted in a second, by so much more. What a clock that went back makes less than 0, the store counts as 0. */
   correct(accountId: AccountId, epoch: AccountEpoch, { second, requests, tokens }: UseOfSecond): void {
     const numbers = this.#minuteOf(accountId, epoch)?.numbers ?? [];
     let index = numbers.length - NUMBERS;
     while (index >= 0 && numbers[index] !== second) index -= NUMBERS;
     if (index < 0) return;
-    numbers[index + 1] = Math.max(0, (numbers[index + 1] ?? 0) + requests);
-    numbers[index + 2] = Math.max(0, (numbers[index + 2] ?? 0) + tokens);
+    numbers[index + 1] = (numbers[index + 1] ?? 0) + requests;
+    numbers[index + 2] = (numbers[index + 2] ?? 0) + tokens;
   }
 
   /** The accounts of which something was admitted. */
