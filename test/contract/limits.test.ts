@@ -153,6 +153,21 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await admitted(5, limits)).toBe(1);
   });
 
+  it("on concurrent requests count one that takes minutes, whatever other accounts do meanwhile", async () => {
+    // Later than in the other tests, which share the store: it looks for idle accounts once a minute.
+    nowMs += 24 * 60 * 60_000;
+    const limits = { concurrentRequests: 1, requestsPerMinute: 5 };
+    expect((await admit(limits, 0, "long")).kind).toBe("admitted");
+    const stranger = crypto.randomUUID() as AccountId;
+    await store.commitRead(stranger, 1n, await store.epoch(stranger));
+    for (let turn = 0; turn < 10; turn++) {
+      nowMs += 30_000;
+      await store.renew([{ accountId: account, slot: "long" as Slot }]);
+      await store.admit(stranger, 1n, { limits: UNLIMITED, tokens: 0, slot: `${turn}` as Slot });
+    }
+    expect(await admit(limits)).toMatchObject({ kind: "limited", by: "concurrency" });
+  });
+
   it("take capacity from all limits or from none", async () => {
     const limits = { requestsPerMinute: 5, tokensPerMinute: 100, concurrentRequests: 1 };
     const first = await admit(limits, 10, "a");
