@@ -276,6 +276,12 @@ describe("a request that fails", () => {
     expect(advised()).toBe(2);
   });
 
+  it("is never retried for want of credit, whatever is advised", async () => {
+    const calls = answersInTurn(failing(402, { "x-should-retry": "true", "retry-after-ms": "1" }), list);
+    await expect(client({ maxRetries: 2 }).models.list()).rejects.toBeInstanceOf(PaymentRequiredError);
+    expect(calls()).toBe(1);
+  });
+
   it("is not retried when the service asks to wait for too long", async () => {
     const calls = answersInTurn(failing(429, { "retry-after": "3600" }), list);
     const error = await client({ maxRetries: 2 })
