@@ -110,6 +110,28 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
     ]);
   });
 
+  it("is of the last month of UTC with two choices, and its period can be edited", async () => {
+    const { page, complaints } = await site.open(owner, "/audit", { timezoneId: "Europe/Berlin" });
+    const now = new Date();
+    const [from, to] = [-1, 0].map((later) =>
+      new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + later)).toISOString(),
+    );
+    const time = page.getByLabel("Time", { exact: true });
+    await time.selectOption("Last month (UTC)");
+    await page.waitForURL(/range=last-month/);
+    await page.getByRole("button", { name: "Export" }).click();
+    const words = page.getByRole("dialog").getByRole("listitem");
+    await expect
+      .poll(() => words.allTextContents())
+      .toEqual([expect.stringMatching(/^from 1 /), expect.stringMatching(/^before 1 /)]);
+    await page.keyboard.press("Escape");
+    await time.selectOption("Custom…");
+    await page.waitForURL(
+      (url) => url.searchParams.get("from") === from && url.searchParams.get("to") === to,
+    );
+    expect(complaints).toEqual([]);
+  });
+
   it("goes on where it was cut, without gap or repeat", async () => {
     await using proxy = await openCuttingProxy();
     const { page } = await site.open({ ...owner, baseUrl: proxy.baseUrl }, "/audit");

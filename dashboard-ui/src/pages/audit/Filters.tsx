@@ -67,6 +67,7 @@ export function Filters(props: FiltersProps) {
       <div id={id} className={classes(styles.filtersFields, isFolded && styles.filtersFolded)}>
         <TimeFilter
           search={search}
+          filters={filters}
           error={error}
           put={put}
           isCustomWanted={isCustomWanted}
@@ -119,19 +120,20 @@ export function Filters(props: FiltersProps) {
   );
 }
 
-interface TimeFilterProps extends Pick<FiltersProps, "search" | "error"> {
+interface TimeFilterProps extends Pick<FiltersProps, "search" | "filters" | "error"> {
   readonly put: (change: AuditSearch) => void;
   /** Whether the user opened the custom fields. They stay while the address has a custom time. */
   readonly isCustomWanted: boolean;
   readonly setCustomWanted: (isWanted: boolean) => void;
 }
 
-function TimeFilter({ search, error, put, isCustomWanted, setCustomWanted }: TimeFilterProps) {
+function TimeFilter({ search, filters, error, put, isCustomWanted, setCustomWanted }: TimeFilterProps) {
   const { range, from = "", to = "" } = search;
   const isCustom = from !== "" || to !== "" || isCustomWanted;
   const putRange = (value: string) => {
     setCustomWanted(value === "custom");
-    if (value === "custom") put({ range: undefined });
+    // The fields begin with the period that was shown.
+    if (value === "custom") put({ range: undefined, from: filters.from, to: filters.to });
     else put({ range: RANGES.find((known) => known === value), from: undefined, to: undefined });
   };
   const putTime = (name: "from" | "to") => (value: string) =>

@@ -7,7 +7,7 @@ import styles from "./Audit.module.css";
 import type { Column } from "./columns.ts";
 import { EntryTable } from "./EntryTable.tsx";
 import type { EntryList } from "./entry-list.ts";
-import type { AuditFilters, NamedKey } from "./filters.ts";
+import { type AuditFilters, type NamedKey, removalOf } from "./filters.ts";
 import { ListEnd } from "./ListEnd.tsx";
 import { FilterRefused, NoEntries } from "./NoEntries.tsx";
 import type { AuditSearch } from "./search.ts";
@@ -68,7 +68,7 @@ export function LogEntries(props: LogEntriesProps) {
           <NoEntries
             filters={filters}
             chosenKey={props.chosenKey}
-            remove={(name) => put({ [name]: undefined, ...(name === "from" ? { range: undefined } : {}) })}
+            remove={(name) => put(removalOf(name, filters))}
             clear={clearFilters}
           />
         ) : null}

@@ -15,7 +15,7 @@ export type AuditFilters = Omit<TailInput, "lastEventId" | "from" | "to"> & {
 };
 
 const HOUR_MS = 60 * 60 * 1_000;
-const RANGE_MS: Readonly<Record<Range, number>> = {
+const RANGE_MS: Readonly<Partial<Record<Range, number>>> = {
   "1h": HOUR_MS,
   "24h": 24 * HOUR_MS,
   "7d": 7 * 24 * HOUR_MS,
@@ -27,17 +27,34 @@ export const RANGE_NAMES: Readonly<Record<Range, string>> = {
   "24h": "Last 24 hours",
   "7d": "Last 7 days",
   "30d": "Last 30 days",
+  month: "This month (UTC)",
+  "last-month": "Last month (UTC)",
 };
 
-/** The filters of an address. Ranges end at the time when the address was opened. */
+/** The filters of an address. Ranges are of the time when the address was opened. */
 export function filtersOf(search: AuditSearch, openedAt: Date): AuditFilters {
   const { range, accountId, key, model, upstream, status, error_code, source } = search;
-  const time =
-    range === undefined
-      ? { from: search.from, to: search.to }
-      : { from: new Date(openedAt.getTime() - RANGE_MS[range]).toISOString() };
+  const time = range === undefined ? { from: search.from, to: search.to } : timeOf(range, openedAt);
   const all = { ...time, accountId, key, model, upstream, status, error_code, source };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** The start of a range and, if it is over, its end. */
+function timeOf(range: Range, now: Date): Pick<AuditFilters, "from" | "to"> {
+  const lengthMs = RANGE_MS[range];
+  if (lengthMs !== undefined) return { from: new Date(now.getTime() - lengthMs).toISOString() };
+  if (range === "month") return { from: monthStart(now, 0) };
+  return { from: monthStart(now, -1), to: monthStart(now, 0) };
+}
+
+function monthStart(now: Date, later: number): string {
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + later)).toISOString();
+}
+
+/** The filters of an address without one. A range without its start or its end is no range any more: the other one stays. */
+export function removalOf(name: keyof AuditFilters, { from, to }: AuditFilters): AuditSearch {
+  const time = name === "from" || name === "to" ? { range: undefined, from, to } : {};
+  return { ...time, [name]: undefined };
 }
 
 /** The number of fields in use. */

@@ -1,5 +1,5 @@
-export const RANGES = ["1h", "24h", "7d", "30d"] as const;
-/** A period that ends now. */
+export const RANGES = ["1h", "24h", "7d", "30d", "month", "last-month"] as const;
+/** A period that ends now, or a month of UTC, as in the credit statement. */
 export type Range = (typeof RANGES)[number];
 
 /** The filters, named as in the API. */
