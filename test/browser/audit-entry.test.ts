@@ -24,6 +24,11 @@ describe.skipIf(!hasBrowser)("an audit entry", () => {
     await dialog.getByText(ids[1] ?? "").waitFor();
     await dialog.getByText("model_not_found").waitFor();
     await dialog.getByText("Refused by the service.").waitFor();
+    await dialog.getByText("The catalog does not have the model. List the models.").waitFor();
+    expect(await dialog.getByRole("link", { name: "Models" }).getAttribute("href")).toBe("/models");
+    expect(await dialog.getByRole("link", { name: "All error codes" }).getAttribute("href")).toBe(
+      "/docs/reference/errors",
+    );
     // Only what applies to a refused request is shown.
     expect(await dialog.locator("dt").allTextContents()).toEqual([
       "Request ID",

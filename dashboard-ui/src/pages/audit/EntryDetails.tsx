@@ -14,6 +14,7 @@ import pageHeadStyles from "../../components/PageHead.module.css";
 import textStyles from "../../components/text.module.css";
 import styles from "./EntryDetails.module.css";
 import { KeyOfEntry, ModelOfEntry } from "./EntryLinks.tsx";
+import { ErrorHelp } from "./ErrorHelp.tsx";
 import { endLabel, entryJson, tokenSourceLabel, wentWell } from "./entry-labels.ts";
 import type { OpenEntry } from "./use-open-entry.ts";
 
@@ -108,6 +109,7 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
         {errorCode === null ? null : <code>{errorCode}</code>}
         <span>{endLabel(entry)}</span>
       </div>
+      {errorCode === null ? null : <ErrorHelp code={errorCode} isOperator={entry.account !== undefined} />}
       {wouldRefuse === null ? null : (
         <p className={styles.sheetWarning}>
           A report-only rule would have refused this request: <code>{wouldRefuse}</code>.
