@@ -162,16 +162,19 @@ export class Gateway {
     const budget = this.#budgetOf(model);
     budget.countFirst();
     const routes = [...shuffleByWeight(model.routes, this.#parts.random)];
-    // Not those of the present catalog, in which the same name may stand for another server since the model was found.
+    // These are the upstreams of the catalog in which the model was found. In a catalog that was loaded since, a name may stand for another server.
     const upstreams = this.#parts.catalog.upstreamsOf(model);
     let failed: RoutesFailed | null = null;
-    /** Counts the usage of the failure before, which is no longer the one that the request's entry records. */
-    let supersede = NOTHING_TO_COUNT;
+    /**
+     * Counts the usage that the last failed attempt has reported. Called when another attempt follows, because the request's entry records the usage
+     * of the last attempt only.
+     */
+    let countFailed = NOTHING_TO_COUNT;
     let wasSent = false;
     let shortestWaitMs = Number.POSITIVE_INFINITY;
     for (let route = routes.shift(); route !== undefined; route = routes.shift()) {
       const upstream = upstreams.get(route.upstream);
-      // The catalog has checked that routes lead somewhere.
+      // A loaded catalog has an upstream for each route, so this does not occur.
       if (upstream === undefined) continue;
       const state = this.#stateOf(upstream);
       if (!state.breaker.isPassable) {
@@ -183,14 +186,14 @@ export class Gateway {
       const isLast = !routes.some((left) => this.#isPassable(upstreams.get(left.upstream)));
       try {
         const answer = await this.#attempt(upstream, route, state, { signal, call, isLast });
-        supersede();
-        supersede = NOTHING_TO_COUNT;
+        countFailed();
+        countFailed = NOTHING_TO_COUNT;
         if (answer !== null) return answer;
         failed = new RoutesFailed(route.upstream, atCapacity());
       } catch (reason) {
-        supersede();
+        countFailed();
         const usage = reason instanceof UpstreamRefused ? reason.usage : null;
-        supersede = usage === null ? NOTHING_TO_COUNT : () => state.countUnbilled(usage);
+        countFailed = usage === null ? NOTHING_TO_COUNT : () => state.countUnbilled(usage);
         // The request can't be expressed in this upstream's dialect. Nothing was sent.
         if (reason instanceof Failure && !(reason instanceof AnswerNotKept)) throw reason;
         wasSent = true;

@@ -23,10 +23,10 @@ const MAX_STOPS = 64;
 /** Seeds are 64-bit integers. Their digits are forwarded as they are. */
 const MAX_SEED = 2 ** 63;
 const SEED_ERROR = "must be a whole number of 64 bits";
-/** The fields that say how long an answer may be. */
+/** The fields that limit the length of an answer. Clients and servers use one or the other. */
 const MAX_TOKENS_FIELDS = ["max_completion_tokens", "max_tokens"];
 
-// For some servers 0 means no limit.
+// 0 is refused, because some servers take it for no limit.
 const maxTokens = z.number().int().min(1).max(1_000_000_000).nullish();
 const penalty = z.number().min(-2).max(2).nullish();
 
@@ -114,7 +114,7 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
 
 function readChat(body: JsonBody): ChatInput {
   const { messages = null, input = null, usage } = body.value;
-  // Cursor's agent mode does so.
+  // Cursor's agent mode sends requests of the Responses API to this path.
   if (messages === null && input !== null) {
     throw invalid(
       "messages",
@@ -126,7 +126,7 @@ function readChat(body: JsonBody): ChatInput {
   return {
     model: data.model,
     stream: data.stream === true,
-    // Clients of OpenRouter have a field of their own for it.
+    // Clients of OpenRouter ask for the usage by a field of their own.
     includeUsage: data.stream_options?.include_usage === true || objectOf(usage).include === true,
     maxTokens: larger(data.max_completion_tokens ?? null, data.max_tokens ?? null),
     choices: data.n ?? 1,
@@ -136,7 +136,7 @@ function readChat(body: JsonBody): ChatInput {
   };
 }
 
-/** Servers differ in which of the two they use. */
+/** The larger of two limits, because servers differ in which of the two they use. */
 function larger(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
@@ -157,7 +157,7 @@ function mediaIn(messages: readonly JsonObject[]): { readonly images: number; re
   return { images, files };
 }
 
-/** Where credit covers the request only in part, the upstream is asked for no more than can be paid for. */
+/** The body with its limits lowered to what the account can pay for, if its credit covers the request only in part. */
 function withinCredit(body: JsonBody, { affordableTokens: tokens }: PaidCall): JsonBody {
   if (tokens === null) return body;
   return body.with(
@@ -165,7 +165,7 @@ function withinCredit(body: JsonBody, { affordableTokens: tokens }: PaidCall): J
   );
 }
 
-/** The limit of a request that has none itself. */
+/** The limit that the service adds to a request without one, if credit covers the request only in part; otherwise `null`. */
 function ownLimit(body: JsonBody, { affordableTokens }: PaidCall): number | null {
   return affordableTokens === null || limitsIn(body).length > 0 ? null : affordableTokens;
 }

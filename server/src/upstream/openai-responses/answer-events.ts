@@ -9,7 +9,7 @@ import { malformedResponse } from "../refusal.ts";
 import { RESPONSES_SIGNATURE } from "./conversation-body.ts";
 import { hasFailed, isFailure, refusedResponse } from "./failed-response.ts";
 
-/** The states of a whole response that has ended with an answer. Some servers tell none. */
+/** The statuses of a whole response that contains an answer. Some servers send no status. */
 export const ENDED = new Set<Json | undefined>(["completed", "incomplete", undefined]);
 
 /** Reads a response, item by item. */
@@ -18,7 +18,7 @@ export class ResponseReader extends AnswerReader {
   readonly #calls = new Map<number, number>();
   /** The positions of items of which pieces were read. */
   readonly #begun = new Set<number>();
-  /** The positions of items by their ids, for events that do not tell a position. Below 0: no event has told it before. */
+  /** The positions of items by their ids, for events that have only an id. Below 0: no event has had the position yet, and this number stands for it. */
   readonly #positions = new Map<string, number>();
   /** Whether an item was read to its end. */
   #hasEnded = false;
@@ -41,7 +41,7 @@ export class ResponseReader extends AnswerReader {
     if (data === "[DONE]") return;
     const event = parseExact(data);
     if (event === null) throw malformedResponse();
-    // A response that has failed tells what it has used, too.
+    // A response that has failed may contain its usage, too.
     if (isJsonObject(event.response))
       this.#usageSoFar = readResponsesUsageSoFar(event.response.usage) ?? this.#usageSoFar;
     if (event.type === "response.completed" || event.type === "response.incomplete") {
@@ -95,12 +95,12 @@ export class ResponseReader extends AnswerReader {
   /** The position of the item that an event is about; -1 if the event has neither a position nor an id. */
   #positionOf({ output_index: position, item_id: itemId, item }: JsonObject): number {
     const id = isJsonObject(item) ? item.id : itemId;
-    const told = typeof position === "number" ? position : null;
-    if (typeof id !== "string") return told ?? -1;
+    const sent = typeof position === "number" ? position : null;
+    if (typeof id !== "string") return sent ?? -1;
     const known = this.#positions.get(id);
     // An item keeps the position under which its first pieces were read.
-    if (known !== undefined && (told === null || known < 0)) return known;
-    const found = told ?? -2 - this.#positions.size;
+    if (known !== undefined && (sent === null || known < 0)) return known;
+    const found = sent ?? -2 - this.#positions.size;
     this.#positions.set(id, found);
     return found;
   }

@@ -35,7 +35,7 @@ import { detailsIn } from "./reasoning-details.ts";
  * model has thought.
  */
 export const OPENAI_SIGNATURE = "openai";
-/** Whose thoughts are meant. An upstream such as OpenRouter has models of several providers, which refuse each other's signatures. */
+/** The model that has had a thought. An upstream such as OpenRouter has models of several providers, which refuse each other's signatures. */
 export type Thinker = Readonly<Record<"upstream" | "model", string>>;
 /** What servers call the thoughts of a message. OpenAI has none. */
 export type ThoughtMember = "reasoning_content" | "reasoning";
@@ -68,7 +68,7 @@ export function chatBodyOf(
   const { conversation, upstream, upstreamModel, stream, maxTokens } = call;
   requireSupported(conversation, []);
   const isOpenAi = isOpenAiHost(upstream);
-  const told: TurnTelling = {
+  const form: TurnForm = {
     thinker: thinkerOf(call),
     thoughts,
     callId: keepsCallIds ? callIdsFor(upstream, MAX_CALL_ID_LENGTH) : shortCallId,
@@ -79,7 +79,7 @@ export function chatBodyOf(
   // One literal: spreading others into it took as long as the rest of the translation. JSON leaves out what is undefined.
   const body: JsonObject = {
     model: upstreamModel,
-    messages: turns.flatMap((turn) => messagesOf(turn, told)),
+    messages: turns.flatMap((turn) => messagesOf(turn, form)),
     stream: stream || undefined,
     stream_options: stream && asksUsage ? { include_usage: true } : undefined,
     max_completion_tokens: limit.max_completion_tokens,
@@ -131,14 +131,14 @@ function withOneSystem(turns: readonly Turn[]): readonly Turn[] {
   return parts.length === 0 ? others : [{ role: "system", parts }, ...others];
 }
 
-/** How an upstream is told of the turns. */
-interface TurnTelling {
+/** How turns are written for an upstream. */
+interface TurnForm {
   readonly thinker: Thinker;
   readonly thoughts: SentThoughts;
   readonly callId: (id: string) => string;
 }
 
-function messagesOf(turn: Turn, { thinker, thoughts, callId }: TurnTelling): readonly JsonObject[] {
+function messagesOf(turn: Turn, { thinker, thoughts, callId }: TurnForm): readonly JsonObject[] {
   switch (turn.role) {
     case "system":
       return [{ role: "system", content: turn.parts.map(({ text }) => text).join("\n") }];
@@ -158,7 +158,7 @@ function messagesOf(turn: Turn, { thinker, thoughts, callId }: TurnTelling): rea
   }
 }
 
-function assistantMessage(parts: readonly AssistantPart[], callId: TurnTelling["callId"]): JsonObject {
+function assistantMessage(parts: readonly AssistantPart[], callId: TurnForm["callId"]): JsonObject {
   const texts = parts.flatMap((part) => (part.kind === "text" || part.kind === "refusal" ? [part.text] : []));
   const calls = parts.flatMap((part) => (part.kind === "call" ? [callOf(part, callId)] : []));
   return {
@@ -177,10 +177,10 @@ export function thoughtSignature(thinker: Thinker, member: ThoughtMember): Signa
   return { provider: OPENAI_SIGNATURE, fields: { ...thinker, member } };
 }
 
-/** What a signature tells of the model's own thoughts. `null`: they are not the model's. */
+/** The fields of a signature that this model has given to its thoughts; `null` if another model has given it. */
 function ownFields(signature: Signature | null, { upstream, model }: Thinker): Signature["fields"] | null {
   if (signature?.provider !== OPENAI_SIGNATURE || signature.fields.upstream !== upstream) return null;
-  // Earlier signatures tell the upstream alone.
+  // Signatures of earlier versions do not name the model.
   return (signature.fields.model ?? model) === model ? signature.fields : null;
 }
 
@@ -200,7 +200,7 @@ function thoughtIn(parts: readonly AssistantPart[], thinker: Thinker): JsonObjec
   return member === undefined || thoughts === "" ? null : { [member]: thoughts };
 }
 
-/** What OpenRouter has told of the model's thoughts before a call. */
+/** The details that OpenRouter has sent of the model's thoughts before a call. */
 function detailsOf(parts: readonly AssistantPart[], thinker: Thinker): readonly Json[] {
   for (const part of parts) {
     const details = part.kind === "call" ? ownFields(part.signature, thinker)?.reasoning_details : undefined;
@@ -209,7 +209,7 @@ function detailsOf(parts: readonly AssistantPart[], thinker: Thinker): readonly 
   return [];
 }
 
-/** The thoughts of which the client does not say who has had them, and those of other models of the upstream. */
+/** The thoughts without a signature, whose model the client does not name, and those of other models of the upstream. */
 function otherThought(parts: readonly AssistantPart[], { upstream }: Thinker): string {
   return parts
     .flatMap((part) =>
@@ -220,7 +220,7 @@ function otherThought(parts: readonly AssistantPart[], { upstream }: Thinker): s
     .join("\n\n");
 }
 
-function callOf({ id, name, input, signature }: ToolCallPart, callId: TurnTelling["callId"]): JsonObject {
+function callOf({ id, name, input, signature }: ToolCallPart, callId: TurnForm["callId"]): JsonObject {
   const extra =
     signature?.provider === OPENAI_SIGNATURE ? parseJsonObject(signature.fields.extra_content ?? "") : null;
   return {
@@ -234,7 +234,7 @@ function callOf({ id, name, input, signature }: ToolCallPart, callId: TurnTellin
 /** A tool's message contains only text. Images and files follow in a message of the user, after all results. */
 function toolMessages(
   results: readonly ToolResultPart[],
-  ownCallId: TurnTelling["callId"],
+  ownCallId: TurnForm["callId"],
 ): readonly JsonObject[] {
   const media = results.flatMap(({ parts }) => parts.filter((part) => part.kind !== "text"));
   return [
