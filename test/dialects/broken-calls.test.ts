@@ -109,6 +109,38 @@ describe("a piece of a call", () => {
   });
 });
 
+describe("several calls that their server tells apart by nothing but their order", () => {
+  const called = (name: string, input: string) => ({
+    type: "function",
+    function: { name, arguments: input },
+  });
+  const CALLS = [called("a", "{}"), called("b", '{"x":"}{"}'), called("b", "{}")];
+  const usage = { prompt_tokens: 1, completion_tokens: 1 };
+  const choice = (fields: object) => ({ choices: [{ index: 0, ...fields }], usage });
+
+  it.each([{}, { index: 0 }, { id: null }, { id: "" }, { id: "same", index: 0 }])(
+    "are several: %j",
+    async (place) => {
+      const calls = CALLS.map((call) => ({ ...call, ...place }));
+      const end = { finish_reason: "tool_calls" };
+      const pieces = calls.map((call) => choice({ delta: { tool_calls: [call] } }));
+      const atOnce = choice({ message: { role: "assistant", tool_calls: calls }, ...end });
+      for (const ask of [byMessages(openai), byResponses(openai)]) {
+        vendor.answers(200, atOnce);
+        const { content, output } = await whole(ask(false));
+        const found = (content ?? output).map(({ name }: { name: string }) => name);
+        expect(found).toEqual(["a", "b", "b"]);
+        for (const stream of [streamOf(...pieces, choice({ delta: {}, ...end })), streamOf(atOnce)]) {
+          vendor.streams(stream);
+          const text = await streamText(ask(true));
+          const begun = /"content_block":\{"type":"tool_use"|output_item\.added","sequence_number"/g;
+          expect(text.match(begun)).toHaveLength(3);
+        }
+      }
+    },
+  );
+});
+
 describe("a choice without a message", () => {
   it.each([[{}], [{ message: null }], [{ message: "Hello", finish_reason: "stop" }]])(
     "is a failure: %j",

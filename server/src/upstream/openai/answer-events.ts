@@ -2,6 +2,7 @@ import type { Signature } from "../../conversation/conversation.ts";
 import { isCutOff } from "../../json/cut-off.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { ObjectEnd } from "../../json/object-end.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
@@ -20,6 +21,7 @@ interface Call {
   readonly number: number;
   readonly id: string;
   input: string;
+  readonly inputEnd: ObjectEnd;
   extra: Json;
 }
 
@@ -61,7 +63,7 @@ export class CompletionReader extends AnswerReader {
     if (isJsonObject(message)) this.#details.addWhole(message.reasoning_details);
     // A provider's filter may have left nothing.
     else if (!isFiltered(finishReasonOf(choice))) throw malformedResponse();
-    this.#readChoice(choice, message);
+    this.#readChoice(choice, message, true);
     this.#reason ??= UNKNOWN_REASON;
   }
 
@@ -80,12 +82,13 @@ export class CompletionReader extends AnswerReader {
     const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
     if (!isJsonObject(choice)) return;
     // Some servers stream the whole message as one piece, and MiniMax's repeats it after its pieces.
-    const delta = isJsonObject(choice.delta) || this.#hasPieces ? choice.delta : choice.message;
+    const isWhole = !isJsonObject(choice.delta) && !this.#hasPieces;
+    const delta = isWhole ? choice.message : choice.delta;
     if (isJsonObject(delta)) {
       this.#hasPieces = true;
       this.#details.addPiece(delta.reasoning_details);
     }
-    this.#readChoice(choice, delta);
+    this.#readChoice(choice, delta, isWhole);
   }
 
   /** Without `[DONE]` a stream is complete only if the choice has told why it has finished. */
@@ -104,16 +107,16 @@ export class CompletionReader extends AnswerReader {
     this.finish(reason, reason === "stop" ? this.#stopSequence : null, this.#usage);
   }
 
-  /** `delta`: the message, or a piece of it. */
-  #readChoice(choice: JsonObject, delta: Json | undefined): void {
+  /** `delta`: the message, or a piece of it. `isWhole`: it is the message. */
+  #readChoice(choice: JsonObject, delta: Json | undefined, isWhole: boolean): void {
     const { stop_reason: stopSequence } = choice;
-    if (isJsonObject(delta)) this.#readDelta(delta);
+    if (isJsonObject(delta)) this.#readDelta(delta, isWhole);
     this.#reason = finishReasonOf(choice) ?? this.#reason;
     // vLLM and SGLang tell the stop sequence that they have found.
     if (typeof stopSequence === "string") this.#stopSequence = stopSequence;
   }
 
-  #readDelta(delta: JsonObject): void {
+  #readDelta(delta: JsonObject, isWhole: boolean): void {
     const thought = delta.reasoning_content ?? delta.reasoning;
     if (typeof thought === "string" && thought !== "") {
       this.#member = delta.reasoning_content === thought ? "reasoning_content" : "reasoning";
@@ -129,7 +132,11 @@ export class CompletionReader extends AnswerReader {
       this.found({ kind: "refusal", text: delta.refusal });
     }
     const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
-    for (const [position, call] of calls.entries()) if (isJsonObject(call)) this.#readCall(call, position);
+    for (const [position, call] of calls.entries()) {
+      if (!isJsonObject(call)) continue;
+      const { index } = call;
+      this.#readCall(call, isWhole || typeof index !== "number" ? position : index);
+    }
   }
 
   #endThought(): void {
@@ -144,21 +151,23 @@ export class CompletionReader extends AnswerReader {
     return { provider: OPENAI_SIGNATURE, fields: { ...own?.fields, ...fields } };
   }
 
+  /** `position`: that of the call among those of the message. */
   #readCall(piece: JsonObject, position: number): void {
     this.#endThought();
-    const { index, id, function: called, extra_content: extra = null } = piece;
+    const { id, function: called, extra_content: extra = null } = piece;
     const { name, arguments: input } = isJsonObject(called) ? called : {};
     const text = callInputText(input);
-    const key = typeof index === "number" ? index : position;
-    let call = this.#calls.get(key);
-    // Some servers give all calls the same position, and each an id of its own.
-    const isAnother = typeof id === "string" && id !== "" && id !== call?.id;
+    let call = this.#calls.get(position);
     const isNamed = typeof name === "string" && name !== "";
+    // Some servers give all calls the same position, and each an id of its own or none. After a whole input another one is that of another call.
+    const hasOtherId = typeof id === "string" && id !== "" && id !== call?.id;
+    const isAnother = hasOtherId || (call?.inputEnd.isFound === true && text.trimStart().startsWith("{"));
     // A piece that says nothing begins no call.
     if (call === undefined && !isNamed && !isAnother && text === "") return;
     if (call === undefined || (isAnother && isNamed)) {
-      call = { number: this.#all.length, id: callIdOf(id), input: "", extra: null };
-      this.#calls.set(key, call);
+      const number = this.#all.length;
+      call = { number, id: callIdOf(id), input: "", inputEnd: new ObjectEnd(), extra: null };
+      this.#calls.set(position, call);
       this.#all.push(call);
       this.found({
         kind: "call",
@@ -171,6 +180,7 @@ export class CompletionReader extends AnswerReader {
     if (extra !== null) call.extra = extra;
     if (text !== "") {
       call.input += text;
+      call.inputEnd.add(text);
       this.found({ kind: "call-input", call: call.number, text });
     }
   }
