@@ -33,6 +33,19 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
     },
   );
 
+  it("does not wait for it while it is suspended", async () => {
+    const owner = await signUpWithKey(overview.site.service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const { accounts } = overview.operator.trpc.operator;
+    await accounts.suspend.mutate({ id, reason: "unpaid" });
+    const { page } = await overview.pageOf(owner, "/");
+    await page.getByText("Requests are refused until the account is reinstated.").waitFor();
+    expect(await page.getByText("Waiting for the first request…").count()).toBe(0);
+    await accounts.reinstate.mutate({ id });
+    await page.reload();
+    await page.getByText("Waiting for the first request…").waitFor();
+  });
+
   it("has all of its parts in their places from the first", async () => {
     const owner = await signUpWithKey(overview.site.service.baseUrl);
     const { page } = await overview.pageOf(owner, "/", {}, async (page) => {

@@ -23,10 +23,12 @@ interface GettingStartedProps {
   readonly newKey: NewKey;
   /** Whether the first request has arrived. The steps stay while a key must still be stored. */
   readonly hasBegun: boolean;
+  /** Whether the account is suspended, so that no request can arrive. */
+  readonly isSuspended: boolean;
 }
 
 /** The steps to the first request. After it, the page changes into the overview by itself. */
-export function GettingStarted({ keys, newKey, hasBegun }: GettingStartedProps) {
+export function GettingStarted({ keys, newKey, hasBegun, isSuspended }: GettingStartedProps) {
   const info = useQuery(api.service.info.queryOptions());
   const models = useQuery(api.models.list.queryOptions());
   return (
@@ -53,6 +55,8 @@ export function GettingStarted({ keys, newKey, hasBegun }: GettingStartedProps) 
       <p className={styles.firstWaiting} role="status">
         {hasBegun ? (
           "Your first request has arrived. Store the key to continue."
+        ) : isSuspended ? (
+          "Requests are refused until the account is reinstated."
         ) : (
           <>
             <Spinner /> Waiting for the first request…

@@ -29,6 +29,8 @@ export function Overview() {
       refetchInterval: ({ state }) => (state.data?.areUsed === false ? WAITING_MS : false),
     }),
   );
+  const me = useQuery(api.auth.me.queryOptions());
+  const isSuspended = me.data?.account?.state === "suspended";
   const isUnused = counts.data?.areUsed === false;
   usePreload(PRELOADS);
   const newKey = useNewKey();
@@ -62,7 +64,7 @@ export function Overview() {
                   {({ keys }) => (
                     <LazyPart
                       code={gettingStarted}
-                      props={{ keys, newKey, hasBegun: areUsed }}
+                      props={{ keys, newKey, hasBegun: areUsed, isSuspended }}
                       what="the first steps"
                     />
                   )}
