@@ -123,6 +123,25 @@ describe.skipIf(!hasBrowser)("the catalog's page", () => {
     expect((await idsOn(page)).at(-1)).toBe("acme/large");
   });
 
+  it("is asked for once, while one goes from page to page", async () => {
+    // A context of its own, whose clock is set.
+    const { page } = await modelsPage({ locale: "en-GB" });
+    const start = new Date();
+    await page.clock.setFixedTime(start);
+    let asked = 0;
+    page.on("request", (request) => {
+      if (request.url().includes("models.list")) asked += 1;
+    });
+    const navigation = page.getByRole("navigation", { name: "Main" });
+    for (const [index, name] of ["Quickstart", "Playground", "Request log", "Models"].entries()) {
+      // Other data is asked for again after five seconds.
+      await page.clock.setFixedTime(new Date(start.getTime() + (index + 1) * 10_000));
+      await navigation.getByRole("link", { name }).click();
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+    }
+    expect(asked).toBe(0);
+  });
+
   it("copies an id, and leads to the playground with the model", async () => {
     const { page } = await modelsPage();
     await page.getByRole("button", { name: "Copy acme/small" }).click();

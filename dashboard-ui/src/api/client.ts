@@ -95,5 +95,9 @@ export const client = createTRPCClient<AppRouter>({
 /** The procedures, as options for TanStack Query. */
 export const api = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
 
+/** The catalog changes rarely, and many pages need it. It is asked for again after a lost connection, and by a reload. */
+const CATALOG_STALE_MS = 60_000;
+queryClient.setQueryDefaults(api.models.list.queryKey(), { staleTime: CATALOG_STALE_MS });
+
 // Queries that failed while the connection was lost are refetched, and the page updates by itself.
 whenHealed(() => queryClient.invalidateQueries());
