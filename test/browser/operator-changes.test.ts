@@ -107,7 +107,10 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     const balance = async () => (await owner.trpc.credits.balance.query()).balanceNanoUsd;
     await openAccount(page, owner);
     let form = await chooseAction(page, "Grant or deduct credit");
-    await form.getByLabel("Amount in US dollars").fill("1,5");
+    // The dialog says whose credit it is, and begins with the amount.
+    await form.getByRole("heading", { name: "Grant or deduct credit of “Test”" }).waitFor();
+    await form.locator("input:focus").and(form.getByLabel("Amount in US dollars")).waitFor();
+    await page.keyboard.type("1,5");
     await form.getByLabel("Reason").fill("order 1042");
     await page.keyboard.press("Enter");
     await form.getByRole("alert").getByText("Enter an amount").waitFor();
@@ -123,7 +126,9 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     await form.getByRole("button", { name: "Grant $1,234,567.000000001" }).click();
     await page.getByText(/The new balance is \$1,234,572\.000000001\./).waitFor();
     expect(await balance()).toBe(1_234_572_000_000_001n);
-    form = await chooseAction(page, "Grant or deduct credit");
+    await page.getByRole("link", { name: "Credit", exact: true }).click();
+    await page.getByRole("button", { name: "Grant or deduct credit" }).click();
+    form = page.getByRole("dialog");
     await form.getByRole("button", { name: "Deduct" }).first().click();
     await form.getByLabel("Amount in US dollars").fill("1234567");
     await form.getByLabel("Reason").fill("typed twice");

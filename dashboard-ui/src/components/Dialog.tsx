@@ -1,5 +1,5 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useState } from "react";
 import styles from "./Dialog.module.css";
 
 interface DialogProps {
@@ -7,10 +7,12 @@ interface DialogProps {
   readonly children: ReactNode;
   /** Called when Escape dismisses the dialog. Without it, only the dialog's own buttons close it. */
   readonly onDismiss?: (() => void) | undefined;
+  /** What has the focus first. By default the first element that can have it. */
+  readonly initialFocus?: RefObject<HTMLElement | null> | undefined;
 }
 
 /** A modal dialog, open while it is rendered. */
-export function Dialog({ title, children, onDismiss }: DialogProps) {
+export function Dialog({ title, children, onDismiss, initialFocus }: DialogProps) {
   const [opener] = useState(findOpener);
   useEffect(
     () => () => {
@@ -29,7 +31,11 @@ export function Dialog({ title, children, onDismiss }: DialogProps) {
     <Base.Root open disablePointerDismissal onOpenChange={(open) => (open ? undefined : onDismiss?.())}>
       <Base.Portal>
         <Base.Backdrop className={styles.backdrop} />
-        <Base.Popup className={styles.dialog} finalFocus={() => focusAfter(opener)}>
+        <Base.Popup
+          className={styles.dialog}
+          initialFocus={initialFocus}
+          finalFocus={() => focusAfter(opener)}
+        >
           <Base.Title>{title}</Base.Title>
           {children}
         </Base.Popup>

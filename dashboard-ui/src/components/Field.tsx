@@ -1,9 +1,10 @@
-import { type InputHTMLAttributes, type ReactNode, useId } from "react";
+import { type InputHTMLAttributes, type ReactNode, type Ref, useId } from "react";
 import { FieldNote, noted } from "./FieldNote.tsx";
 import formStyles from "./form.module.css";
 
 export interface FieldProps extends InputHTMLAttributes<HTMLInputElement> {
   readonly label: string;
+  readonly ref?: Ref<HTMLInputElement>;
   readonly hint?: string;
   readonly error?: string | undefined;
   /** Content at the end of the input, inside its frame. */

@@ -1,4 +1,4 @@
-import type { ReactNode, SubmitEvent } from "react";
+import type { ReactNode, RefObject, SubmitEvent } from "react";
 import { Button } from "./Button.tsx";
 import dialogStyles from "./Dialog.module.css";
 import { Dialog } from "./Dialog.tsx";
@@ -19,6 +19,8 @@ interface FormDialogProps {
   readonly isDisabled?: boolean;
   /** The error to show above the buttons; errors of a field are shown at the field. */
   readonly error: string | null;
+  /** The field that the reader begins with, where it is not the first element. */
+  readonly initialFocus?: RefObject<HTMLElement | null>;
   readonly onSubmit: () => void;
   readonly onClose: () => void;
 }
@@ -34,6 +36,7 @@ export function FormDialog(props: FormDialogProps) {
     isDisabled,
     offReason,
     error,
+    initialFocus,
     onSubmit,
     onClose,
   } = props;
@@ -42,7 +45,7 @@ export function FormDialog(props: FormDialogProps) {
     onSubmit();
   };
   return (
-    <Dialog title={title} onDismiss={isPending ? undefined : onClose}>
+    <Dialog title={title} onDismiss={isPending ? undefined : onClose} initialFocus={initialFocus}>
       <form onSubmit={submit} className={formStyles.form}>
         {children}
         {error === null ? null : <Notice tone="error">{error}</Notice>}

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { ERROR_CODES, type ErrorCode } from "../../../../../sdk/src/contract/error-codes.ts";
 import { api } from "../../../api/client.ts";
 import { errorCodeOf, errorTextAt, errorTextBeside, isTimeout } from "../../../api/errors.ts";
@@ -27,9 +27,10 @@ interface GrantCreditProps {
 }
 
 /** Grants credit to the account or takes it back. */
-export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantCreditProps) {
+export function GrantCredit({ account: { id, name, balanceNanoUsd }, onClose }: GrantCreditProps) {
   const [direction, setDirection] = useState<Direction>("grant");
   const [amount, setAmount] = useState("");
+  const amountField = useRef<HTMLInputElement>(null);
   const [reason, setReason] = useState("");
   const [isChecked, setChecked] = useState(false);
   // One key for the life of the dialog. Once an attempt was recorded, the service refuses a repeat that was edited.
@@ -54,10 +55,11 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
   const verb = direction === "grant" ? "Grant" : "Deduct";
   return (
     <FormDialog
-      title="Grant or deduct credit"
+      title={`Grant or deduct credit of “${name}”`}
       action={written === null || written === 0n ? verb : `${verb} ${formatUsd(written)}`}
       isPending={grant.isPending}
       error={formErrorOf(grant.error)}
+      initialFocus={amountField}
       onSubmit={submit}
       onClose={onClose}
     >
@@ -68,6 +70,7 @@ export function GrantCredit({ account: { id, balanceNanoUsd }, onClose }: GrantC
         label="Amount in US dollars"
         inputMode="decimal"
         autoComplete="off"
+        ref={amountField}
         required
         value={amount}
         error={isChecked && change === null ? usdHint(amount) : errorTextAt(grant.error, "amountNanoUsd")}

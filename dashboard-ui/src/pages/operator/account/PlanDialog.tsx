@@ -38,7 +38,7 @@ export function PlanDialog({ account: { id, ...account }, onClose }: PlanDialogP
   );
   return (
     <FormDialog
-      title="Change plan"
+      title={`Change plan of “${account.name}”`}
       action="Save plan"
       isPending={change.isPending}
       error={errorTextBeside(change.error, ["reason"])}
