@@ -7,6 +7,7 @@ import {
   rankedBy,
   totalsOf,
   type UsageGroup,
+  withOwnLabels,
 } from "../../dashboard-ui/src/pages/usage/groups.ts";
 import { TOKEN_KINDS } from "../../dashboard-ui/src/pages/usage/measures.ts";
 
@@ -32,6 +33,21 @@ function tenModels(): readonly UsageGroup[] {
 }
 
 const idsOf = (groups: readonly UsageGroup[]) => groups.map(({ id }) => id);
+
+describe("accounts of the same name", () => {
+  it("are told apart by the end of their IDs", () => {
+    const named = (id: string, label: string) => ({ ...rowOf(id, { requests: 1 }), group: { id, label } });
+    const groups = groupsOf(
+      [named("1-aaaaaa", "Acme"), named("2-bbbbbb", "Acme"), named("3-cccccc", "Other")],
+      [START],
+    );
+    expect(withOwnLabels(groups).map(({ label }) => label)).toEqual([
+      "Acme (ID …aaaaaa)",
+      "Acme (ID …bbbbbb)",
+      "Other",
+    ]);
+  });
+});
 
 describe("the kinds of tokens", () => {
   it("add up to all tokens of an interval", () => {

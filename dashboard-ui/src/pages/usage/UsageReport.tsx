@@ -15,6 +15,7 @@ import {
   sumOf,
   totalsOf,
   type UsageGroup,
+  withOwnLabels,
 } from "./groups.ts";
 import type { Grouping } from "./log-filter.ts";
 import { MEASURES } from "./measures.ts";
@@ -41,7 +42,7 @@ interface UsageReportProps<By extends Grouping> {
 export function UsageReport<By extends Grouping>(props: UsageReportProps<By>) {
   const { answer, scope, isStale, nameOf, onPick } = props;
   const { period, by, rows, before } = answer;
-  const groups = useMemo(() => groupsOf(rows, period.starts), [rows, period.starts]);
+  const groups = useMemo(() => withOwnLabels(groupsOf(rows, period.starts)), [rows, period.starts]);
   const places = useMemo(
     () =>
       placesOf(

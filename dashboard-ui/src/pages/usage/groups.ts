@@ -65,6 +65,17 @@ export function groupsOf(rows: readonly GroupedRow[], starts: readonly Date[]): 
     .sort(inOrder);
 }
 
+/** Groups whose labels differ. Accounts may have the same name: then each has the end of its ID, too. */
+export function withOwnLabels(groups: readonly UsageGroup[]): readonly UsageGroup[] {
+  const counts = new Map<string, number>();
+  for (const { label } of groups) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return groups.map((group) =>
+    (counts.get(group.label) ?? 0) > 1 && group.isOther !== true
+      ? { ...group, label: `${group.label} (ID …${group.id.slice(-6)})` }
+      : group,
+  );
+}
+
 /** The totals of each interval over all groups. */
 export function totalsOf(groups: readonly UsageGroup[], intervals: number): readonly UsageTotals[] {
   return Array.from({ length: intervals }, (_, index) =>
