@@ -4,17 +4,17 @@ import { connection, watchedFetch } from "./api/connection.ts";
  * Why a part of the dashboard could not be loaded: the service can't be reached; it has another version, which no longer has the part; or
  * the part alone failed.
  */
-export type CodeLoss = "unreachable" | "outdated" | "failed";
+export type LoadFailure = "unreachable" | "outdated" | "failed";
 
 /** A part of the dashboard's code could not be loaded. */
 export class CodeError extends Error {
-  readonly loss: CodeLoss;
+  readonly reason: LoadFailure;
   /** False where an answer other than the dashboard came, such as a proxy's 502. */
   readonly wasConnectionLost = connection.isLost();
 
-  constructor(loss: CodeLoss, cause: unknown) {
+  constructor(reason: LoadFailure, cause: unknown) {
     super("A part of the dashboard could not be loaded.", { cause });
-    this.loss = loss;
+    this.reason = reason;
   }
 }
 
@@ -23,15 +23,15 @@ const LOAD_TIMEOUT_MS = 60_000;
 const PROBE_TIMEOUT_MS = 10_000;
 
 /** The parts that are being loaded, by the functions that load them. */
-const underWay = new Set<() => Promise<unknown>>();
+const loadingParts = new Set<() => Promise<unknown>>();
 
 /** Loads a part of the dashboard's code. @throws {CodeError} */
 export async function loadCode<Module>(load: () => Promise<Module>): Promise<Module> {
-  underWay.add(load);
+  loadingParts.add(load);
   try {
     return await tryTwice(load);
   } finally {
-    underWay.delete(load);
+    loadingParts.delete(load);
   }
 }
 
@@ -39,8 +39,8 @@ async function tryTwice<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await loadOnce(load);
   } catch (cause) {
-    const loss = await lossNow();
-    if (loss !== "failed") throw new CodeError(loss, cause);
+    const reason = await findReason();
+    if (reason !== "failed") throw new CodeError(reason, cause);
   }
   // The service answers and has the part: the network may have come back after the part was asked for.
   try {
@@ -52,49 +52,49 @@ async function tryTwice<Module>(load: () => Promise<Module>): Promise<Module> {
 
 async function loadOnce<Module>(load: () => Promise<Module>): Promise<Module> {
   const module = await withTimeout(load());
-  await withTimeout(loadLostStyles(load));
+  await withTimeout(loadFailedStyles(load));
   return module;
 }
 
-interface LostStyle {
+interface FailedStyle {
   link: HTMLLinkElement;
-  /** The parts that were being loaded when it was lost. */
+  /** The parts that were being loaded when it failed. */
   readonly parts: ReadonlySet<() => Promise<unknown>>;
   /** An attempt to load it again that is under way. */
   loading: Promise<void> | null;
 }
 
-/** The style sheets that were lost, by their addresses. */
-const lostStyles = new Map<string, LostStyle>();
+/** The style sheets that could not be loaded, by their addresses. */
+const failedStyles = new Map<string, FailedStyle>();
 
 // A style sheet that could not be loaded fails the import of its part once. Later imports of the part pass without it.
 addEventListener(
   "error",
   ({ target }) => {
     if (!(target instanceof HTMLLinkElement) || target.rel !== "stylesheet") return;
-    if (lostStyles.has(target.href)) return;
-    lostStyles.set(target.href, { link: target, parts: new Set(underWay), loading: null });
+    if (failedStyles.has(target.href)) return;
+    failedStyles.set(target.href, { link: target, parts: new Set(loadingParts), loading: null });
   },
   { capture: true },
 );
 
-/** Loads the style sheets that were lost. Waits for those that were lost with the part, and rejects if one of them is lost again. */
-async function loadLostStyles(part: () => Promise<unknown>): Promise<void> {
+/** Loads the style sheets again that failed. Waits for those that failed with the part, and rejects if one of them fails again. */
+async function loadFailedStyles(part: () => Promise<unknown>): Promise<void> {
   const own: Promise<void>[] = [];
-  for (const style of lostStyles.values()) {
+  for (const style of failedStyles.values()) {
     style.loading ??= loadAgain(style);
     if (style.parts.has(part)) own.push(style.loading);
-    // It stays lost, and is tried again with the next part.
+    // If it fails again, it is tried again with the next part.
     else style.loading.catch(() => {});
   }
   await Promise.all(own);
 }
 
-function loadAgain(style: LostStyle): Promise<void> {
+function loadAgain(style: FailedStyle): Promise<void> {
   const link = style.link.cloneNode() as HTMLLinkElement;
   const loading = new Promise<void>((resolve, reject) => {
     link.addEventListener("load", () => {
-      lostStyles.delete(link.href);
+      failedStyles.delete(link.href);
       resolve();
     });
     link.addEventListener("error", () => {
@@ -107,7 +107,7 @@ function loadAgain(style: LostStyle): Promise<void> {
   return loading;
 }
 
-/** An import can't be ended: one that comes too late is there for the next attempt. */
+/** Rejects after a time. The import itself can't be ended: if it succeeds later, the next attempt gets its result at once. */
 function withTimeout<Module>(loading: Promise<Module>): Promise<Module> {
   const signal = AbortSignal.timeout(LOAD_TIMEOUT_MS);
   return new Promise((resolve, reject) => {
@@ -116,8 +116,8 @@ function withTimeout<Module>(loading: Promise<Module>): Promise<Module> {
   });
 }
 
-/** Finds out why a file is missing, by the page that the service has now. */
-async function lossNow(): Promise<CodeLoss> {
+/** Finds out why a file could not be loaded, by comparing this page with the page that the service sends now. */
+async function findReason(): Promise<LoadFailure> {
   try {
     const response = await watchedFetch("/", {
       cache: "no-store",

@@ -4,7 +4,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { type ReactNode, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { api, queryClient, whenSignedOut } from "./api/client.ts";
-import { whenHealed } from "./api/connection.ts";
+import { whenReconnected } from "./api/connection.ts";
 import { loadPagesAhead } from "./code-loading.ts";
 import { ServiceName } from "./components/service-name.ts";
 import { applyTheme, readTheme } from "./components/theme.ts";
@@ -26,12 +26,12 @@ function Named({ children }: { readonly children: ReactNode }) {
   return <ServiceName value={info.data?.serviceName}>{children}</ServiceName>;
 }
 
-// A page that failed with the connection heals with it.
-whenHealed(() => {
+// A page that could not be loaded while the connection was lost is loaded again.
+whenReconnected(() => {
   if (router.state.matches.some(({ status }) => status === "error")) void router.invalidate();
 });
 
-// Once the page that was asked for is at rest, the others are loaded, so that they open at once, even while the service restarts.
+// The other pages are loaded after the first one, so that they open at once, even while the service restarts.
 addEventListener("load", () => setTimeout(() => void loadPagesAhead(), LOAD_AHEAD_AFTER_MS), { once: true });
 
 applyTheme(readTheme());

@@ -10,7 +10,7 @@ import {
 } from "@trpc/client";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { clientTransformer } from "../../../sdk/src/contract/procedure-data.ts";
-import { watchedFetch, whenHealed } from "./connection.ts";
+import { watchedFetch, whenReconnected } from "./connection.ts";
 import { errorCodeOf, isUnreachable } from "./errors.ts";
 
 /** Called when the service answers that the session has ended. */
@@ -100,4 +100,4 @@ const CATALOG_STALE_MS = 60_000;
 queryClient.setQueryDefaults(api.models.list.queryKey(), { staleTime: CATALOG_STALE_MS });
 
 // Queries that failed while the connection was lost are refetched, and the page updates by itself.
-whenHealed(() => queryClient.invalidateQueries());
+whenReconnected(() => queryClient.invalidateQueries());

@@ -43,7 +43,7 @@ interface LoadErrorProps {
 export function LoadError({ error, retry, busy = false, hasData = false }: LoadErrorProps) {
   const isLost = useSyncExternalStore(connection.subscribe, connection.isLost);
   // Once the connection is back, all data is asked for again.
-  if (hasData && isUnreachable(error) && (isLost || (busy && connection.isHealing()))) return null;
+  if (hasData && isUnreachable(error) && (isLost || (busy && connection.isRefreshing()))) return null;
   return (
     <Notice tone="error">
       <p>{errorTextOf(error)}</p>

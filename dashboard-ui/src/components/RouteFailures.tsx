@@ -2,7 +2,7 @@ import { type ErrorComponentProps, Link, useMatch, useRouter } from "@tanstack/r
 import { useEffect } from "react";
 import { CodeError } from "../code-loading.ts";
 import buttonStyles from "./Button.module.css";
-import { CodeRetry, codeLossText, RetryWhenHealed } from "./lazy.tsx";
+import { CodeRetry, codeErrorText, RetryWhenReconnected } from "./lazy.tsx";
 import { Empty, LoadError, Loading, Notice } from "./Notice.tsx";
 import { PageHead } from "./PageHead.tsx";
 import { Skeleton } from "./Skeleton.tsx";
@@ -62,9 +62,9 @@ function Failure({ error }: { readonly error: unknown }) {
   if (!(error instanceof CodeError)) return <LoadError error={error} retry={retry} />;
   return (
     <Notice tone="error">
-      <p>{codeLossText(error)}</p>
+      <p>{codeErrorText(error)}</p>
       <CodeRetry error={error} retry={retry} />
-      <RetryWhenHealed error={error} retry={retry} />
+      <RetryWhenReconnected error={error} retry={retry} />
     </Notice>
   );
 }

@@ -99,11 +99,11 @@ function DialogFailed({ error, retry, onClose }: DialogFailedProps) {
       }}
     >
       <h2 id={id}>This could not be loaded</h2>
-      <p role="alert">{codeLossText(error)}</p>
+      <p role="alert">{codeErrorText(error)}</p>
       <div className={dialogStyles.dialogActions}>
         <Button onClick={onClose}>Close</Button>
         <CodeRetry error={error} retry={retry} />
-        <RetryWhenHealed error={error} retry={retry} />
+        <RetryWhenReconnected error={error} retry={retry} />
       </div>
     </dialog>
   );
@@ -122,9 +122,9 @@ export function LazyPart<Props extends object>({ code, props, what }: LazyPartPr
       key={attempt}
       failed={(error) => (
         <Notice tone="error">
-          <p>{codeLossText(error)}</p>
+          <p>{codeErrorText(error)}</p>
           <CodeRetry error={error} retry={retry} />
-          <RetryWhenHealed error={error} retry={retry} />
+          <RetryWhenReconnected error={error} retry={retry} />
         </Notice>
       )}
     >
@@ -135,8 +135,8 @@ export function LazyPart<Props extends object>({ code, props, what }: LazyPartPr
   );
 }
 
-export function codeLossText({ loss }: CodeError): string {
-  switch (loss) {
+export function codeErrorText({ reason }: CodeError): string {
+  switch (reason) {
     case "unreachable":
       return "The service can't be reached. Check your connection and try again.";
     case "outdated":
@@ -148,7 +148,7 @@ export function codeLossText({ loss }: CodeError): string {
 
 /** Tries again, or reloads the dashboard where only that can help. */
 export function CodeRetry({ error, retry }: { readonly error: CodeError; readonly retry: () => void }) {
-  return error.loss === "unreachable" ? (
+  return error.reason === "unreachable" ? (
     <Button look="primary" onClick={retry}>
       Try again
     </Button>
@@ -160,7 +160,13 @@ export function CodeRetry({ error, retry }: { readonly error: CodeError; readonl
 }
 
 /** Tries again by itself when the service can be reached again. */
-export function RetryWhenHealed({ error, retry }: { readonly error: CodeError; readonly retry: () => void }) {
+export function RetryWhenReconnected({
+  error,
+  retry,
+}: {
+  readonly error: CodeError;
+  readonly retry: () => void;
+}) {
   const onChange = useEffectEvent(() => {
     if (!connection.isLost()) retry();
   });
