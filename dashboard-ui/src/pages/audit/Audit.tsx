@@ -42,7 +42,9 @@ const NO_PAGES: readonly EntryPage[] = [];
 /** The record of every request made with the account's keys. */
 export function Audit() {
   const search = useSearch({ from: "/shell/account/audit" });
-  const { put, putEntry, clearFilters, timesCleared } = useLogSearch(useNavigate({ from: "/audit" }));
+  const { changeFilters, showEntry, clearFilters, timesCleared } = useLogSearch(
+    useNavigate({ from: "/audit" }),
+  );
   const [isViewing, setViewing] = useState(false);
   const { columns, setColumns, views, setViews } = useView();
   const [isExporting, setExporting] = useState(false);
@@ -65,7 +67,7 @@ export function Audit() {
 
   const pages = log.data?.pages ?? NO_PAGES;
   const entries = useMemo(() => new EntryList(aboveOf(live, pages[0]?.entries ?? []), pages), [live, pages]);
-  const openEntry = useOpenEntry(search.entry, putEntry, entries, log.isPending);
+  const openEntry = useOpenEntry(search.entry, showEntry, entries, log.isPending);
   const isOpen = openEntry.opened !== null;
   useEffect(() => {
     hasOpened.current = isOpen;
@@ -102,21 +104,21 @@ export function Audit() {
         knownModels={knownModels}
         catalog={catalog}
         error={log.error}
-        put={put}
-        onFind={(entry) => putEntry(entry, false)}
+        changeFilters={changeFilters}
+        onFind={(entry) => showEntry(entry, false)}
       >
         <KeyField
           value={search.key ?? ""}
           chosen={chosenKey}
           error={errorTextAt(log.error, "key")}
-          onCommit={(key) => put({ key: key === "" ? undefined : key })}
+          onCommit={(key) => changeFilters({ key: key === "" ? undefined : key })}
         />
       </Filters>
       <LogTotals
         query={summary}
         hasOtherError={log.isError && !log.isFetchNextPageError}
         search={search}
-        put={put}
+        changeFilters={changeFilters}
         clearFilters={clearFilters}
       />
       <p className={textStyles.visuallyHidden} role="status">
@@ -133,7 +135,7 @@ export function Audit() {
         openEntry={openEntry}
         fresh={live.fresh}
         isIncomplete={gapsLeft(live) > 0}
-        put={put}
+        changeFilters={changeFilters}
         clearFilters={clearFilters}
         retry={() => void readAgain()}
         refresh={refresh}

@@ -23,7 +23,7 @@ interface FiltersProps {
   /** The error of the service, if it refused the filters. */
   readonly error: unknown;
   /** Changes the filters of the address. */
-  readonly put: (change: AuditSearch) => void;
+  readonly changeFilters: (change: AuditSearch) => void;
   /** Opens the entry of a request. */
   readonly onFind: (requestId: string) => void;
   /** The fields after the time: those of the key and of the account. */
@@ -42,7 +42,17 @@ const TIMES = [
 
 /** The form of the log's filters. */
 export function Filters(props: FiltersProps) {
-  const { search, filters, knownModels, catalog, error, put, onFind, children, hasUpstream = false } = props;
+  const {
+    search,
+    filters,
+    knownModels,
+    catalog,
+    error,
+    changeFilters,
+    onFind,
+    children,
+    hasUpstream = false,
+  } = props;
   const id = useId();
   const [isOpened, setOpened] = useState({ model: false, error_code: false, upstream: false });
   const models = useSuggestions(filters, "model", knownModels, isOpened.model);
@@ -54,8 +64,8 @@ export function Filters(props: FiltersProps) {
   const used = countFilters(search);
   const isFolded = !isUnfolded && errorFieldOf(error) === null;
 
-  const putText = (name: keyof typeof NO_FILTERS) => (value: string) =>
-    put({ [name]: value === "" ? undefined : value });
+  const changeFilter = (name: keyof typeof NO_FILTERS) => (value: string) =>
+    changeFilters({ [name]: value === "" ? undefined : value });
 
   return (
     <section className={styles.filters} aria-label="Filters">
@@ -69,7 +79,7 @@ export function Filters(props: FiltersProps) {
           search={search}
           filters={filters}
           error={error}
-          put={put}
+          changeFilters={changeFilters}
           isCustomWanted={isCustomWanted}
           setCustomWanted={setCustomWanted}
         />
@@ -80,7 +90,7 @@ export function Filters(props: FiltersProps) {
           suggestions={catalog.isError && !models.query.isError ? { ...models, query: catalog } : models}
           error={errorTextAt(error, "model")}
           onOpen={() => setOpened((now) => ({ ...now, model: true }))}
-          onCommit={putText("model")}
+          onCommit={changeFilter("model")}
         />
         {hasUpstream ? (
           <SuggestField
@@ -89,7 +99,7 @@ export function Filters(props: FiltersProps) {
             suggestions={upstreams}
             error={errorTextAt(error, "upstream")}
             onOpen={() => setOpened((now) => ({ ...now, upstream: true }))}
-            onCommit={putText("upstream")}
+            onCommit={changeFilter("upstream")}
           />
         ) : null}
         <Select
@@ -97,7 +107,7 @@ export function Filters(props: FiltersProps) {
           options={withGiven([ANY, ...STATUSES], search.status ?? "")}
           value={search.status ?? ""}
           error={errorTextAt(error, "status")}
-          onChange={(event) => putText("status")(event.target.value)}
+          onChange={(event) => changeFilter("status")(event.target.value)}
         />
         <SuggestField
           label="Error code"
@@ -105,7 +115,7 @@ export function Filters(props: FiltersProps) {
           suggestions={errorCodes}
           error={errorTextAt(error, "error_code")}
           onOpen={() => setOpened((now) => ({ ...now, error_code: true }))}
-          onCommit={putText("error_code")}
+          onCommit={changeFilter("error_code")}
         />
         <RequestIdField onFind={onFind} />
         <TextField
@@ -113,7 +123,7 @@ export function Filters(props: FiltersProps) {
           placeholder="Any"
           value={search.source ?? ""}
           error={errorTextAt(error, "source")}
-          onCommit={putText("source")}
+          onCommit={changeFilter("source")}
         />
       </div>
     </section>
@@ -121,30 +131,37 @@ export function Filters(props: FiltersProps) {
 }
 
 interface TimeFilterProps extends Pick<FiltersProps, "search" | "filters" | "error"> {
-  readonly put: (change: AuditSearch) => void;
+  readonly changeFilters: (change: AuditSearch) => void;
   /** Whether the user opened the custom fields. They stay while the address has a custom time. */
   readonly isCustomWanted: boolean;
   readonly setCustomWanted: (isWanted: boolean) => void;
 }
 
-function TimeFilter({ search, filters, error, put, isCustomWanted, setCustomWanted }: TimeFilterProps) {
+function TimeFilter({
+  search,
+  filters,
+  error,
+  changeFilters,
+  isCustomWanted,
+  setCustomWanted,
+}: TimeFilterProps) {
   const { range, from = "", to = "" } = search;
   const isCustom = from !== "" || to !== "" || isCustomWanted;
-  const putRange = (value: string) => {
+  const changeRange = (value: string) => {
     setCustomWanted(value === "custom");
     // The fields begin with the period that was shown.
-    if (value === "custom") put({ range: undefined, from: filters.from, to: filters.to });
-    else put({ range: RANGES.find((known) => known === value), from: undefined, to: undefined });
+    if (value === "custom") changeFilters({ range: undefined, from: filters.from, to: filters.to });
+    else changeFilters({ range: RANGES.find((known) => known === value), from: undefined, to: undefined });
   };
-  const putTime = (name: "from" | "to") => (value: string) =>
-    put({ [name]: value === "" ? undefined : value });
+  const changeTime = (name: "from" | "to") => (value: string) =>
+    changeFilters({ [name]: value === "" ? undefined : value });
   return (
     <>
       <Select
         label="Time"
         options={TIMES}
         value={isCustom ? "custom" : (range ?? "")}
-        onChange={(event) => putRange(event.target.value)}
+        onChange={(event) => changeRange(event.target.value)}
       />
       {isCustom ? (
         <>
@@ -152,9 +169,9 @@ function TimeFilter({ search, filters, error, put, isCustomWanted, setCustomWant
             label="From"
             value={from}
             error={errorTextAt(error, "from")}
-            onCommit={putTime("from")}
+            onCommit={changeTime("from")}
           />
-          <TimeField label="Before" value={to} error={errorTextAt(error, "to")} onCommit={putTime("to")} />
+          <TimeField label="Before" value={to} error={errorTextAt(error, "to")} onCommit={changeTime("to")} />
         </>
       ) : null}
     </>

@@ -28,7 +28,7 @@ interface LogEntriesProps extends Pick<ReturnType<typeof useEntries>, "log" | "l
   readonly fresh?: number;
   /** Whether entries are missing between those that are shown. */
   readonly isIncomplete?: boolean;
-  readonly put: (change: AuditSearch) => void;
+  readonly changeFilters: (change: AuditSearch) => void;
   readonly clearFilters: () => void;
   /** Reads the first entries again after an error. */
   readonly retry: () => void;
@@ -44,7 +44,7 @@ const NOTHING = () => undefined;
 
 /** The entries of a log, or why there are none, and the details of the open one. */
 export function LogEntries(props: LogEntriesProps) {
-  const { log, entries, filters, scroller, put, clearFilters, retry, refresh, loadMore } = props;
+  const { log, entries, filters, scroller, changeFilters, clearFilters, retry, refresh, loadMore } = props;
   const { opened, open, close } = props.openEntry;
   const isRefused = errorFieldOf(log.error) !== null;
   const goBy = (step: number) => {
@@ -68,7 +68,7 @@ export function LogEntries(props: LogEntriesProps) {
           <NoEntries
             filters={filters}
             chosenKey={props.chosenKey}
-            remove={(name) => put(removalOf(name, filters))}
+            remove={(name) => changeFilters(removalOf(name, filters))}
             clear={clearFilters}
           />
         ) : null}

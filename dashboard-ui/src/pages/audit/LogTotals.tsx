@@ -21,12 +21,12 @@ interface LogTotalsProps {
   /** Whether the entries could not be loaded either: their error is shown, and is loaded again with the totals. */
   readonly hasOtherError: boolean;
   readonly search: AuditSearch;
-  readonly put: (change: AuditSearch) => void;
+  readonly changeFilters: (change: AuditSearch) => void;
   readonly clearFilters: () => void;
 }
 
 /** The totals of the entries that match, and when they came in. */
-export function LogTotals({ query, hasOtherError, search, put, clearFilters }: LogTotalsProps) {
+export function LogTotals({ query, hasOtherError, search, changeFilters, clearFilters }: LogTotalsProps) {
   const { data: summary, isPlaceholderData, isError, error } = query;
   const unknown = isError ? "–" : "…";
   const total = summary?.total;
@@ -70,7 +70,7 @@ export function LogTotals({ query, hasOtherError, search, put, clearFilters }: L
           type="button"
           className={classes(buttonStyles.button, styles.small, styles.errorsOnly)}
           aria-pressed={isErrorsOnly}
-          onClick={() => put({ status: isErrorsOnly ? undefined : "error" })}
+          onClick={() => changeFilters({ status: isErrorsOnly ? undefined : "error" })}
         >
           Errors only
         </button>
@@ -78,7 +78,9 @@ export function LogTotals({ query, hasOtherError, search, put, clearFilters }: L
       <div {...staleProps(isPlaceholderData)}>
         <Histogram
           summary={summary}
-          onPeriod={(from, to) => put({ from: from.toISOString(), to: to.toISOString(), range: undefined })}
+          onPeriod={(from, to) =>
+            changeFilters({ from: from.toISOString(), to: to.toISOString(), range: undefined })
+          }
         />
       </div>
     </section>

@@ -9,20 +9,20 @@ type Navigate = (to: {
 /** Changes the filters and the open entry of a log, which are in its page's address. */
 export function useLogSearch(navigate: Navigate) {
   const [timesCleared, setTimesCleared] = useState(0);
-  const put = (change: AuditSearch) =>
+  const changeFilters = (change: AuditSearch) =>
     void navigate({ search: (now) => ({ ...now, ...change, entry: undefined }) });
-  const putEntry = useCallback(
+  const showEntry = useCallback(
     (entry: string | undefined, isReplaced: boolean) =>
       void navigate({ search: (now) => ({ ...now, entry }), replace: isReplaced }),
     [navigate],
   );
   const clearFilters = () => {
     setTimesCleared(timesCleared + 1);
-    put(NO_FILTERS);
+    changeFilters(NO_FILTERS);
   };
   return {
-    put,
-    putEntry,
+    changeFilters,
+    showEntry,
     clearFilters,
     /** A key of the filters' fields: all start again from the address, also those that hold what the address does not. */
     timesCleared,

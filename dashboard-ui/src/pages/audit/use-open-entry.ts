@@ -21,12 +21,12 @@ export interface OpenEntry {
  * The entry that the address names, from the list or from a query of its own.
  *
  * @param requestId the request that the address names.
- * @param put changes it.
+ * @param showEntry puts another request, or none, into the address. `isReplaced`: without a new step of the browser's history.
  * @param isListPending whether the list may still load it.
  */
 export function useOpenEntry(
   requestId: string | undefined,
-  put: (entry: string | undefined, isReplaced: boolean) => void,
+  showEntry: (entry: string | undefined, isReplaced: boolean) => void,
   entries: EntryList,
   isListPending: boolean,
 ) {
@@ -52,13 +52,13 @@ export function useOpenEntry(
       if (!isOpen) wasOpenedHere.current = true;
       const entry = entries.at(entries.indexOf(at))?.requestId;
       // Going back closes the details. Moving between entries adds no step to the history.
-      put(entry, isOpen);
+      showEntry(entry, isOpen);
     },
-    [entries, isOpen, put],
+    [entries, isOpen, showEntry],
   );
   const close = () => {
     if (wasOpenedHere.current) history.back();
-    else put(undefined, true);
+    else showEntry(undefined, true);
   };
 
   const opened: OpenEntry | null = isOpen

@@ -30,7 +30,7 @@ interface KeyFiltersProps {
 /** The search, filter and order of the key list. */
 export function KeyFilters({ search: { search, state, order }, count }: KeyFiltersProps) {
   const navigate = useNavigate({ from: "/settings/keys" });
-  const put = (change: Record<string, string>) =>
+  const changeFilters = (change: Record<string, string>) =>
     void navigate({ search: (now) => readKeysSearch({ ...now, ...change }), replace: true });
   return (
     <div className={styles.keyFilters}>
@@ -39,19 +39,19 @@ export function KeyFilters({ search: { search, state, order }, count }: KeyFilte
         placeholder="Name or key ID"
         value={search ?? ""}
         waitMs={WAIT_MS}
-        onSearch={(text) => put({ search: text })}
+        onSearch={(text) => changeFilters({ search: text })}
       />
       <Segmented
         label="State"
         value={state ?? "all"}
         options={STATES}
-        onChange={(value) => put({ state: value })}
+        onChange={(value) => changeFilters({ state: value })}
       />
       <Select
         label="Sort by"
         options={ORDERS}
         value={order ?? "newest"}
-        onChange={(event) => put({ order: event.target.value })}
+        onChange={(event) => changeFilters({ order: event.target.value })}
       />
       <p className={textStyles.quiet} role="status">
         {count}

@@ -38,7 +38,9 @@ export function ServiceLog() {
 
 function Log() {
   const search = useSearch({ from: "/shell/operator/operator/log" });
-  const { put, putEntry, clearFilters, timesCleared } = useLogSearch(useNavigate({ from: "/operator/log" }));
+  const { changeFilters, showEntry, clearFilters, timesCleared } = useLogSearch(
+    useNavigate({ from: "/operator/log" }),
+  );
   const scroller = useRef<HTMLDivElement>(null);
   const { filters, refreshRange } = useFilters(search);
   const catalog = useQuery(api.operator.catalog.queryOptions());
@@ -47,7 +49,7 @@ function Log() {
   const summary = useSummary(filters, false);
   const pages = log.data?.pages ?? NO_PAGES;
   const entries = useMemo(() => new EntryList([], pages), [pages]);
-  const openEntry = useOpenEntry(search.entry, putEntry, entries, log.isPending);
+  const openEntry = useOpenEntry(search.entry, showEntry, entries, log.isPending);
   const refresh = () => {
     scroller.current?.scrollTo({ top: 0 });
     void summary.refetch();
@@ -68,28 +70,28 @@ function Log() {
         knownModels={knownModels}
         catalog={catalog}
         error={log.error}
-        put={put}
-        onFind={(entry) => putEntry(entry, false)}
+        changeFilters={changeFilters}
+        onFind={(entry) => showEntry(entry, false)}
         hasUpstream
       >
         <AccountField
           value={search.accountId ?? ""}
           error={errorTextAt(log.error, "accountId")}
-          onCommit={(id) => put({ accountId: id === "" ? undefined : id })}
+          onCommit={(id) => changeFilters({ accountId: id === "" ? undefined : id })}
         />
         <TextField
           label="Key"
           placeholder="Last 4 characters, or id"
           value={search.key ?? ""}
           error={errorTextAt(log.error, "key")}
-          onCommit={(key) => put({ key: key === "" ? undefined : key.replace(/^…/, "") })}
+          onCommit={(key) => changeFilters({ key: key === "" ? undefined : key.replace(/^…/, "") })}
         />
       </Filters>
       <LogTotals
         query={summary}
         hasOtherError={log.isError && !log.isFetchNextPageError}
         search={search}
-        put={put}
+        changeFilters={changeFilters}
         clearFilters={clearFilters}
       />
       <p className={textStyles.visuallyHidden} role="status">
@@ -103,7 +105,7 @@ function Log() {
         columns={COLUMNS}
         scroller={scroller}
         openEntry={openEntry}
-        put={put}
+        changeFilters={changeFilters}
         clearFilters={clearFilters}
         retry={() => void reload()}
         refresh={refresh}
