@@ -10,7 +10,7 @@ import { DAY_MS } from "../contract/time-units.ts";
 import { APIError, BadRequestError, NotFoundError, OstiaryError } from "../core/errors.ts";
 import { writeAll } from "./output.ts";
 
-/** The last complete line is looked for in so much of a file's end. A line of a proof has 500 entries: some hundred thousand bytes. */
+/** The size of the end of a file in which the last complete line is looked for. A line of a proof has 500 entries: some hundred thousand bytes. */
 const TAIL_BYTES = 4 * 1024 * 1024;
 const CSV_HEADER = /^\uFEFF?id,.*,cursor$/;
 const REDRAW_MS = 200;

@@ -56,7 +56,7 @@ interface UsageCommand {
   readonly by: "none" | "model" | "key";
 }
 
-/** The date so many days before today, in UTC. */
+/** The date of the day that was this many days before today, in UTC. */
 function daysAgo(days: number): string {
   return new Date(Date.now() - days * DAY_MS).toISOString().slice(0, "2026-11-22".length);
 }

@@ -51,7 +51,7 @@ export type ChatCompletionThinking =
 
 /** Parameters of `chat.completions.create` that OpenAI does not have. */
 export interface ChatCompletionExtensions extends Cacheable {
-  /** Only so many of the most likely tokens are considered: 1 or more. For models of Anthropic and Google. Default: the model's. */
+  /** The number of most likely tokens that are considered: 1 or more. For models of Anthropic and Google. Default: the model's. */
   readonly top_k?: number | null | undefined;
   /** How the model reasons, with more than `reasoning_effort`. Set this or `thinking`. */
   readonly reasoning?: ChatCompletionReasoning | null | undefined;

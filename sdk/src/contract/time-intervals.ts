@@ -24,7 +24,7 @@ export function isTimeZone(text: string): boolean {
 }
 
 /**
- * The start of the interval that contains a time; with `later`, that of the interval so many intervals later. Usage is counted by hours of
+ * The start of the interval that contains a time; with `later`, the start of the interval that comes this many intervals later. Usage is counted by hours of
  * UTC: a day or a month begins with the first whole hour of UTC in it, and an hour belongs to the day in which it begins.
  */
 export function intervalStart(moment: Date, interval: UsageInterval, timeZone: string, later = 0): Date {
@@ -41,7 +41,7 @@ export function intervalStart(moment: Date, interval: UsageInterval, timeZone: s
   return startAfter(startAfter(0).getTime() > hourMs ? later - 1 : later);
 }
 
-/** The start of a day, such as `2026-01-31`, or of one that is so many days later. */
+/** The start of a day, such as `2026-01-31`, or of the day that comes `later` days after it. */
 export function dayStart(day: string, timeZone: string, later = 0): Date {
   return midnight(Date.parse(day) + later * DAY_MS, timeZone);
 }

@@ -7,7 +7,7 @@ export interface InFlightItem {
 export const NOT_IN_FLIGHT = -1;
 
 /**
- * A set of objects that are added and deleted thousands of times a second. V8 replaces the table of a `Set` after every so many
+ * A set of objects that are added and deleted thousands of times a second. V8 replaces the table of a `Set` after a number of
  * additions, and each abandoned table references the next one. Once one of them is in the old generation, minor collections keep
  * all that follow and everything in them. Under load this retained more of a request than everything else together.
  */

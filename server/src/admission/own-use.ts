@@ -40,7 +40,7 @@ export class OwnUse {
     numbers.push(second, requests, tokens);
   }
 
-  /** Corrects what was admitted in a second, by so much more. What a clock that went back makes less than 0, the store counts as 0. */
+  /** Adds requests and tokens, which may be negative, to what was admitted in a second. A sum below 0, after a clock went back, counts as 0 in the store. */
   correct(accountId: AccountId, epoch: AccountEpoch, { second, requests, tokens }: UseOfSecond): void {
     const numbers = this.#minuteOf(accountId, epoch)?.numbers ?? [];
     let index = numbers.length - NUMBERS;

@@ -50,7 +50,7 @@ export function unpublishedVersionsIn(database: Database) {
 const PUBLISH_TIMEOUT_MS = 4_000;
 const PAUSE_MS = 200;
 const SWEPT_AT_ONCE = 1_000;
-/** A sweep ends after so many failures, or after a failure that came so late: the store may be away. */
+/** A sweep ends after this number of failures, or with a failure after this time, because the store may be unavailable. */
 const MAX_FAILED = 10;
 const MAX_FAILING_MS = 2_000;
 

@@ -4,7 +4,7 @@ import type { EntryId } from "../contract/entry.ts";
 /** The numbers of random digits of an id: 3 of its fourth group, after the variant, and the 12 of its last group. */
 const GROUPS = [3, 12] as const;
 const RANDOM_LENGTH = GROUPS[0] + GROUPS[1];
-/** Random bytes are fetched for so many ids at once, which is many times cheaper. An even number, as an id takes 7.5 of them. */
+/** The number of ids for which random bytes are fetched at once, which is many times cheaper than for each. It is even, because an id takes 7.5 bytes. */
 const IDS_AT_ONCE = 256;
 /** The counter's values, by the digits that an id has for them. */
 const COUNTERS = Array.from({ length: 4_096 }, (_, value) => value.toString(16).padStart(3, "0"));

@@ -97,7 +97,7 @@ export class Breaker {
     this.#openUntilMs = this.#monotonicMs() + this.#openMs(this.#openings);
   }
 
-  /** How long the breaker is open when it has opened so often. */
+  /** How long the breaker stays open after this many openings in a row. */
   #openMs(openings: number): number {
     return Math.min(this.#settings.openMs * 2 ** (openings - 1), MAX_OPEN_MS);
   }

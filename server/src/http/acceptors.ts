@@ -25,7 +25,7 @@ const TIMEOUT_MS = 10_000;
 export const BACKLOG = 4_096;
 
 /**
- * Sends a handle back as many times as it is told. Each time another file descriptor of the same socket arrives. It is sent as a bare
+ * The program of the child process: it sends a handle back the requested number of times. Each time another file descriptor of the same socket arrives. It is sent as a bare
  * handle, because a process that receives a `Server` accepts connections by itself.
  */
 const ECHO = `process.on("message", (times, handle) => {

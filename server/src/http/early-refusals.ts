@@ -48,7 +48,7 @@ const READ_BODY = 0;
 /** The body of an early refusal is dropped as it comes. For a longer one the connection is closed if it takes too long. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Node's own callback. All its parsers have the same, and it makes them for any server and client of the process. */
+/** Node's own callback, which all of its parsers share, including those of other servers and clients of this process. */
 let nodesOnHead: OnHead | null = null;
 
 /**
@@ -116,7 +116,7 @@ export class EarlyRefusals {
 const onHead: OnHead = function (major, minor, headers, method, target, status, message, isUpgrade, isKept) {
   const { socket } = this;
   const refusals = socket?.[REFUSALS];
-  // Node keeps the headers of a request elsewhere if there are very many.
+  // `headers` is undefined if there are so many that Node's parser passes them on in parts.
   const isEligible = headers !== undefined && method === POST && minor === 1 && isKept && !isUpgrade;
   if (socket != null && refusals !== undefined && isEligible && refusals.refuse(socket, target, headers)) {
     // This was the connection's previous request. Without a request Node drops the body.

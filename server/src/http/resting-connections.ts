@@ -14,7 +14,7 @@ export class RestingConnections {
   /** How many of the list have been read again. */
   #done = 0;
 
-  /** `readableInTurn` tells in each turn of the event loop how many connections may be read again. */
+  /** @param readableInTurn returns how many connections may be read again in the present turn of the event loop. */
   constructor(readableInTurn: () => number) {
     this.#readableInTurn = readableInTurn;
   }

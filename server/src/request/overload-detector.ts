@@ -54,7 +54,7 @@ export class OverloadDetector {
     return { isBacklogLong, isOverloaded };
   }
 
-  /** How long a backlog of so many requests may last, by how many have waited before. */
+  /** How long a backlog of this size may last. It depends on whether the backlog grows or gets shorter. */
   #maxBacklogMs(waiting: number): number {
     this.#waitingBefore.push(waiting);
     if (this.#waitingBefore.length <= GROWTH_TICKS) return LONG_BACKLOG_MS;

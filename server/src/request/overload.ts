@@ -134,9 +134,9 @@ export class Overload {
   }
 
   /**
-   * Whether this turn of the event loop takes so long that a connection which has brought a request should bring no further one
-   * in it. Node does not end a turn while 1,024 sockets at once have something to read: clients that were answered in it can send
-   * again in it, and for seconds no timer would run.
+   * Whether this turn of the event loop takes long. A connection that has brought a request should then bring no other one in the same turn. Node
+   * does not end a turn while 1,024 sockets have something to read. If clients could send again in the turn in which they were answered, the turn would
+   * last for seconds, in which no timer runs.
    */
   get isTurnLong(): boolean {
     return this.#monotonicMs() - this.#dueMs > LONG_MS;
@@ -200,15 +200,15 @@ export class Overload {
     );
   }
 
-  /** Whether the backlog is full, and more than its part of it is the account's own. */
+  /** Whether the backlog is full, and the account has more requests in it than an equal part. */
   #fillsBacklog(account: AccountId | null): boolean {
     if (account === null || !this.#isBacklogFull) return false;
     return this.#turnShares.waitingOf(account) > this.#turnShares.waiting / (1 + this.#shares.accounts);
   }
 
   /**
-   * How many of the clients that were refused may send their next request in this turn of the event loop: while the backlog is full,
-   * only so many that refusals take no more than their share of the time.
+   * How many of the clients that were refused may send their next request in this turn of the event loop. While the backlog is full, this number is
+   * limited so that refusals take no more than their share of the time.
    */
   readableInTurn(): number {
     return this.#refusalBudget.readableAt(this.#monotonicMs(), this.#isBacklogFull);

@@ -59,7 +59,7 @@ export class TurnShares {
   /** The time that a small request takes, on average. */
   #requestMs = FIRST_REQUEST_MS;
 
-  /** `atEndOfTurn` runs something when what is ready in the present turn has been done. */
+  /** @param atEndOfTurn calls a function when the callbacks that are ready in the present turn have run. */
   constructor(monotonicMs: () => number, atEndOfTurn: (run: () => void) => void) {
     this.#monotonicMs = monotonicMs;
     this.#atEndOfTurn = atEndOfTurn;
@@ -81,8 +81,8 @@ export class TurnShares {
   }
 
   /**
-   * Returns what a request of so many bytes has to wait for; `null`: nothing. Each wait ends, within as many turns as it takes to begin
-   * those before it.
+   * Begins a request whose body has this many bytes. Returns a promise of its turn if it has to wait, otherwise `null`. Each wait ends: the requests
+   * before it begin in a bounded number of turns.
    */
   begin(account: AccountId, bytes: number): Promise<void> | null {
     if (this.#beganMs === null) this.#beginTurn();

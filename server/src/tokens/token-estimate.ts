@@ -108,7 +108,7 @@ export class TokenEstimator {
   }
 }
 
-/** Counts a text by windows: all of a short one, and so many of a long one, distributed evenly. Other requests get their turn. */
+/** Counts the tokens of a text in windows: all windows of a short text, and `maxWindows` of a long one, evenly distributed. Between windows other requests get their turn. */
 async function tokensOf(text: TextTally, count: CountTokens, maxWindows = MAX_WINDOWS): Promise<number> {
   const beginning = text.beginning();
   const windows = Math.ceil(beginning.length / WINDOW_CHARACTERS);

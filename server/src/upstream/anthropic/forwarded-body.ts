@@ -10,7 +10,7 @@ import { isAnthropicModel } from "./models.ts";
  * which a client has from this service, are left out: Anthropic refuses a thought without its own signature. Other vendors' servers may not
  * sign theirs, and refuse the calls that follow without them.
  *
- * @param keepsUser Whether the id of the user stays, whatever it consists of. Otherwise it is plain.
+ * @param keepsUser Whether the id of the user stays as the client sent it. Otherwise it is plain.
  */
 export function forwardedBody(
   { request: { body }, upstream, upstreamModel }: ForwardCall,
