@@ -8,7 +8,17 @@ import type { WireAnswer } from "../../server/src/upstream/dialect.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { responsesRequest } from "../../server/src/wire/responses/responses-request.ts";
 import { FetchTransport } from "../fixtures/fetch-transport.ts";
-import { CREDENTIAL, chat, chunks, replayVendor, respond, streamText, upstreamOf, whole } from "./dialect.ts";
+import {
+  CREDENTIAL,
+  chat,
+  chunks,
+  messageOf,
+  replayVendor,
+  respond,
+  streamText,
+  upstreamOf,
+  whole,
+} from "./dialect.ts";
 
 // Responses that upstreams should not give, and what a client is told then.
 const vendor = replayVendor("https://models.example/v1/responses");
@@ -196,6 +206,42 @@ describe("a response of an upstream", () => {
     expect(text).toContain('"content":"so far"');
     expect(text).toContain('"name":"weather"');
     expect(text).toContain('"finish_reason":"tool_calls"');
+  });
+
+  const texts = (type: string, ...list: string[]) => list.map((text) => ({ type, text }));
+  const summary = texts("summary_text", "One.", "Two.");
+  const content = texts("reasoning_text", "Raw one.", "Raw two.");
+
+  it.each([
+    { parts: { summary, content: [] }, thoughts: "One.\n\nTwo." },
+    { parts: { summary: [], content }, thoughts: "Raw one.\n\nRaw two." },
+    { parts: { summary, content }, thoughts: "One.\n\nTwo." },
+  ])("tells other formats of a thought once, part by part: $thoughts", async ({ parts, thoughts }) => {
+    const item = { id: "rs_1", type: "reasoning", ...parts };
+    const of = { item_id: "rs_1", output_index: 0 };
+    const streamed = (kind: "summary" | "content", added: string, delta: string) =>
+      parts[kind].flatMap((part) => [
+        { type: added, ...of, part: { ...part, text: "" } },
+        ...[...part.text].map((character) => ({ type: delta, ...of, delta: character })),
+      ]);
+    vendor.answersOnce(200, response({ output: [item] }));
+    const { choices } = await whole(chat(upstream, "inner", HI));
+    expect(choices[0].message.reasoning_content).toBe(thoughts);
+    vendor.streams(
+      events(
+        CREATED,
+        ...streamed(
+          "summary",
+          "response.reasoning_summary_part.added",
+          "response.reasoning_summary_text.delta",
+        ),
+        ...streamed("content", "response.content_part.added", "response.reasoning_text.delta"),
+        { type: "response.output_item.done", output_index: 0, item },
+        { type: "response.completed", response: response({ output: [item] }) },
+      ),
+    );
+    const { reasoning } = messageOf(await chunks(chat(upstream, "inner", { ...HI, stream: true })));
+    expect(reasoning).toBe(thoughts);
   });
 
   it.each(["cyber_policy", "bio_policy", "content_policy_violation", "image_content_policy_violation"])(

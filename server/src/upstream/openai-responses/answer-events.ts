@@ -12,6 +12,9 @@ import { hasFailed, isFailure, refusedResponse } from "./failed-response.ts";
 /** The statuses of a whole response that contains an answer. Some servers send no status. */
 export const ENDED = new Set<Json | undefined>(["completed", "incomplete", undefined]);
 
+const SUMMARY_PIECE = "response.reasoning_summary_text.delta";
+const THOUGHT_PIECE = "response.reasoning_text.delta";
+
 /** Reads a response, item by item. */
 export class ResponseReader extends AnswerReader {
   /** The numbers of calls, by the position of their item. */
@@ -20,6 +23,8 @@ export class ResponseReader extends AnswerReader {
   readonly #begun = new Set<number>();
   /** The positions of items by their ids, for events that have only an id. Below 0: no event has had the position yet, and this number stands for it. */
   readonly #positions = new Map<string, number>();
+  /** The kind of event that has brought the pieces of a thought, by the position of its item. */
+  readonly #thoughts = new Map<number, string>();
   /** Whether an item was read to its end. */
   #hasEnded = false;
   #hasRefused = false;
@@ -72,12 +77,14 @@ export class ResponseReader extends AnswerReader {
         this.#piece("refusal", delta, index);
         break;
       case "response.reasoning_summary_part.added":
-        // The parts of a summary are paragraphs.
-        if (this.#begun.has(index)) this.found({ kind: "reasoning", text: "\n\n" });
+        this.#paragraph(SUMMARY_PIECE, index);
         break;
-      case "response.reasoning_summary_text.delta":
-      case "response.reasoning_text.delta":
-        this.#piece("reasoning", delta, index);
+      case "response.content_part.added":
+        this.#paragraph(THOUGHT_PIECE, index);
+        break;
+      case SUMMARY_PIECE:
+      case THOUGHT_PIECE:
+        this.#thought(event.type, delta, index);
         break;
       case "response.function_call_arguments.delta": {
         const call = this.#calls.get(index);
@@ -144,6 +151,18 @@ export class ResponseReader extends AnswerReader {
     this.#begun.add(index);
     if (kind === "refusal") this.#hasRefused = true;
     this.found({ kind, text });
+  }
+
+  /** A piece of a thought, of which some servers send both the whole and a summary: the one that begins counts. */
+  #thought(type: string, text: Json | undefined, index: number): void {
+    if ((this.#thoughts.get(index) ?? type) !== type) return;
+    this.#piece("reasoning", text, index);
+    if (this.#begun.has(index)) this.#thoughts.set(index, type);
+  }
+
+  /** The parts of a thought are paragraphs. `type`: that of their pieces. */
+  #paragraph(type: string, index: number): void {
+    if (this.#thoughts.get(index) === type) this.found({ kind: "reasoning", text: "\n\n" });
   }
 
   #message({ content }: JsonObject, index: number): void {
