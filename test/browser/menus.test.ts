@@ -46,6 +46,24 @@ describe.skipIf(!hasBrowser)("a printed page", () => {
     expect(await heading.isVisible()).toBe(true);
   });
 
+  it("has tables, and no buttons, on A4 paper", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    // A4 within Chromium's margins. A window of this width shows cards.
+    const { page } = await site.open(owner, "/settings/keys", { viewport: { width: 718, height: 1_000 } });
+    const row = page.getByRole("row").last();
+    const displayed = () => row.evaluate((element) => getComputedStyle(element).display);
+    await row.waitFor();
+    expect(await displayed()).not.toBe("table-row");
+    await page.emulateMedia({ media: "print" });
+    await expect.poll(displayed).toBe("table-row");
+    expect(await page.getByRole("button", { name: "Create key" }).count()).toBe(0);
+    const beyond = await page.evaluate(() => {
+      const { scrollWidth, clientWidth } = document.documentElement;
+      return scrollWidth - clientWidth;
+    });
+    expect(beyond).toBe(0);
+  });
+
   it("of the request log has all entries that are loaded, over several pages, and says that there are more", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await insertEntries(site.service, owner, 130);
