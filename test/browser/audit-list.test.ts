@@ -374,7 +374,7 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     await source.fill("192.0.2.0/24");
     await page.keyboard.press("Enter");
     await page.getByText("10 entries in total.").waitFor();
-    expect(await words.isVisible()).toBe(false);
+    await words.waitFor({ state: "hidden" });
     for (const [search, text] of [
       ["from=yesterday", "Must be a date such as"],
       ["status=999", "Must be a status such as 404"],
