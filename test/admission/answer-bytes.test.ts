@@ -18,8 +18,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const answerOf = (account = "one", signal = new RequestAbort()) =>
-  new AnswerBytes(budget.account(account as AccountId), signal);
+const answerOf = (account = "one", signal = new RequestAbort(), bodyBytes = 0) => {
+  const sender = budget.account(account as AccountId);
+  sender.reserve(bodyBytes, bodyBytes);
+  return new AnswerBytes(sender, signal, { reservedBytes: bodyBytes });
+};
 
 describe("the bytes of an answer", () => {
   it("count for half until its request has ended, or another upstream is asked", () => {
@@ -49,7 +52,13 @@ describe("the bytes of an answer", () => {
     expect(() => answerOf().reserveWhenFree(71 * MIB)).toThrow(
       expect.objectContaining({ code: "upstream_error", retryAfterMs: null }),
     );
-    expect(budget.refusedAnswers.get("too_large")).toBe(1);
+    // Its own request takes as much as 20 MiB of it, and ends only when it is answered.
+    const beside = answerOf("one", new RequestAbort(), 10 * MIB);
+    expect(beside.reserveWhenFree(50 * MIB)).toBe(null);
+    expect(() => beside.reserveWhenFree(MIB)).toThrow(
+      expect.objectContaining({ code: "upstream_error", retryAfterMs: null }),
+    );
+    expect(budget.refusedAnswers.get("too_large")).toBe(2);
   });
 
   it("of one account leave room for others, and those of all accounts for bodies", () => {

@@ -1,6 +1,7 @@
 import type { RequestSignal } from "../errors/request-signal.ts";
 import { type AnswerMemory, AnswerNotKept } from "../upstream/answer-memory.ts";
 import type { AnswerRefusal, BodySender } from "./body-budget.ts";
+import type { IncomingBody } from "./incoming-body.ts";
 
 /** Answers up to this size need no reservation: concurrency slots bound what they take together. */
 const UNCOUNTED_BYTES = 64 * 1024;
@@ -24,7 +25,7 @@ const REFUSALS = {
   ],
   too_large: [
     "upstream_error",
-    "The model's answer is larger than the service has memory for. Ask for less, such as fewer texts at once.",
+    "The model's answer is larger than the service has memory for beside the request. Ask for less, such as fewer texts at once.",
   ],
 } as const;
 
@@ -32,14 +33,16 @@ const REFUSALS = {
 export class AnswerBytes implements AnswerMemory {
   readonly #sender: BodySender;
   readonly #signal: RequestSignal;
+  readonly #body: Pick<IncomingBody, "reservedBytes"> | null;
   #bytes = 0;
   #reserved = 0;
   #isReleased = false;
 
-  /** `signal`: of the request. Aborting it ends a wait. */
-  constructor(sender: BodySender, signal: RequestSignal) {
+  /** `signal` and `body`: of the request. Aborting it ends a wait. */
+  constructor(sender: BodySender, signal: RequestSignal, body: Pick<IncomingBody, "reservedBytes"> | null) {
     this.#sender = sender;
     this.#signal = signal;
+    this.#body = body;
   }
 
   begin(): void {
@@ -90,7 +93,8 @@ export class AnswerBytes implements AnswerMemory {
   #tryReserve(total: number): AnswerRefusal | null {
     if (total > UNCOUNTED_BYTES && !this.#isReleased) {
       const needed = Math.ceil(total * SHARE_OF_ANSWER);
-      const refusal = this.#sender.reserveAnswer(needed - this.#reserved, needed);
+      const bodyBytes = this.#body?.reservedBytes ?? 0;
+      const refusal = this.#sender.reserveAnswer(needed - this.#reserved, needed, bodyBytes);
       if (refusal !== null) return refusal;
       this.#reserved = needed;
     }

@@ -61,7 +61,7 @@ const REFUSALS = {
 } as const;
 /** Why a body was not received. */
 export type BodyRefusal = keyof typeof REFUSALS;
-/** Why an answer is not kept. `too_large`: it is larger than the share of an account. */
+/** Why an answer is not kept. `too_large`: together with the body of its request it is larger than the share of an account. */
 export type AnswerRefusal = "account_bytes" | "process_bytes" | "too_large";
 /** Larger bodies may not use the last part of the budget, so that they do not keep small bodies out. */
 const SMALL_BODY_BYTES = 64 * 1024;
@@ -218,10 +218,15 @@ export class BodySender {
     this.#bytes += more;
   }
 
-  /** Reserves `more` bytes for an answer that grows to `total` bytes. Returns why that is refused; `null`: the bytes are reserved. */
-  reserveAnswer(more: number, total: number): AnswerRefusal | null {
+  /**
+   * Reserves `more` bytes for an answer that grows to `total` bytes.
+   *
+   * @param bodyBytes what is reserved for the body of its request.
+   * @returns why that is refused; `null`: the bytes are reserved.
+   */
+  reserveAnswer(more: number, total: number, bodyBytes: number): AnswerRefusal | null {
     const room = roomFor(total, this.#maxBytes);
-    if (total > room) return "too_large";
+    if (bodyBytes + total > room) return "too_large";
     if (this.#bytes + more > room) return "account_bytes";
     if (!this.budget.reserveAnswer(more, total)) return "process_bytes";
     this.#bytes += more;

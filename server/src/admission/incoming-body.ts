@@ -71,6 +71,11 @@ export class IncomingBody {
     return this.#wholeBytes;
   }
 
+  /** The bytes that are reserved for it. */
+  get reservedBytes(): number {
+    return this.#isReleased ? 0 : this.#reserved;
+  }
+
   /** True when the body is complete or was refused, and before {@link receive} is called. */
   get isOver(): boolean {
     return this.#receiving === null;

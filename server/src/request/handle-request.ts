@@ -104,7 +104,7 @@ async function runModel(
   request.begun = recordBeginning(request, services); // leaves an entry even if the process dies
   services.overload.served(); // from here on the request waits for a model
   const { exchange, startedMs, signal } = request;
-  const memory = new AnswerBytes(services.bodies.account(accountId), signal);
+  const memory = new AnswerBytes(services.bodies.account(accountId), signal, request.body);
   request.answerBytes = memory;
   const call = { input, accountId, exchange, client: request, body, paid, signal, startedMs, memory };
   const reply = await operation.run(call); // 400, 429, 502, 503, 504
