@@ -42,7 +42,7 @@ export async function exportTo({ client, params, file, isResumed, signal }: Expo
   bar.end(lines.progress);
 }
 
-/** The service tells of a file without a header, such as CSV, that it has another selection; and of each, that what follows is deleted. */
+/** The error of a file that the service refuses to continue. Its next entries were deleted, or it has another selection or is of another account. */
 function resumptionError(error: unknown): unknown {
   if (!(error instanceof APIError) || error.param !== "cursor") return error;
   if (error instanceof NotFoundError) {

@@ -610,7 +610,7 @@ export interface ChatCompletionChunk {
       /** More of the model's reasoning, where its server has this name for it. */
       readonly reasoning_content?: string | null;
     };
-    /** Why the answer ended; `null`: it goes on. */
+    /** Why the answer ended; `null`: it has not ended. */
     readonly finish_reason: FinishReason | null;
     /** The log probabilities of the chunk's tokens, if they were requested. */
     readonly logprobs?: ChoiceLogprobs | null;

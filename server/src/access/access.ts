@@ -52,7 +52,7 @@ const READ_ATTEMPTS = 5;
 const RETRY_AFTER_MS = 1_000;
 /**
  * A limit per minute may last for 61 seconds. OpenAI's library for JavaScript ignores a wait of more than 60 seconds, and the AI SDK one of
- * 60: they use up their retries within seconds instead. After this wait they are told the rest.
+ * 60: they use up their retries within seconds instead. A client that retries after this wait gets the rest of it in the next answer.
  */
 const MAX_WAIT_MS = 59_000;
 

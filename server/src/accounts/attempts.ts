@@ -65,7 +65,7 @@ export class AttemptLimits {
     if (!(await this.#familiar.has(`${email} ${from}`))) await count(this.#user, email);
   }
 
-  /** Subtracts an attempt that told nothing of the password, because it could not be made. */
+  /** Subtracts an attempt that could not be completed, and so said nothing about the password. */
   async uncountSignIn(email: string, address: string | null): Promise<void> {
     const from = networkOf(address);
     await this.#address.uncount(from);

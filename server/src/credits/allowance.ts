@@ -52,6 +52,7 @@ export class Allowance {
   shortAsksMs = 0;
   /** When an ask last failed, and how. */
   failed: { readonly error: unknown; readonly atMs: number } | null = null;
+  /** When a hold was last made or settled, by the clock that never jumps. */
   usedMs: number;
 
   constructor(accountId: AccountId, nowMs: number) {

@@ -5,7 +5,7 @@ import { loggedOf } from "./problems.ts";
 /** Lines of one kind in an interval. A full disk or an upstream that is away may fail thousands of requests in a second. */
 const MAX_LINES = 20;
 const INTERVAL_MS = 10_000;
-/** Kinds that are told apart. The rest of an interval counts as one. */
+/** The maximum number of kinds that are counted separately in an interval. All further ones count as one. */
 const MAX_KINDS = 1_000;
 
 /** What a failed request was for. Faults of one code that were for the same are of one kind. */

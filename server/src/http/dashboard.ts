@@ -89,7 +89,7 @@ export class Dashboard {
 
   /**
    * @param folders Built files, served below `/`. No two folders have a file of the same path.
-   * @param isHttps whether browsers reach the service by HTTPS. If so, they are told to use only HTTPS.
+   * @param isHttps whether browsers reach the service by HTTPS. If so, a header makes them use HTTPS only.
    * @throws {Error} when the folder holds no built dashboard.
    */
   static async load(folders: readonly URL[], { isHttps }: { readonly isHttps: boolean }): Promise<Dashboard> {

@@ -45,7 +45,7 @@ export type Compress = (
 /**
  * Creates a function that compresses whole bodies on other threads, as the client accepts. Small bodies, and bodies beyond what is
  * compressed at once, are sent as they are. Must not be used for answers that contain a secret and something that an attacker chose: the
- * length would tell of the secret (BREACH).
+ * length would reveal parts of the secret (BREACH).
  */
 export function createCompressor(): Compress {
   let running = 0;

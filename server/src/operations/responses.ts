@@ -168,7 +168,7 @@ async function storedThoughts(
     }
     return added;
   } catch {
-    // The request has all that it needs: without the database, and where the stored parts are too large, it goes on as it is.
+    // The request is complete without these parts. If the database does not answer or the parts are too large, it is sent as it is.
     return new Map();
   }
 }

@@ -79,7 +79,7 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   await sink.end();
 }
 
-/** How a stream has ended: what the client is told if it has failed, and what its entry says. */
+/** How a stream has ended: the failure to send to the client, if there is one, and the ending for its entry. */
 interface StreamOutcome {
   readonly failure: Failure | null;
   readonly ending: Ending;
@@ -215,7 +215,7 @@ function upstreamEndReason(failure: Failure): EndReason {
 function sendFailure(request: RequestContext, failure: Failure): void {
   const { exchange, id } = request;
   const { status, headers, body } = errorAnswerOf(exchange, failure, requestIdOf(id));
-  // Caches may store some errors, such as 404, unless they are told not to.
+  // Without the header, caches may store some errors, such as 404.
   send(request, status, isGetOrHead(exchange) ? { ...headers, ...NOT_STORED } : headers, body);
 }
 

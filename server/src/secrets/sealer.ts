@@ -9,7 +9,7 @@ const KEY_ID_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES;
-/** The beginning of a sealed text, by which it is told from what others have made. */
+/** The beginning of a sealed text, which distinguishes it from data that providers have encrypted. */
 export const SEALED_TEXT_PREFIX = "ost1.";
 
 interface SealKey {

@@ -221,10 +221,10 @@ function pauseWatch(passedMs: () => number, onPaused: () => void): () => void {
 }
 
 /**
- * Asks again and again until a starting node may continue.
+ * Waits until nothing keeps a starting node from continuing.
  *
- * @param obstacle returns why it may not yet; `null`: it may. It is told when it is asked for the last time.
- * @throws {StartupFailure} with the obstacle that there still is after {@link JOIN_TIMEOUT_MS}.
+ * @param obstacle is called every {@link PAUSE_MS}, and returns why the node may not continue yet; `null`: it may. `isLastTry`: it is not called again.
+ * @throws {StartupFailure} with the last obstacle, after {@link JOIN_TIMEOUT_MS} or when the service stops.
  */
 async function waitUntilClear(
   isStopping: () => boolean,

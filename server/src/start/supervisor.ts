@@ -144,7 +144,7 @@ export class Supervisor {
     for (const child of this.#children) child.signal(signal);
   }
 
-  /** Resolves when the service is told to stop, or a worker was replaced by another node. */
+  /** Resolves when a signal stops the service, or a worker was replaced by another node. */
   async untilStopped(): Promise<void> {
     if (this.#isStopping) return;
     await new Promise((resolve) => this.#stopped.signal.addEventListener("abort", resolve, { once: true }));

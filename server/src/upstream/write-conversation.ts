@@ -28,7 +28,7 @@ export interface ConversationLimits {
   /** Fields that it does not support. */
   readonly unsupported: readonly (keyof Conversation)[];
   readonly maxTemperature: number;
-  /** Whether it can be told to make one call at a time. */
+  /** Whether a request can limit it to one call at a time. */
   readonly hasOneCallAtATime: boolean;
 }
 
@@ -124,7 +124,7 @@ export function nothingToRead(conversation: Conversation): Failure {
 }
 
 /**
- * Refuses an empty message of the user's at the end, for providers that take no empty ones: the model would go on with its own.
+ * Refuses an empty message of the user's at the end, for providers that take no empty ones. Without it the model would continue its own message.
  *
  * @param endsWithModel Whether a message of the model's is the last one that would be sent.
  * @throws {Failure} `invalid_request` naming the message.

@@ -29,7 +29,7 @@ export function customInputJson(input: string): string {
   return JSON.stringify({ input });
 }
 
-/** A function can't bind its input to a grammar, so the model is told of it. */
+/** Adds the grammar to the description of a function, because a function can't bind its input to a grammar. */
 function customDescription(description: string, { definition, syntax }: JsonObject): string {
   if (typeof definition !== "string") return description;
   const grammar = `The input must match this ${textOf(syntax) ?? "lark"} grammar:\n\n${definition}`;

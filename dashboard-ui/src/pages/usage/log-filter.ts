@@ -17,7 +17,7 @@ export function filterOfGroup({ id, isOther }: GroupName, by: Grouping): AuditSe
   return id === UNKNOWN_MODEL ? UNKNOWN_MODELS : { model: id };
 }
 
-/** The log's filter for a period. One that is not over has no end, so that the log goes on. */
+/** The log's filter for a period. A period that is not over has no end, so that the log shows new requests, too. */
 export function periodSearch({ from, to }: Span): AuditSearch {
   return { from: from.toISOString(), ...(to.getTime() > Date.now() ? {} : { to: to.toISOString() }) };
 }

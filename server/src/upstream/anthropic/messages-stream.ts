@@ -48,7 +48,7 @@ class MessageForwarder implements EventForwarder {
   last = "";
   readonly #model: string;
   #hasBegun = false;
-  /** Whether the upstream has told why the message ends. */
+  /** Whether the upstream has sent the stop reason. */
   #hasStopReason = false;
 
   constructor(model: string) {

@@ -55,9 +55,9 @@ export class MessageUsage {
     if (!isJsonObject(usage)) return;
     const hasPrompt = PROMPT_COUNTS.some((name) => (usage[name] ?? 0) !== 0);
     const members = Object.entries(usage).filter(([name, value]) => {
-      // Some servers write 0 for the prompt in a `message_delta`, which the beginning has told.
-      const isToldBefore = !hasPrompt && PROMPT_MEMBERS.has(name) && name in this.#reported;
-      return value !== null && !isToldBefore;
+      // Some servers write 0 for the prompt in a `message_delta`, although `message_start` had the count.
+      const isKnown = !hasPrompt && PROMPT_MEMBERS.has(name) && name in this.#reported;
+      return value !== null && !isKnown;
     });
     this.#reported = { ...this.#reported, ...Object.fromEntries(members) };
     this.soFar = readMessagesUsage(this.#reported);

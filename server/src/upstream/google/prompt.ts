@@ -191,7 +191,7 @@ function imageType(url: string): string | undefined {
 
 type ResultPart = ToolResultPart["parts"][number];
 
-/** The texts of a result. What is named by a URL can't be a part of it, so that the model is told the URL. */
+/** The texts of a result, with the URLs of images and files that the client has named by URL: a result can't contain these. */
 function resultText(part: ResultPart): readonly string[] {
   if (part.kind === "text") return [part.text];
   return part.source.kind === "url" ? [part.source.url] : [];

@@ -91,7 +91,7 @@ export class CompletionReader extends AnswerReader {
     this.#readChoice(choice, delta, isWhole);
   }
 
-  /** Without `[DONE]` a stream is complete only if the choice has told why it has finished. */
+  /** Without `[DONE]` a stream is complete only if its choice has a finish reason. */
   end(): void {
     if (this.#reason === null) throw incompleteAnswer("a finish");
     if (isFailure(this.#reason)) throw refusalOf(500, "").reporting(this.#usageSoFar);
@@ -143,7 +143,7 @@ export class CompletionReader extends AnswerReader {
     this.endNeededThought(thoughtSignature(this.#thinker, this.#member));
   }
 
-  /** What comes back with a call: its own, and with the first call what OpenRouter tells of thoughts. */
+  /** The data that the provider wants back with a call. With the first call these contain the details that OpenRouter sends of thoughts. */
   #signatureOf({ number, extra }: Call): Signature | null {
     const own = signatureOf(extra);
     if (number > 0 || this.#details.isEmpty) return own;

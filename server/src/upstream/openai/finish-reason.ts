@@ -30,9 +30,10 @@ export function hasFailure(choices: Json | undefined): boolean {
 }
 
 /**
- * A reason in no provider's words. Some servers tell of calls that they have not made, or not of those that they have.
+ * The finish reason in the terms of conversations. The calls that an answer contains decide whether it ended with calls, because some servers name
+ * calls that they have not made, or do not name those that they have.
  *
- * @param isCut Whether the last call was cut off. vLLM tells of the call then, and not that the maximum was reached.
+ * @param calls `isCut`: whether the last call was cut off. vLLM then gives the calls as its reason, and not that the maximum was reached.
  */
 export function finishOf(
   reason: string,
@@ -41,7 +42,7 @@ export function finishOf(
   if (isFiltered(reason)) return "filter";
   switch (reason) {
     case "length":
-    // Mistral's, DeepSeek's and Zhipu's words for an answer that was cut off by the model's context, and for want of resources.
+    // Mistral, DeepSeek and Zhipu have these reasons for an answer that was cut off by the model's context or by a lack of resources.
     case "model_length":
     case "insufficient_system_resource":
     case "model_context_window_exceeded":

@@ -8,8 +8,8 @@ const PIECED = new Map<Json | undefined, string>([
 ]);
 
 /**
- * What OpenRouter tells of thoughts, in the formats of their providers. It wants them back as they are with the calls that followed: without
- * them Google's models refuse the conversation.
+ * The details that OpenRouter sends of thoughts, in the formats of their providers. They have to be sent back unchanged with the calls that followed
+ * them: without them Google's models refuse the conversation.
  */
 export class ReasoningDetails {
   readonly #all: Detail[] = [];

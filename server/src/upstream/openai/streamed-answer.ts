@@ -30,7 +30,7 @@ export function streamedAnswer(call: ForwardCall, body: ResponseBody): StreamedA
   };
 }
 
-/** How many kinds of chunks are tried to be told apart by their text alone. Some servers make each chunk different. */
+/** The maximum number of kinds of chunks that are tried as usual ones: see {@link UsualChunk}. Some servers make each chunk different. */
 const MAX_KINDS = 8;
 
 /** Edits an upstream's chunks for the client, and collects usage and text. */
@@ -47,7 +47,7 @@ class ChunkForwarder implements EventForwarder {
   #hasFailed = false;
   readonly #includesUsage: boolean;
   readonly #editor: ChunkEditor;
-  /** The kind of the last chunk whose text could be told apart. */
+  /** The kind of the last chunk that could be one of several that differ in their text alone. */
   #usual: UsualChunk | null = null;
   #kinds = 0;
 
@@ -118,7 +118,7 @@ class ChunkForwarder implements EventForwarder {
     if (!this.#isFinished) throw incompleteAnswer("a finish");
   }
 
-  /** The usage may come after the reason, so that the failure is told at the end. */
+  /** Called at the end of the stream, because the usage may come after the finish reason. */
   #requireAnswer(): void {
     if (this.#hasFailed) throw refusalOf(500, "").reporting(this.usageSoFar);
   }

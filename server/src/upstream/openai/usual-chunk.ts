@@ -31,7 +31,7 @@ export class UsualChunk {
   }
 
   /**
-   * The chunks that are like this one; `null` if its text can't be told from the rest.
+   * The chunks that are like this one; `null` if the place of its text in the chunk is not certain.
    *
    * @param read Reads a chunk by parsing it; `null` if it says more than its text.
    */

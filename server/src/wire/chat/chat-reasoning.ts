@@ -24,7 +24,7 @@ interface Wish {
   readonly isEnabled: boolean | null;
   /** The member that says {@link isEnabled}. */
   readonly enabledAt: string;
-  /** The effort of a model that is to think and is told neither an effort nor a budget. `null`: as much as it sees fit. */
+  /** The effort for a request that turns thinking on without an effort or a budget; `null`: the model decides. */
   readonly usualEffort: Effort | null;
   readonly summary: string | null;
 }
