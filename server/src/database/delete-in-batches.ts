@@ -1,13 +1,13 @@
 /**
- * Repeats a statement that deletes at most `rows` rows until it deletes fewer. One statement for all would keep those waiting who need one of its
- * rows, until the last was deleted.
+ * Repeats a statement that deletes at most `rows` rows until it deletes fewer. A single statement would lock all rows until the last one was deleted,
+ * and others would wait for them.
  *
  * @param deleteRows resolves with the number of rows that it has deleted, as `count`.
  */
 export async function deleteInBatches(
   rows: number,
-  deleteRows: () => PromiseLike<{ readonly count: number }>,
+  deleteRows: (rows: number) => PromiseLike<{ readonly count: number }>,
 ): Promise<void> {
   let deleted = rows;
-  while (deleted === rows) deleted = (await deleteRows()).count;
+  while (deleted === rows) deleted = (await deleteRows(rows)).count;
 }

@@ -100,10 +100,10 @@ export async function dropOldAnswers(database: Database): Promise<void> {
   // Uses idempotent_requests_by_age.
   await deleteInBatches(
     DELETE_BATCH,
-    () => database`
+    (rows) => database`
       delete from idempotent_requests where ctid in (
         select ctid from idempotent_requests where created_at < now() - ${KEPT_MS} * interval '1 millisecond'
-        limit ${DELETE_BATCH} for update skip locked
+        limit ${rows} for update skip locked
       )`,
   );
 }

@@ -59,18 +59,18 @@ export async function dropOldUsage(database: Database, now: Date): Promise<void>
   // Skips rows that a batch of entries has locked, so this never waits for one.
   await deleteInBatches(
     DELETE_BATCH,
-    () => sql`
+    (rows) => sql`
       delete from key_usage_minutes where ctid in (
         select ctid from key_usage_minutes where minute < ${now}::timestamptz - interval '2 days'
-        limit ${DELETE_BATCH} for update skip locked
+        limit ${rows} for update skip locked
       )`,
   );
   await deleteInBatches(
     DELETE_BATCH,
-    () => sql`
+    (rows) => sql`
       delete from key_addresses where ctid in (
         select ctid from key_addresses where last_seen_at < ${now}::timestamptz - interval '30 days'
-        limit ${DELETE_BATCH} for update skip locked
+        limit ${rows} for update skip locked
       )`,
   );
 }

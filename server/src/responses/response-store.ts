@@ -360,11 +360,11 @@ export async function dropExpiredResponses(database: Database, ttlDays: number):
   // Uses responses_by_expiry and responses_by_age.
   await deleteInBatches(
     DELETE_BATCH,
-    () => database`
+    (rows) => database`
       delete from responses where ctid in (
         select ctid from responses
         where expires_at <= now() or created_at <= now() - ${ttlDays} * interval '1 day'
-        limit ${DELETE_BATCH} for update skip locked
+        limit ${rows} for update skip locked
       )`,
   );
 }

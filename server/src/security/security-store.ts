@@ -83,10 +83,10 @@ export async function dropOldSecurityEvents(database: Database, now: Date): Prom
   // Uses security_events_group.
   await deleteInBatches(
     DELETE_BATCH,
-    () => sql`
+    (rows) => sql`
       delete from security_events where ctid in (
         select ctid from security_events where hour < ${now}::timestamptz - interval '90 days'
-        limit ${DELETE_BATCH} for update skip locked
+        limit ${rows} for update skip locked
       )`,
   );
 }
