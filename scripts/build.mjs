@@ -1,7 +1,9 @@
-// Builds everything that ships: sdk/dist, dashboard-ui/dist, docs-site/dist and server/dist, which contains the packed SDK. With --if-stale, only
-// what was built from other sources than those that are here, so that `npm start` and `npm test` never run yesterday's code and cost nothing
-// otherwise. Sources are compared by content: a checkout, or a copy into a container, gives every file a new time. With --if-possible, missing
-// build tools are reported and are no failure: an installation for production has none, and may get what was built elsewhere.
+// Builds everything that ships: sdk/dist, dashboard-ui/dist, docs-site/dist and server/dist, which contains the packed SDK.
+//
+// --if-stale     builds only the folders whose sources have changed since they were built. `npm start` and `npm test` use it. Contents are compared,
+//                and not times: a checkout, or a copy into a container, gives every file a new time.
+// --if-possible  exits with 0 if build tools are missing, and reports them. An installation for production has no build tools, and the built
+//                folders may be copied into it afterwards.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -13,13 +15,16 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const onlyStale = process.argv.includes("--if-stale");
 const onlyIfPossible = process.argv.includes("--if-possible");
 
-/** In each dist: a digest of what it was built from. */
+/** A file in each `dist`, with a digest of the sources that it was built from. */
 const STAMP = ".sources";
 
+/**
+ * The folders to build, in their order. `entry`: a file of the `dist` that exists if it was built. `tools`: the packages that building it needs.
+ */
 const steps = [
   {
     folder: "sdk",
-    made: "index.js",
+    entry: "index.js",
     sources: [
       "sdk/src",
       "sdk/build.mjs",
@@ -31,7 +36,7 @@ const steps = [
   },
   {
     folder: "dashboard-ui",
-    made: "index.html",
+    entry: "index.html",
     sources: [
       "dashboard-ui/src",
       "dashboard-ui/index.html",
@@ -47,7 +52,7 @@ const steps = [
   },
   {
     folder: "docs-site",
-    made: "docs/index.html",
+    entry: "docs/index.html",
     sources: [
       "docs",
       "sdk/README.md",
@@ -62,7 +67,7 @@ const steps = [
   },
   {
     folder: "server",
-    made: "main.js",
+    entry: "main.js",
     sources: [
       "server/src",
       "server/build.mjs",
@@ -82,12 +87,12 @@ const steps = [
 for (const step of steps) build(step);
 
 function build(step) {
-  const { folder, made, sources, tools } = step;
-  const isBuilt = existsSync(join(root, folder, "dist", made));
-  // An image may hold what was built and nothing to build it from.
+  const { folder, entry, sources, tools } = step;
+  const isBuilt = existsSync(join(root, folder, "dist", entry));
+  // An image may contain a built folder without its sources.
   if (isBuilt && !existsSync(join(root, folder, "src"))) return;
   const stamp = join(root, folder, "dist", STAMP);
-  // The lock file as well: the versions of packages are part of what is bundled.
+  // The lock file counts as a source, because the bundles contain packages of these versions.
   const digest = digestOf([...sources, "tsconfig.base.json", "package-lock.json"]);
   if (onlyStale && isBuilt && existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
 

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-// The programs themselves: npx between us and them would keep signals to itself.
+// The programs are started without npx, which would not pass signals on to them.
 const start = (program, ...args) =>
   spawn(`${root}node_modules/.bin/${program}`, args, { cwd: root, stdio: "inherit" });
 const children = [

@@ -1,5 +1,5 @@
-// Installs what tests and checks need beside the service's own packages, each with a lock of its own: nobody who only runs
-// the service downloads it. Does nothing when what the lock names is installed already.
+// Installs the packages that only tests and checks need. They have lock files of their own, so that an installation of the service does not
+// download them. Does nothing for a folder whose packages were installed from its present lock file.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

