@@ -259,3 +259,23 @@ describe("top_k, which OpenAI's models do not have", () => {
     await expect(asked).rejects.toMatchObject({ code: "invalid_request", param: "top_k" });
   });
 });
+
+describe("what a model has said and then refused", () => {
+  it.each([
+    [{ content: "Well.", refusal: "No." }, ["Well.", "No."]],
+    [{ content: null, refusal: "No." }, ["No."]],
+    [{ content: "No.", refusal: "No." }, ["No."]],
+    [{ content: "Well.", refusal: "" }, ["Well."]],
+  ])("is both told to models of other formats: %j", async (said, told) => {
+    const messages = [user("hi"), { role: "assistant", ...said }, user("why?")];
+    await whole(chat(anthropic, "claude-x", { messages }));
+    await whole(chat(google, "gemini-3-pro", { messages }));
+    await whole(chat(responses, "gpt-5", { messages }));
+    const [forAnthropic, forGoogle, forResponses] = vendor.sent.map(({ body }) => body);
+    const texts = (parts: { text?: string; refusal?: string }[]) =>
+      parts.map((part) => part.text ?? part.refusal);
+    expect(texts(forAnthropic.messages[1].content)).toEqual(told);
+    expect(texts(forGoogle.contents[1].parts)).toEqual(told);
+    expect(texts(forResponses.input[1].content)).toEqual(told);
+  });
+});

@@ -127,11 +127,13 @@ function resultOf(message: JsonObject, at: string): ToolResultPart {
   return { kind: "result", callId: id, parts, isError: false, cache, at: idAt };
 }
 
+/** A model may have said something before it refused. Some clients repeat the refusal as the content. */
 function saidParts({ content, refusal }: JsonObject, at: string): AssistantPart[] {
   const said = content === null || content === undefined ? [] : textParts(content, `${at}.content`);
   const parts = said.filter(({ text }) => text !== "");
-  if (parts.length > 0 || typeof refusal !== "string") return parts;
-  return [{ kind: "refusal", text: refusal, cache: null, at: `${at}.refusal` }];
+  const isSaid = parts.length > 0 && (refusal === "" || parts.some(({ text }) => text === refusal));
+  if (typeof refusal !== "string" || isSaid) return parts;
+  return [...parts, { kind: "refusal", text: refusal, cache: null, at: `${at}.refusal` }];
 }
 
 function textParts(content: Json | undefined, contentAt: string): TextPart[] {
