@@ -46,6 +46,31 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
     await page.getByText("Waiting for the first request…").waitFor();
   });
 
+  it.each([1_280, 1_440])(
+    "keeps the place of the steps while it is not known which apply, at %i pixels",
+    async (width) => {
+      const owner = await signUpWithKey(overview.site.service.baseUrl);
+      let answer = () => {};
+      const isMeasured = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      const viewport = { width, height: 900 };
+      const { page } = await overview.pageOf(owner, "/", { viewport }, async (page) => {
+        await page.route(/models\.list/, async (route) => {
+          await isMeasured;
+          await route.continue();
+        });
+      });
+      const place = page.locator("section", { hasText: "Get started" });
+      await place.waitFor({ state: "attached" });
+      const before = await place.boundingBox();
+      answer();
+      await page.getByRole("heading", { name: "Get started 1 of 4" }).waitFor();
+      const after = await place.boundingBox();
+      expect(after?.height).toBe(before?.height);
+    },
+  );
+
   it("has all of its parts in their places from the first", async () => {
     const owner = await signUpWithKey(overview.site.service.baseUrl);
     const { page } = await overview.pageOf(owner, "/", {}, async (page) => {

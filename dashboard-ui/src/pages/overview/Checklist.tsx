@@ -18,12 +18,13 @@ interface Step {
   readonly to: PageLink["to"];
 }
 
+/** The hints fit in a line in windows of 1,280 pixels and more, so that the steps are as high as their place, whichever of them are left out. */
 const STEPS: readonly Step[] = [
-  { step: "hasKey", title: "Create a key", hint: "Works with every model.", to: "/settings/keys" },
-  { step: "hasRequest", title: "Call from your code", hint: "Six clients, ready to paste.", to: "/connect" },
-  { step: "hasRealModel", title: "Use a real model", hint: "Pick one from the catalog.", to: "/models" },
-  { step: "hasSecondKey", title: "Add a second key", hint: "One key per deployment.", to: "/settings/keys" },
-  { step: "hasRotation", title: "Rotate a key", hint: "Replace it without downtime.", to: "/settings/keys" },
+  { step: "hasKey", title: "Create a key", hint: "For every model.", to: "/settings/keys" },
+  { step: "hasRequest", title: "Call from your code", hint: "Six clients to paste.", to: "/connect" },
+  { step: "hasRealModel", title: "Use a real model", hint: "From the catalog.", to: "/models" },
+  { step: "hasSecondKey", title: "Add a second key", hint: "One per deployment.", to: "/settings/keys" },
+  { step: "hasRotation", title: "Rotate a key", hint: "Without downtime.", to: "/settings/keys" },
 ];
 
 /** The first steps of an account, until all are done or the user dismisses them in this browser. */
