@@ -132,6 +132,8 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
   it("says so when there is nothing yet", async () => {
     const { page } = await site.open(await signUp(site.service.baseUrl), "/audit");
     await page.getByRole("heading", { name: "No requests yet" }).waitFor();
+    await page.getByRole("link", { name: "Send a request" }).click();
+    await page.getByRole("heading", { name: "Quickstart" }).waitFor();
   });
 });
 

@@ -1,4 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import buttonStyles from "../../components/Button.module.css";
 import { Button } from "../../components/Button.tsx";
 import { formatCount } from "../../components/format.ts";
 import { LearnMore } from "../../components/LearnMore.tsx";
@@ -19,11 +21,16 @@ interface NoEntriesProps {
 /** The text of a list without entries: which filter leaves none, and how to remove it. */
 export function NoEntries({ filters, chosenKey, remove, clear }: NoEntriesProps) {
   const parts = filterParts(filters, chosenKey);
-  const { emptyText } = useLogSource();
+  const { emptyText, beginning } = useLogSource();
   if (parts.length === 0) {
     return (
       <Empty title="No requests yet" art="log">
         <p>{emptyText}</p>
+        {beginning === undefined ? null : (
+          <Link to={beginning.to} className={buttonStyles.button}>
+            {beginning.label}
+          </Link>
+        )}
         <LearnMore about="audit" />
       </Empty>
     );

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { createContext, useContext } from "react";
 import { client } from "../../api/client.ts";
 import type { AuditEntry, LogSummary } from "../../api/types.ts";
+import type { PageLink } from "../../components/pages.ts";
 import type { AuditFilters } from "./filters.ts";
 
 interface Page {
@@ -21,6 +22,8 @@ export interface LogSource {
   readonly entry: (requestId: string) => Promise<AuditEntry>;
   /** What a log without entries says. */
   readonly emptyText: string;
+  /** The page on which its reader learns to make the first entry. */
+  readonly beginning?: Pick<PageLink, "to" | "label">;
 }
 
 const OWN_LOG: LogSource = {
@@ -29,6 +32,7 @@ const OWN_LOG: LogSource = {
   summary: (filters) => client.audit.summary.query(filters),
   entry: (requestId) => client.audit.get.query({ requestId }),
   emptyText: "Requests made with this account's keys appear here.",
+  beginning: { to: "/connect", label: "Send a request" },
 };
 
 const Source = createContext<LogSource>(OWN_LOG);
