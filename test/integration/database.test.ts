@@ -354,6 +354,6 @@ it("A statement that has ended leaves its parameters and lines to the next minor
     await insertBatch(batch);
     collect();
   }
-  // A batch takes about 300 kB.
-  expect(oldGenerationBytes() - before).toBeLessThan(10 * 300_000);
+  // A batch takes about 300 kB. What the engine itself moves there meanwhile is less than half of what all batches would be.
+  expect(oldGenerationBytes() - before).toBeLessThan(20 * 300_000);
 });
