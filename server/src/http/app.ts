@@ -5,9 +5,11 @@ import { envelopeOf, headersOf, toFailure } from "../errors/failure.ts";
 import type { FaultLog } from "../errors/fault-log.ts";
 import type { AccessLog } from "../request/services.ts";
 import type { Dashboard } from "./dashboard.ts";
+import type { BodyOfShared, Served } from "./listener.ts";
 
 /** Answers a request. `peer`: the address of the socket's other end. */
 type Answer = (request: Request, peer: string) => Promise<Response>;
+type AnswerAll = Served["web"];
 
 export interface AppParts {
   readonly rpc: Answer;
@@ -26,9 +28,11 @@ export interface AppParts {
  * Creates the handler of everything but the API: procedures, health, metrics, the dashboard. It always resolves. Errors are logged
  * without secrets and answered with the error envelope.
  */
-export function createApp(parts: AppParts): Answer {
+export function createApp(parts: AppParts): AnswerAll {
   // A path may end in a slash: a probe of `/readyz/` must not be answered with the dashboard.
-  const app = new Hono<{ Bindings: { peer: string } }>({ strict: false });
+  const app = new Hono<{ Bindings: { peer: string; bodyOfShared: BodyOfShared | undefined } }>({
+    strict: false,
+  });
   const answerFailure = (thrown: unknown, request: Request): Response => {
     const failure = toFailure(thrown);
     const requestId = requestIdOf(parts.newId());
@@ -54,10 +58,10 @@ export function createApp(parts: AppParts): Answer {
   });
   app.get("/metrics", (context) => parts.metrics(context.req.raw, context.env.peer));
   app.all("/trpc/*", (context) => parts.rpc(context.req.raw, context.env.peer));
-  app.all("*", (context) => parts.dashboard.answer(context.req.raw));
-  const answer = async (request: Request, peer: string) => {
+  app.all("*", (context) => parts.dashboard.answer(context.req.raw, context.env.bodyOfShared));
+  const answer: AnswerAll = async (request, peer, bodyOfShared) => {
     try {
-      return await app.fetch(request, { peer });
+      return await app.fetch(request, { peer, bodyOfShared });
     } catch (thrown) {
       // Hono's handler ignores thrown values that are no `Error`.
       return answerFailure(thrown, request);
@@ -67,10 +71,14 @@ export function createApp(parts: AppParts): Answer {
   return accessLog === null ? answer : logged(answer, accessLog, parts.clientAddress);
 }
 
-function logged(answer: Answer, accessLog: AccessLog, clientAddress: AppParts["clientAddress"]): Answer {
-  return async (request, peer) => {
+function logged(
+  answer: AnswerAll,
+  accessLog: AccessLog,
+  clientAddress: AppParts["clientAddress"],
+): AnswerAll {
+  return async (request, peer, bodyOfShared) => {
     const startedMs = performance.now();
-    const response = await answer(request, peer);
+    const response = await answer(request, peer, bodyOfShared);
     accessLog({
       requestId: response.headers.get("x-request-id") ?? "",
       method: request.method,

@@ -5,6 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { envelopeOf, Failure, headersOf } from "../errors/failure.ts";
 import { chooseCoding } from "../operations/content-coding.ts";
+import type { BodyOfShared } from "./listener.ts";
 
 /** The suffixes of compressed files by coding, best first. */
 const SUFFIXES = { br: ".br", gzip: ".gz" } as const;
@@ -110,23 +111,26 @@ export class Dashboard {
   /**
    * Answers with a file, or with the dashboard's page for every other path, whose router handles unknown ones. Unknown
    * paths of the documentation are answered with 404 and a page that says so.
+   *
+   * @param bodyOfShared by default, the runtime gets the whole file.
    */
-  answer(request: Request): Response {
-    const response = this.#answer(request);
+  answer(request: Request, bodyOfShared: BodyOfShared = (bytes) => bytes): Response {
+    const response = this.#answer(request, bodyOfShared);
     if (this.#isHttps) response.headers.set("strict-transport-security", STRICT_TRANSPORT);
     return response;
   }
 
-  #answer(request: Request): Response {
+  #answer(request: Request, bodyOfShared: BodyOfShared): Response {
     if (request.method !== "GET" && request.method !== "HEAD") {
       const message = "Use GET or HEAD here. The operations of the API are below `/v1`.";
       return refuse(new Failure("method_not_allowed", message, { headers: { allow: "GET, HEAD" } }));
     }
     const { pathname } = new URL(request.url);
     const file = this.#files.get(pathname) ?? this.#files.get(pathname.replace(/^(\/docs.*)\/$/, "$1"));
-    if (file !== undefined && pathname !== "/index.html") return respond(request, file);
+    if (file !== undefined && pathname !== "/index.html") return respond(request, file, bodyOfShared);
     const missing = this.#files.get("/docs/404");
-    if (missing !== undefined && pathname.startsWith("/docs/")) return respond(request, missing, 404);
+    if (missing !== undefined && pathname.startsWith("/docs/"))
+      return respond(request, missing, bodyOfShared, 404);
     const page = this.#files.get(SIGN_IN_PATHS.includes(pathname) ? "/sign-in.html" : "/index.html");
     if (page === undefined || !isPagePath(pathname))
       return refuse(
@@ -135,7 +139,7 @@ export class Dashboard {
           "No such file exists. Check the path, or reload the page to get its present version.",
         ),
       );
-    return respond(request, page);
+    return respond(request, page, bodyOfShared);
   }
 }
 
@@ -148,14 +152,29 @@ function isPagePath(pathname: string): boolean {
   return extname(pathname) === "" && !HIDDEN_PART.test(pathname);
 }
 
-function respond(request: Request, { asItIs, coded }: File, status = 200): Response {
+function respond(
+  request: Request,
+  { asItIs, coded }: File,
+  bodyOfShared: BodyOfShared,
+  status = 200,
+): Response {
   const coding = chooseCoding(request.headers.get("accept-encoding") ?? "", [...coded.keys()]);
   const representation = (coding === null ? undefined : coded.get(coding)) ?? asItIs;
   const headers = representation.headers();
   if (status === 200 && isHeld(request.headers.get("if-none-match"), headers.etag)) {
     return new Response(null, { status: 304, headers });
   }
-  return new Response(request.method === "HEAD" ? null : representation.bytes, { status, headers });
+  if (request.method === "HEAD") return new Response(null, { status, headers });
+  const { bytes } = representation;
+  const body = bodyOfShared(bytes);
+  if (body === null) return refuse(tooMuchUnread());
+  if (body === bytes) return new Response(bytes, { status, headers });
+  return new Response(body, { status, headers: { ...headers, "content-length": String(bytes.length) } });
+}
+
+function tooMuchUnread(): Failure {
+  const message = "Answers that were sent to this address are not read. Read or close them, then try again.";
+  return new Failure("server_is_overloaded", message, { retryAfterMs: 1_000 });
 }
 
 /** Returns whether the client holds this content (RFC 9110, section 13.1.2). Proxies may have weakened its validator. */

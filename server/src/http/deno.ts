@@ -3,7 +3,7 @@ import { FetchExchange } from "./fetch-exchange.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { invalidTargetAnswer } from "./refusal.ts";
 import type { TlsPair } from "./tls-pair.ts";
-import { UnreadBodies } from "./unread-bodies.ts";
+import { type BodyReader, UnreadBodies } from "./unread-bodies.ts";
 
 interface ServeOptions {
   readonly hostname: string;
@@ -20,7 +20,13 @@ interface DenoServer {
   shutdown(): Promise<void>;
 }
 
-type Handler = (request: Request, info: { remoteAddr: { hostname?: string } }) => Promise<Response>;
+type Handler = (request: Request, info: RequestInfo) => Promise<Response>;
+
+interface RequestInfo {
+  readonly remoteAddr: { readonly hostname?: string };
+  /** Settles when the answer has been sent, or its client has gone. The runtime makes it when it is asked for. */
+  readonly completed: Promise<void>;
+}
 
 /** The parts of Deno's namespace that are used here. Deno's own types conflict with those of Node. */
 interface DenoNamespace {
@@ -70,19 +76,42 @@ export async function serveOnDeno(served: Served, options: ListenerOptions): Pro
 
 /** @param exchanges The exchanges that are being answered. The handler adds and removes them. */
 function handlerOf(served: Served, exchanges: Set<FetchExchange>, unread: UnreadBodies): Handler {
-  return (request, { remoteAddr }) => {
-    const peer = remoteAddr.hostname ?? "";
+  return (request, info) => {
     const url = urlOf(request);
     if (url === null) return Promise.resolve(invalidTargetAnswer(served.newRequestId()));
     const { requests } = served;
     if (requests === null || !isApiPath(requests, url.pathname, () => request.headers.get("accept"))) {
-      return served.web(request, peer);
+      return answerWeb(served, request, readerOf(request, info), unread);
     }
-    const exchange = new FetchExchange(request, url, peer, unread);
+    const exchange = new FetchExchange(request, url, readerOf(request, info), unread);
     exchanges.add(exchange);
     void requests.handle(exchange).then(() => exchanges.delete(exchange));
     return exchange.response;
   };
+}
+
+function readerOf({ method }: Request, info: RequestInfo): BodyReader {
+  return {
+    method,
+    peer: info.remoteAddr.hostname ?? "",
+    get completed() {
+      return info.completed;
+    },
+  };
+}
+
+/** Answers with a file or procedures. Their answers, too, are limited while their clients do not read them. */
+async function answerWeb(
+  { web }: Served,
+  request: Request,
+  reader: BodyReader,
+  unread: UnreadBodies,
+): Promise<Response> {
+  const response = await web(request, reader.peer, (bytes) => unread.sharedBody(bytes, reader));
+  // Other answers are files, which are limited, or streams.
+  if (response.headers.get("content-type")?.startsWith("application/json") !== true) return response;
+  if (response.headers.has("content-length") || response.body === null) return response;
+  return unread.response(new Uint8Array(await response.arrayBuffer()), response, reader);
 }
 
 /**

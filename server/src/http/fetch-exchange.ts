@@ -1,9 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { IncomingBody } from "../admission/incoming-body.ts";
-import { resultWithin } from "../errors/deadline.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
-import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
-import type { UnreadBodies } from "./unread-bodies.ts";
+import type { BodySink, Exchange } from "../request/exchange.ts";
+import type { BodyReader, UnreadBodies } from "./unread-bodies.ts";
 
 const NO_BODY = { done: true, value: undefined } as const;
 const encoder = new TextEncoder();
@@ -13,6 +12,7 @@ export class FetchExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly peer: string;
+  readonly #reader: BodyReader;
   isClientGone = false;
   /** Measured on Deno: 13 of 92 µs. It writes the answer later. */
   readonly answerTimeFactor = 6;
@@ -28,12 +28,13 @@ export class FetchExchange implements Exchange {
   readonly #url: URL;
   #resolve: (response: Response) => void = () => {};
 
-  constructor(request: Request, url: URL, peer: string, unread: UnreadBodies) {
+  constructor(request: Request, url: URL, reader: BodyReader, unread: UnreadBodies) {
     this.#unread = unread;
+    this.#reader = reader;
     this.method = request.method;
     this.path = url.pathname;
     this.#url = url;
-    this.peer = peer;
+    this.peer = reader.peer;
     this.#request = request;
     this.response = new Promise((resolve) => {
       this.#resolve = resolve;
@@ -73,35 +74,21 @@ export class FetchExchange implements Exchange {
   respond(status: number, headers: readonly ResponseHeaders[], body: string | Uint8Array): void {
     this.#isAnswered = true;
     const head = { status, headers: Object.assign({}, ...headers) };
-    this.#resolve(this.#unread.response(body, head, this));
+    this.#resolve(this.#unread.response(body, head, this.#reader));
   }
 
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink {
-    let end = () => {};
-    const passThrough = new TransformStream<Uint8Array, Uint8Array>({
-      start: (controller) => {
-        // Not the writer's `abort`, which waits for the write that a client does not read.
-        this.#abortStream = () => controller.error(new Error("the answer was cut off"));
-        end = () => controller.terminate();
-      },
-    });
-    const writer = passThrough.writable.getWriter();
-    // When the client disconnects, the readable side is cancelled.
-    writer.closed.catch(() => this.#gone());
-    this.#resolve(new Response(passThrough.readable, { status, headers: Object.assign({}, ...headers) }));
-    const done = () => true;
-    const untilRead = async (written: Promise<void>) => {
-      // Data that is written after the client has disconnected is dropped. `closed` above reports the disconnection.
-      if ((await resultWithin(READER_TIMEOUT_MS, written.then(done, done))) === null) this.disconnect();
-    };
+    const body = this.#unread.streamed(this.#reader, () => this.#gone());
+    this.#abortStream = () => body.abort();
+    this.#resolve(new Response(body.stream, { status, headers: Object.assign({}, ...headers) }));
     return {
-      write: (chunk) => untilRead(writer.write(typeof chunk === "string" ? encoder.encode(chunk) : chunk)),
+      write: (chunk) => body.write(typeof chunk === "string" ? encoder.encode(chunk) : chunk),
       end: async () => {
-        await untilRead(writer.close());
+        await body.end();
         this.#isAnswered = true;
       },
       // The runtime writes the error of a stream to standard error. If the client has disconnected, there is none to be shown the error.
-      abort: () => (this.isClientGone ? end() : this.#abortStream()),
+      abort: () => (this.isClientGone ? body.leave() : body.abort()),
     };
   }
 

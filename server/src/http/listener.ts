@@ -1,6 +1,14 @@
 import type { RequestHandler } from "../request/request-handler.ts";
 import type { TlsPair } from "./tls-pair.ts";
 
+/**
+ * Makes the body of an answer from bytes that all answers with the same content share. `null`: the client leaves too many large answers unread and gets
+ * no further one.
+ */
+export type BodyOfShared = (
+  bytes: Uint8Array<ArrayBuffer>,
+) => ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null;
+
 /** The handlers that a listener serves. */
 export interface Served {
   /** Answers everything under `/v1/` and `/dashboard/`; `null` on a port without these, such as that for metrics. */
@@ -9,7 +17,7 @@ export interface Served {
     "handle" | "handleAdmitted" | "isOverloaded" | "refuseIfOverloaded" | "readableInTurn" | "lacksVersion"
   > | null;
   /** Answers everything else, as a web-standard handler. Never rejects. */
-  readonly web: (request: Request, peer: string) => Promise<Response>;
+  readonly web: (request: Request, peer: string, bodyOfShared?: BodyOfShared) => Promise<Response>;
   /** Makes the ids of requests that the listener itself refuses. */
   readonly newRequestId: () => string;
 }
@@ -20,7 +28,7 @@ export interface ListenerOptions {
   readonly port: number;
   /** The maximum of open client connections. Deno cannot enforce it. */
   readonly maxConnections: number;
-  /** The maximum of bytes of answers that clients have not read. On Deno, only those of large answers can be counted. */
+  /** The maximum of bytes of answers that clients have not read. On Deno, only those of large answers and streams can be counted. */
   readonly maxUnreadBytes: number;
   /** The certificate for HTTPS; `null`: HTTP. */
   readonly tls: TlsPair | null;

@@ -1,17 +1,48 @@
-import { type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
+import { READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { networkOfPeer } from "./client-connections.ts";
+import type { BodyOfShared } from "./listener.ts";
+import { StreamedBody } from "./streamed-body.ts";
 
 /**
  * What the runtime gets of a body each time that its client has read. Smaller bodies are given to it at once. With HTTP/2 it keeps as much for each
  * of the many streams that a connection may have.
  */
-const PIECE_BYTES = 16 * 1024;
+export const PIECE_BYTES = 16 * 1024;
+/**
+ * What an answer takes in the runtime, which reads bodies ahead, until its client has read it or has gone. Measured with answers that nobody
+ * reads. No means of the runtime drops them.
+ */
+const READ_AHEAD_BYTES = 128 * 1024;
 /** How often the unread bytes are added up. */
 const CHECK_MS = 250;
 
 export interface ResponseHead {
   readonly status: number;
-  readonly headers: Record<string, string>;
+  readonly headers: Readonly<Record<string, string>> | Headers;
+}
+
+/** What is known of a request whose answer has a body. */
+export interface BodyReader {
+  readonly method: string;
+  /** Address of the socket's other end. */
+  readonly peer: string;
+  /** Settles when the answer has been sent, or its client has gone. */
+  readonly completed: Promise<unknown>;
+}
+
+/** A body that waits for its client. */
+export interface Unread {
+  /** The network of its client. */
+  readonly network: string;
+  /** The bytes that are kept for it, beside those in the runtime. */
+  readonly unread: number;
+  /** When its client has read last, or when there was something to read for the first time since. */
+  readonly readMs: number;
+  /** Whether no further bytes will wait. */
+  readonly isOver: boolean;
+  /** Whether its client has something to read. */
+  readonly isWaiting: boolean;
+  drop(): void;
 }
 
 const encoder = new TextEncoder();
@@ -20,11 +51,17 @@ const encoder = new TextEncoder();
  * Limits the bytes of answers that wait for their clients to read them, where the runtime does not tell how many it keeps. It gets large bodies
  * piece by piece, as clients read. Beyond the limit, bodies are dropped: those of the address that has the most, the largest first, and none
  * that has just begun to wait. A single body may exceed the limit. One whose client reads nothing for a minute is dropped, too.
+ *
+ * What the runtime has got can't be dropped. So when there are very many answers that it has not sent, those addresses that have more of them than the
+ * average get no further large answer.
  */
 export class UnreadBodies {
   readonly #maxBytes: number;
   readonly #monotonicMs: () => number;
-  readonly #open = new Set<UnreadBody>();
+  readonly #open = new Set<Unread>();
+  /** How many large answers and ended streams the runtime has not sent, by the networks of their clients. */
+  readonly #unsent = new Map<string, number>();
+  #unsentCount = 0;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(maxBytes: number, monotonicMs = () => performance.now()) {
@@ -33,21 +70,45 @@ export class UnreadBodies {
   }
 
   /** The response to a request, of which a large body is sent as its client reads it. Nobody reads that of an answer to HEAD. */
-  response(
-    content: string | Uint8Array,
-    head: ResponseHead,
-    { method, peer }: Pick<Exchange, "method" | "peer">,
-  ): Response {
-    if (content.length < PIECE_BYTES || method === "HEAD") {
+  response(content: string | Uint8Array, head: ResponseHead, reader: BodyReader): Response {
+    if (content.length < PIECE_BYTES || reader.method === "HEAD") {
       return new Response(typeof content === "string" ? content : new Uint8Array(content), head);
     }
     const bytes = typeof content === "string" ? encoder.encode(content) : content;
-    const body = new UnreadBody(bytes, networkOfPeer({ remoteAddress: peer }), this.#monotonicMs);
-    this.#open.add(body);
-    this.#timer ??= setInterval(() => this.check(), CHECK_MS).unref();
+    const headers = new Headers(head.headers);
     // With a length, a client does not take a body that was dropped for complete.
-    const headers = { ...head.headers, "content-length": String(bytes.length) };
+    headers.set("content-length", String(bytes.length));
+    const isKept = !this.isCrowded(reader.peer);
+    const body = this.#wholeBody(bytes, bytes.length, reader);
+    if (!isKept) body.drop();
     return new Response(body.stream(), { status: head.status, headers });
+  }
+
+  /** The body of an answer whose bytes are kept anyway, because other answers have the same. `null`: the client gets no further large answer. */
+  sharedBody(bytes: Uint8Array<ArrayBuffer>, reader: BodyReader): ReturnType<BodyOfShared> {
+    if (bytes.length < PIECE_BYTES) return bytes;
+    return this.isCrowded(reader.peer) ? null : this.#wholeBody(bytes, 0, reader).stream();
+  }
+
+  /** A body whose content is written while it is sent. `gone` is called when its client has gone, or it is dropped. */
+  streamed(reader: BodyReader, gone: () => void): StreamedBody {
+    const body = new StreamedBody({
+      network: networkOfPeer({ remoteAddress: reader.peer }),
+      pieceBytes: PIECE_BYTES,
+      monotonicMs: this.#monotonicMs,
+      gone,
+      // A stream that goes on is not counted: a client may have many of them.
+      ended: () => void this.#begin(reader),
+    });
+    this.#add(body);
+    return body;
+  }
+
+  /** Whether the network of an address gets no further large answer until its clients have read others. */
+  isCrowded(peer: string): boolean {
+    if (this.#unsentCount * READ_AHEAD_BYTES < this.#maxBytes) return false;
+    const own = this.#unsent.get(networkOfPeer({ remoteAddress: peer })) ?? 0;
+    return own > 0 && own >= this.#unsentCount / this.#unsent.size;
   }
 
   /** Drops what is beyond the limit. Called by a timer. */
@@ -55,14 +116,41 @@ export class UnreadBodies {
     const nowMs = this.#monotonicMs();
     let bytes = 0;
     for (const body of this.#open) {
-      if (nowMs - body.readMs >= READER_TIMEOUT_MS) body.drop();
-      if (body.unread === 0) this.#open.delete(body);
+      if (body.isWaiting && nowMs - body.readMs >= READER_TIMEOUT_MS) body.drop();
+      if (body.isOver) this.#open.delete(body);
       bytes += body.unread;
     }
     if (bytes > this.#maxBytes) this.#drop(bytes, nowMs);
     if (this.#open.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
+  }
+
+  #wholeBody(bytes: Uint8Array, keptBytes: number, reader: BodyReader): WholeBody {
+    const body = new WholeBody(bytes, keptBytes, this.#begin(reader), this.#monotonicMs);
+    this.#add(body);
+    return body;
+  }
+
+  #add(body: Unread): void {
+    this.#open.add(body);
+    this.#timer ??= setInterval(() => this.check(), CHECK_MS).unref();
+  }
+
+  /** Counts an answer until it is sent. Returns the network of its client. */
+  #begin({ peer, completed }: BodyReader): string {
+    const network = networkOfPeer({ remoteAddress: peer });
+    this.#count(network, 1);
+    const sent = () => this.#count(network, -1);
+    completed.then(sent, sent);
+    return network;
+  }
+
+  #count(network: string, difference: number): void {
+    this.#unsentCount += difference;
+    const count = (this.#unsent.get(network) ?? 0) + difference;
+    if (count > 0) this.#unsent.set(network, count);
+    else this.#unsent.delete(network);
   }
 
   #drop(unreadBytes: number, nowMs: number): void {
@@ -77,31 +165,42 @@ export class UnreadBodies {
   }
 }
 
-class UnreadBody {
-  /** The network of its client. */
+/** A body whose content is known. */
+class WholeBody implements Unread {
   readonly network: string;
-  /** When its client has read last. */
   readMs: number;
   readonly #monotonicMs: () => number;
+  /** How many bytes of the content are kept for this body. */
+  readonly #keptBytes: number;
   /** `null` when it was read or dropped: the runtime may refer to the stream for longer. */
   #content: Uint8Array | null;
   #at = 0;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
 
-  constructor(content: Uint8Array, network: string, monotonicMs: () => number) {
+  constructor(content: Uint8Array, keptBytes: number, network: string, monotonicMs: () => number) {
     this.network = network;
     this.readMs = monotonicMs();
     this.#content = content;
+    this.#keptBytes = keptBytes;
     this.#monotonicMs = monotonicMs;
   }
 
   get unread(): number {
-    return this.#content === null ? 0 : this.#content.length - this.#at;
+    return this.#content === null ? 0 : Math.max(0, this.#keptBytes - this.#at);
+  }
+
+  get isOver(): boolean {
+    return this.#content === null;
+  }
+
+  get isWaiting(): boolean {
+    return !this.isOver;
   }
 
   stream(): ReadableStream<Uint8Array> {
     const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
       this.#controller = controller;
+      if (this.isOver) controller.close();
     };
     const cancel = () => {
       this.#content = null;
@@ -127,8 +226,8 @@ class UnreadBody {
 }
 
 /** Bodies in the order of the unread bytes of their networks, and of one network in that of their own. */
-function mostFirst(open: Iterable<UnreadBody>): readonly UnreadBody[] {
-  const bodies = [...open];
+function mostFirst(open: Iterable<Unread>): readonly Unread[] {
+  const bodies = [...open].filter(({ unread }) => unread > 0);
   const ofNetwork = new Map<string, number>();
   for (const { network, unread } of bodies) ofNetwork.set(network, (ofNetwork.get(network) ?? 0) + unread);
   const bytesAt = (network: string) => ofNetwork.get(network) ?? 0;

@@ -33,7 +33,7 @@ export async function serve(startup: Startup, opened: OpenRequests, auditTail: A
   const listener = await openListener(
     startup,
     opened,
-    { requests: handler, web: (request, peer) => web(request, peer) },
+    { requests: handler, web: (request, peer, bodyOfShared) => web(request, peer, bodyOfShared) },
     { port: config.port, tls: settings.tls },
     "PORT",
   );
