@@ -11,13 +11,12 @@ import { PageHead } from "../../components/PageHead.tsx";
 import { searchList } from "../../components/SearchSelect.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./Audit.module.css";
-import { countText } from "./count-text.ts";
 import { EntryList, type EntryPage } from "./entry-list.ts";
 import { Filters } from "./Filters.tsx";
 import { KeyField } from "./KeyField.tsx";
 import { LiveToggle } from "./LiveToggle.tsx";
-import { entryDetails, LogEntries } from "./LogEntries.tsx";
-import { LogTotals } from "./LogTotals.tsx";
+import { entryDetails } from "./LogEntries.tsx";
+import { LogResults } from "./LogResults.tsx";
 import { aboveOf, gapsLeft } from "./live-entries.ts";
 import { SavedViews } from "./SavedViews.tsx";
 import type { TailState } from "./tail.ts";
@@ -114,17 +113,9 @@ export function Audit() {
           onCommit={(key) => changeFilters({ key: key === "" ? undefined : key })}
         />
       </Filters>
-      <LogTotals
-        query={summary}
-        hasOtherError={log.isError && !log.isFetchNextPageError}
+      <LogResults
+        summary={summary}
         search={search}
-        changeFilters={changeFilters}
-        clearFilters={clearFilters}
-      />
-      <p className={textStyles.visuallyHidden} role="status">
-        {countText(log.data?.pages[0])}
-      </p>
-      <LogEntries
         log={log}
         loadMore={loadMore}
         entries={entries}
@@ -143,7 +134,7 @@ export function Audit() {
       >
         {live.notice === null ? null : <p className={textStyles.small}>{live.notice}</p>}
         <NewEntries count={live.waiting} show={showWaiting} />
-      </LogEntries>
+      </LogResults>
       {isViewing ? (
         <LazyDialog
           code={viewDialog}

@@ -16,7 +16,7 @@ import type { useOpenEntry } from "./use-open-entry.ts";
 
 export const entryDetails = lazyCode(async () => (await import("./EntryDetails.tsx")).EntryDetails);
 
-interface LogEntriesProps extends Pick<ReturnType<typeof useEntries>, "log" | "loadMore"> {
+export interface LogEntriesProps extends Pick<ReturnType<typeof useEntries>, "log" | "loadMore"> {
   readonly entries: EntryList;
   readonly filters: AuditFilters;
   /** The key that is filtered by, if it is known. */

@@ -6,14 +6,11 @@ import { errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { TextField } from "../../components/TextField.tsx";
-import textStyles from "../../components/text.module.css";
 import auditStyles from "../audit/Audit.module.css";
 import type { Column } from "../audit/columns.ts";
-import { countText } from "../audit/count-text.ts";
 import { EntryList, type EntryPage } from "../audit/entry-list.ts";
 import { Filters } from "../audit/Filters.tsx";
-import { LogEntries } from "../audit/LogEntries.tsx";
-import { LogTotals } from "../audit/LogTotals.tsx";
+import { LogResults } from "../audit/LogResults.tsx";
 import { LogSourceProvider } from "../audit/log-source.ts";
 import { useEntries } from "../audit/use-entries.ts";
 import { useFilters } from "../audit/use-filters.ts";
@@ -87,17 +84,9 @@ function Log() {
           onCommit={(key) => changeFilters({ key: key === "" ? undefined : key.replace(/^…/, "") })}
         />
       </Filters>
-      <LogTotals
-        query={summary}
-        hasOtherError={log.isError && !log.isFetchNextPageError}
+      <LogResults
+        summary={summary}
         search={search}
-        changeFilters={changeFilters}
-        clearFilters={clearFilters}
-      />
-      <p className={textStyles.visuallyHidden} role="status">
-        {countText(log.data?.pages[0])}
-      </p>
-      <LogEntries
         log={log}
         loadMore={loadMore}
         entries={entries}
