@@ -3,8 +3,7 @@ import type { UpstreamCall } from "./dialect.ts";
 import { isQuotation, isRefusalAbout } from "./refusal.ts";
 
 /**
- * A refusal is remembered for this long only, because an upstream may be mended, and a request may have been refused for something else than its
- * form.
+ * How long a refusal is remembered. The upstream may be corrected, and the reason of the refusal may have been another one than the form.
  */
 const KEPT_MS = 5 * 60_000;
 /** The maximum number of forms that are remembered of an upstream. The oldest are forgotten. */

@@ -24,7 +24,7 @@ export const openai: DialectDefinition = {
   open: ({ transport, monotonicMs }) => openAiDialect(transport, monotonicMs),
 };
 
-/** Words by which servers refuse to be asked for the usage of a stream. Mistral's tells it unasked. */
+/** Words by which servers refuse a request for the usage of a stream. Mistral's server sends the usage without a request. */
 const ABOUT_USAGE = /stream_options|include_usage/i;
 /** Words by which servers refuse embeddings in base64. */
 const ABOUT_ENCODING = /encoding_format|base64/i;
@@ -97,7 +97,10 @@ function hasVector(item: Json): item is { readonly embedding: readonly number[] 
   return isJsonObject(item) && isVector(item.embedding);
 }
 
-/** `member`: the list that an answer must have, of which `edit` makes the client's. */
+/**
+ * @param member The list that an answer must have.
+ * @param edit Changes the list for the client. By default it stays as it is.
+ */
 function wholeAnswer(
   call: UpstreamCall,
   text: string,

@@ -41,7 +41,7 @@ export class UsualChunk {
     const start = name + CONTENT.length;
     const received: Around = [chunk.slice(0, start), chunk.slice(endOfText(chunk, start))];
     const probed = read(received.join(PROBE));
-    // With another text in this place, the text is another one: no other member is called the same.
+    // Only if the placeholder becomes the chunk's text is this the place of the text, and not that of another member with this name.
     if (probed?.produced !== PROBE) return null;
     const [before, after, ...others] = probed.event.split(PROBE);
     if (before === undefined || after === undefined || others.length > 0) return null;
@@ -60,7 +60,7 @@ export class UsualChunk {
   }
 }
 
-/** Where the text of a JSON string ends that begins at `start`. No expression repeats, as V8 has no room for millions of repetitions. */
+/** Where the text of a JSON string ends that begins at `start`. The expressions match one character each, because V8 has no memory for millions of repetitions. */
 function endOfText(json: string, start: number): number {
   let at = start;
   for (;;) {
