@@ -321,8 +321,31 @@ describe("a recorded entry", () => {
     isAway = false;
     for (const accountId of accounts)
       await expect.poll(() => attempt(() => recorder.requireCapacityFor(accountId))).toBe("done");
+    // What is in the database takes no capacity any more, however much it is.
+    const [accountId] = accounts;
+    for (let number = 0; number < 300; number++) await recorder.record(auditEntry({ accountId }));
+    await recorder.flushed(null);
+    recorder.requireCapacityFor(accountId as AccountId);
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("that has to be in the database is refused before its request is served while the database is away", async () => {
+    let isAway = true;
+    const sink = {
+      insertEntries: async () => {
+        if (isAway) throw new Error("the database is away");
+      },
+    };
+    const { journal } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder({ journal, sink, durability: "database", log });
+    recorder.requireCapacity();
+    const { stored } = await recorder.record(entry());
+    await expect.poll(() => attempt(() => recorder.requireCapacity())).toBe("refused");
+    isAway = false;
+    await stored;
+    recorder.requireCapacity();
+    await recorder.stop();
   });
 });
 

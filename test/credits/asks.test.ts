@@ -74,3 +74,27 @@ describe("requests that wait for one account's credit", () => {
     expect(await holdTogether(1)).toEqual(["held"]);
   });
 });
+
+describe("a hold", () => {
+  it("is settled once, whatever it is told afterwards", async () => {
+    database.grant(account, 1_000n * USD);
+    const range = { minNanoUsd: USD, maxNanoUsd: USD };
+    const holding = credits.hold(account, range);
+    await vi.runAllTimersAsync();
+    const hold = await holding;
+    expect(credits.outstanding()).toEqual({ holds: 1, nanoUsd: USD });
+    hold.settle(USD / 2n);
+    hold.settle(0n);
+    expect(credits.outstanding()).toEqual({ holds: 0, nanoUsd: 0n });
+  });
+
+  it("asks for no amount that the database can't count", async () => {
+    database.grant(account, USD);
+    const max = 2n ** 70n;
+    const holding = credits.hold(account, { minNanoUsd: max, maxNanoUsd: max }).catch(({ code }) => code);
+    await vi.runAllTimersAsync();
+    expect(await holding).toBe("credit_balance_exhausted");
+    for (const { targetNanoUsd, extraNanoUsd } of asks)
+      expect(targetNanoUsd + extraNanoUsd).toBeLessThan(2n ** 63n);
+  });
+});

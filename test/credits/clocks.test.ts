@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
+import type { SpenderId } from "../../server/src/contract/ids.ts";
 import type { CreditStore } from "../../server/src/credits/credit-store.ts";
 import { Credits } from "../../server/src/credits/credits.ts";
+import { releaseOfUnseen } from "../../server/src/credits/spenders.ts";
 import { CreditDatabase } from "../simulation/stores/credit-database.ts";
 
 const USD = 1_000_000_000n;
@@ -14,6 +16,8 @@ let monotonicMs: number;
 let passedMs: number;
 let database: CreditDatabase;
 let onAsked: () => void;
+/** What happens while the database answers a heartbeat. */
+let onHeartbeat: () => void;
 let credits: Credits;
 
 beforeEach(() => {
@@ -21,6 +25,7 @@ beforeEach(() => {
   database = new CreditDatabase(() => monotonicMs);
   database.grant(ACCOUNT, 10n * USD);
   onAsked = () => {};
+  onHeartbeat = () => {};
   const store = database.storeOf("node");
   const watched: CreditStore = {
     ...store,
@@ -28,6 +33,11 @@ beforeEach(() => {
       const answer = await store.ask(ask);
       onAsked();
       return answer;
+    },
+    heartbeat: async (spenders) => {
+      const news = await store.heartbeat(spenders);
+      onHeartbeat();
+      return news;
     },
   };
   credits = new Credits({
@@ -63,5 +73,49 @@ describe("a wall clock that is set ahead", () => {
     await expect(credits.hold(ACCOUNT, ALL)).rejects.toMatchObject({ code: "server_is_overloaded" });
     await credits.renew();
     expect(credits.holdAtOnce(ACCOUNT, ALL)?.amountNanoUsd).toBe(10n * USD);
+  });
+});
+
+describe("an answer to a heartbeat that comes late", () => {
+  it("tells that the node was seen when it asked, and not that its reserves exist still", async () => {
+    (await credits.hold(ACCOUNT, ALL)).settle(0n);
+    onHeartbeat = () => {
+      passedMs += MAX_DISCONNECTED_MS + 1;
+    };
+    await credits.renew();
+    expect(credits.holdAtOnce(ACCOUNT, ALL)).toBeNull();
+    onHeartbeat = () => {};
+    await credits.renew();
+    expect(credits.holdAtOnce(ACCOUNT, ALL)?.amountNanoUsd).toBe(10n * USD);
+  });
+});
+
+describe("the clock of the database, set ahead", () => {
+  it("releases credit of no node that another one has not watched unchanged for two minutes", async () => {
+    const spender = 1n as SpenderId;
+    let seenAt = new Date(0);
+    const released: SpenderId[] = [];
+    const release = releaseOfUnseen({
+      store: {
+        listUnseen: async () => [{ id: spender, seenAt }],
+        releaseUnseen: async () => true,
+      },
+      unseenMs: 24 * HOUR_MS,
+      monotonicMs: () => monotonicMs,
+      onReleased: (id) => released.push(id),
+    });
+    const releaseAfter = async (ms: number) => {
+      monotonicMs += ms;
+      await release();
+    };
+    await releaseAfter(0);
+    await releaseAfter(119_999);
+    // The node was seen meanwhile.
+    seenAt = new Date(1);
+    await releaseAfter(1);
+    await releaseAfter(119_999);
+    expect(released).toEqual([]);
+    await releaseAfter(1);
+    expect(released).toEqual([spender]);
   });
 });

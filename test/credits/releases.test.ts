@@ -323,4 +323,16 @@ describe("the releases of credit that a node does not need", () => {
     await credits.releaseIdle();
     expect(reservedOf(ids)).toBe(3);
   });
+
+  it("keep requests from holding what is being released", async () => {
+    const [id] = (await accountsWithReserves(1)) as [AccountId];
+    reclaim([id]);
+    rows.locked.add(id);
+    await credits.renew();
+    const releasing = credits.releaseReclaimed();
+    await expect.poll(() => rows.waiting).toBe(1);
+    expect(credits.holdAtOnce(id, { minNanoUsd: 1n, maxNanoUsd: 1n })).toBeNull();
+    rows.letGo();
+    await releasing;
+  });
 });
