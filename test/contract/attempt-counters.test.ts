@@ -5,7 +5,7 @@ import {
   memoryCounter,
   memoryCounters,
 } from "../../server/src/accounts/attempt-counters.ts";
-import type { AttemptRule } from "../../server/src/accounts/attempts.ts";
+import { AttemptLimits, type AttemptRule } from "../../server/src/accounts/attempts.ts";
 import { redisCounters } from "../../server/src/accounts/redis-attempt-counters.ts";
 import { openFaultProxy } from "../fixtures/fault-proxy.ts";
 
@@ -131,5 +131,33 @@ describe("attempts counted in memory", () => {
     expect(await counter.has("stranger 0")).toBe(false);
     expect(await counter.has("stranger 499")).toBe(true);
     expect(await counter.count("often")).toBeGreaterThan(0);
+  });
+});
+
+describe("the limits on attempts to sign in", () => {
+  it("give a guesser no more attempts for what the user does in a familiar network", async () => {
+    const limits = new AttemptLimits(memoryCounters().counter);
+    const email = "ann@example.com";
+    let guesses = 0;
+    for (let number = 0; number < 130; number++) {
+      await limits.countSignIn(email, "192.0.2.1");
+      await limits.resetAttempts(email, "192.0.2.1");
+      // The database does not answer.
+      await limits.countSignIn(email, "192.0.2.1");
+      await limits.uncountSignIn(email, "192.0.2.1");
+      await limits.countSignIn(email, `198.51.100.${number}`).then(
+        () => guesses++,
+        () => {},
+      );
+    }
+    expect(guesses).toBe(100);
+  });
+
+  it("let any number of users in who share an address and know their passwords", async () => {
+    const limits = new AttemptLimits(memoryCounters().counter);
+    for (let number = 0; number < 150; number++) {
+      await limits.countSignIn(`${number}@example.com`, "192.0.2.1");
+      await limits.resetAttempts(`${number}@example.com`, "192.0.2.1");
+    }
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { refusalOf } from "../fixtures/operator.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
@@ -106,11 +107,11 @@ describe("guessing a password", () => {
     expect(outcomes.slice(10)).toEqual(["rate_limit_exceeded", "rate_limit_exceeded"]);
   });
 
-  it("is counted together for all addresses of one IPv6 network", async () => {
+  it("is counted together for all addresses of one subscriber with IPv6", async () => {
     const { email } = await signUp(service.baseUrl);
     const outcomes: string[] = [];
     for (let number = 0; number < 11; number++) {
-      outcomes.push(await attempt(email, WRONG, `2001:db8:1:2::${number.toString(16)}`));
+      outcomes.push(await attempt(email, WRONG, `2001:db8:1:2${number.toString(16).padStart(2, "0")}::1`));
     }
     expect(outcomes.at(-1)).toBe("rate_limit_exceeded");
   });
@@ -242,6 +243,24 @@ describe("a session", () => {
     expect(await visit(service.baseUrl, { cookie: before }).trpc.auth.me.query()).toBeNull();
     expect(await attempt(email, PASSWORD, freshAddress())).toBe("wrong_credentials");
     expect(await attempt(email, "a new password of mine", freshAddress())).toBe("signed in");
+  });
+
+  it("does not begin with a password that was changed while it was verified", async () => {
+    const { email } = await signUp(service.baseUrl);
+    const other = await signUp(service.baseUrl);
+    await using sql = await openDatabaseOf(service);
+    let signingIn: Promise<string> | null = null;
+    await sql.transaction("", async (held) => {
+      await held`lock table sessions in exclusive mode`;
+      signingIn = attempt(email, PASSWORD, freshAddress());
+      await expect
+        .poll(() => held`select from pg_locks where relation = 'sessions'::regclass and not granted`)
+        .toHaveLength(1);
+      await held`
+        update users set password_hash = (select password_hash from users where email = ${other.email})
+        where email = ${email}`;
+    });
+    expect(await signingIn).toBe("wrong_credentials");
   });
 
   it("stays signed out when signed out twice", async () => {
