@@ -322,10 +322,10 @@ describe("a recorded entry", () => {
     for (const accountId of accounts)
       await expect.poll(() => attempt(() => recorder.requireCapacityFor(accountId))).toBe("done");
     // What is in the database takes no capacity any more, however much it is.
-    const [accountId] = accounts;
+    const [accountId] = accounts as [AccountId];
     for (let number = 0; number < 300; number++) await recorder.record(auditEntry({ accountId }));
     await recorder.flushed(null);
-    recorder.requireCapacityFor(accountId as AccountId);
+    recorder.requireCapacityFor(accountId);
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);
   });
