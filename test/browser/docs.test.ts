@@ -62,6 +62,24 @@ describe.skipIf(!hasBrowser)("the documentation in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("is printed without what leads elsewhere, and with the whole of its code and tables", async () => {
+    // A4 within Chromium's margins.
+    const { page } = await site.page({ viewport: { width: 718, height: 1_000 } });
+    for (const path of ["/docs/reference/errors", "/docs/how-to/connect-clients", "/docs/api"]) {
+      await page.goto(path);
+      await page.getByRole("searchbox").waitFor();
+      await openDetails(page);
+      await page.emulateMedia({ media: "print" });
+      expect(await page.getByRole("banner").or(page.getByRole("navigation")).count(), path).toBe(0);
+      expect(await page.getByRole("button").count(), path).toBe(0);
+      const cut = await page
+        .locator("pre, .scrolling")
+        .evaluateAll((all) => all.filter((each) => each.scrollWidth > each.clientWidth).length);
+      expect(cut, path).toBe(0);
+      await page.emulateMedia({ media: "screen" });
+    }
+  });
+
   it.each([375, 768])("says beside a name what it means, in a window of %i pixels", async (width) => {
     const { page } = await site.page({ viewport: { width, height: 800 } });
     for (const path of ["/docs/reference/configuration", "/docs/reference/command-line", "/docs/api"]) {
