@@ -4,6 +4,7 @@ import {
   formatCounted,
   formatDuration,
   formatShare,
+  formatUsdBriefly,
   formatUsdRoughly,
 } from "../../dashboard-ui/src/components/format.ts";
 
@@ -19,6 +20,22 @@ describe("a share", () => {
       ">99.9%",
       "100%",
     ]);
+  });
+});
+
+describe("the amounts of an axis", () => {
+  const written = (...dollars: number[]) => {
+    const all = dollars.map((each) => BigInt(each * 1_000_000_000));
+    return all.map((each) => formatUsdBriefly(each, all));
+  };
+
+  it("are brief where all are whole dollars", () => {
+    expect(written(0, 20, 40)).toEqual(["$0", "$20", "$40"]);
+    expect(written(0, 500_000, 1_000_000, 1_500_000)).toEqual(["$0", "$500K", "$1M", "$1.5M"]);
+  });
+
+  it("have the same form where one has cents", () => {
+    expect(written(0, 2.5, 5)).toEqual(["$0.00", "$2.50", "$5.00"]);
   });
 });
 

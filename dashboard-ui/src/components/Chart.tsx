@@ -41,8 +41,8 @@ export interface ChartProps {
   readonly kind?: "stacked-bars" | "line";
   /** Formats a value: "1,234", "$0.52". */
   readonly format: (value: number) => string;
-  /** Formats a value briefly for the axis: "1.2K". */
-  readonly formatTick?: (value: number) => string;
+  /** Formats a value of the axis briefly, all of whose values are given: "1.2K". */
+  readonly formatTick?: (value: number, ticks: readonly number[]) => string;
   readonly heightPx?: number;
   /** Whether values have the names of their series beside them. Default: with more than one series. */
   readonly isNamed?: boolean;
@@ -192,7 +192,7 @@ function useEscape(isShown: boolean, setShown: (shown: null) => void): void {
 interface TicksProps {
   readonly ticks: readonly number[];
   readonly heightPx: number;
-  readonly format: (value: number) => string;
+  readonly format: (value: number, ticks: readonly number[]) => string;
 }
 
 /** The value labels beside the chart. */
@@ -202,7 +202,7 @@ function Ticks({ ticks, heightPx, format }: TicksProps) {
     <div className={styles.chartValues} aria-hidden="true" style={{ height: heightPx }}>
       {ticks.map((tick) => (
         <span key={tick} style={{ top: `${100 - (tick / top) * 100}%` }}>
-          {format(tick)}
+          {format(tick, ticks)}
         </span>
       ))}
     </div>

@@ -85,6 +85,13 @@ export function formatUsd(nanoUsd: bigint): string {
   return `${nanoUsd < 0n ? "−" : ""}$${count.format(absolute / 1_000_000_000n)}.${fraction}`;
 }
 
+/** One of some round amounts, such as those of an axis: in few characters if all are whole dollars ("$40", "$1.5M"), or else in cents or less. */
+export function formatUsdBriefly(nanoUsd: bigint, all: readonly bigint[]): string {
+  const dollar = 1_000_000_000n;
+  if (all.some((each) => each % dollar !== 0n)) return formatUsd(nanoUsd);
+  return `$${formatCountBriefly(Number(nanoUsd / dollar))}`;
+}
+
 /** The number of fraction digits of an amount as {@link formatUsd} writes it. */
 export const fractionDigits = (amount: string): number => (/\.\d+$/.exec(amount)?.[0].length ?? 1) - 1;
 

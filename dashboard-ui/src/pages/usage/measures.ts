@@ -1,5 +1,10 @@
 import type { UsageTotals } from "../../api/types.ts";
-import { formatCount, formatCountBriefly, formatUsd, formatUsdRoughly } from "../../components/format.ts";
+import {
+  formatCount,
+  formatCountBriefly,
+  formatUsdBriefly,
+  formatUsdRoughly,
+} from "../../components/format.ts";
 import { tokensOf } from "./groups.ts";
 
 /** A figure of usage that has a chart, and a column of the table. */
@@ -7,7 +12,7 @@ export interface Measure {
   readonly name: string;
   readonly read: (totals: UsageTotals) => number;
   readonly format: (value: number) => string;
-  readonly formatTick: (value: number) => string;
+  readonly formatTick: (value: number, ticks: readonly number[]) => string;
 }
 
 const nanoUsd = (value: number) => BigInt(Math.round(value));
@@ -21,7 +26,7 @@ export const MEASURES: readonly Measure[] = [
     name: "Cost",
     read: ({ costNanoUsd }) => Number(costNanoUsd),
     format: (value) => formatUsdRoughly(nanoUsd(value)),
-    formatTick: (value) => formatUsd(nanoUsd(value)),
+    formatTick: (value, ticks) => formatUsdBriefly(nanoUsd(value), ticks.map(nanoUsd)),
   },
 ];
 
