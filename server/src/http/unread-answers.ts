@@ -3,6 +3,7 @@ import { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { networkOfPeer } from "./client-connections.ts";
+import { mostUnreadFirst } from "./most-unread-first.ts";
 
 /** How often the unread bytes are added up. */
 const CHECK_MS = 250;
@@ -54,7 +55,11 @@ export class UnreadAnswers {
   #close(unread: readonly Socket[], unreadBytes: number): void {
     let bytes = unreadBytes;
     let left = unread.length;
-    for (const socket of mostFirst(unread)) {
+    const inOrder = mostUnreadFirst(unread, (socket) => ({
+      network: networkOfPeer(socket),
+      bytes: socket.writableLength,
+    }));
+    for (const socket of inOrder) {
       if (bytes <= this.#maxBytes || left === 1) return;
       if (!this.#waiting.has(socket)) continue;
       bytes -= socket.writableLength;
@@ -64,20 +69,4 @@ export class UnreadAnswers {
       else socket.resetAndDestroy();
     }
   }
-}
-
-/** Connections in the order of the unread bytes of their addresses, and of one address in that of their own. */
-function mostFirst(unread: readonly Socket[]): readonly Socket[] {
-  const ofNetwork = new Map<string, number>();
-  const waiting = unread.map((socket) => ({ socket, network: networkOfPeer(socket) }));
-  for (const { socket, network } of waiting)
-    ofNetwork.set(network, (ofNetwork.get(network) ?? 0) + socket.writableLength);
-  const bytesAt = (network: string) => ofNetwork.get(network) ?? 0;
-  return waiting
-    .toSorted(
-      (one, other) =>
-        bytesAt(other.network) - bytesAt(one.network) ||
-        other.socket.writableLength - one.socket.writableLength,
-    )
-    .map(({ socket }) => socket);
 }

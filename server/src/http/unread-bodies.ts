@@ -1,6 +1,7 @@
 import { READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { networkOfPeer } from "./client-connections.ts";
 import type { BodyOfShared } from "./listener.ts";
+import { mostUnreadFirst } from "./most-unread-first.ts";
 import { StreamedBody } from "./streamed-body.ts";
 
 /**
@@ -155,7 +156,8 @@ export class UnreadBodies {
 
   #drop(unreadBytes: number, nowMs: number): void {
     let bytes = unreadBytes;
-    for (const body of mostFirst(this.#open)) {
+    const withUnread = [...this.#open].filter(({ unread }) => unread > 0);
+    for (const body of mostUnreadFirst(withUnread, ({ network, unread }) => ({ network, bytes: unread }))) {
       if (bytes <= this.#maxBytes || this.#open.size === 1) return;
       if (nowMs - body.readMs < CHECK_MS) continue;
       bytes -= body.unread;
@@ -223,15 +225,4 @@ class WholeBody implements Unread {
     this.#at += PIECE_BYTES;
     if (this.#at >= this.#content.length) this.drop();
   }
-}
-
-/** Bodies in the order of the unread bytes of their networks, and of one network in that of their own. */
-function mostFirst(open: Iterable<Unread>): readonly Unread[] {
-  const bodies = [...open].filter(({ unread }) => unread > 0);
-  const ofNetwork = new Map<string, number>();
-  for (const { network, unread } of bodies) ofNetwork.set(network, (ofNetwork.get(network) ?? 0) + unread);
-  const bytesAt = (network: string) => ofNetwork.get(network) ?? 0;
-  return bodies.toSorted(
-    (one, other) => bytesAt(other.network) - bytesAt(one.network) || other.unread - one.unread,
-  );
 }
