@@ -66,15 +66,15 @@ export function affordableTokens(basis: CostBasis, heldNanoUsd: bigint): number 
 
 /** The maximum tokens of the prompt. An image or a file that is named by its URL or id may be much longer than its name. */
 function promptTokensOf({ model, bytes, images, files, prompts }: CostBasis): number {
-  const most = bytes + images * MAX_IMAGE_TOKENS + files * MAX_FILE_TOKENS;
-  return Math.min(most, model.contextTokens === null ? most : model.contextTokens * prompts);
+  const max = bytes + images * MAX_IMAGE_TOKENS + files * MAX_FILE_TOKENS;
+  return model.contextTokens === null ? max : Math.min(max, model.contextTokens * prompts);
 }
 
 /** What a request is charged and counts, and what its upstream reported beyond the model's limits. */
 export interface Charge {
   readonly costNanoUsd: bigint;
-  /** The tokens that count against the account's limit, by the same measure; `null`: the usage is not known. */
-  readonly countedTokens: number | null;
+  /** The tokens that count against the account's limit. As in the cost, what exceeds the model's limits does not count. */
+  readonly countedTokens: number;
   /** This amount is not charged, so that a faulty upstream can't drain an account. At most 1 USD. */
   readonly implausibleNanoUsd: bigint;
 }
@@ -83,10 +83,9 @@ export interface Charge {
  * The cost and the tokens of what an upstream reports, even if they exceed the hold. The model's context and maximum output, by the catalog,
  * bound what is plausible: a faulty upstream neither drains an account nor uses up the limit that its requests to other upstreams have.
  */
-export function chargeFor(basis: CostBasis, usage: Usage | null): Charge {
+export function chargeFor(basis: CostBasis, usage: Usage): Charge {
   const { model, choices, prompts, images } = basis;
   const { prices, contextTokens } = model;
-  if (usage === null) return { costNanoUsd: 0n, countedTokens: null, implausibleNanoUsd: 0n };
   const promptTokens = Math.min(usage.promptTokens, (contextTokens ?? MAX_PROMPT_TOKENS) * prompts);
   const completionTokens = Math.min(usage.completionTokens, maxPlausibleAnswer(basis) * choices);
   const countedTokens = promptTokens + completionTokens;

@@ -91,10 +91,10 @@ function messageFor(code: ErrorCode, message: string): string {
   );
   if (groups !== undefined) {
     const { answer, context, bound } = groups;
-    // vLLM counts no more of a prompt than does not fit, by which the next answer would be too long again, and so on. With one that
-    // is half as long the client finds out soon.
-    const least = bound === undefined ? 0 : Number(context) - Math.floor(Number(answer) / 2);
-    const prompt = Math.max(Number(groups.prompt), least);
+    // vLLM stops counting a prompt where it no longer fits, so its count is a lower bound: an answer shortened by it would be refused again and
+    // again. With this minimum the client asks for an answer of half the length, and finds a length that fits after a few requests.
+    const minPrompt = bound === undefined ? 0 : Number(context) - Math.floor(Number(answer) / 2);
+    const prompt = Math.max(Number(groups.prompt), minPrompt);
     if (Number(context) - prompt >= MIN_ANSWER_TOKENS) {
       return `input length and \`max_tokens\` exceed context limit: ${prompt} + ${answer} > ${context}, decrease input length or \`max_tokens\` and try again`;
     }
