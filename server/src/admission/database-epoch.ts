@@ -121,9 +121,9 @@ export class DatabaseEpoch {
    * Returns whether a starting node may use its Redis. Must be repeated every half second until it may, or until the time for
    * joining is over.
    *
-   * @param hasCompany whether other nodes of this database are running, which keep the position in Redis.
+   * @param hasOtherRunning whether other nodes of this database are running, which keep the position in Redis.
    */
-  async mayJoin(hasCompany: () => Promise<boolean>): Promise<DatabaseEpochJoining> {
+  async mayJoin(hasOtherRunning: () => Promise<boolean>): Promise<DatabaseEpochJoining> {
     const { redis, position } = this.#parts;
     // Redis is read first: what it has was in the database before.
     const inRedis = (await redis?.position()) ?? null;
@@ -134,7 +134,7 @@ export class DatabaseEpoch {
     }
     const watched = this.#watch(inRedis, own.epoch);
     if (watched === "moving") return "another copy";
-    if (watched < IDLE_START_CHECKS || (await hasCompany())) return "watching";
+    if (watched < IDLE_START_CHECKS || (await hasOtherRunning())) return "watching";
     await withTimeout(ANSWER_TIMEOUT_MS, () => position.begin(own.epoch));
     await this.#enter(inRedis.epoch);
     return "joined";

@@ -140,7 +140,7 @@ export class PostgresNodes implements NodeRecords {
   }
 
   /** Returns whether another node that shares this installation's Redis was seen within the time. */
-  async hasCompany(id: string, withinMs: number): Promise<boolean> {
+  async hasOtherRunning(id: string, withinMs: number): Promise<boolean> {
     const rows = await this.#database`
       select from nodes
       where id <> ${id} and shares_redis and seen_at > now() - ${withinMs} * interval '1 millisecond'`;

@@ -26,13 +26,13 @@ const LEASE_MS = 10 * 60_000;
 const FENCED_AFTER_MS = 9 * 60_000;
 /** How long a starting node waits for a node that is stopping, and for others to restore the owner id in an emptied Redis. */
 const JOIN_TIMEOUT_MS = 10_000;
-/** The interval at which a starting node looks again. */
+/** The interval at which a starting node tries again to join. */
 const PAUSE_MS = 500;
-/** Nodes that were seen within this time count as running. */
-const COMPANY_MS = 5_000;
+/** A starting node counts other nodes as running if they were seen within this time. */
+const RUNNING_MS = 5_000;
 /** A renewal that takes longer has failed. */
 const RENEWAL_TIMEOUT_MS = 5_000;
-/** Nodes that share Redis continue without one that was not seen for 10 seconds. One that stood still for this long checks first. */
+/** Nodes that share Redis continue without a node that was not seen for 10 seconds. A process that stood still for this long therefore checks its membership first. */
 const MAX_PAUSE_MS = 5_000;
 
 type OnReplaced = (reason: string, what: "node" | "database") => void;
@@ -298,7 +298,7 @@ async function requireSharedRedis(
     }
     // Other nodes restore a lost owner id within a second.
     const isTheirs =
-      ownerInRedis === owner || (ownerInRedis === null && !(await registry.hasCompany(id, COMPANY_MS)));
+      ownerInRedis === owner || (ownerInRedis === null && !(await registry.hasOtherRunning(id, RUNNING_MS)));
     if (joining === "may join" && isTheirs) return null;
     return notShared(joining, ownerInRedis === undefined);
   });
@@ -318,7 +318,7 @@ async function joinEpoch(
 ): Promise<void> {
   let hasWarned = false;
   await waitUntilClear(isStopping, async () => {
-    const joining = await epoch.mayJoin(() => registry.hasCompany(id, COMPANY_MS));
+    const joining = await epoch.mayJoin(() => registry.hasOtherRunning(id, RUNNING_MS));
     if (joining === "joined") return null;
     if (joining === "another copy") throw new StartupFailure(USED_BY_COPY);
     if (!hasWarned)

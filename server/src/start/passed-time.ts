@@ -1,4 +1,4 @@
-/** Clocks that differ by less since the last reading were rounded or corrected. */
+/** A smaller difference between the two clocks is not a suspension: the wall clock was rounded or corrected. */
 const MIN_SUSPENDED_MS = 1_000;
 
 export interface PassedTimeParts {

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import process from "node:process";
 import { isDeno } from "./runtime.ts";
 
-/** What the service itself is started with on Deno, and what `Deno.serve` needs to share a port. */
+/** The arguments of `npm run start:deno`, without prompts for permissions, and with the option that `Deno.serve` needs to share a port. */
 const DENO_ARGUMENTS = [
   "run",
   "--v8-flags=--max-semi-space-size=32,--heap-growing-percent=400",
