@@ -24,10 +24,10 @@ export interface TailListener {
   onNews(news: TailNews): void;
 }
 
-const FIRST_PAUSE_MS = 500;
-const LAST_PAUSE_MS = 10_000;
-/** Error codes that may be temporary. */
-const PASSING = ["server_is_overloaded", "internal_error", "too_many_concurrent_requests"];
+const MIN_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 10_000;
+/** Error codes after which the log is followed again. */
+const TEMPORARY = ["server_is_overloaded", "internal_error", "too_many_concurrent_requests"];
 
 /**
  * Follows the log: reports new entries without gap or repetition, and reconnects after interruptions. The returned function
@@ -45,26 +45,26 @@ export function followAudit(filters: AuditFilters, listener: TailListener): () =
     pause = undefined;
     const after = lastEventId;
     let isOver = false;
-    const again = (error: unknown) => {
+    const onEnded = (error: unknown) => {
       if (isOver) return;
       isOver = true;
       const code = errorCodeOf(error);
       if (code === "not_signed_in") noticeSignedOut();
-      // A browser hides why a stream was refused. Another query finds out.
+      // A browser does not say why a stream was refused. The error of another query shows it.
       if (code === null) void queryClient.invalidateQueries({ queryKey: api.models.list.queryKey() });
-      if (code !== null && !PASSING.includes(code)) {
+      if (code !== null && !TEMPORARY.includes(code)) {
         listener.onState({ kind: "refused", error });
         return;
       }
-      listener.onState(code === "too_many_concurrent_requests" ? { kind: "refused", error } : lost());
-      pause = setTimeout(follow, Math.min(FIRST_PAUSE_MS * 2 ** failures++, LAST_PAUSE_MS));
+      listener.onState(code === "too_many_concurrent_requests" ? { kind: "refused", error } : notLive());
+      pause = setTimeout(follow, Math.min(MIN_PAUSE_MS * 2 ** failures++, MAX_PAUSE_MS));
     };
     const subscription = client.audit.tail.subscribe(
       { ...filters, ...(after === null ? {} : { lastEventId: after }) },
       {
         onConnectionStateChange: ({ state }) => {
           if (isOver) return;
-          if (state === "connecting") listener.onState(lost());
+          if (state === "connecting") listener.onState(notLive());
           if (state !== "pending") return;
           failures = 0;
           hasBeenLive = true;
@@ -75,8 +75,8 @@ export function followAudit(filters: AuditFilters, listener: TailListener): () =
           lastEventId = id;
           listener.onNews(data);
         },
-        onError: again,
-        onComplete: () => again(null),
+        onError: onEnded,
+        onComplete: () => onEnded(null),
       },
     );
     leave = () => {
@@ -84,10 +84,10 @@ export function followAudit(filters: AuditFilters, listener: TailListener): () =
       subscription.unsubscribe();
     };
   };
-  const lost = (): TailState => ({ kind: hasBeenLive ? "reconnecting" : "connecting" });
+  const notLive = (): TailState => ({ kind: hasBeenLive ? "reconnecting" : "connecting" });
 
   follow();
-  // Another request has found that the service answers again, so this one does not wait for its turn.
+  // If another request finds that the service answers again, the log is followed at once, without the rest of the pause.
   const unwatch = connection.subscribe(() => {
     if (pause !== undefined && !connection.isLost()) follow();
   });

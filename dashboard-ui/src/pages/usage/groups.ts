@@ -92,8 +92,8 @@ function inOrder(one: UsageGroup, other: UsageGroup): number {
 export type ReadTotals = (totals: UsageTotals) => number;
 
 /**
- * The places of the groups that charts name, by id, from 0 up: as many as there are colours. A group has one place, and so one colour,
- * in all charts and in the table. Those have one that have the highest share of any figure.
+ * The places of the groups that charts name, by the ids of the groups. Places count from 0, and there are as many as colours. A group has one place, and so
+ * one colour, in all charts and in the table. The groups with the highest share of any figure get the places.
  */
 export type Places = ReadonlyMap<string, number>;
 
