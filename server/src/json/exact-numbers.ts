@@ -1,7 +1,10 @@
 import { type JsonObject, parseJsonObject } from "./json.ts";
 
-/** A number with this many digits may be one that JavaScript can't hold, and so may one with an exponent of three digits, such as `1e400`. */
-const LONG = /\d{16}|\d[\d.]{16}|(?:^|[\s:,[])-?\d[\d.]*[eE][+-]?\d{3}/;
+/** A number of this many characters may be one that JavaScript can't hold, and so may one with a large exponent, such as `1e400`. */
+const LONG_LENGTH = 16;
+const LARGE_EXPONENT = /[eE][+-]?\d{3}/;
+/** Where there may be such a number. A number with an exponent is looked for after what can stand before it, as images in base64 are full of its characters. */
+const LONG = /\d[\d.]{15}|[\s:,[]-?\d[\d.]*[eE][+-]?\d{3}/;
 /** The next string, or the characters of the next number. */
 const TOKEN = /"|-?\d[\d.eE+-]*/g;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -51,7 +54,8 @@ function withMarks(json: string): string {
 
 /** Whether JavaScript can hold the number. Characters that are no number count as one that it can, so that the parser refuses them. */
 function isHeld(characters: string): boolean {
-  if (!LONG.test(characters) || !NUMBER.test(characters)) return true;
+  if (characters.length < LONG_LENGTH && !LARGE_EXPONENT.test(characters)) return true;
+  if (!NUMBER.test(characters)) return true;
   return String(Number(characters)) === characters;
 }
 
