@@ -1,0 +1,105 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { catalogOf, uncatalogued } from "../../server/src/catalog/catalog.ts";
+import { Failure } from "../../server/src/errors/failure.ts";
+import { Gateway } from "../../server/src/gateway/gateway.ts";
+import { JsonBody } from "../../server/src/json/json-body.ts";
+import { type Dialect, UpstreamRefused, type WholeAnswer } from "../../server/src/upstream/dialect.ts";
+import { upstreamOf } from "../dialects/dialect.ts";
+
+const MODEL = { ...uncatalogued("acme", "chat", new Date(0)), id: "acme/chat" };
+const ANSWER = { kind: "whole", body: "{}", usage: null, ignored: [] } as unknown as WholeAnswer;
+const OPEN_MS = 1_000;
+
+let nowMs: number;
+/** The requests that the upstream has, which a test answers or refuses. */
+let calls: { readonly resolve: (answer: WholeAnswer) => void; readonly reject: (reason: unknown) => void }[];
+let gateway: Gateway;
+
+// An upstream with one slot, whose breaker opens at its first failure.
+beforeEach(() => {
+  nowMs = 0;
+  calls = [];
+  const embed = () =>
+    new Promise<WholeAnswer>((resolve, reject) => {
+      calls.push({ resolve, reject });
+    });
+  const upstream = { maxConcurrency: 1, breaker: { failures: 1, openMs: OPEN_MS } };
+  gateway = new Gateway({
+    catalog: catalogOf([MODEL], [upstreamOf("acme", upstream)]),
+    dialects: new Map([["acme", { embed } as unknown as Dialect]]),
+    random: Math.random,
+    now: () => new Date(nowMs),
+    monotonicMs: () => nowMs,
+    onCredentialRefused: () => {},
+  });
+});
+
+function ask(signal: AbortSignal = new AbortController().signal): Promise<string> {
+  const body = JsonBody.parse('{"model":"acme/chat","input":"x"}');
+  if (body === null) throw new Error("no body");
+  return gateway.embed({ model: MODEL, body, signal }).then(
+    () => "answered",
+    () => "failed",
+  );
+}
+
+/** Until everything has happened that follows without anybody else. */
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("the slot of an upstream", () => {
+  it("is free again if its breaker opened while a request waited for the slot", async () => {
+    const first = ask();
+    const second = ask();
+    await nextTurn();
+    expect(calls).toHaveLength(1);
+    calls[0]?.reject(new UpstreamRefused(500, new Failure("upstream_error", "broken")));
+    expect(await Promise.all([first, second])).toEqual(["failed", "failed"]);
+    expect(gateway.health()).toMatchObject([{ breaker: "open", inFlight: 0, waiting: 0 }]);
+    nowMs += OPEN_MS + 1;
+    const third = ask();
+    await nextTurn();
+    calls[1]?.resolve(ANSWER);
+    expect(await third).toBe("answered");
+  });
+
+  it("is not kept for a request that was left while it waited", async () => {
+    const first = ask();
+    const leaving = new AbortController();
+    const second = ask(leaving.signal);
+    await nextTurn();
+    expect(gateway.health()).toMatchObject([{ inFlight: 1, waiting: 1 }]);
+    leaving.abort();
+    expect(await second).toBe("failed");
+    expect(gateway.health()).toMatchObject([{ inFlight: 1, waiting: 0 }]);
+    calls[0]?.resolve(ANSWER);
+    expect(await first).toBe("answered");
+    expect(gateway.health()).toMatchObject([{ inFlight: 0, waiting: 0 }]);
+  });
+
+  it("is free as soon as its request is left, although the upstream does not end it", async () => {
+    const leaving = new AbortController();
+    const first = ask(leaving.signal);
+    const second = ask();
+    await nextTurn();
+    leaving.abort();
+    await nextTurn();
+    calls[1]?.resolve(ANSWER);
+    expect(await second).toBe("answered");
+    calls[0]?.resolve(ANSWER);
+    await first;
+    expect(gateway.health()).toMatchObject([{ inFlight: 0, waiting: 0 }]);
+  });
+
+  it("has a short queue: further requests fail at once", async () => {
+    const first = ask();
+    const waiting = Array.from({ length: 128 }, () => ask());
+    await nextTurn();
+    expect(await ask()).toBe("failed");
+    expect(gateway.health()).toMatchObject([{ inFlight: 1, waiting: 128 }]);
+    for (let number = 0; number < 129; number++) {
+      calls[number]?.resolve(ANSWER);
+      await nextTurn();
+    }
+    expect(new Set(await Promise.all([first, ...waiting]))).toEqual(new Set(["answered"]));
+  });
+});
