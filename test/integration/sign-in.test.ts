@@ -203,15 +203,19 @@ describe("a session", () => {
 
   it("is listed with its source, and can be ended alone or with all others", async () => {
     const { email, ...laptop } = await signUp(service.baseUrl);
-    const phone = visit(service.baseUrl, { "user-agent": "Phone/1", "x-forwarded-for": "192.0.2.50" });
+    const { key } = await laptop.trpc.keys.create.mutate({ name: "pasted" });
+    const phone = visit(service.baseUrl, {
+      "user-agent": `Phone/1 ${key}`,
+      "x-forwarded-for": "192.0.2.50",
+    });
     const tablet = visit(service.baseUrl, { "user-agent": "Tablet/1" });
     await phone.trpc.auth.signIn.mutate({ email, password: PASSWORD });
     await tablet.trpc.auth.signIn.mutate({ email, password: PASSWORD });
     const { sessions } = await laptop.trpc.auth.sessions.query();
     expect(sessions).toHaveLength(3);
     expect(sessions.filter(({ isCurrent }) => isCurrent)).toHaveLength(1);
-    const ofPhone = sessions.find(({ userAgent }) => userAgent === "Phone/1");
-    expect(ofPhone?.sourceIp).toBe("192.0.2.50");
+    const ofPhone = sessions.find(({ userAgent }) => userAgent?.startsWith("Phone/1"));
+    expect(ofPhone).toMatchObject({ sourceIp: "192.0.2.50", userAgent: "Phone/1 sk-[redacted]" });
     expect(JSON.stringify(sessions)).not.toContain(phone.cookie().split("=")[1]);
 
     await laptop.trpc.auth.endSession.mutate({ id: ofPhone?.id ?? "" });
