@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readProcedureData, UnreadableData } from "../../sdk/src/contract/procedure-data.ts";
 import { mintSecretString, TOKEN_PREFIX } from "../../server/src/secrets/secret-string.ts";
+import { metricOf } from "../fixtures/metrics.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import type { Service } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
@@ -284,5 +285,15 @@ describe("procedure calls over the limit per minute", () => {
     expect((await call("auth.signIn", { json: { email, password: "x" } })).code).toMatch(
       /rate_limit|wrong_cred/,
     );
+  });
+});
+
+describe("the body of a call", () => {
+  it("takes memory until the call is answered, and no longer", async () => {
+    const email = "x".repeat(10_000);
+    expect((await call("auth.signIn", { json: { email, password: "wrong" } })).status).toBe(400);
+    const { trpc } = await signUp(service.baseUrl);
+    await trpc.keys.create.mutate({ name: "one" });
+    expect(await metricOf(service.baseUrl, "ostiary_request_body_bytes")).toBe(0);
   });
 });
