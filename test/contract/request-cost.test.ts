@@ -7,6 +7,7 @@ import {
   chargeFor,
   rangeOf,
 } from "../../server/src/credits/request-cost.ts";
+import { costBasisOf } from "../../server/src/request/hold-credit.ts";
 import type { Usage } from "../../server/src/tokens/token-estimate.ts";
 import { Random } from "../simulation/world/random.ts";
 
@@ -86,6 +87,15 @@ describe("a hold", () => {
       expect(minNanoUsd).toBeLessThanOrEqual(maxNanoUsd);
       expect(chargeFor(request, usage).costNanoUsd).toBeLessThanOrEqual(maxNanoUsd);
     }
+  });
+
+  it("covers what the service has stored and the model reads besides the body", () => {
+    const { model } = randomRequest(new Random(7));
+    const prices = withDefaultPrices({ inputNanoUsdPerMTok: 1_000_000n, outputNanoUsdPerMTok: 0n });
+    const priced = { ...model, prices, contextTokens: null };
+    const use = { model: model.id, maxTokens: 16, choices: 1, prompts: 1, images: 0, files: 0 };
+    expect(rangeOf(costBasisOf(priced, { ...use, storedBytes: 1_000 }, 500)).maxNanoUsd).toBe(1_500n);
+    expect(rangeOf(costBasisOf(priced, use, 500)).maxNanoUsd).toBe(500n);
   });
 
   it("pays at least for sixteen tokens of each answer", () => {

@@ -156,6 +156,26 @@ describe("a node that stops", () => {
     expect(rows.database.spenders.size).toBe(0);
   });
 
+  it("and starts again closes its earlier lives only once their charges are in the database", async () => {
+    await accountsWithReserves(1);
+    const former = credits.spender;
+    const next = new Credits({
+      store: rows.storeOf("node"),
+      monotonicMs: () => nowMs,
+      passedMs: () => nowMs,
+      maxDisconnectedMs: null,
+      owesEntries: () => owesEntries,
+    });
+    const own = await next.open();
+    owesEntries = true;
+    await next.closeFormer();
+    await next.closeReplaced();
+    expect([...rows.database.spenders.keys()]).toEqual([former, own]);
+    owesEntries = false;
+    await next.closeReplaced();
+    expect([...rows.database.spenders.keys()]).toEqual([own]);
+  });
+
   it("keeps no more reserved than its charges may need while lines of its journal are rejected", async () => {
     const ids = await accountsWithReserves(20);
     const [rejected] = ids as [AccountId];
