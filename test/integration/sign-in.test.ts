@@ -267,6 +267,19 @@ describe("a session", () => {
     expect(await signingIn).toBe("wrong_credentials");
   });
 
+  it("makes no management token if it ends meanwhile", async () => {
+    const owner = await signUp(service.baseUrl);
+    await using sql = await openDatabaseOf(service);
+    let creating: ReturnType<typeof refusalOf> | null = null;
+    await sql.transaction("", async (held) => {
+      await held`select from users where email = ${owner.email} for no key update`;
+      creating = refusalOf(owner.trpc.tokens.create.mutate({ name: "late" }));
+      await expect.poll(async () => (await held`select from pg_locks where not granted`).length).toBe(1);
+      await held`delete from sessions where user_id = (select id from users where email = ${owner.email})`;
+    });
+    expect(await creating).toEqual({ status: 401, code: "not_signed_in" });
+  });
+
   it("stays signed out when signed out twice", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const twin = visit(service.baseUrl, { cookie: owner.cookie() });
