@@ -96,9 +96,15 @@ export class AdmissionStoreUnavailable extends Unavailable {
   override readonly name = "AdmissionStoreUnavailable";
   /** Whether the store may have executed the command although its answer was not received. */
   readonly mayBeDone: boolean;
+  /** Whether the store answers, and refuses the command. */
+  readonly isRefused: boolean;
 
-  constructor(message: string, details: { readonly mayBeDone?: boolean; readonly cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    details: { readonly mayBeDone?: boolean; readonly isRefused?: boolean; readonly cause?: unknown } = {},
+  ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.mayBeDone = details.mayBeDone ?? true;
+    this.isRefused = details.isRefused ?? false;
   }
 }

@@ -1,4 +1,4 @@
-import { MOVE_POSITION, SCRIPTS } from "./redis-scripts.ts";
+import { MOVE_POSITION, SCRIPT, SCRIPTS } from "./redis-scripts.ts";
 
 /** What scripts run. */
 const IN_SCRIPTS = [...Object.values(SCRIPTS).map(({ lua }) => lua), MOVE_POSITION].flatMap((lua) =>
@@ -13,8 +13,9 @@ export const NEEDED_COMMANDS: readonly string[] = [...new Set([...IN_SCRIPTS, ..
 /**
  * KEYS: any of the service's. ARGV: commands. Returns those that the user who runs it may not run. Redis 6 can't tell. Redis does not compare the
  * number of arguments with what the command needs, and reads beyond the last, so each command has as many as it may have: nothing runs.
+ * Redis refuses this script whenever it refuses those of the service, because it is declared to write as they are.
  */
-export const REFUSED_COMMANDS = `
+export const REFUSED_COMMANDS = `${SCRIPT}
   local without_key = {EXEC = true, MULTI = true, TIME = true}
   local of_keys = {DEL = true, EXISTS = true}
   local refused = {}

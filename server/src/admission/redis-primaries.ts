@@ -77,8 +77,9 @@ export async function askRedis<Answer>(
   try {
     return await command(client);
   } catch (cause) {
-    const mayBeDone = isConnected && !isRefusal(cause);
-    throw new AdmissionStoreUnavailable("Redis did not answer", { mayBeDone, cause });
+    const isRefused = isRefusal(cause);
+    const message = isRefused ? "Redis refused a command" : "Redis did not answer";
+    throw new AdmissionStoreUnavailable(message, { mayBeDone: isConnected && !isRefused, isRefused, cause });
   }
 }
 

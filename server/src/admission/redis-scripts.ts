@@ -3,9 +3,11 @@ import { RedisScript } from "./redis-script.ts";
 
 // One hash for each account, `{account}` being the part a cluster hashes. Versions are compared as numbers: Lua's
 // doubles hold every version up to 2^53, which is a change a microsecond for 285 years.
-// The shebang without `no-writes` makes a replica refuse the script (Redis 7, Valkey). A demoted primary must not keep
-// deciding by its old data.
-const SCRIPT = `#!lua flags=allow-oom
+/**
+ * How each script begins. Without `no-writes`, a server that refuses writes refuses the script (Redis 7, Valkey): a demoted primary must not
+ * keep deciding by its old data. With `allow-oom` it runs when the memory of Redis is full.
+ */
+export const SCRIPT = `#!lua flags=allow-oom
 `;
 
 const CURRENT = `
@@ -258,7 +260,7 @@ export const SCRIPTS = {
 };
 
 /** KEYS: the position. ARGV: the epoch that may be replaced, the new epoch and its tick. */
-export const MOVE_POSITION = `
+export const MOVE_POSITION = `${SCRIPT}
 local epoch, tick = unpack(redis.call('HMGET', KEYS[1], 'epoch', 'tick'))
 if epoch and epoch ~= ARGV[1] then return 0 end
 if epoch == ARGV[2] and tonumber(tick) >= tonumber(ARGV[3]) then return 1 end

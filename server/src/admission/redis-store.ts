@@ -240,17 +240,21 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     return known.find(({ mayEvict }) => mayEvict) ?? known[0] ?? null;
   }
 
-  /** Returns which of the commands that the service needs the user of Redis may not run. */
-  async refusedCommands(): Promise<readonly string[]> {
+  /**
+   * Resolves when every primary would run the scripts. One that can't replicate or save what is written, or that became a replica, answers
+   * reads and refuses them. So does one of a cluster that is down, which answers PING.
+   *
+   * @throws {AdmissionStoreUnavailable}
+   */
+  async ping(): Promise<void> {
     const refused = await this.#onEach("mark", (client, key) =>
       client.eval(REFUSED_COMMANDS, 1, key, ...NEEDED_COMMANDS),
     );
-    return [...new Set(refused.flat().map(String))];
-  }
-
-  async ping(): Promise<void> {
-    // A server of a cluster that is down answers PING, but refuses commands with keys.
-    await this.#onEach("mark", (client, key) => client.exists(key));
+    const commands = [...new Set(refused.flat().map(String))];
+    if (commands.length === 0) return;
+    // Redis checks the permissions of its user only when a script runs the command.
+    const cause = new Error(`NOPERM its user may not run ${commands.join(", ")}`);
+    throw new AdmissionStoreUnavailable("Redis refused a command", { mayBeDone: false, isRefused: true, cause });
   }
 
   async close(): Promise<void> {

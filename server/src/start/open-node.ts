@@ -9,10 +9,12 @@ import { lockDataDir } from "../database/data-dir-lock.ts";
 import { type Database, isLockTimeout, readDatabaseClock } from "../database/database.ts";
 import { keyMacSecret } from "../database/installation-store.ts";
 import { MIGRATION_IS_BLOCKED, migrate, schemaVersion, untilMigrated } from "../database/migrate.ts";
+import { reasonOf } from "../errors/problems.ts";
 import { openClocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
 import { joinNodes, nodeId } from "./node-membership.ts";
 import { openAdmissionStore, openConfiguredDatabase, redisErrorLog } from "./open-stores.ts";
+import { complaintAbout } from "./readiness.ts";
 import type { Startup } from "./startup.ts";
 import { probeOf } from "./store-probe.ts";
 
@@ -119,11 +121,11 @@ export async function openNode(startup: Startup) {
   };
 }
 
-/** Returns a function that logs that a store does not answer, or answers again. */
-function logChanges(log: Logger, store: string): (isUp: boolean) => void {
-  return (isUp) => {
-    if (isUp) log.info(`${store} answers again`);
-    else log.error(`${store} does not answer`);
+/** Returns a function that logs that a store does not answer or refuses to write, or answers again. */
+function logChanges(log: Logger, store: string): (error: unknown) => void {
+  return (error) => {
+    if (error === null) log.info(`${store} answers again`);
+    else log.error(reasonOf(error), `${store} ${complaintAbout(error)}`);
   };
 }
 

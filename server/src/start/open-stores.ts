@@ -118,7 +118,6 @@ export async function openAdmissionStore(config: Config, log: Logger, logRedisEr
   try {
     await store.connect();
     await store.ping();
-    await requirePermissions(store);
     await redisMemory.check();
   } catch (error) {
     await store.close();
@@ -134,17 +133,6 @@ export async function openAdmissionStore(config: Config, log: Logger, logRedisEr
     throw new StartupFailure(`Cannot use the Redis of REDIS_URL (${place}): ${reason}${hint}`);
   }
   return { store, redis: store, redisMemory };
-}
-
-/**
- * Requires that the user of Redis may run every command that the service needs. Redis checks that only when a script runs, so the service would start
- * and then refuse every request.
- */
-async function requirePermissions(store: RedisAdmissionStore): Promise<void> {
-  const refused = await store.refusedCommands();
-  if (refused.length === 0) return;
-  const cause = new Error(`NOPERM its user may not run ${refused.join(", ")}`);
-  throw new Error("Redis can't be used", { cause });
 }
 
 /** What to try if only one side speaks TLS. A server with TLS then closes the connection, and one without it waits for more. */

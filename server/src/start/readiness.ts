@@ -1,3 +1,4 @@
+import { AdmissionStoreUnavailable } from "../admission/admission-store.ts";
 import { withTimeout } from "../errors/deadline.ts";
 
 /** `/readyz` answers within two seconds, whatever hangs. */
@@ -16,7 +17,7 @@ export function firstUnavailable(parts: NeededParts): () => Promise<string | nul
     const answers = Object.entries(parts).map(([part, question]) =>
       withTimeout(ANSWER_MS, async () => question()).then(
         () => null,
-        () => `${part} does not answer`,
+        (error: unknown) => `${part} ${complaintAbout(error)}`,
       ),
     );
     return (await Promise.all(answers)).find((reason) => reason !== null) ?? null;
@@ -27,4 +28,10 @@ export function firstUnavailable(parts: NeededParts): () => Promise<string | nul
     });
     return asking;
   };
+}
+
+/** What a part does that a node can't work with, as the end of a sentence that begins with its name. */
+export function complaintAbout(error: unknown): string {
+  const isRefused = error instanceof AdmissionStoreUnavailable && error.isRefused;
+  return isRefused ? "refuses to write" : "does not answer";
 }

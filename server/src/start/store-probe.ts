@@ -1,4 +1,4 @@
-import { resultWithin } from "../errors/deadline.ts";
+import { withTimeout } from "../errors/deadline.ts";
 
 const PROBE_TIMEOUT_MS = 2_000;
 
@@ -14,12 +14,13 @@ export type StoreProbe = ReturnType<typeof probeOf>;
 /**
  * Measures how long a store takes to answer.
  *
- * @param onChange is called when the store stops answering, and when it answers again. It is assumed to answer at first.
+ * @param onChange is called when the store stops answering, with the error, and with `null` when it answers again. It is assumed to answer at
+ * first.
  */
 export function probeOf(
   ask: () => PromiseLike<unknown>,
   monotonicMs: () => number,
-  onChange: (isUp: boolean) => void,
+  onChange: (error: unknown) => void,
 ) {
   let last: StoreAnswer | null = null;
   return {
@@ -30,14 +31,14 @@ export function probeOf(
     /** Asks the store. Never rejects. */
     measure: async (): Promise<void> => {
       const startedMs = monotonicMs();
-      const answered = Promise.resolve(ask()).then(
-        () => true,
-        () => false,
+      const error = await withTimeout(PROBE_TIMEOUT_MS, async () => ask()).then(
+        () => null,
+        (thrown: unknown) => thrown,
       );
-      const isUp = (await resultWithin(PROBE_TIMEOUT_MS, answered)) === true;
+      const isUp = error === null;
       const wasUp = last?.isUp ?? true;
       last = { isUp, ms: isUp ? monotonicMs() - startedMs : null };
-      if (isUp !== wasUp) onChange(isUp);
+      if (isUp !== wasUp) onChange(error);
     },
   };
 }
