@@ -254,7 +254,11 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     if (commands.length === 0) return;
     // Redis checks the permissions of its user only when a script runs the command.
     const cause = new Error(`NOPERM its user may not run ${commands.join(", ")}`);
-    throw new AdmissionStoreUnavailable("Redis refused a command", { mayBeDone: false, isRefused: true, cause });
+    throw new AdmissionStoreUnavailable("Redis refused a command", {
+      mayBeDone: false,
+      isRefused: true,
+      cause,
+    });
   }
 
   async close(): Promise<void> {
