@@ -29,6 +29,7 @@ afterAll(async () => {
 });
 
 const streamsResponse = (fields: object = {}) => streamsEvents(eventsOfUpstream(upstreamResponse(fields)));
+const ERROR = { type: "error", code: "rate_limit_exceeded", message: "no", param: null };
 const native = (body: object) => ({ model: "acme/native", input: "hello", ...body });
 
 describe("a response of an upstream with the Responses API", () => {
@@ -212,20 +213,13 @@ describe("an upstream with the Responses API that fails", () => {
 
   it("tells an error event, and a stream that breaks off", async () => {
     const begun = beginningOf(upstreamResponse());
-    const error = {
-      type: "error",
-      sequence_number: begun.length,
-      code: "server_error",
-      message: "no",
-      param: null,
-    };
-    for (const events of [[...begun, error], begun]) {
+    const told = async (events: readonly object[]) => {
       running.answers.native = streamsEvents(events);
-      expect(expectResponseStream(await running.stream(native({})))).toMatchObject({
-        status: "failed",
-        error: { code: "server_error" },
-      });
-    }
+      return expectResponseStream(await running.stream(native({})));
+    };
+    const error = { code: "server_is_overloaded" };
+    expect(await told([...begun, ERROR])).toMatchObject({ status: "failed", error });
+    expect(await told(begun)).toMatchObject({ status: "failed", error: { code: "server_error" } });
   });
 
   it.each([
@@ -240,20 +234,37 @@ describe("an upstream with the Responses API that fails", () => {
     ],
   ])("is paid for what it has reported, by a client of %s", async (path, body) => {
     const response = { ...failed("server_error"), usage: { input_tokens: 5_000, output_tokens: 700 } };
-    running.answers.native = streamsEvents([
-      ...beginningOf(upstreamResponse()),
-      { type: "response.failed", response },
-    ]);
-    const headers = { authorization: `Bearer ${running.key}`, "content-type": "application/json" };
-    const { baseUrl } = running.service;
-    await (await fetch(baseUrl + path, { method: "POST", headers, body: JSON.stringify(body) })).text();
-    const audit = await fetch(`${baseUrl}/v1/audit?limit=1`, { headers });
-    expect((await audit.json()).data[0]).toMatchObject({
-      end_reason: "upstream_error",
-      usage_source: "estimated",
-      prompt_tokens: 5_000,
-      completion_tokens: 700,
-    });
+    const last = { type: "response.failed", response };
+    // Azure and OpenAI send both events.
+    for (const end of [[last], [ERROR, last]]) {
+      running.answers.native = streamsEvents([...beginningOf(upstreamResponse()), ...end]);
+      const headers = { authorization: `Bearer ${running.key}`, "content-type": "application/json" };
+      const { baseUrl } = running.service;
+      await (await fetch(baseUrl + path, { method: "POST", headers, body: JSON.stringify(body) })).text();
+      const audit = await fetch(`${baseUrl}/v1/audit?limit=1`, { headers });
+      expect((await audit.json()).data[0]).toMatchObject({
+        end_reason: "upstream_error",
+        usage_source: "estimated",
+        prompt_tokens: 5_000,
+        completion_tokens: 700,
+      });
+    }
+  });
+
+  it("tells an error event of an upstream that then keeps the connection open or breaks it off", async () => {
+    const text = [...beginningOf(upstreamResponse()), ERROR]
+      .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+      .join("");
+    for (const breaksOff of [false, true]) {
+      running.answers.native = ({ response }) => {
+        response.setHeader("content-type", "text/event-stream");
+        response.write(text, () => breaksOff && response.socket?.destroySoon());
+      };
+      expect(expectResponseStream(await running.stream(native({})))).toMatchObject({
+        status: "failed",
+        error: { code: "server_is_overloaded" },
+      });
+    }
   });
 
   it.each([

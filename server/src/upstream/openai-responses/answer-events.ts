@@ -7,7 +7,8 @@ import { readResponsesUsage, readResponsesUsageSoFar } from "../openai/usage.ts"
 import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import { RESPONSES_SIGNATURE } from "./conversation-body.ts";
-import { hasFailed, isFailure, refusedResponse } from "./failed-response.ts";
+import { hasFailed, refusedResponse } from "./failed-response.ts";
+import { HeldFailure } from "./held-failure.ts";
 
 /** The statuses of a whole response that contains an answer. Some servers send no status. */
 export const ENDED = new Set<Json | undefined>(["completed", "incomplete", undefined]);
@@ -17,6 +18,7 @@ const THOUGHT_PIECE = "response.reasoning_text.delta";
 
 /** Reads a response, item by item. */
 export class ResponseReader extends AnswerReader {
+  readonly failure = new HeldFailure();
   /** The numbers of calls, by the position of their item. */
   readonly #calls = new Map<number, number>();
   /** The positions of items of which pieces were read. */
@@ -49,17 +51,17 @@ export class ResponseReader extends AnswerReader {
     // A response that has failed may contain its usage, too.
     if (isJsonObject(event.response))
       this.#usageSoFar = readResponsesUsageSoFar(event.response.usage) ?? this.#usageSoFar;
+    if (this.failure.take(event)) return;
     if (event.type === "response.completed" || event.type === "response.incomplete") {
       if (!isJsonObject(event.response)) throw malformedResponse();
       this.#finish(event.response);
-    } else if (isFailure(event)) {
-      throw refusedResponse(event);
     } else {
       this.#readEvent(event);
     }
   }
 
   end(): void {
+    this.failure.end();
     throw incompleteAnswer("a final event");
   }
 

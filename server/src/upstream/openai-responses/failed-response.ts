@@ -31,8 +31,12 @@ export function hasFailed({ status, error }: JsonObject): boolean {
   return status === "failed" || status === "cancelled" || isJsonObject(error);
 }
 
-/** The failure of an `error` event, or of a response that has failed. */
-export function refusedResponse(event: JsonObject): UpstreamRefused {
+/**
+ * The failure of an `error` event, or of a response that has failed.
+ *
+ * @param last The response of the event that follows an `error` event.
+ */
+export function refusedResponse(event: JsonObject, last: Json | undefined = null): UpstreamRefused {
   const response = isJsonObject(event.response) ? event.response : event;
   const {
     code = null,
@@ -42,5 +46,6 @@ export function refusedResponse(event: JsonObject): UpstreamRefused {
   const isClients = typeof code === "string" && CLIENTS.test(code);
   const status = isClients ? 400 : (STATUSES.get(code) ?? 500);
   const refused = refusalOf(status, jsonText({ error: { code, message, param } }));
-  return refused.reporting(readResponsesUsageSoFar(response.usage));
+  const { usage } = isJsonObject(last) ? last : response;
+  return refused.reporting(readResponsesUsageSoFar(usage));
 }

@@ -17,6 +17,7 @@ import { responsesBodyOf } from "./conversation-body.ts";
 import { ResponseEditor } from "./edited-response.ts";
 import { hasFailed, refusedResponse } from "./failed-response.ts";
 import { forwardedBody } from "./forwarded-body.ts";
+import { endingAfter } from "./held-failure.ts";
 import { streamedResponse } from "./streamed-response.ts";
 
 /** Upstreams with OpenAI's Responses API. */
@@ -56,7 +57,11 @@ function responsesDialect(transport: Transport, monotonicMs: () => number): Dial
         send: async (asksForReasoning) => {
           const { ignored, text } = written(() => responsesBodyOf(call, asksForReasoning));
           const response = await postWithBearer(transport, call, PATH, text);
-          return readAnswer(response, { stream: call.stream, reader: new ResponseReader(), ignored });
+          const reader = new ResponseReader();
+          const answer = call.stream
+            ? { ...response, body: endingAfter(reader.failure, response.body) }
+            : response;
+          return readAnswer(answer, { stream: call.stream, reader, ignored });
         },
         clientText: () => written(() => responsesBodyOf(call, false)).text,
       }),

@@ -27,7 +27,7 @@ import { incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 import type { ResponseBody } from "../transport.ts";
 import { ResponseEditor } from "./edited-response.ts";
-import { isFailure, refusedResponse } from "./failed-response.ts";
+import { endingAfter, HeldFailure } from "./held-failure.ts";
 
 /** Types of events whose `response` is edited. */
 const LIFECYCLE = new Set(["response.created", "response.queued", "response.in_progress"]);
@@ -42,10 +42,11 @@ const TYPE = /^[\w.-]{1,100}$/;
 
 /** A streamed response, with its events edited for the client. The last one is held back until the response is recorded. */
 export function streamedResponse(call: ForwardCall, body: ResponseBody): StreamedAnswer {
-  const forwarder = new ResponseForwarder(call, body.memory);
+  const failure = new HeldFailure();
+  const forwarder = new ResponseForwarder(call, body.memory, failure);
   return {
     kind: "stream",
-    events: forwardedEvents(body, forwarder),
+    events: forwardedEvents(endingAfter(failure, body), forwarder),
     last: (usage, changes) => forwarder.last(usage, changes),
     controlEvents: forwarder,
     usage: () => forwarder.usage,
@@ -63,6 +64,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
   usageSoFar: Usage | null = null;
   readonly #editor: ResponseEditor;
   readonly #memory: AnswerMemory | undefined;
+  readonly #failure: HeldFailure;
   /** The number of the next event. */
   #sequence = 0;
   /** The response as the client has it, as JSON; `null` before it has begun. */
@@ -74,8 +76,9 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
   #keptCharacters = 0;
   #final: { readonly type: string; readonly body: JsonBody } | null = null;
 
-  constructor(call: ForwardCall, memory: AnswerMemory | undefined) {
+  constructor(call: ForwardCall, memory: AnswerMemory | undefined, failure: HeldFailure) {
     this.#memory = memory;
+    this.#failure = failure;
     this.#editor = new ResponseEditor(call);
   }
 
@@ -84,6 +87,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
   }
 
   end(): void {
+    this.#failure.end();
     throw incompleteAnswer("a final event");
   }
 
@@ -129,7 +133,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
     // A response that has failed tells what it has used, too.
     if (isJsonObject(event.response))
       this.usageSoFar = readResponsesUsageSoFar(event.response.usage) ?? this.usageSoFar;
-    if (isFailure(event)) throw refusedResponse(event);
+    if (this.#failure.take(event)) return "";
     if (!TYPE.test(type)) throw malformedResponse();
     // Clients take nothing before the response has begun, and have heartbeats of the service.
     if (this.#response === null && !OF_RESPONSE.test(type)) return "";
