@@ -202,6 +202,12 @@ describe("a proxy on Node", () => {
     },
   );
 
+  it("gets a password with a percent sign that begins no escape", async () => {
+    const env = { BASE_URL: `http://${HOST}`, HTTP_PROXY: proxyUrl("me:50%off@") };
+    expect(await run("Node", env)).toEqual([0, 0]);
+    expect(proxy.seen[0]?.auth).toBe(`Basic ${btoa("me:50%off")}`);
+  });
+
   it("is not used for this machine", async () => {
     const env = { BASE_URL: `http://127.0.0.1:${ports.http}`, HTTP_PROXY: proxyUrl() };
     expect(await run("Node", env)).toEqual([0, 0]);

@@ -33,8 +33,17 @@ function proxyIn(name: string): URL | null {
 /** The header that authenticates with the proxy, from the user and password of its URL. */
 export function proxyHeaders({ username, password }: URL): Readonly<Record<string, string>> {
   if (username === "" && password === "") return {};
-  const bytes = new TextEncoder().encode(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+  const bytes = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`);
   return { "proxy-authorization": `Basic ${btoa(String.fromCharCode(...bytes))}` };
+}
+
+/** A part of a URL without its escapes. A percent sign that begins none, as in the password `50%off`, makes it a text as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** A host of `NO_PROXY` includes its subdomains, and may have a port; `*` is every host. */
