@@ -1,4 +1,4 @@
-import { type FindProxy, proxiesOfEnvironment, proxyHeaders } from "./proxy.ts";
+import { type FindProxy, proxiesOfEnvironment, proxyAddress, proxyHeaders } from "./proxy.ts";
 import type { Send, WireAnswer, WireRequest } from "./wire.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -122,7 +122,7 @@ function opener(
       return module.request(target, { method, headers, agent, leaving });
     }
     const forProxy = { ...headers, host: target.host, ...proxyHeaders(proxy) };
-    return moduleFor(modules, proxy).request(proxy, { method, headers: forProxy, path: url });
+    return moduleFor(modules, proxy).request(proxyAddress(proxy), { method, headers: forProxy, path: url });
   };
 }
 
@@ -133,7 +133,7 @@ function tunnelThrough(modules: Modules, proxy: URL): Agent {
   agent.createConnection = (options, done) => {
     const path = `${options.host.includes(":") ? `[${options.host}]` : options.host}:${options.port}`;
     const headers = { host: path, ...proxyHeaders(proxy) };
-    const connecting = moduleFor(modules, proxy).request(proxy, {
+    const connecting = moduleFor(modules, proxy).request(proxyAddress(proxy), {
       method: "CONNECT",
       path,
       headers,

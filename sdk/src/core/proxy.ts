@@ -30,6 +30,11 @@ function proxyIn(name: string): URL | null {
   return proxy !== null && /^https?:$/.test(proxy.protocol) ? proxy : null;
 }
 
+/** The address of a proxy without user and password, which are in {@link proxyHeaders}: Node throws at a percent sign in them that begins no escape. */
+export function proxyAddress(proxy: URL): URL {
+  return new URL(`${proxy.protocol}//${proxy.host}`);
+}
+
 /** The header that authenticates with the proxy, from the user and password of its URL. */
 export function proxyHeaders({ username, password }: URL): Readonly<Record<string, string>> {
   if (username === "" && password === "") return {};
