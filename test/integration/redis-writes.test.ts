@@ -18,7 +18,7 @@ describe.skipIf(!isDistributed)("a Redis that answers reads", () => {
     const owner = await signUpWithKey(service.baseUrl);
     const readiness = async () => {
       const response = await fetch(`${service.baseUrl}/readyz`);
-      return { status: response.status, ...(await response.json()) };
+      return { code: response.status, ...(await response.json()) };
     };
     const chat = async () => {
       const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
@@ -29,8 +29,8 @@ describe.skipIf(!isDistributed)("a Redis that answers reads", () => {
       await response.arrayBuffer();
       return response.status;
     };
-    const ready = { status: "ready" };
-    const refuses = { status: "not ready", reason: "Redis refuses to write" };
+    const ready = { code: 200, status: "ready" };
+    const refuses = { code: 503, status: "not ready", reason: "Redis refuses to write" };
 
     const faults: readonly (readonly [fault: string[], end: string[]])[] = [
       // NOREPLICAS
