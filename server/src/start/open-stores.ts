@@ -117,7 +117,7 @@ export async function openAdmissionStore(config: Config, log: Logger, logRedisEr
   const redisMemory = watchRedisMemory(store, log);
   try {
     await store.connect();
-    await store.ping();
+    await store.ping().catch(ignoreStateOfServer);
     await redisMemory.check();
   } catch (error) {
     await store.close();
@@ -133,6 +133,15 @@ export async function openAdmissionStore(config: Config, log: Logger, logRedisEr
     throw new StartupFailure(`Cannot use the Redis of REDIS_URL (${place}): ${reason}${hint}`);
   }
   return { store, redis: store, redisMemory };
+}
+
+/** How Redis refuses to write in a state that may end by itself: as a replica, with too few replicas, and when it can't save. */
+const REFUSED_IN_STATE = /^(?:READONLY|NOREPLICAS|MISCONF)\b/;
+
+/** A node may start with such a Redis. It waits to join the others where it has to, and is not ready before Redis writes. */
+function ignoreStateOfServer(thrown: unknown): void {
+  const cause = thrown instanceof Error ? thrown.cause : null;
+  if (!(cause instanceof Error) || !REFUSED_IN_STATE.test(cause.message)) throw thrown;
 }
 
 /** What to try if only one side speaks TLS. A server with TLS then closes the connection, and one without it waits for more. */
