@@ -49,6 +49,7 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
       .evaluateAll((links) => links.map((link) => link.getAttribute("href")));
     const { keys } = await owners[0].trpc.keys.list.query();
     expect(linked).toEqual([
+      "/docs/reference/errors",
       expect.stringMatching(`^/operator/accounts/${id}`),
       `/operator/log?accountId=${id}&key=${keys[0]?.keyId}`,
       "/operator/catalog?search=sandbox%2Fecho",
