@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
     await rows.first().click();
     const details = page.getByRole("dialog");
     await details.getByText(failed).waitFor();
-    // To its requests, its place in the catalog, and its account.
+    // To what its error means, its account, its requests, and its place in the catalog.
     const linked = await details
       .getByRole("link")
       .evaluateAll((links) => links.map((link) => link.getAttribute("href")));
