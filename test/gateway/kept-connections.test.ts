@@ -111,3 +111,30 @@ describe("the connection of a stream that its client leaves", () => {
     await service.chat.received[asked]?.dropped;
   });
 });
+
+describe("the connection of an upstream that sends a second answer unasked", () => {
+  const UNASKED = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 0\r\n\r\n";
+
+  it.each<[string, Answer]>([
+    [
+      "behind the first",
+      ({ response }) => {
+        const { socket } = response;
+        response.end(() => socket?.write(UNASKED));
+      },
+    ],
+    [
+      "in two parts, behind an interim answer",
+      ({ response }) => {
+        const { socket } = response;
+        response.end(() => {
+          socket?.write(`HTTP/1.1 103 Early Hints\r\n\r\n${UNASKED.slice(0, 10)}`);
+          void setTimeout(20).then(() => socket?.write(UNASKED.slice(10)));
+        });
+      },
+    ],
+  ])("is closed, so that it is not taken for that to the next request: %s", async (_, end) => {
+    service.answers.chat = answering(CHAT, end);
+    expect(await connectionsOfThree("/v1/chat/completions", "acme/chat", "[DONE]")).toBe(3);
+  });
+});

@@ -266,3 +266,7 @@ if epoch and epoch ~= ARGV[1] then return 0 end
 if epoch == ARGV[2] and tonumber(tick) >= tonumber(ARGV[3]) then return 1 end
 redis.call('HSET', KEYS[1], 'epoch', ARGV[2], 'tick', ARGV[3])
 return 1`;
+
+/** KEYS: any. ARGV: a value. Sets it unless there is one, which is returned. A plain SET would be refused when the memory of Redis is full. */
+export const SET_IF_NEW = `${SCRIPT}
+return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'GET')`;

@@ -31,7 +31,7 @@ import {
   WatchedConnections,
 } from "./redis-primaries.ts";
 import type { RedisScript, ScriptArgument } from "./redis-script.ts";
-import { type AdmitReply, MOVE_POSITION, SCRIPTS } from "./redis-scripts.ts";
+import { type AdmitReply, MOVE_POSITION, SCRIPTS, SET_IF_NEW } from "./redis-scripts.ts";
 
 /** A script that renews more slots would delay the commands of all clients. */
 const MAX_RENEWED_AT_ONCE = 1_000;
@@ -178,12 +178,12 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
    * when the cluster has other primaries or hash slots than at the call before.
    */
   async claim(owner: string): Promise<boolean> {
-    await this.#onEach("mark", (client, key) => client.set(key, owner, "NX"));
+    await this.#onEach("mark", (client, key) => client.eval(SET_IF_NEW, 1, key, owner));
     const fresh = crypto.randomUUID();
-    const lives = await this.#onEach("life", (client, key) => client.set(key, fresh, "NX", "GET"));
+    const lives = await this.#onEach("life", (client, key) => client.eval(SET_IF_NEW, 1, key, fresh));
     const before = this.#life;
     this.#life = lives
-      .map((life) => life ?? fresh)
+      .map((life) => (life === null ? fresh : String(life)))
       .sort()
       .join(" ");
     return before !== null && before !== this.#life;
