@@ -58,19 +58,18 @@ function endingIterator(
   pieces: AsyncIterator<Uint8Array>,
 ): AsyncIterableIterator<Uint8Array> {
   let isLeft = false;
-  const lastPiece = () =>
-    new Promise<Piece>((resolve) => {
-      const timer = setTimeout(() => {
+  /** One for all pieces, which may be comments. */
+  let deadline: Promise<Piece> | null = null;
+  const lastPiece = () => {
+    deadline ??= new Promise((resolve) => {
+      setTimeout(() => {
         isLeft = true;
         resolve(END);
-      }, MAX_WAIT_MS);
-      const ended = (piece: Piece) => {
-        clearTimeout(timer);
-        resolve(piece);
-      };
-      // The failure that is held says more than a connection that breaks off.
-      pieces.next().then(ended, () => ended(END));
+      }, MAX_WAIT_MS).unref();
     });
+    // The failure that is held says more than a connection that breaks off.
+    return Promise.race([pieces.next().catch(() => END), deadline]);
+  };
   return {
     next: () => (failure.isHeld ? lastPiece() : pieces.next()),
     return: async () => {
