@@ -46,79 +46,126 @@ const SERVER_OPTIONS = {
   requireHostHeader: false,
 };
 
+type Address = Pick<ListenerOptions, "host" | "port">;
+
 /** Serves on `node:http`. Rejects with the system's error when the address can't be listened on. */
 export async function serveOnNode(served: Served, options: ListenerOptions): Promise<Listener> {
-  const resting = new RestingConnections(() => served.requests?.readableInTurn() ?? Number.POSITIVE_INFINITY);
-  const early = served.requests === null ? null : new EarlyRefusals(served.requests, resting);
-  const route = routerOf(served, resting, () => early?.takeAdmitted() === true);
-  let retiring = false;
-  let closing = false;
-  // All responses share this function, because it finds the response in `this`.
-  function answered(this: ServerResponse): void {
-    const isKept = retiring && this.shouldKeepAlive;
-    connections.end(this.req.socket, isKept ? KEPT_WHEN_STOPPING_MS : 0);
-    if (!this.req.complete) linger(this.req);
-    // A connection that becomes idle after the listener was closed is one that `close` did not find.
-    if (closing && isKept) closeKept();
-    else if (closing) setImmediate(() => server.closeIdleConnections());
+  const listener = new NodeListener(served, options);
+  await listener.listen(options);
+  return listener;
+}
+
+/** A server on `node:http`, which {@link listen} begins, and its connections until they are closed. */
+class NodeListener implements Listener {
+  readonly #server: Server | SecureServer;
+  readonly #connections: ClientConnections;
+  readonly #acceptors: Acceptors;
+  /** `null` on a port without the API. */
+  readonly #early: EarlyRefusals | null;
+  readonly #route: Route;
+  /** Listens to the end of each response. All responses share it, because it finds the response in `this`. */
+  readonly #onEnd: (this: ServerResponse) => void;
+  /** Node's function for the connections without a request. {@link ClientConnections.closeAnswered} calls it. */
+  readonly #closeIdle: () => void;
+  #port = 0;
+  #isRetiring = false;
+  #isClosing = false;
+  #keptTimer: NodeJS.Timeout | null = null;
+
+  constructor(served: Served, { tls, maxConnections, maxUnreadBytes }: ListenerOptions) {
+    const { requests, newRequestId } = served;
+    const resting = new RestingConnections(() => requests?.readableInTurn() ?? Number.POSITIVE_INFINITY);
+    const early = requests === null ? null : new EarlyRefusals(requests, resting);
+    this.#early = early;
+    this.#route = routerOf(served, resting, () => early?.takeAdmitted() === true);
+    const listener = this;
+    this.#onEnd = function () {
+      listener.#endRequest(this);
+    };
+    const server = openServer(tls, (request, response) => this.#handle(request, response, false));
+    this.#server = server;
+    server.maxHeadersCount = MAX_HEADERS;
+    // After this long without activity Node looks whether more of a pending answer was read since; if not, the next time counts.
+    server.timeout = READER_TIMEOUT_MS;
+    server.on("timeout", endUnread);
+    this.#connections = new ClientConnections(server, maxConnections);
+    new UnreadAnswers(server, maxUnreadBytes);
+    this.#closeIdle = server.closeIdleConnections.bind(server);
+    // `close` of the server calls it, too.
+    server.closeIdleConnections = () => void this.#connections.closeAnswered(this.#closeIdle);
+    early?.watch(server);
+    server.on("checkContinue", (request, response) => this.#handle(request, response, true));
+    answerRefusals(server, newRequestId, (request) => isExchanged(served, request));
+    this.#acceptors = new Acceptors(server, maxConnections);
   }
-  let keptTimer: NodeJS.Timeout | null = null;
-  const closeKept = () => {
-    if (keptTimer !== null) return;
-    keptTimer = setTimeout(() => {
-      keptTimer = null;
-      if (connections.closeAnswered(closeIdle) > 0) closeKept();
-    }, KEPT_WHEN_STOPPING_MS).unref();
-  };
-  const handle = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
+
+  get port(): number {
+    return this.#port;
+  }
+
+  /** Begins to listen. Call it once. */
+  async listen(address: Address): Promise<void> {
+    const server = this.#server;
+    await listening(server, address);
+    // A connection that can't be accepted, because the system lacks descriptors or memory, does not affect the others.
+    server.on("error", () => {});
+    // Connections of a worker are accepted by the process that has started it.
+    if (!cluster.isWorker) this.#acceptors.allow();
+    const bound = server.address();
+    if (bound === null || typeof bound === "string") throw new Error("the server does not listen on a port");
+    this.#port = bound.port;
+  }
+
+  retire(): void {
+    this.#isRetiring = true;
+    this.#early?.stop();
+  }
+
+  async renew(pair: TlsPair): Promise<void> {
+    if (this.#server instanceof SecureServer) this.#server.setSecureContext(contextOf(pair));
+  }
+
+  async close(cut: Promise<unknown>): Promise<void> {
+    const server = this.#server;
+    this.#isClosing = true;
+    this.#early?.stop();
+    void cut.then(() => server.closeAllConnections());
+    const accepted = this.#acceptors.close();
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeIdleConnections();
+    this.#closeKept();
+    this.#connections.closeUnused();
+    await Promise.all([accepted, closed]);
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
     const { socket } = request;
-    connections.begin(socket);
-    if (retiring) response.shouldKeepAlive = false;
-    // Here and below, `on` listens to events that occur once, because `once` would create two more functions.
-    response.on("close", answered);
-    if (response.socket !== null) route(request, response, awaitsContinue);
-    else handleInTurn(socket, response, () => route(request, response, awaitsContinue));
-  };
-  const server = openServer(options.tls, (request, response) => handle(request, response, false));
-  server.maxHeadersCount = MAX_HEADERS;
-  // After this long without activity Node looks whether more of a pending answer was read since; if not, the next time counts.
-  server.timeout = READER_TIMEOUT_MS;
-  server.on("timeout", endUnread);
-  const connections = new ClientConnections(server, options.maxConnections);
-  new UnreadAnswers(server, options.maxUnreadBytes);
-  const closeIdle = server.closeIdleConnections.bind(server);
-  // `close` of the server calls it, too.
-  server.closeIdleConnections = () => void connections.closeAnswered(closeIdle);
-  early?.watch(server);
-  server.on("checkContinue", (request, response) => handle(request, response, true));
-  answerRefusals(server, served.newRequestId, (request) => isExchanged(served, request));
-  const acceptors = new Acceptors(server, options.maxConnections);
-  await listening(server, options);
-  // A connection that can't be accepted, because the system lacks descriptors or memory, does not affect the others.
-  server.on("error", () => {});
-  // Connections of a worker are accepted by the process that has started it.
-  if (!cluster.isWorker) acceptors.allow();
-  const address = server.address();
-  if (address === null || typeof address === "string")
-    throw new Error("the server does not listen on a port");
-  return {
-    port: address.port,
-    retire: () => {
-      retiring = true;
-      early?.stop();
-    },
-    renew: async (pair) => {
-      if (server instanceof SecureServer) server.setSecureContext(contextOf(pair));
-    },
-    close: (cut) => {
-      closing = true;
-      early?.stop();
-      const closed = close(server, acceptors, cut);
-      closeKept();
-      connections.closeUnused();
-      return closed;
-    },
-  };
+    this.#connections.begin(socket);
+    if (this.#isRetiring) response.shouldKeepAlive = false;
+    // `on` listens to an event that occurs once, because `once` would create two more functions.
+    response.on("close", this.#onEnd);
+    if (response.socket !== null) this.#route(request, response, awaitsContinue);
+    else handleInTurn(socket, response, () => this.#route(request, response, awaitsContinue));
+  }
+
+  #endRequest({ req: request, shouldKeepAlive }: ServerResponse): void {
+    const isKept = this.#isRetiring && shouldKeepAlive;
+    this.#connections.end(request.socket, isKept ? KEPT_WHEN_STOPPING_MS : 0);
+    if (!request.complete) linger(request);
+    if (!this.#isClosing) return;
+    // A connection that becomes idle after the listener was closed is one that `close` did not find.
+    if (isKept) this.#closeKept();
+    else setImmediate(() => this.#server.closeIdleConnections());
+  }
+
+  /** Closes the connections that were kept for a proxy's next request, when that has had time to come. */
+  #closeKept(): void {
+    if (this.#keptTimer !== null) return;
+    this.#keptTimer = setTimeout(() => {
+      this.#keptTimer = null;
+      if (this.#connections.closeAnswered(this.#closeIdle) > 0) this.#closeKept();
+    }, KEPT_WHEN_STOPPING_MS).unref();
+  }
 }
 
 /** HTTP/1.1, with TLS too: HTTP/2 would need an exchange of its own, as this one writes HTTP/1.1's frames by itself. */
@@ -139,8 +186,11 @@ function endUnread(socket: ClientSocket): void {
   if (answerOn(socket) === null || socket.writableLength > 0) socket.destroy();
 }
 
+/** Answers a request. `awaitsContinue`: the client sends the body after `100 Continue`. */
+type Route = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
+
 /** Hands each request to the part that answers it. */
-function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () => boolean) {
+function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () => boolean): Route {
   const web = getRequestListener(
     (request, env) => {
       const incoming = "incoming" in env ? env.incoming : null;
@@ -153,7 +203,7 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
       errorHandler: () => invalidTargetAnswer(served.newRequestId()),
     },
   );
-  return (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
+  return (request, response, awaitsContinue) => {
     const isAdmitted = takeAdmitted();
     // Node drops the headers beyond its maximum, such as an address that a proxy has added at the end.
     if (request.rawHeaders.length >= 2 * MAX_HEADERS) {
@@ -206,7 +256,7 @@ function linger(request: IncomingMessage): void {
   request.once("end", cancel).once("close", cancel);
 }
 
-function listening(server: Server | SecureServer, { host, port }: ListenerOptions): Promise<void> {
+function listening(server: Server | SecureServer, { host, port }: Address): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port, backlog: BACKLOG }, () => {
@@ -214,16 +264,4 @@ function listening(server: Server | SecureServer, { host, port }: ListenerOption
       resolve();
     });
   });
-}
-
-async function close(
-  server: Server | SecureServer,
-  acceptors: Acceptors,
-  cut: Promise<unknown>,
-): Promise<void> {
-  void cut.then(() => server.closeAllConnections());
-  const accepted = acceptors.close();
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
-  await Promise.all([accepted, closed]);
 }
