@@ -1,5 +1,5 @@
-import ipaddr from "ipaddr.js";
 import { Failure } from "../errors/failure.ts";
+import { networkOf } from "../networks/networks.ts";
 
 /** Allows `points` attempts in `durationS` seconds for each name. `keyPrefix` distinguishes the rule's counts in Redis. */
 export interface AttemptRule {
@@ -95,10 +95,4 @@ async function count(counter: AttemptCounter, name: string): Promise<void> {
       retryAfterMs,
     });
   }
-}
-
-/** Returns the name to count an address by. An IPv6 subscriber controls about a /56 (RFC 6177), which counts as one. */
-export function networkOf(address: string | null): string {
-  if (address === null || !ipaddr.IPv6.isValid(address)) return address ?? "unknown";
-  return ipaddr.IPv6.networkAddressFromCIDR(`${address}/56`).toString();
 }

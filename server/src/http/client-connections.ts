@@ -1,8 +1,7 @@
 import type { Server, ServerResponse } from "node:http";
 import { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
-import { networkOf } from "../accounts/attempts.ts";
-import { withoutZone } from "../networks/networks.ts";
+import { networkOf, withoutZone } from "../networks/networks.ts";
 
 /** The part of the maximum that is kept free for new connections. By default it is more than a turn of the event loop accepts. */
 const KEPT_FREE = 1 / 16;
@@ -105,7 +104,7 @@ export class ClientConnections {
   }
 
   #add(socket: ClientSocket): void {
-    const network = networkOfPeer(socket);
+    const network = networkOfPeer(socket.remoteAddress ?? "");
     socket[STATE] = { idleSinceMs: performance.now(), isUsed: false, keptUntilMs: 0, network };
     this.#open.add(socket);
     socket.once("close", () => this.#open.delete(socket));
@@ -163,9 +162,9 @@ function idleSince(socket: ClientSocket): number {
 }
 
 /** The address of a connection's client, or its network if a client there can have any number of addresses. */
-export function networkOfPeer({ remoteAddress = "" }: Pick<Socket, "remoteAddress">): string {
+export function networkOfPeer(address: string): string {
   // IPv4, also as a socket of both families writes it.
-  return remoteAddress.includes(".") ? remoteAddress : networkOf(withoutZone(remoteAddress));
+  return address.includes(".") ? address : networkOf(withoutZone(address));
 }
 
 /** The answer that is being written to the connection; `null`: none is. */

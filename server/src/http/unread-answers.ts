@@ -56,7 +56,7 @@ export class UnreadAnswers {
     let bytes = unreadBytes;
     let left = unread.length;
     const inOrder = mostUnreadFirst(unread, (socket) => ({
-      network: networkOfPeer(socket),
+      network: networkOfPeer(socket.remoteAddress ?? ""),
       bytes: socket.writableLength,
     }));
     for (const socket of inOrder) {

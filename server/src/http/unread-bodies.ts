@@ -94,7 +94,7 @@ export class UnreadBodies {
   /** A body whose content is written while it is sent. `gone` is called when its client has gone, or it is dropped. */
   streamed(reader: BodyReader, gone: () => void): StreamedBody {
     const body = new StreamedBody({
-      network: networkOfPeer({ remoteAddress: reader.peer }),
+      network: networkOfPeer(reader.peer),
       pieceBytes: PIECE_BYTES,
       monotonicMs: this.#monotonicMs,
       gone,
@@ -108,7 +108,7 @@ export class UnreadBodies {
   /** Whether the network of an address gets no further large answer until its clients have read others. */
   isCrowded(peer: string): boolean {
     if (this.#unsentCount * READ_AHEAD_BYTES < this.#maxBytes) return false;
-    const own = this.#unsent.get(networkOfPeer({ remoteAddress: peer })) ?? 0;
+    const own = this.#unsent.get(networkOfPeer(peer)) ?? 0;
     return own > 0 && own >= this.#unsentCount / this.#unsent.size;
   }
 
@@ -140,7 +140,7 @@ export class UnreadBodies {
 
   /** Counts an answer until it is sent. Returns the network of its client. */
   #begin({ peer, completed }: BodyReader): string {
-    const network = networkOfPeer({ remoteAddress: peer });
+    const network = networkOfPeer(peer);
     this.#count(network, 1);
     const sent = () => this.#count(network, -1);
     completed.then(sent, sent);

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
-import { networkOf } from "../accounts/attempts.ts";
 import { Buckets } from "../accounts/buckets.ts";
 import { atMost } from "../caches/at-most.ts";
 import { Failure } from "../errors/failure.ts";
+import { networkOf } from "../networks/networks.ts";
 import type { RpcCaller } from "./caller.ts";
 
 /** Calls per minute, which may also arrive in one burst. */

@@ -1,7 +1,6 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import { MAX_BATCHED_CALLS } from "../../../sdk/src/contract/procedure-data.ts";
 import { RefusedCaller } from "../access/access.ts";
-import { networkOf } from "../accounts/attempts.ts";
 import type { ClientInfo } from "../accounts/user.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
 import { declaredBytesOf } from "../admission/incoming-body.ts";
@@ -12,6 +11,7 @@ import { recordedEndpoint } from "../contract/recorded-text.ts";
 import { type ErrorCode, envelopeOf, Failure, headersOf, toFailure } from "../errors/failure.ts";
 import type { FaultLog } from "../errors/fault-log.ts";
 import { isJsonType } from "../json/json.ts";
+import { networkOf } from "../networks/networks.ts";
 import { type Compress, createCompressor } from "../operations/compressed-body.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { type CallerParts, callerOf, clientInfoOf, type RpcCaller, requireSameCaller } from "./caller.ts";

@@ -30,6 +30,12 @@ export function withoutZone(address: string): string {
   return zone === -1 ? address : address.slice(0, zone);
 }
 
+/** Returns the name to count an address by. An IPv6 subscriber controls about a /56 (RFC 6177), which counts as one. */
+export function networkOf(address: string | null): string {
+  if (address === null || !ipaddr.IPv6.isValid(address)) return address ?? "unknown";
+  return ipaddr.IPv6.networkAddressFromCIDR(`${address}/56`).toString();
+}
+
 /** Parses addresses and CIDR blocks of both families; reports what it could not parse, a sentence each. */
 export function parseNetworks(texts: readonly string[]): { networks: Networks; problems: readonly string[] } {
   const networks = new Networks();

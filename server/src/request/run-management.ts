@@ -1,8 +1,8 @@
-import { networkOf } from "../accounts/attempts.ts";
 import { requestIdOf } from "../contract/entry.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { clientInfoOf } from "../management/caller.ts";
 import { receiveWithin } from "../management/whole-body.ts";
+import { networkOf } from "../networks/networks.ts";
 import type { ManagementCall, ManagementOperation, PathParameters, Reply } from "../operations/operation.ts";
 import { authenticate, authorize, type Identity } from "./authenticate.ts";
 import { parseBody } from "./receive-body.ts";
