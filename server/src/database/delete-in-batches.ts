@@ -1,13 +1,27 @@
+import { BACKGROUND_TIMEOUT_MS, type Database, type SqlFragment } from "./database.ts";
+
+interface Deletion {
+  readonly from: string;
+  readonly where: SqlFragment;
+  readonly batchRows: number;
+}
+
 /**
- * Repeats a statement that deletes at most `rows` rows until it deletes fewer. A single statement would lock all rows until the last one was deleted,
- * and others would wait for them.
- *
- * @param deleteRows resolves with the number of rows that it has deleted, as `count`.
+ * Deletes the rows of a table that meet a condition, in statements of at most `batchRows` rows. A single statement would lock all rows until the last
+ * one was deleted, and others would wait for them. Rows that are locked are skipped, so the deletion waits for nothing either.
  */
 export async function deleteInBatches(
-  rows: number,
-  deleteRows: (rows: number) => PromiseLike<{ readonly count: number }>,
+  database: Database,
+  { from, where, batchRows }: Deletion,
 ): Promise<void> {
-  let deleted = rows;
-  while (deleted === rows) deleted = (await deleteRows(rows)).count;
+  const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
+  let deleted = batchRows;
+  while (deleted === batchRows) {
+    const result = await sql`
+      delete from ${sql(from)} where ctid in (
+        select ctid from ${sql(from)} where ${where}
+        limit ${batchRows} for update skip locked
+      )`;
+    deleted = result.count;
+  }
 }

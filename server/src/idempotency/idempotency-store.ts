@@ -98,12 +98,9 @@ function outcomeOf(row: Row, bodyDigest: Uint8Array): ClaimOutcome {
 /** Deletes answers whose retention has ended. Call it about every hour. */
 export async function dropOldAnswers(database: Database): Promise<void> {
   // Uses idempotent_requests_by_age.
-  await deleteInBatches(
-    DELETE_BATCH,
-    (rows) => database`
-      delete from idempotent_requests where ctid in (
-        select ctid from idempotent_requests where created_at < now() - ${KEPT_MS} * interval '1 millisecond'
-        limit ${rows} for update skip locked
-      )`,
-  );
+  await deleteInBatches(database, {
+    from: "idempotent_requests",
+    where: database`created_at < now() - ${KEPT_MS} * interval '1 millisecond'`,
+    batchRows: DELETE_BATCH,
+  });
 }

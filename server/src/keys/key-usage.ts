@@ -1,6 +1,6 @@
 import { firstEntryIdAt } from "../contract/entry.ts";
 import type { KeyUuid, Rotation } from "../contract/key.ts";
-import { BACKGROUND_TIMEOUT_MS, type Database } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { deleteInBatches } from "../database/delete-in-batches.ts";
 
 const DELETE_BATCH = 5_000;
@@ -55,22 +55,14 @@ export function rotationOf(
  * most. Any node may run this at any time.
  */
 export async function dropOldUsage(database: Database, now: Date): Promise<void> {
-  const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
-  // Skips rows that a batch of entries has locked, so this never waits for one.
-  await deleteInBatches(
-    DELETE_BATCH,
-    (rows) => sql`
-      delete from key_usage_minutes where ctid in (
-        select ctid from key_usage_minutes where minute < ${now}::timestamptz - interval '2 days'
-        limit ${rows} for update skip locked
-      )`,
-  );
-  await deleteInBatches(
-    DELETE_BATCH,
-    (rows) => sql`
-      delete from key_addresses where ctid in (
-        select ctid from key_addresses where last_seen_at < ${now}::timestamptz - interval '30 days'
-        limit ${rows} for update skip locked
-      )`,
-  );
+  await deleteInBatches(database, {
+    from: "key_usage_minutes",
+    where: database`minute < ${now}::timestamptz - interval '2 days'`,
+    batchRows: DELETE_BATCH,
+  });
+  await deleteInBatches(database, {
+    from: "key_addresses",
+    where: database`last_seen_at < ${now}::timestamptz - interval '30 days'`,
+    batchRows: DELETE_BATCH,
+  });
 }

@@ -358,15 +358,11 @@ export class ResponseStore {
  */
 export async function dropExpiredResponses(database: Database, ttlDays: number): Promise<void> {
   // Uses responses_by_expiry and responses_by_age.
-  await deleteInBatches(
-    DELETE_BATCH,
-    (rows) => database`
-      delete from responses where ctid in (
-        select ctid from responses
-        where expires_at <= now() or created_at <= now() - ${ttlDays} * interval '1 day'
-        limit ${rows} for update skip locked
-      )`,
-  );
+  await deleteInBatches(database, {
+    from: "responses",
+    where: database`expires_at <= now() or created_at <= now() - ${ttlDays} * interval '1 day'`,
+    batchRows: DELETE_BATCH,
+  });
 }
 
 /** Items are found by digests, in base64: clients choose the ids of theirs, which may contain anything. */

@@ -1,11 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { AccountId } from "../contract/account.ts";
-import {
-  BACKGROUND_TIMEOUT_MS,
-  type Database,
-  inTransaction,
-  LONG_READ_TIMEOUT_MS,
-} from "../database/database.ts";
+import { type Database, inTransaction, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
 import { deleteInBatches } from "../database/delete-in-batches.ts";
 import type { EventGroup } from "./event-groups.ts";
 import type { ListedSecurityEvent, SecurityCursor, SecurityFilter } from "./security-log.ts";
@@ -79,14 +74,10 @@ export async function listEvents(
 
 /** Deletes events older than 90 days, in batches. Any node may run this at any time. */
 export async function dropOldSecurityEvents(database: Database, now: Date): Promise<void> {
-  const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
   // Uses security_events_group.
-  await deleteInBatches(
-    DELETE_BATCH,
-    (rows) => sql`
-      delete from security_events where ctid in (
-        select ctid from security_events where hour < ${now}::timestamptz - interval '90 days'
-        limit ${rows} for update skip locked
-      )`,
-  );
+  await deleteInBatches(database, {
+    from: "security_events",
+    where: database`hour < ${now}::timestamptz - interval '90 days'`,
+    batchRows: DELETE_BATCH,
+  });
 }

@@ -138,7 +138,7 @@ function addJobs(
     { name: "repeat lost releases of claims", everyMs: SECOND_MS, run: () => idempotency.retryReleases() },
     { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
     { name: "reconcile", everyMs: 10 * MINUTE_MS, run: () => reconciler.checkRecent(RECONCILED_HOURS) },
-    drop("delete old idempotent answers", () => dropOldAnswers(longReads.withTimeout(BACKGROUND_TIMEOUT_MS))),
+    drop("delete old idempotent answers", () => dropOldAnswers(longReads)),
     drop("delete old security events", (at) => dropOldSecurityEvents(longReads, at)),
     drop("delete old usage", (at) => dropOldUsage(longReads, at)),
     drop("delete old audit entries", (at) => dropOldEntries(longReads, plans, at)),

@@ -1,5 +1,4 @@
 import { HOUR_MS } from "../../../sdk/src/contract/time-units.ts";
-import { BACKGROUND_TIMEOUT_MS } from "../database/database.ts";
 import { responsesKey } from "../database/installation-store.ts";
 import { reasonOf } from "../errors/problems.ts";
 import { dropExpiredResponses, ResponseStore } from "../responses/response-store.ts";
@@ -34,11 +33,10 @@ export async function openResponses(
         "a stored response cannot be decrypted and is answered as unknown, and so will others be: set the same OSTIARY_RESPONSES_KEY on every node, and after a change add the former key after the new one",
       ),
   });
-  const background = longReads.withTimeout(BACKGROUND_TIMEOUT_MS);
   jobs.add({
     name: "delete expired responses",
     everyMs: HOUR_MS,
-    run: () => clocks.whileAgreed(() => dropExpiredResponses(background, ttlDays)),
+    run: () => clocks.whileAgreed(() => dropExpiredResponses(longReads, ttlDays)),
   });
   const warn = atMostOnceIn(REPEATED_WARNING_MS, monotonicMs, (_, error: unknown) =>
     log.warn(reasonOf(error), "a response was not stored, and its client was told so"),
