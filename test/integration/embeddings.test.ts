@@ -182,9 +182,7 @@ describe("an OpenAI path that the service does not have", () => {
     ["/api/v1/chat/completions", "Use /v1/chat/completions. Set the client's base URL"],
     ["/gateway/openai/v1/responses", "Use /v1/responses. Set the client's base URL"],
     ["/openai/deployments/gpt-5/chat/completions", "Azure"],
-    ["/v1beta/models/gemini:generateContent", "Google"],
-    ["/v1/models/acme/chat:streamGenerateContent", "Google"],
-    ["/api/chat", "Ollama"],
+    ["/v1beta/openai/chat/completions", "Google"],
     ["/v1/nonsense", "openapi.json"],
   ])("%s is refused with what to call instead", async (path, hint) => {
     const response = await fetch(`${service.baseUrl}${path}`, { method: "POST" });

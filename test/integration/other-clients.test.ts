@@ -1,3 +1,4 @@
+import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import {
   AIMessage,
@@ -257,4 +258,38 @@ describe("LangChain's OpenAI client", () => {
     await read().catch(() => {});
     await upstream.received.at(-1)?.dropped;
   });
+});
+
+describe("a client of an API that is not served", () => {
+  it.each(["/v1beta", "/v1", ""])("for Google's with the path %j shows what to use instead", async (path) => {
+    const google = createGoogleGenerativeAI({ apiKey: key, baseURL: service.baseUrl + path });
+    const refused = generateText({ model: google("gemini"), prompt: "hi", maxRetries: 0 });
+    const error = await refused.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      statusCode: 404,
+      message: expect.stringMatching(/^Google's API is not served\. Use a client for OpenAI's/),
+      data: { error: { code: 404, status: "NOT_FOUND" } },
+    });
+  });
+
+  it("for Google's list of models has Google's form of a refused key", async () => {
+    const response = await fetch(`${baseURL}/models`, { headers: { "x-goog-api-key": key } });
+    expect(response.status).toBe(401);
+    expect((await response.json()).error).toEqual({
+      code: 401,
+      message: expect.stringContaining("Authorization: Bearer"),
+      status: "UNAUTHENTICATED",
+    });
+  });
+
+  it.each(["chat", "ps", "pull", "v1/api/tags"])(
+    "for Ollama's %s reads the error as a text",
+    async (path) => {
+      const response = await fetch(`${service.baseUrl}/${path.includes("/") ? path : `api/${path}`}`, {
+        method: path === "ps" ? "GET" : "POST",
+      });
+      expect(response.status).toBe(404);
+      expect((await response.json()).error).toMatch(/^Ollama's API is not served\./);
+    },
+  );
 });

@@ -1,7 +1,4 @@
 import { authorizationFromApiKey } from "../access/bearer.ts";
-import { envelopeOf, type Failure, headersOf } from "../errors/failure.ts";
-import { messagesErrorOf, messagesStatusOf } from "../errors/messages-error.ts";
-import { JSON_HEADERS, type ResponseHeaders } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
 
 type RequestHead = Pick<Exchange, "path" | "header">;
@@ -49,25 +46,4 @@ function apiKeyOf(exchange: RequestHead): readonly string[] {
   return isMessagesClient(exchange)
     ? exchange.header("x-api-key").filter((value) => value !== "")
     : NO_VALUES;
-}
-
-export interface ErrorAnswer {
-  readonly status: number;
-  readonly headers: ResponseHeaders;
-  readonly body: string;
-}
-
-/** A failure in the format of its client. Only the format of Anthropic's clients contains the request's id. */
-export function errorAnswerOf(exchange: RequestHead, failure: Failure, requestId: string): ErrorAnswer {
-  const headers = { ...JSON_HEADERS, ...headersOf(failure) };
-  if (!isMessagesClient(exchange)) {
-    return { status: failure.status, headers, body: JSON.stringify(envelopeOf(failure)) };
-  }
-  const body = JSON.stringify({ ...messagesErrorOf(failure), request_id: requestId });
-  return { status: messagesStatusOf(failure), headers, body };
-}
-
-/** The status of {@link errorAnswerOf}. */
-export function statusFor(exchange: RequestHead, failure: Failure): number {
-  return isMessagesClient(exchange) ? messagesStatusOf(failure) : failure.status;
 }

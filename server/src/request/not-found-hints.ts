@@ -1,5 +1,13 @@
 import { Failure } from "../errors/failure.ts";
 
+const GOOGLE_HINT = "Google's API is not served. Use a client for OpenAI's or Anthropic's API.";
+/** A method of Google's API at the end of a path, whatever is in front of it: the model, a version, or a project of Vertex AI. */
+export const GOOGLE_METHOD =
+  /:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|predict)$/;
+/** An operation of Ollama's API, with or without `/v1` before it. */
+export const OLLAMA_PATH =
+  /^(?:\/+v1)?\/+api\/(?:chat|generate|tags|show|version|embed|embeddings|ps|pull|push|create|copy|delete)\/?$/;
+
 /**
  * Operations on paths that lie below a served one, and what to use instead. They come before the operation whose parameter their last
  * segment could be, and before {@link HINTS}.
@@ -21,11 +29,8 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/alpha\/search$/,
     "Search is not served. Give the model a function tool that searches, and run it in your application.",
   ],
-  // Clients of Google's API whose base URL ends in /v1.
-  [
-    /^\/v1\/models\/.+:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|predict)$/,
-    "Google's API is not served. Use a client for OpenAI's or Anthropic's API.",
-  ],
+  // Their last segment could be the id of a model if the client's base URL ends in /v1.
+  [GOOGLE_METHOD, GOOGLE_HINT],
   // The path of an operation as a client's base URL.
   [
     /^\/v1\/messages\/(?:v1\/)?messages(?:\/|$)/,
@@ -84,11 +89,8 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/openai\/deployments\//,
     "Azure's paths are not served. Use a client for OpenAI itself, which calls POST /v1/chat/completions.",
   ],
-  [/^\/v1\/v1(?:alpha|beta)\//, "Google's API is not served. Use a client for OpenAI's or Anthropic's API."],
-  [
-    /^\/v1\/api\/(?:chat|generate|tags|show|version|embed|embeddings)$/,
-    "Ollama's API is not served. Use a client for OpenAI's or Anthropic's API.",
-  ],
+  [/^\/v1\/v1(?:alpha|beta)\d*\//, GOOGLE_HINT],
+  [OLLAMA_PATH, "Ollama's API is not served. Use a client for OpenAI's or Anthropic's API."],
   [PROBE, "Use GET /readyz or GET /healthz."],
   [/^\/v1\/v1\//, "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once."],
 ];

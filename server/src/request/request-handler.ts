@@ -3,9 +3,10 @@ import type { AccountId } from "../contract/account.ts";
 import { requestIdOf } from "../contract/entry.ts";
 import type { Failure } from "../errors/failure.ts";
 import { clientAddress } from "../networks/client-address.ts";
+import { type ErrorAnswer, errorAnswerOf, errorFormatOf } from "./error-answer.ts";
 import type { Exchange, RefusableExchange } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
-import { type ErrorAnswer, errorAnswerOf, isMessagesClient, sentKeyOf } from "./messages-client.ts";
+import { sentKeyOf } from "./messages-client.ts";
 import { checkBody } from "./receive-body.ts";
 import { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -181,7 +182,7 @@ export class RequestHandler {
 
   /** The answer to a refused request. That of most clients is made once, as nothing in it is the request's. */
   #refusalOf(exchange: RefusableExchange, failure: Failure, requestId: string): ErrorAnswer {
-    if (isMessagesClient(exchange)) return errorAnswerOf(exchange, failure, requestId);
+    if (errorFormatOf(exchange) !== "openai") return errorAnswerOf(exchange, failure, requestId);
     if (this.#lastRefusal?.failure !== failure)
       this.#lastRefusal = { failure, answer: errorAnswerOf(exchange, failure, requestId) };
     return this.#lastRefusal.answer;

@@ -15,7 +15,8 @@ import {
 } from "../operations/operation.ts";
 import { factsOfFailure } from "../operations/run-answer.ts";
 import { noteRefusedKey } from "./authenticate.ts";
-import { errorAnswerOf, isMessagesClient, statusFor } from "./messages-client.ts";
+import { errorAnswerOf, statusFor } from "./error-answer.ts";
+import { isMessagesClient } from "./messages-client.ts";
 import { type Ending, record, releaseClaim } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
