@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { openRaw, type RawConnection } from "../fixtures/raw-http.ts";
 import { statusOf } from "../fixtures/request.ts";
@@ -7,9 +8,12 @@ import { signUpWithKey } from "../fixtures/user.ts";
 const MAXIMUM = 64;
 const STRANGER = "127.0.0.2";
 const HEALTH = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+const CALL =
+  "POST /trpc/keys.create HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n";
 const TIMEOUT = { timeout: 20_000 };
 
-const start = () => startService({ env: { OSTIARY_MAX_CONNECTIONS: String(MAXIMUM) } });
+const start = (maximum = MAXIMUM) =>
+  startService({ env: { OSTIARY_MAX_CONNECTIONS: String(maximum), OSTIARY_LOG: "silent" } });
 
 /** As many connections as there may be, of a stranger who sends `begun` on each. */
 function fillFrom(service: Service, begun: string): Promise<readonly RawConnection[]> {
@@ -37,6 +41,8 @@ describe.runIf(RUNTIME === "node")("a stranger who opens all connections that th
     ["sends nothing", ""],
     ["does not end a request's head", "GET /v1/models HTTP/1.1\r\n"],
     ["asks for nothing more", HEALTH],
+    ["does not send a body", CALL],
+    ["does not send the body that is awaited", CALL.replace("host: x", "host: x\r\nexpect: 100-continue")],
   ])("and %s does not keep others out", async (_, begun) => {
     await using service = await start();
     const { key } = await signUpWithKey(service.baseUrl);
@@ -44,6 +50,22 @@ describe.runIf(RUNTIME === "node")("a stranger who opens all connections that th
     await expect.poll(() => statusOnNewConnection(service), TIMEOUT).toBe(200);
     await expect.poll(() => statusOf(service.baseUrl, key).catch(String), TIMEOUT).toBe(200);
     for (const stranger of strangers) stranger[Symbol.dispose]();
+  });
+
+  it("and does not read answers does not keep others out", async () => {
+    const maximum = 16;
+    await using service = await start(maximum);
+    const { hostname, port } = new URL(service.baseUrl);
+    // Answers of 5 MB: the system takes up to 4 MiB of each connection.
+    const requests = "GET /docs/search.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(20);
+    const strangers = Array.from({ length: maximum }, () => {
+      const socket = connect({ host: hostname, port: Number(port), localAddress: STRANGER });
+      socket.on("error", () => {}).pause();
+      socket.write(requests);
+      return socket;
+    });
+    await expect.poll(() => statusOnNewConnection(service), TIMEOUT).toBe(200);
+    for (const stranger of strangers) stranger.destroy();
   });
 
   it("does not end the connections of others, idle or not, and no request", async () => {
@@ -56,7 +78,7 @@ describe.runIf(RUNTIME === "node")("a stranger who opens all connections that th
     const body = JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] });
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n`;
     sending.send(`${head}content-type: application/json\r\n\r\n{`);
-    const strangers = await fillFrom(service, "");
+    const strangers = await fillFrom(service, CALL);
     await expect.poll(() => statusOnNewConnection(service), TIMEOUT).toBe(200);
     expect(strangers.filter(({ isOpen }) => isOpen).length).toBeGreaterThan(MAXIMUM / 2);
     sending.send(body.slice(1));

@@ -192,6 +192,10 @@ export class BodySender {
     this.#refusal = refusal;
   }
 
+  get isAccount(): boolean {
+    return this.#refusal === "account_bytes";
+  }
+
   get isIdle(): boolean {
     return this.#bodies === 0 && this.#bytes === 0;
   }

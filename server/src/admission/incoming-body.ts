@@ -76,6 +76,11 @@ export class IncomingBody {
     return this.#isReleased ? 0 : this.#reserved;
   }
 
+  /** Whether the body counts among the concurrent requests of an account, and not among the bytes of an address. */
+  get isOfAccount(): boolean {
+    return this.#parts.sender.isAccount;
+  }
+
   /** True when the body is complete or was refused, and before {@link receive} is called. */
   get isOver(): boolean {
     return this.#receiving === null;

@@ -5,7 +5,10 @@ import { networkOf, withoutZone } from "../networks/networks.ts";
 
 /** The part of the maximum that is kept free for new connections. By default it is more than a turn of the event loop accepts. */
 const KEPT_FREE = 1 / 16;
-/** A connection is idle if it was neither opened nor used for a request in this time: a client that has just connected is about to send one. */
+/**
+ * A connection is idle if it was neither opened nor used for a request in this time: a client that has just connected is about to send one. A request
+ * that is older should have sent its body, and read an answer that is complete.
+ */
 const IDLE_AFTER_MS = 1_000;
 /** How often idle connections are looked for while there are too many connections. */
 const RECHECK_MS = 100;
@@ -13,12 +16,14 @@ const RECHECK_MS = 100;
 const STATE = Symbol("state of a connection");
 
 interface State {
-  /** When the connection was opened, or when the last request was answered, by `performance.now()`. */
-  idleSinceMs: number;
+  /** When the connection was opened, or when the last request began or was answered, by `performance.now()`. */
+  sinceMs: number;
   /** Whether the connection has had a request. */
   isUsed: boolean;
   /** {@link ClientConnections.closeAnswered} leaves the connection open until then. */
   keptUntilMs: number;
+  /** Whether the body of the present request counts among the concurrent requests of an account. */
+  isOfAccount: boolean;
   /** The result of {@link networkOfPeer}. It is kept, because all connections are compared at once. */
   readonly network: string;
 }
@@ -31,8 +36,9 @@ const UNFINISHED = { finished: false } as ServerResponse;
 
 /**
  * The connections of a server's clients. When few more may be opened, idle ones are closed, as nginx does: those of the address (of
- * IPv6 the network) that has the most, the longest idle first, and none of an address that has fewer than the average. So no client can keep
- * others out by opening as many connections as there may be.
+ * IPv6 the network) that has the most, the longest idle first, and none of an address that has fewer than the average. If they are too few, those are
+ * closed whose clients keep a request from ending: they do not send its body, or do not read its answer. So no client can keep others out by opening
+ * as many connections as there may be.
  */
 export class ClientConnections {
   readonly #maximum: number;
@@ -67,14 +73,17 @@ export class ClientConnections {
 
   /** Call it with the connection of each request. */
   begin({ [STATE]: state }: ClientSocket): void {
-    if (state !== undefined) state.isUsed = true;
+    if (state === undefined) return;
+    state.isUsed = true;
+    state.isOfAccount = false;
+    state.sinceMs = performance.now();
   }
 
   /** Call it when a request of the connection was answered. {@link closeAnswered} leaves the connection open for `keptForMs`. */
   end({ [STATE]: state }: ClientSocket, keptForMs = 0): void {
     if (state === undefined) return;
-    state.idleSinceMs = performance.now();
-    state.keptUntilMs = state.idleSinceMs + keptForMs;
+    state.sinceMs = performance.now();
+    state.keptUntilMs = state.sinceMs + keptForMs;
   }
 
   /**
@@ -105,7 +114,8 @@ export class ClientConnections {
 
   #add(socket: ClientSocket): void {
     const network = networkOfPeer(socket.remoteAddress ?? "");
-    socket[STATE] = { idleSinceMs: performance.now(), isUsed: false, keptUntilMs: 0, network };
+    const sinceMs = performance.now();
+    socket[STATE] = { sinceMs, isUsed: false, keptUntilMs: 0, isOfAccount: false, network };
     this.#open.add(socket);
     socket.once("close", () => this.#open.delete(socket));
     if (this.#isCrowded) this.#makeRoom();
@@ -115,10 +125,10 @@ export class ClientConnections {
     return this.#open.size > this.#maximum - this.#keptFree;
   }
 
-  /** Closes idle connections again and again, until there is room. */
+  /** Closes connections again and again, until there is room. */
   #makeRoom(): void {
     if (this.#recheck !== null) return;
-    this.#closeIdle();
+    this.#closeUnneeded();
     this.#recheck = setTimeout(() => {
       this.#recheck = null;
       if (this.#isCrowded) this.#makeRoom();
@@ -126,7 +136,7 @@ export class ClientConnections {
   }
 
   /** Closes more connections than necessary, because each search through all of them takes some milliseconds. */
-  #closeIdle(): void {
+  #closeUnneeded(): void {
     const nowMs = performance.now();
     const count = this.#open.size - (this.#maximum - 2 * this.#keptFree);
     const byNetwork = new Map<string, ClientSocket[]>();
@@ -140,11 +150,13 @@ export class ClientConnections {
     const mostFirst = [...byNetwork.values()]
       .filter(({ length }) => length >= average)
       .sort((one, other) => other.length - one.length);
-    const longestFirst = mostFirst.flatMap((sockets) =>
-      sockets
-        .filter((socket) => isIdle(socket, nowMs))
-        .sort((one, other) => idleSince(one) - idleSince(other)),
-    );
+    const longestFirst = mostFirst.flatMap((sockets) => {
+      const resting = sockets
+        .filter((socket) => nowMs - restingSince(socket) >= IDLE_AFTER_MS)
+        .sort((one, other) => restingSince(one) - restingSince(other));
+      const idle = resting.filter((socket) => answerOn(socket) === null);
+      return [...idle, ...resting.filter(isHeldByClient)];
+    });
     for (const socket of longestFirst.slice(0, count)) {
       // Otherwise the connection would count until it is closed.
       this.#open.delete(socket);
@@ -153,12 +165,23 @@ export class ClientConnections {
   }
 }
 
-function isIdle(socket: ClientSocket, nowMs: number): boolean {
-  return answerOn(socket) === null && nowMs - idleSince(socket) >= IDLE_AFTER_MS;
+function restingSince(socket: ClientSocket): number {
+  return socket[STATE]?.sinceMs ?? 0;
 }
 
-function idleSince(socket: ClientSocket): number {
-  return socket[STATE]?.idleSinceMs ?? 0;
+/**
+ * Whether the connection has a request that waits for its client: for the rest of the body, or until a complete answer is read. Requests of accounts are
+ * limited in their number, and large bodies take long.
+ */
+function isHeldByClient(socket: ClientSocket): boolean {
+  const answer = answerOn(socket);
+  if (answer === null || socket[STATE]?.isOfAccount === true) return false;
+  return answer.finished || !answer.req.complete;
+}
+
+/** Call it with the connection of a request whose body counts among the concurrent requests of an account. */
+export function countsForAccount({ [STATE]: state }: ClientSocket): void {
+  if (state !== undefined) state.isOfAccount = true;
 }
 
 /** The address of a connection's client, or its network if a client there can have any number of addresses. */

@@ -6,6 +6,7 @@ import type { Failure } from "../errors/failure.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { beginStream, forgetHead, sendWhole } from "./answer-head.ts";
+import { countsForAccount } from "./client-connections.ts";
 import type { RestingConnections } from "./resting-connections.ts";
 
 /** A client keeps its connection if its refused body is no longer than this. The rest of any refused body is read and dropped. */
@@ -80,6 +81,7 @@ export class NodeExchange implements Exchange {
 
   receive(body: IncomingBody): void {
     const request = this.#request;
+    if (body.isOfAccount) countsForAccount(request.socket);
     const abort = (cause?: unknown) => body.abort(cause);
     // It uses events, because iterating over a request costs several times as much as the rest of this function. The listeners stay registered,
     // because removing them takes longer than everything else here. Once a body is over, it ignores what they pass on.
