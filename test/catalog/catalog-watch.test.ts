@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { CATALOG_PARSER, type CatalogParser } from "../../server/src/catalog/catalog-text.ts";
 import { CatalogWatch, type FileStates, LiveCatalog, noting } from "../../server/src/catalog/live-catalog.ts";
 import { loadCatalog } from "../../server/src/catalog/load.ts";
 import { DIALECTS } from "../../server/src/upstream/dialects.ts";
@@ -19,7 +20,7 @@ models:
 }
 
 /** A watch over files that are in memory. */
-async function watching(files: Map<string, string>) {
+async function watching(files: Map<string, string>, parser = CATALOG_PARSER) {
   const told = { reloads: 0, problems: [] as string[], made: 0 };
   const source = {
     path: PATH,
@@ -30,6 +31,7 @@ async function watching(files: Map<string, string>) {
       return text;
     },
     dialects: DIALECTS,
+    parser,
     // Asked for once for each catalog that is made.
     now: () => {
       told.made++;
@@ -123,5 +125,28 @@ describe("a watched catalog", () => {
     expect(catalog.find("two")).not.toBeNull();
     expect(credentialOf(catalog)).toBe("third");
     expect(told.reloads).toBe(1);
+  });
+
+  it("is loaded at the next check when its parser has failed, though the files are unchanged", async () => {
+    const files = new Map([
+      [PATH, catalogOf("one")],
+      [CREDENTIAL, "first"],
+    ]);
+    let failures = 0;
+    const parser: CatalogParser = {
+      ...CATALOG_PARSER,
+      parse: async (path, text) => {
+        if (failures-- > 0) throw new Error("no thread can be started");
+        return await CATALOG_PARSER.parse(path, text);
+      },
+    };
+    const { watch, catalog, told } = await watching(files, parser);
+    files.set(PATH, catalogOf("two"));
+    failures = 1;
+    await expect(watch.reload()).rejects.toThrow("no thread can be started");
+    expect(catalog.find("one")).not.toBeNull();
+    await watch.reload();
+    expect(catalog.find("two")).not.toBeNull();
+    expect(told).toMatchObject({ reloads: 1, problems: [] });
   });
 });

@@ -20,32 +20,54 @@ export interface CatalogText {
   readonly content: unknown;
   /** What keeps the text from being parsed, with lines. */
   readonly faults: readonly string[];
-  /** A problem as a line of text, such as `catalog.yaml:12: models[2].id: is required`. */
-  describe(problem: Problem): string;
 }
 
-/** Parses YAML or JSON, which is YAML. @param path The file, for messages. */
-export async function parseCatalogText(path: string, text: string): Promise<CatalogText> {
-  // A service without a catalog file does not load the parser.
-  const yaml = await import("./yaml.ts");
-  const lines = new yaml.LineCounter();
-  const document = yaml.parseDocument(text, { prettyErrors: false, lineCounter: lines });
+/** Reads the texts of catalog files. */
+export interface CatalogParser {
+  /** Parses YAML or JSON, which is YAML. @param path The file, for messages. */
+  parse(path: string, text: string): Promise<CatalogText>;
+  /** The problems of a text as lines, such as `catalog.yaml:12: models[2].id: is required`. Parses the text again, to find their places. */
+  describe(path: string, text: string, problems: readonly Problem[]): Promise<readonly string[]>;
+}
+
+/** Parses on the thread of the caller: 2,000 models take some tenths of a second. */
+export const CATALOG_PARSER: CatalogParser = { parse: parseCatalogText, describe: describeProblems };
+
+async function parseCatalogText(path: string, text: string): Promise<CatalogText> {
+  const { yaml, document, lines } = await documentOf(text);
   const faults = document.errors.map(({ code, message, pos: [start] }) => {
     const { line, col } = lines.linePos(start);
     const reason = code === "MULTIPLE_DOCS" ? "the file has a second document, after a line ---" : message;
     return `${path}:${line}:${col}: ${reason}`;
   });
   if (faults.length === 0) faults.push(...unresolvedAliases(yaml, path, document, lines));
-  const describe = ({ place, shown = place, message }: Problem) =>
-    `${path}${lineText(yaml, document, lines, shown)}: ${placeText(place)}${message}`;
-  if (faults.length > 0) return { content: null, faults, describe };
+  if (faults.length > 0) return { content: null, faults };
   try {
-    return { content: document.toJS(), faults, describe };
+    return { content: document.toJS(), faults };
   } catch (error) {
     // Such as aliases that would expand to very much.
     const reason = error instanceof Error ? (error.message.split("\n", 1)[0] ?? "") : "is no YAML";
-    return { content: null, faults: [`${path}: ${reason}`], describe };
+    return { content: null, faults: [`${path}: ${reason}`] };
   }
+}
+
+async function describeProblems(
+  path: string,
+  text: string,
+  problems: readonly Problem[],
+): Promise<readonly string[]> {
+  const { yaml, document, lines } = await documentOf(text);
+  return problems.map(
+    ({ place, shown = place, message }) =>
+      `${path}${lineText(yaml, document, lines, shown)}: ${placeText(place)}${message}`,
+  );
+}
+
+async function documentOf(text: string) {
+  // A service without a catalog file does not load the parser.
+  const yaml = await import("./yaml.ts");
+  const lines = new yaml.LineCounter();
+  return { yaml, lines, document: yaml.parseDocument(text, { prettyErrors: false, lineCounter: lines }) };
 }
 
 /** An alias needs an anchor before it. */

@@ -113,7 +113,11 @@ export class CatalogWatch {
       this.#problems = 0;
       onReloaded(next);
     } catch (error) {
-      if (!(error instanceof CatalogError)) throw error;
+      if (!(error instanceof CatalogError)) {
+        // The files are not at fault, so the next check loads them although they are unchanged.
+        this.#seen.set(source.path, "");
+        throw error;
+      }
       this.#problems = error.problems.length;
       onProblems(error);
     }

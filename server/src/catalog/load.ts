@@ -11,7 +11,7 @@ import {
   type Upstream,
 } from "./catalog.ts";
 import { type CatalogFile, catalogFileOf, type DialectSettings, type UpstreamEntry } from "./catalog-file.ts";
-import { type Place, type Problem, parseCatalogText } from "./catalog-text.ts";
+import { CATALOG_PARSER, type CatalogParser, type Place, type Problem } from "./catalog-text.ts";
 import { Credential } from "./credential.ts";
 import { type ModelPrices, withDefaultPrices } from "./prices.ts";
 
@@ -35,6 +35,8 @@ export interface CatalogSource {
   readonly readFile: (path: string) => Promise<string>;
   readonly dialects: readonly DialectSettings[];
   readonly now: () => Date;
+  /** By default, the text is parsed on the thread of the caller. */
+  readonly parser?: CatalogParser;
 }
 
 /**
@@ -52,10 +54,11 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
       `OSTIARY_CATALOG: the file ${source.path} cannot be read: ${fileReasonOf(error)}`,
     ]);
   }
-  const { content, faults, describe } = await parseCatalogText(source.path, text);
+  const { path, parser = CATALOG_PARSER } = source;
+  const { content, faults } = await parser.parse(path, text);
   if (faults.length > 0) throw new CatalogError(faults);
   const file = shapeOf(content, source.dialects);
-  if (!("models" in file)) throw new CatalogError(file.map(describe));
+  if (!("models" in file)) throw new CatalogError(await parser.describe(path, text, file));
   const problems = [...nameProblems(file), ...routeProblems(file)];
   const upstreams: Upstream[] = [];
   for (const [name, entry] of Object.entries(file.upstreams)) {
@@ -66,7 +69,7 @@ export async function loadCatalog(source: CatalogSource): Promise<Catalog> {
       problems.push({ place: ["upstreams", name, credential.field], message: credential.problem });
     } else upstreams.push(upstreamOf(name, entry, dialect, credential));
   }
-  if (problems.length > 0) throw new CatalogError(problems.map(describe));
+  if (problems.length > 0) throw new CatalogError(await parser.describe(path, text, problems));
   const created = Math.floor(source.now().getTime() / 1000);
   const simulated = new Set(upstreams.filter(({ isSandbox }) => isSandbox).map(({ name }) => name));
   return catalogOf(

@@ -3,6 +3,7 @@ import { SANDBOX_UPSTREAM, sandboxModels } from "../catalog/built-in.ts";
 import { type Catalog, catalogOf } from "../catalog/catalog.ts";
 import { CatalogWatch, type FileStates, LiveCatalog, noting } from "../catalog/live-catalog.ts";
 import { type CatalogSource, loadCatalog, UnreadableCatalog } from "../catalog/load.ts";
+import { WORKER_PARSER } from "../catalog/worker-parser.ts";
 import type { Config } from "../config/config.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";
 import { Gateway } from "../gateway/gateway.ts";
@@ -59,7 +60,7 @@ export async function openModels(startup: Startup) {
   const catalog = new LiveCatalog(first);
   const watch = new CatalogWatch({
     catalog,
-    source,
+    source: { ...source, parser: WORKER_PARSER },
     loaded,
     onReloaded: ({ models }) => log.info({ models: models.length }, "reloaded the catalog"),
     onProblems: (error) =>

@@ -1,0 +1,36 @@
+import { Worker } from "node:worker_threads";
+import type { CatalogParser, CatalogText, Problem } from "./catalog-text.ts";
+
+/** What a worker does: parses the text, or describes its problems if there are any. */
+export interface CatalogTask {
+  readonly path: string;
+  readonly text: string;
+  readonly problems: readonly Problem[] | null;
+}
+
+/** The path holds for the sources and for the build. */
+const WORKER = new URL(
+  import.meta.url.endsWith(".ts") ? "catalog-worker.ts" : "catalog-worker.js",
+  import.meta.url,
+);
+/** A catalog of 2,000 models takes half a second. */
+const TIMEOUT_MS = 60_000;
+
+/** Parses in a thread of its own, which ends afterwards: a large catalog would delay every request of a running service. */
+export const WORKER_PARSER: CatalogParser = {
+  parse: async (path, text) => (await inWorker({ path, text, problems: null })) as CatalogText,
+  describe: async (path, text, problems) => (await inWorker({ path, text, problems })) as readonly string[],
+};
+
+function inWorker(task: CatalogTask): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(WORKER, { workerData: task });
+    const timer = setTimeout(() => void worker.terminate(), TIMEOUT_MS);
+    worker.once("message", resolve);
+    worker.once("error", reject);
+    worker.once("exit", () => {
+      clearTimeout(timer);
+      reject(new Error("the worker that parses the catalog file has ended without an answer"));
+    });
+  });
+}
