@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readProcedureData, UnreadableData } from "../../sdk/src/contract/procedure-data.ts";
+import {
+  readProcedureData,
+  UnreadableData,
+  writeProcedureData,
+} from "../../sdk/src/contract/procedure-data.ts";
+import { encodeAnswer, keptAnswer } from "../../server/src/management/kept-answer.ts";
 import { mintSecretString, TOKEN_PREFIX } from "../../server/src/secrets/secret-string.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
@@ -261,11 +266,38 @@ describe("the body of a call", () => {
   });
 });
 
+describe("the list of models, which is large in a large catalog", () => {
+  it("is answered once in a request", async () => {
+    const { trpc, cookie } = await signUp(service.baseUrl);
+    const { key } = await trpc.keys.create.mutate({ name: "reader" });
+    const ask = (names: string, headers: Readonly<Record<string, string>>) =>
+      fetch(`${service.baseUrl}/trpc/${names}?batch=1`, { headers });
+    for (const headers of [{ cookie: cookie() }, { authorization: `Bearer ${key}` }]) {
+      const twice = await answerOf(await ask("models.list,account.get,models.list", headers));
+      expect(twice).toMatchObject({ status: 400, code: "invalid_request" });
+      expect(twice.message).toContain("`models.list` once");
+      const once = await ask("models.list,account.get,account.get", headers);
+      expect([once.status, (await once.json()).length]).toEqual([200, 3]);
+    }
+    expect((await trpc.audit.list.query()).entries.map(({ status }) => status)).toEqual([200, 400]);
+  });
+
+  it("is made and encoded once for each catalog", () => {
+    let made = 0;
+    const list = keptAnswer((models: readonly string[]) => ({ models, version: BigInt(++made) }));
+    const [first, second] = [["one"], ["two"]];
+    const encoded = encodeAnswer(list(first));
+    expect(encoded).toEqual(writeProcedureData({ models: ["one"], version: 1n }));
+    expect(encodeAnswer(list(first))).toBe(encoded);
+    expect(encodeAnswer(list(second))).toEqual(writeProcedureData({ models: ["two"], version: 2n }));
+  });
+});
+
 describe("procedure calls over the limit per minute", () => {
   it("of one user are refused, counting each call of a batch; other users are not affected", async () => {
     const [owner, other] = [await signUp(service.baseUrl), await signUp(service.baseUrl)];
     const before = await refusedCalls("caller");
-    const { passed, refused, minutes } = await flood("models.list", 60, { cookie: owner.cookie() });
+    const { passed, refused, minutes } = await flood("account.get", 60, { cookie: owner.cookie() });
     expect(passed).toBeGreaterThanOrEqual(580);
     expect(passed).toBeLessThanOrEqual(600 * (1 + minutes));
     expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
@@ -277,7 +309,7 @@ describe("procedure calls over the limit per minute", () => {
   it("of one key are refused, and leave audit entries", async () => {
     const owner = await signUp(service.baseUrl);
     const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
-    const { passed, refused } = await flood("models.list", 60, { authorization: `Bearer ${key}` });
+    const { passed, refused } = await flood("account.get", 60, { authorization: `Bearer ${key}` });
     expect(passed).toBeLessThan(1_200);
     expect(refused?.headers.get("x-request-id")).toMatch(/^req_/);
     const { entries } = await owner.trpc.audit.list.query({ limit: 100 });

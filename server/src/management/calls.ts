@@ -1,4 +1,5 @@
 import type { AnyRouter } from "@trpc/server";
+import { Failure } from "../errors/failure.ts";
 
 /** The limit for most procedures, whose input is some ids and words. Others set their own in their meta. */
 const MAX_INPUT_BYTES = 16 * 1024;
@@ -13,6 +14,8 @@ export interface ProcedureMeta {
   readonly maxInputBytes?: number;
   /** Whether API keys may call it. */
   readonly takesKeys?: boolean;
+  /** Whether a request may call it only once, because its answer is large and the same each time. */
+  readonly isOncePerRequest?: boolean;
 }
 
 /** The names of the procedures that a request calls, which may not exist. */
@@ -34,6 +37,20 @@ export interface ProcedureDefinition {
 export function procedureOf({ _def }: AnyRouter, name: string): ProcedureDefinition | null {
   const procedures = _def.procedures as Readonly<Record<string, { readonly _def?: ProcedureDefinition }>>;
   return Object.hasOwn(procedures, name) ? (procedures[name]?._def ?? null) : null;
+}
+
+/** @throws {Failure} `invalid_request` for a request that repeats a call which it may make only once. */
+export function requireFewCalls(router: AnyRouter, names: readonly string[]): void {
+  const repeated = names.find((name, index) => names.indexOf(name) < index && isOncePerRequest(router, name));
+  if (repeated === undefined) return;
+  throw new Failure(
+    "invalid_request",
+    `Call \`${repeated}\` once in a request: its answer is the same each time.`,
+  );
+}
+
+function isOncePerRequest(router: AnyRouter, name: string): boolean {
+  return procedureOf(router, name)?.meta?.isOncePerRequest === true;
 }
 
 /** The maximum size of the body of a request for these procedures by a known caller. */

@@ -15,7 +15,7 @@ import { networkOf } from "../networks/networks.ts";
 import { type Compress, createCompressor } from "../operations/compressed-body.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { type CallerParts, callerOf, clientInfoOf, type RpcCaller, requireSameCaller } from "./caller.ts";
-import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes, procedureOf } from "./calls.ts";
+import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes, procedureOf, requireFewCalls } from "./calls.ts";
 import {
   type BrowserAddress,
   requireSameOrigin,
@@ -186,6 +186,7 @@ async function authenticatedCall(
     if (caller.kind !== "key" || !(thrown instanceof Failure)) throw thrown;
     throw new RefusedCaller(thrown, caller.permission.snapshot);
   }
+  requireFewCalls(parts.router, names);
   return { caller, complete };
 }
 

@@ -28,6 +28,7 @@ import { accountRouter } from "./account.ts";
 import { auditRouter } from "./audit.ts";
 import { authRouter } from "./auth.ts";
 import { creditsRouter } from "./credits.ts";
+import { keptAnswer } from "./kept-answer.ts";
 import { keysRouter } from "./keys.ts";
 import type { NodeStatus } from "./node-status.ts";
 import { operatorRouter } from "./operator.ts";
@@ -81,6 +82,12 @@ export interface RpcServices {
   readonly warnings: readonly string[];
 }
 
+/** The answer of `models.list`, which is the same for everyone, and large. */
+const listOf = keptAnswer((models: Catalog["models"]) => ({
+  /** The models, in the order of the catalog. */
+  models: models.map(({ routes: _, ...model }) => model),
+}));
+
 /** All procedures of the management API. */
 export function createAppRouter(services: RpcServices) {
   return router({
@@ -112,10 +119,7 @@ export function createAppRouter(services: RpcServices) {
     /** The models of the catalog. */
     models: router({
       /** All models, with their prices. */
-      list: accountReader.query(() => ({
-        /** The models, in the order of the catalog. */
-        models: services.catalog.models.map(({ routes: _, ...model }) => model),
-      })),
+      list: accountReader.meta({ isOncePerRequest: true }).query(() => listOf(services.catalog.models)),
     }),
   });
 }

@@ -6,7 +6,6 @@ import {
   MAX_BATCHED_CALLS,
   readProcedureData,
   UnreadableData,
-  writeProcedureData,
 } from "../../../sdk/src/contract/procedure-data.ts";
 import type { Session } from "../accounts/sign-in.ts";
 import type { ClientInfo, User } from "../accounts/user.ts";
@@ -19,6 +18,7 @@ import type { RequestSignal } from "../errors/request-signal.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { notSignedIn, ownerOf, type RpcCaller } from "./caller.ts";
 import type { ProcedureMeta } from "./calls.ts";
+import { encodeAnswer } from "./kept-answer.ts";
 
 /** The context of a call: its caller, and access to the session cookie. */
 export interface RpcContext {
@@ -114,7 +114,7 @@ const t = initTRPC
   .meta<ProcedureMeta>()
   .create({
     transformer: {
-      serialize: writeProcedureData,
+      serialize: encodeAnswer,
       deserialize: (data: unknown) => readProcedureData(data, { maxTypedValues: MAX_TYPED_VALUES }),
     },
     // Proxies close connections that are silent for about a minute. Clients reconnect and resume.

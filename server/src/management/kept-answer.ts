@@ -1,0 +1,28 @@
+import { type ProcedureData, writeProcedureData } from "../../../sdk/src/contract/procedure-data.ts";
+
+/** Answers that are kept, in the encoding of procedures. */
+const encoded = new WeakMap<object, ProcedureData>();
+
+/**
+ * Makes the answer of a procedure from a value that does not change, once for each value. The answer is encoded once, too: the list of 2,000
+ * models takes 40 ms.
+ */
+export function keptAnswer<Source extends object, Answer extends object>(
+  make: (source: Source) => Answer,
+): (source: Source) => Answer {
+  const answers = new WeakMap<Source, Answer>();
+  return (source) => {
+    const known = answers.get(source);
+    if (known !== undefined) return known;
+    const answer = make(source);
+    answers.set(source, answer);
+    encoded.set(answer, writeProcedureData(answer));
+    return answer;
+  };
+}
+
+/** Encodes the answer of a procedure. */
+export function encodeAnswer(answer: unknown): ProcedureData {
+  const kept = typeof answer === "object" && answer !== null ? encoded.get(answer) : undefined;
+  return kept ?? writeProcedureData(answer);
+}
