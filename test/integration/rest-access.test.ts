@@ -214,7 +214,7 @@ describe("management requests over the limit per minute", () => {
     const { key, token } = account;
     const startMs = performance.now();
     // A batch of procedures takes most of the minute's calls.
-    const names = Array.from({ length: 20 }, () => "models.list").join(",");
+    const names = Array.from({ length: 20 }, () => "account.get").join(",");
     for (let batch = 0; batch < 29; batch++) {
       const url = `${service.baseUrl}/trpc/${names}?batch=1&input={}`;
       await (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).arrayBuffer();
