@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import ipaddr from "ipaddr.js";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { IpRuleBook } from "../../server/src/accounts/ip-rules.ts";
 import { signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
@@ -98,6 +100,30 @@ describe("IP rules", () => {
     }
     await setRules();
     expect(await passes("unknown")).toBe(true);
+  });
+});
+
+describe("equal IP rules", () => {
+  it("are parsed once, however often their account is read", () => {
+    const book = new IpRuleBook();
+    const judge = (first: number, address: string) => {
+      const networks = Array.from(
+        { length: 1_000 },
+        (_, index) => `2001:db8:${(first + index).toString(16)}::/48`,
+      );
+      return book.judge({ plan: "enterprise", ipRules: { mode: "enforce", networks } }, address);
+    };
+    const parse = vi.spyOn(ipaddr, "process");
+    try {
+      expect(judge(0, "2001:db8:0:1::1")).toBe("passes");
+      expect(parse.mock.calls.length).toBeGreaterThan(1_000);
+      parse.mockClear();
+      for (let call = 0; call < 20; call++) expect(judge(0, "2001:db8:0:1::1")).toBe("passes");
+      expect(parse).toHaveBeenCalledTimes(20);
+      expect(judge(1, "2001:db8:0:1::1")).toBe("blocked");
+    } finally {
+      parse.mockRestore();
+    }
   });
 });
 
