@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Ostiary } from "../../sdk/src/client.ts";
+import { proxiesOfEnvironment } from "../../sdk/src/core/proxy.ts";
 import { runProcess } from "../fixtures/run-process.ts";
 import { BUN, DENO } from "../fixtures/runtimes.ts";
 import { ROOT } from "../fixtures/service.ts";
@@ -25,7 +26,7 @@ for (let count = 0; count < 2; count++) {
   try {
     said.push((await client.models.list()).data.length);
   } catch (error) {
-    said.push(error.name, String(error.cause?.message));
+    said.push(error.name, String(error.cause?.message ?? error.message));
   }
 }
 console.log(JSON.stringify(said));
@@ -202,6 +203,21 @@ describe("a proxy on Node", () => {
     },
   );
 
+  it.each([
+    ["10.1.2.3", "10.0.0.0/8"],
+    ["10.1.2.3:8080", "10.1.2.3:8080"],
+    ["[fd00::1]", "fd00::1"],
+    ["[fd00::1]", "[fd00:0::1]:80"],
+    ["[fd00::1]", "example.com, fd00::/8"],
+  ])("is not used for the address %s with NO_PROXY=%s", (host, NO_PROXY) => {
+    vi.stubEnv("HTTP_PROXY", proxyUrl());
+    vi.stubEnv("NO_PROXY", NO_PROXY);
+    expect(proxiesOfEnvironment()?.(new URL(`http://${host}`))).toBeNull();
+    for (const other of ["11.0.0.1", "[fe80::1]", "10.example", "fd00.example"])
+      expect(proxiesOfEnvironment()?.(new URL(`http://${other}`))?.host).toBe(`127.0.0.1:${proxy.port}`);
+    vi.unstubAllEnvs();
+  });
+
   it("gets a password with a percent sign that begins no escape", async () => {
     const env = { BASE_URL: `http://${HOST}`, HTTP_PROXY: proxyUrl("me:50%off@") };
     expect(await run("Node", env)).toEqual([0, 0]);
@@ -212,6 +228,21 @@ describe("a proxy on Node", () => {
     const env = { BASE_URL: `http://127.0.0.1:${ports.http}`, HTTP_PROXY: proxyUrl() };
     expect(await run("Node", env)).toEqual([0, 0]);
     expect(proxy.seen).toEqual([]);
+  });
+
+  it.each([
+    ["socks5://127.0.0.1:1080", "a socks5 proxy"],
+    ["socks5h://me:secret@127.0.0.1:1080", "a socks5h proxy"],
+    ["http://me:secret@127.0.0.1:port", "no proxy's URL"],
+  ])("of a kind that is not supported is an error: %s", async (HTTPS_PROXY, what) => {
+    const direct = { BASE_URL: `https://${HOST}`, HTTPS_PROXY };
+    const error = ["OstiaryError", expect.stringContaining(`HTTPS_PROXY is ${what}`)];
+    const said = await run("Node", direct);
+    expect(said).toEqual([...error, ...error]);
+    expect(JSON.stringify(said)).not.toContain("secret");
+    // What needs no proxy is reached.
+    const own = `http://127.0.0.1:${ports.http}`;
+    expect(await run("Node", { ...direct, BASE_URL: own, http_proxy: HTTPS_PROXY })).toEqual([0, 0]);
   });
 
   it("that opens no connection does not hold a request beyond its timeout", async () => {

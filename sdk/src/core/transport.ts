@@ -4,7 +4,7 @@ import { checkTime, fromCaller, notNegative, objectOf, positive, withoutUnset } 
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
 import { startTimer, withTimeout } from "./deadline.ts";
 import { errorFor, isJsonOfService, notFromService } from "./error-answers.ts";
-import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError } from "./errors.ts";
+import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError, OstiaryError } from "./errors.ts";
 import { parsedJson } from "./fields.ts";
 import { checkedHeaders, type HeadersLike, IDEMPOTENCY_KEY, withoutSecrets } from "./headers.ts";
 import type { Log } from "./log.ts";
@@ -249,6 +249,8 @@ export class Transport {
       release();
       if (signal?.aborted) throw aborted(signal);
       if (timedOut) return lateAnswer(timeoutMs, cause);
+      // The request cannot be sent as it is: no other attempt would help.
+      if (cause instanceof OstiaryError && cause.constructor === OstiaryError) throw cause;
       return new APIConnectionError(`The service at ${this.#settings.baseURL} cannot be reached.`, { cause });
     } finally {
       stop();
