@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { transformSync } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -82,6 +83,21 @@ describe("the built and installed package", () => {
       const client = new Ostiary({ apiKey: "sk-test", fetch });
       await expect(client.models.retrieve("m")).rejects.toBeInstanceOf(NotFoundError);
     }
+  });
+
+  it("can be imported where there are no web standards, as in tests with jsdom", () => {
+    const load = (name: string): Record<string, unknown> => {
+      const module = { exports: {} };
+      const require = (path: string) => load(path.replace("./", ""));
+      runInNewContext(readFileSync(join(installed, "dist", name), "utf8"), {
+        module,
+        exports: module.exports,
+        require,
+      });
+      return module.exports;
+    };
+    expect(load("index.cjs")).toHaveProperty("Ostiary");
+    expect(load("operator.cjs")).toHaveProperty("OstiaryOperator");
   });
 
   it("throws the same errors from all its entries, so that `instanceof` finds them", async () => {

@@ -21,7 +21,13 @@ const BYTE_ORDER_MARK = "\u{feff}";
  * For all readers, as it decodes only complete lines and remembers nothing: a decoder that carries half a character over is several
  * times as slow.
  */
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+let decoder: TextDecoder | undefined;
+
+function decoded(bytes: Uint8Array): string {
+  // It is made here because the package must be importable where there is no `TextDecoder`, as in tests with jsdom.
+  decoder ??= new TextDecoder("utf-8", { ignoreBOM: true });
+  return decoder.decode(bytes);
+}
 
 /**
  * Reads server-sent events out of a byte stream, several data lines joined by newlines
@@ -64,7 +70,7 @@ export class EventReader {
       throw new EventTooLarge("a server-sent event is too large");
     }
     const end = endOfLines(bytes);
-    if (end === bytes.length && this.#lineBytes === 0) return this.#read(decoder.decode(bytes));
+    if (end === bytes.length && this.#lineBytes === 0) return this.#read(decoded(bytes));
     this.#keep(bytes.subarray(0, end));
     const events = end === 0 ? [] : this.#read(this.#takeLine());
     this.#keep(bytes.subarray(end));
@@ -94,7 +100,7 @@ export class EventReader {
   }
 
   #takeLine(): string {
-    const text = decoder.decode(this.#line.subarray(0, this.#lineBytes));
+    const text = decoded(this.#line.subarray(0, this.#lineBytes));
     this.#lineBytes = 0;
     // The buffer shrinks again, so that one long line does not occupy memory while the stream is open.
     if (this.#line.length > ROOM_KEPT_BYTES) this.#line = new Uint8Array(0);

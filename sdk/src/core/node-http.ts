@@ -277,7 +277,9 @@ class NodeAnswer implements WireAnswer {
     const chunks: Bytes[] = [];
     await this.#received((chunk) => chunks.push(chunk));
     const [first] = chunks;
-    this.#text = decoder.decode(first !== undefined && chunks.length === 1 ? first : joined(chunks));
+    this.#text = new TextDecoder().decode(
+      first !== undefined && chunks.length === 1 ? first : joined(chunks),
+    );
     return this.#text;
   }
 
@@ -362,8 +364,6 @@ function endOf(incoming: Incoming): Promise<void> {
     incoming.on("close", () => reject(reason));
   });
 }
-
-const decoder = new TextDecoder();
 
 function joined(chunks: readonly Bytes[]): Bytes {
   const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
