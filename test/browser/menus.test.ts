@@ -85,6 +85,32 @@ describe.skipIf(!hasBrowser)("a printed page", () => {
     // The page on the screen has the rows in view, as before.
     await expect.poll(() => rowsOf(page).count()).toBe(inView);
   });
+
+  it("says what its entries and figures are of, although it has no form and no backgrounds", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await chat(site.service.baseUrl, owner.key);
+    const viewport = { width: 718, height: 1_000 };
+    const keyId = owner.key.slice(-4);
+    const filters = `from=2020-01-01T00:00:00Z&key="${keyId}"&model=*echo*&status=2xx&source=127.0.0.0/8`;
+    const { page } = await site.open(owner, `/audit?${filters}`, { viewport });
+    await rowsOf(page).first().waitFor();
+    await page.emulateMedia({ media: "print" });
+    const period = "from 1 Jan 2020, 00:00 UTC";
+    const others = `key “test” (…${keyId}), model contains “echo”, status 2xx, source 127.0.0.0/8`;
+    await page.getByText(`Filters: ${period}, ${others}.`, { exact: true }).waitFor();
+    expect(await page.getByRole("region", { name: "Filters" }).isVisible()).toBe(false);
+
+    await page.emulateMedia({ media: "screen" });
+    expect(await page.getByText("Filters: from").isVisible()).toBe(false);
+    await page.goto("/?range=30d&by=model");
+    const legend = page.getByRole("list", { name: "Series" }).first();
+    await legend.waitFor();
+    await page.emulateMedia({ media: "print" });
+    const chosen = page.getByRole("group").getByRole("button").filter({ visible: true });
+    await expect.poll(() => chosen.allTextContents()).toEqual(["30 days", "By model"]);
+    const swatch = legend.locator("[aria-hidden]").first();
+    expect(await swatch.evaluate((element) => getComputedStyle(element).printColorAdjust)).toBe("exact");
+  });
 });
 
 describe.skipIf(!hasBrowser)("a choice among many values", () => {

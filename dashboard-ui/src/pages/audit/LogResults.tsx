@@ -1,5 +1,7 @@
+import printStyles from "../../components/print.module.css";
 import textStyles from "../../components/text.module.css";
 import { countText } from "./count-text.ts";
+import { filterParts } from "./filters.ts";
 import { LogEntries, type LogEntriesProps } from "./LogEntries.tsx";
 import { LogTotals } from "./LogTotals.tsx";
 import type { AuditSearch } from "./search.ts";
@@ -12,9 +14,13 @@ interface LogResultsProps extends LogEntriesProps {
 
 /** What a log has for its filters: the totals, and the entries. Screen readers announce how many entries were found. */
 export function LogResults({ summary, search, ...entries }: LogResultsProps) {
-  const { log, changeFilters, clearFilters } = entries;
+  const { log, filters, chosenKey, changeFilters, clearFilters } = entries;
+  const parts = filterParts(filters, chosenKey);
   return (
     <>
+      {parts.length === 0 ? null : (
+        <p className={printStyles.onPaper}>Filters: {parts.map(({ label }) => label).join(", ")}.</p>
+      )}
       <LogTotals
         query={summary}
         hasOtherError={log.isError && !log.isFetchNextPageError}
