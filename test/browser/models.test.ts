@@ -1,4 +1,4 @@
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
@@ -195,3 +195,37 @@ describe.skipIf(!hasBrowser)("the catalog's page", () => {
     expect(await violationsOf(page)).toEqual([]);
   });
 });
+
+describe.skipIf(!hasBrowser)("the page of a model", () => {
+  it.each(["acme/small", "acme/no-such-model"])(
+    "of %s moves nothing, in whatever order its parts arrive",
+    async (id) => {
+      const { page } = await site.open(owner, "/docs/");
+      const usage = page.waitForResponse(/usage\.summary/);
+      // Its first parts come last.
+      await page.route(/models\.list|service\.info/, async (route) => {
+        await (await usage).finished();
+        await route.continue();
+      });
+      await page.addInitScript(recordPlaces);
+      await page.goto(`/models/${encodeURIComponent(id)}`);
+      await page.getByText(/^No requests in/).waitFor();
+      expect(await page.evaluate(() => Reflect.get(window, "places"))).toHaveLength(1);
+    },
+  );
+});
+
+/** Collects where the heading of the usage is shown, one place after the other. Runs in the page. */
+function recordPlaces(): void {
+  const places: number[] = [];
+  Reflect.set(window, "places", places);
+  const look = () => {
+    const heading = [...document.querySelectorAll("h2")].find((each) => each.textContent === "Usage");
+    if (heading?.checkVisibility() === true) {
+      const top = Math.round(heading.getBoundingClientRect().top + scrollY);
+      if (places.at(-1) !== top) places.push(top);
+    }
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}

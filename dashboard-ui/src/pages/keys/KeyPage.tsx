@@ -56,9 +56,10 @@ export function KeyPage() {
           <>
             <Facts apiKey={key} />
             {key.state === "active" ? <UseKey /> : null}
-            <AccountUsage search={search} filter={{ key: keyId }} />
-            <KeyErrors id={keyId} />
-            <KeyAddresses id={keyId} />
+            <AccountUsage search={search} filter={{ key: keyId }}>
+              <KeyErrors id={keyId} />
+              <KeyAddresses id={keyId} />
+            </AccountUsage>
           </>
         )}
       </Loaded>

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { ListedModel } from "../../api/types.ts";
+import { Below } from "../../components/Below.tsx";
 import buttonStyles from "../../components/Button.module.css";
 import { Loaded } from "../../components/Loaded.tsx";
 import { Empty } from "../../components/Notice.tsx";
@@ -17,6 +18,7 @@ export function ModelPage() {
   const { model: id } = useParams({ from: "/shell/account/models/$model" });
   const search = useSearch({ from: "/shell/account/models/$model" });
   const models = useQuery(api.models.list.queryOptions());
+  const info = useQuery(api.service.info.queryOptions());
   return (
     <>
       <PageHead crumb={<Link to="/models">Models</Link>} title={id}>
@@ -42,7 +44,9 @@ export function ModelPage() {
           );
         }}
       </Loaded>
-      <AccountUsage search={search} filter={{ model: id }} />
+      <Below queries={[models, info]}>
+        <AccountUsage search={search} filter={{ model: id }} />
+      </Below>
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import type { GroupName } from "../usage/groups.ts";
 import { filterOfGroup, periodSearch, searchOf } from "../usage/log-filter.ts";
 import { accountPerformance } from "../usage/performance-source.ts";
@@ -20,10 +21,12 @@ interface AccountUsageProps {
   readonly search: UsageSearch;
   /** What the page is about; without it, everything of the account. */
   readonly filter?: UsageFilter;
+  /** What stands below the usage. */
+  readonly children?: ReactNode;
 }
 
 /** The account's usage over time, of a key or a model if the page is about one. */
-export function AccountUsage({ search: { by, ...choice }, filter = ALL }: AccountUsageProps) {
+export function AccountUsage({ search: { by, ...choice }, filter = ALL, children }: AccountUsageProps) {
   const navigate = useNavigate();
   // All of a key's usage is in one group by key.
   const groupings = GROUPINGS.filter(({ value }) => value === "none" || filter[value] === undefined);
@@ -49,7 +52,9 @@ export function AccountUsage({ search: { by, ...choice }, filter = ALL }: Accoun
       nameOf={(group, answer) => (
         <GroupLink group={group} by={answer.by} span={answer.period.span} filter={filter} />
       )}
-    />
+    >
+      {children}
+    </UsageSection>
   );
 }
 

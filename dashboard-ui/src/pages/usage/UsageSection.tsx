@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
+import { Below } from "../../components/Below.tsx";
 import { Loaded } from "../../components/Loaded.tsx";
 import type { GroupName } from "./groups.ts";
 import type { Grouping } from "./log-filter.ts";
@@ -29,11 +30,13 @@ interface UsageSectionProps<By extends Grouping> {
   readonly nameOf: (group: GroupName, answer: UsageAnswer<By>) => ReactNode;
   /** Called with the part of a chart that was clicked. */
   readonly onPick?: ((pick: UsagePick, by: By) => void) | undefined;
+  /** What stands below the usage. */
+  readonly children?: ReactNode;
 }
 
 /** Usage with controls for the period and the grouping. */
 export function UsageSection<By extends Grouping>(props: UsageSectionProps<By>) {
-  const { title, source, performance, choice, by, groupings, onChange, nameOf, onPick } = props;
+  const { title, source, performance, choice, by, groupings, onChange, nameOf, onPick, children } = props;
   const hour = useCurrentHour();
   const { range, from, to, zone } = choice;
   const period = useMemo(() => periodOf({ range, from, to, zone }, hour), [range, from, to, zone, hour]);
@@ -55,7 +58,10 @@ export function UsageSection<By extends Grouping>(props: UsageSectionProps<By>) 
           />
         )}
       </Loaded>
-      <Performance source={performance} period={period} />
+      <Below queries={[usage]}>
+        <Performance source={performance} period={period} />
+        {children}
+      </Below>
     </>
   );
 }
