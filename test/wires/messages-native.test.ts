@@ -233,6 +233,36 @@ describe("a streamed answer of the Messages API", () => {
   });
 
   it.each([
+    // A summary of the conversation, whose tokens the totals do not contain.
+    ["compaction", { input_tokens: 180_000, output_tokens: 3_500 }, 23_000 + 180_000, 1_000 + 3_500],
+    ["advisor_message", { model: "claude-other", input_tokens: 820, output_tokens: 1_600 }, 23_820, 2_600],
+    ["compaction", { input_tokens: -1, output_tokens: 3_500 }, 23_000, 1_000],
+  ])(
+    "is charged for its %s, which is reported beside the totals",
+    async (type, tokens, prompt, completion) => {
+      const totals = { input_tokens: 23_000, output_tokens: 1_000 };
+      const usage = {
+        ...totals,
+        iterations: [
+          { type, ...tokens },
+          { type: "message", ...totals },
+        ],
+      };
+      const start = { ...NATIVE_START, message: { ...NATIVE_START.message, usage: totals } };
+      const [end, stop] = NATIVE_END;
+      const text = frames(start, ...NATIVE_TEXT, { ...end, usage }, { ...stop });
+      service.answers.native = nativeStream(text);
+      const answer = await (await service.post({ ...NATIVE, stream: true })).text();
+      expect(answer).toBe(text.replace("claude-inner", "acme/native"));
+      const counted = { usageSource: "upstream", promptTokens: prompt, completionTokens: completion };
+      expect(await service.lastEntry()).toMatchObject(counted);
+      answerWhole({ ...NATIVE_MESSAGE, usage });
+      await service.post(NATIVE);
+      expect(await service.lastEntry()).toMatchObject(counted);
+    },
+  );
+
+  it.each([
     ["after its text", frames(NATIVE_START, ...NATIVE_TEXT)],
     ["after message_delta", frames(NATIVE_START, ...NATIVE_TEXT, ...NATIVE_END.slice(0, 1))],
     ["within an event", frames(NATIVE_START).slice(0, -9)],

@@ -50,6 +50,22 @@ export function checkedUsage(reported: ReportedCounts): Usage | null {
   return usage;
 }
 
+/** The usage of an answer that took several requests or samplings; `null` if that of one of them is unknown, or there are none. */
+export function totalUsage([first = null, ...others]: readonly (Usage | null)[]): Usage | null {
+  return others.reduce(
+    (total, usage) => (total === null || usage === null ? null : added(total, usage)),
+    first,
+  );
+}
+
+function added(one: Usage, other: Usage): Usage {
+  const sum: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...one };
+  for (const [name, tokens] of Object.entries(other) as [keyof Usage, number][]) {
+    sum[name] = (sum[name] ?? 0) + tokens;
+  }
+  return sum;
+}
+
 /** A count that is known to be plausible, or the maximum if it is larger. */
 function bounded(count: unknown, max: number): number {
   return Math.min((count ?? 0) as number, max);

@@ -105,11 +105,11 @@ function withModel(data: string, model: string): string {
   return withMemberText(event, "message", innerBody(event, "message").textWith({ model }));
 }
 
-/** Adds what an event has of the answer: texts, thoughts, names and inputs of tool calls. */
+/** Adds what an event has of the answer: texts, thoughts, summaries of the conversation, names and inputs of tool calls. */
 function addProduced({ delta, content_block: block }: JsonObject, tally: TextTally): void {
-  const { text, thinking, partial_json: input } = isJsonObject(delta) ? delta : {};
+  const { text, thinking, content: summary, partial_json: input } = isJsonObject(delta) ? delta : {};
   const name = isJsonObject(block) ? block.name : null;
-  for (const value of [text, thinking, input, name]) if (typeof value === "string") tally.add(value);
+  for (const value of [text, thinking, summary, input, name]) if (typeof value === "string") tally.add(value);
 }
 
 /** The name of an event, which stands on a line of its own. */

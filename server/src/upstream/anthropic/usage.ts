@@ -1,16 +1,36 @@
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { checkedUsage, isPlausible } from "../usage-counts.ts";
+import { checkedUsage, isPlausible, totalUsage } from "../usage-counts.ts";
 
 /**
  * Reads the `usage` object of Anthropic's Messages API: of a whole answer, or that of a stream's `message_start` overwritten with the
  * fields of its `message_delta`. Its `input_tokens` are neither read from nor written to the cache, so that the prompt is the sum of
  * all three.
  *
+ * An answer may take several samplings, which `iterations` lists. Anthropic charges for each of them, but the totals do not contain those
+ * that summarize the conversation or ask an advisor.
+ *
  * @returns `null` unless its numbers are plausible.
  */
 export function readMessagesUsage(value: unknown): Usage | null {
   if (!isJsonObject(value)) return null;
+  const totals = totalsOf(value);
+  const iterations = iterationsOf(value);
+  if (totals === null || iterations === null) return totals;
+  const { promptTokens, completionTokens } = totals;
+  // Otherwise some are missing in the list.
+  const areAll = iterations.promptTokens >= promptTokens && iterations.completionTokens >= completionTokens;
+  const { reasoningTokens } = totals;
+  return (areAll ? checkedUsage({ ...iterations, reasoningTokens }) : null) ?? totals;
+}
+
+/** The usage of all samplings together; `null` if they are not listed, or not plausible. */
+function iterationsOf({ iterations }: JsonObject): Usage | null {
+  if (!Array.isArray(iterations)) return null;
+  return totalUsage(iterations.map((one) => (isJsonObject(one) ? totalsOf(one) : null)));
+}
+
+function totalsOf(value: JsonObject): Usage | null {
   const details = isJsonObject(value.cache_creation) ? value.cache_creation : {};
   const { thinking_tokens: reasoningTokens } = isJsonObject(value.output_tokens_details)
     ? value.output_tokens_details

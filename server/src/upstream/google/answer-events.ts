@@ -7,8 +7,9 @@ import type { Usage } from "../../tokens/token-estimate.ts";
 import { UpstreamRefused } from "../dialect.ts";
 import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse, PROVIDER_FAILED, refusalOf, refusedStatus } from "../refusal.ts";
+import { totalUsage } from "../usage-counts.ts";
 import { GOOGLE_SIGNATURE } from "./prompt.ts";
-import { readContentUsage, totalUsage } from "./usage.ts";
+import { readContentUsage } from "./usage.ts";
 
 /** A longer answer is more than any model's context, in pieces of the size that one request gives. */
 const MAX_REQUESTS = 64;
@@ -41,8 +42,8 @@ export class ContentReader extends AnswerReader {
 
   /** The total of the requests that have reported theirs. */
   override get usageSoFar(): Usage | null {
-    const known = [...this.#usages, readContentUsage(this.#metadata)].filter((usage) => usage !== null);
-    return known.length === 0 ? null : totalUsage(known);
+    const all = [...this.#usages, readContentUsage(this.#metadata)];
+    return totalUsage(all.filter((usage) => usage !== null));
   }
 
   readWhole(text: string): void {

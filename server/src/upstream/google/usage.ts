@@ -25,19 +25,6 @@ export function readContentUsage(value: unknown): Usage | null {
   });
 }
 
-/** The usage of an answer that took several requests; `null` if that of one of them is unknown. */
-export function totalUsage(usages: readonly (Usage | null)[]): Usage | null {
-  return usages.reduce((total, usage) => (total === null || usage === null ? null : added(total, usage)));
-}
-
-function added(one: Usage, other: Usage): Usage {
-  const sum: { -readonly [Name in keyof Usage]: Usage[Name] } = { ...one };
-  for (const [name, tokens] of Object.entries(other) as [keyof Usage, number][]) {
-    sum[name] = (sum[name] ?? 0) + tokens;
-  }
-  return sum;
-}
-
 /** Not a number unless both are plausible. Counts of 0 are left out. */
 function sumOf(one: unknown, other: unknown): number {
   if (!isPlausible(one) || !isPlausible(other)) return Number.NaN;
