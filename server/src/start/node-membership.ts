@@ -35,6 +35,8 @@ const RENEWAL_TIMEOUT_MS = 5_000;
 /** Nodes that share Redis continue without a node that was not seen for 10 seconds. A process that stood still for this long therefore checks its membership first. */
 const MAX_PAUSE_MS = 5_000;
 
+export type Membership = Awaited<ReturnType<typeof joinNodes>>;
+
 type OnReplaced = (reason: string, what: "node" | "database") => void;
 
 export interface MembershipParts {

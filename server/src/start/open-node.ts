@@ -3,6 +3,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-un
 import { Admissions } from "../admission/admissions.ts";
 import { positionInDatabase } from "../admission/database-epoch.ts";
 import { PostgresNodes } from "../admission/nodes-store.ts";
+import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import { makeAuditPartitions } from "../audit/audit-partitions.ts";
 import { endAbandonedTransactions } from "../database/abandoned-transactions.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
@@ -12,7 +13,7 @@ import { MIGRATION_IS_BLOCKED, migrate, schemaVersion, untilMigrated } from "../
 import { reasonOf } from "../errors/problems.ts";
 import { openClocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
-import { joinNodes, nodeId } from "./node-membership.ts";
+import { joinNodes, type Membership, nodeId } from "./node-membership.ts";
 import { openAdmissionStore, openConfiguredDatabase, redisErrorLog } from "./open-stores.ts";
 import { complaintAbout } from "./readiness.ts";
 import type { Startup } from "./startup.ts";
@@ -26,13 +27,17 @@ const MIGRATED_TIMEOUT_MS = 5 * MINUTE_MS;
 
 export type OpenNode = Awaited<ReturnType<typeof openNode>>;
 
+type JobParts = Pick<OpenNode, "database" | "longReads" | "clocks" | "redisMemory"> & {
+  readonly membership: Membership;
+};
+
 /**
  * Opens the node's data folder, the database and the admission store, and joins the nodes that share them.
  *
  * @throws {StartupFailure} if one of them can't be used, or other nodes exclude this one.
  */
 export async function openNode(startup: Startup) {
-  const { settings, log, jobs, teardown, shutdown, now, monotonicMs, passedMs } = startup;
+  const { settings, log, teardown, shutdown, now, monotonicMs, passedMs } = startup;
   const { config } = settings;
   await openDataDir(config.dataDir);
   const lock = await lockDataDir(config.dataDir);
@@ -72,6 +77,47 @@ export async function openNode(startup: Startup) {
   // others from starting.
   teardown.add("membership", async () => (await joining.catch(() => null))?.leave());
   const membership = await joining;
+  addJobs(startup, { database, longReads, clocks, redisMemory, membership });
+  const probes = await openProbes(startup, stores.ping, redis);
+  return {
+    id,
+    macSecret,
+    ...stores,
+    schema,
+    clocks,
+    admissions,
+    redis,
+    redisMemory,
+    logRedisError,
+    probes,
+    /** Records the settings of this node. Returns those of the other nodes, of which there are none without Redis. */
+    nodeSettings: membership.exchangeSettings,
+    /** Whether the node stops because another node has its database, or because it was restored. */
+    isReplaced: () => isReplaced,
+  };
+}
+
+/** Measures the stores, and adds the job that measures them again. */
+async function openProbes(
+  { log, jobs, monotonicMs }: Startup,
+  pingDatabase: () => PromiseLike<unknown>,
+  redis: RedisAdmissionStore | null,
+) {
+  const probes = {
+    database: probeOf(pingDatabase, monotonicMs, logChanges(log, "PostgreSQL")),
+    redis: redis === null ? null : probeOf(() => redis.ping(), monotonicMs, logChanges(log, "Redis")),
+  };
+  const measure = () => Promise.all([probes.database.measure(), probes.redis?.measure()]);
+  jobs.add({ name: "measure the stores", everyMs: PROBE_MS, run: measure });
+  await measure();
+  return probes;
+}
+
+/** Adds the background jobs that keep the node a member, and its database in order. */
+function addJobs(
+  { log, jobs }: Startup,
+  { database, longReads, clocks, redisMemory, membership }: JobParts,
+): void {
   jobs.add(
     { name: "renew the node's membership", everyMs: SECOND_MS, run: () => membership.renew() },
     {
@@ -96,29 +142,6 @@ export async function openNode(startup: Startup) {
       run: async () => makeAuditPartitions(longReads, await clocks.compare()),
     },
   );
-  const probes = {
-    database: probeOf(() => stores.ping(), monotonicMs, logChanges(log, "PostgreSQL")),
-    redis: redis === null ? null : probeOf(() => redis.ping(), monotonicMs, logChanges(log, "Redis")),
-  };
-  const measure = () => Promise.all([probes.database.measure(), probes.redis?.measure()]);
-  jobs.add({ name: "measure the stores", everyMs: PROBE_MS, run: measure });
-  await measure();
-  return {
-    id,
-    macSecret,
-    ...stores,
-    schema,
-    clocks,
-    admissions,
-    redis,
-    redisMemory,
-    logRedisError,
-    probes,
-    /** Records the settings of this node. Returns those of the other nodes, of which there are none without Redis. */
-    nodeSettings: membership.exchangeSettings,
-    /** Whether the node stops because another node has its database, or because it was restored. */
-    isReplaced: () => isReplaced,
-  };
 }
 
 /** Returns a function that logs that a store does not answer or refuses to write, or answers again. */
