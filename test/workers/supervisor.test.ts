@@ -122,6 +122,35 @@ describe("the supervisor of workers", () => {
     });
   }
 
+  it("passes SIGHUP on to workers that are ready alone: it would end one that has just been started", async () => {
+    const all = supervisorOfFakes();
+    const started = all.supervisor.start();
+    await setImmediate();
+    all.fakes[0]?.ready();
+    await expect.poll(() => all.fakes.length).toBe(WORKERS);
+    all.supervisor.signal("SIGHUP");
+    expect(vi.mocked(process.kill).mock.calls).toEqual([[FIRST_PID, "SIGHUP"]]);
+    all.fakes[1]?.ready();
+    expect(await started).toBe(FACTS);
+    all.supervisor.signal("SIGHUP");
+    expect(vi.mocked(process.kill).mock.calls.slice(1)).toEqual([
+      [FIRST_PID, "SIGHUP"],
+      [FIRST_PID + 1, "SIGHUP"],
+    ]);
+  });
+
+  it("says which signal ended a worker that was not ready, which cannot say so itself", async () => {
+    const all = supervisorOfFakes();
+    const started = all.supervisor.start();
+    await setImmediate();
+    all.fakes[0]?.die();
+    expect(await started).toBeNull();
+    expect(all.lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 60, worker: 1, signal: "SIGKILL" },
+    ]);
+    expect(await all.supervisor.stop()).toBe(1);
+  });
+
   it("goes on when the channel of a worker reports errors, and starts no second one beside it", async () => {
     const all = supervisorOfFakes();
     await startAll(all);

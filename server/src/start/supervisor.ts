@@ -38,6 +38,7 @@ class WorkerChild {
   /** Resolves when it has ended. `reason`: the signal that killed it, in which case `code` is `null`, or why it could not be started. */
   readonly exited: Promise<{ readonly code: number | null; readonly reason: string | null }>;
   readonly #process: ChildProcess | null;
+  #isReady = false;
 
   constructor(number: number, child: ChildProcess | Error, received: (message: FromWorker) => void) {
     this.number = number;
@@ -57,8 +58,9 @@ class WorkerChild {
     });
     const ready = new Promise<{ readonly facts: BannerFacts | null }>((resolve) => {
       child.on("message", (message: FromWorker) => {
-        if (message.kind === "ready") resolve({ facts: message.facts });
-        else received(message);
+        if (message.kind !== "ready") return received(message);
+        this.#isReady = true;
+        resolve({ facts: message.facts });
       });
     });
     this.ready = Promise.race([ready, this.exited.then(() => null)]);
@@ -66,6 +68,10 @@ class WorkerChild {
 
   get isStarted(): boolean {
     return this.#process?.pid !== undefined;
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
   }
 
   collect(id: number): void {
@@ -112,7 +118,7 @@ export class Supervisor {
     for (const folder of await leftoverFolders(config.dataDir, config.workers)) {
       if (this.#isStopping) return false;
       const child = this.#start(0, { [WORKER_VARIABLE]: DRAINS, OSTIARY_DATA_DIR: folder });
-      const isDone = (await child.ready) !== null;
+      const isDone = (await this.#untilReady(child)) !== null;
       await child.exited;
       if (!isDone) return false;
       if (await removeDrained(folder, config.dataDir))
@@ -127,21 +133,26 @@ export class Supervisor {
     const { workers, takeOver } = this.#parts.config;
     // The first migrates the database and creates the first users.
     const first = this.#startWorker(1, takeOver);
-    const isReady = await first.ready;
+    const isReady = await this.#untilReady(first);
     if (isReady === null || this.#isStopping) return null;
     const numbers = Array.from({ length: workers - 1 }, (_, index) => index + 2);
     const others = numbers.map((number) => this.#startWorker(number));
-    const areReady = await Promise.all(others.map(({ ready }) => ready));
+    const areReady = await Promise.all(others.map((child) => this.#untilReady(child)));
     if (areReady.includes(null) || this.#isStopping) return null;
     // A worker may have ended since it was ready. It is started again, too.
     for (const child of [first, ...others]) void this.#keepRunning(child);
     return isReady.facts;
   }
 
-  /** Passes a signal on to all workers. SIGTERM and SIGINT stop the service. */
+  /**
+   * Passes a signal on to all workers. SIGTERM and SIGINT stop the service. SIGHUP would end a worker that has just been started and does not
+   * listen for it yet. Such a worker reads its files anyway.
+   */
   signal(signal: (typeof SIGNALS)[number]): void {
     if (signal !== "SIGHUP") this.#stopped.abort();
-    for (const child of this.#children) child.signal(signal);
+    for (const child of this.#children) {
+      if (signal !== "SIGHUP" || child.isReady) child.signal(signal);
+    }
   }
 
   /** Resolves when a signal stops the service, or a worker was replaced by another node. */
@@ -167,6 +178,20 @@ export class Supervisor {
 
   get #isStopping(): boolean {
     return this.#stopped.signal.aborted;
+  }
+
+  /** As `child.ready`. A worker that fails logs the reason itself; one that a signal ends, as when memory is exhausted, cannot. */
+  async #untilReady(child: WorkerChild) {
+    const ready = await child.ready;
+    if (ready !== null) return ready;
+    const { reason } = await child.exited;
+    if (child.isStarted && reason !== null && !this.#isStopping) {
+      this.#parts.log.fatal(
+        { worker: child.number, signal: reason },
+        "a signal ended a worker before it was ready. The system sends SIGKILL when memory is exhausted",
+      );
+    }
+    return null;
   }
 
   /** @param takesOver Whether it removes the other nodes from the database, as `OSTIARY_TAKE_OVER` asks. */
