@@ -21,7 +21,7 @@ const BYTE_ORDER_MARK = "\u{feff}";
  * For all readers, as it decodes only complete lines and remembers nothing: a decoder that carries half a character over is several
  * times as slow.
  */
-let decoder: TextDecoder | undefined;
+let decoder: InstanceType<typeof TextDecoder> | undefined;
 
 function decoded(bytes: Uint8Array): string {
   // It is made here because the package must be importable where there is no `TextDecoder`, as in tests with jsdom.
