@@ -144,6 +144,26 @@ describe("a stream of chat completion chunks", () => {
   });
 });
 
+describe("a chat completion without a choice", () => {
+  const usage = { prompt_tokens: 1_000, completion_tokens: 0 };
+  const ways = [
+    ["forwarded", (more: object) => chat(openai, "m", { ...MESSAGE, ...more })],
+    ["for a client of Anthropic", (more: object) => messages(openai, "m", { ...MESSAGE, ...more })],
+    ["for a client of responses", (more: object) => respond(openai, "m", { input: "hi", ...more })],
+  ] as const;
+
+  it.each(ways)("is a failure that may have a usage, %s", async (_, ask) => {
+    other.answers(200, { choices: [], usage });
+    const counted = expect.objectContaining({ promptTokens: 1_000 });
+    await expect(ask({})).rejects.toMatchObject({ status: 200, ...MALFORMED, usage: counted });
+    const chunk = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
+    for (const text of [chunk, "data: {}\n\n", ""]) {
+      other.streams(`${text}data: [DONE]\n\n`);
+      await expect(streamText(ask({ stream: true }))).rejects.toMatchObject({ status: 200, ...MALFORMED });
+    }
+  });
+});
+
 describe("an error in the place of a chat completion", () => {
   const HI_STREAM = { ...MESSAGE, stream: true };
   const RESPONSE = { input: "hi", stream: true };

@@ -114,7 +114,7 @@ const alike = fc.record({
   end: pick(ENDS.slice(0, 2)),
   logprobs: pick(LOGPROBS),
   others: pick(OTHER_CHOICES),
-  texts: fc.array(pick(TEXTS)),
+  texts: fc.array(pick(TEXTS), { minLength: 1 }),
 });
 
 describe("chunks that differ in nothing but their text", () => {
@@ -153,6 +153,7 @@ describe("chunks that differ in nothing but their text", () => {
             chunk.map((one) => [one]),
             alike.map(chunksOf),
           ),
+          { minLength: 1 },
         ),
         fc.boolean(),
         async (groups, includeUsage) => {

@@ -32,6 +32,8 @@ export class CompletionReader extends AnswerReader {
   /** The calls by the position that the upstream gives them. */
   readonly #calls = new Map<number, Call>();
   readonly #all: Call[] = [];
+  /** Whether a stream has had a choice. */
+  #hasChoice = false;
   /** Whether a stream has had a piece of the message. */
   #hasPieces = false;
   #reason: string | null = null;
@@ -55,10 +57,12 @@ export class CompletionReader extends AnswerReader {
     const completion = parseExact(text);
     const [choice] = Array.isArray(completion?.choices) ? completion.choices : [];
     if (completion === null) throw malformedResponse();
-    if (!isJsonObject(choice) || hasFailedChoice(completion))
-      throw hasError(completion) ? refusedCompletion(completion, text) : malformedResponse();
     this.#usage = readUsage(completion.usage);
     this.#usageSoFar = readUsageSoFar(completion.usage);
+    if (!isJsonObject(choice) || hasFailedChoice(completion)) {
+      if (hasError(completion)) throw refusedCompletion(completion, text);
+      throw malformedResponse().reporting(this.#usageSoFar);
+    }
     const { message } = choice;
     if (isJsonObject(message)) this.#details.addWhole(message.reasoning_details);
     // A provider's filter may have left nothing.
@@ -69,6 +73,7 @@ export class CompletionReader extends AnswerReader {
 
   read(data: string): void {
     if (data === DONE) {
+      if (!this.#hasChoice) throw malformedResponse().reporting(this.#usageSoFar);
       this.#reason ??= UNKNOWN_REASON;
       this.end();
       return;
@@ -81,6 +86,7 @@ export class CompletionReader extends AnswerReader {
     if (hasError(chunk)) throw refusedCompletion(chunk, data);
     const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
     if (!isJsonObject(choice)) return;
+    this.#hasChoice = true;
     // Some servers stream the whole message as one piece, and MiniMax's repeats it after its pieces.
     const isWhole = !isJsonObject(choice.delta) && !this.#hasPieces;
     const delta = isWhole ? choice.message : choice.delta;

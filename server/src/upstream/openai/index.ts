@@ -111,9 +111,10 @@ function wholeAnswer(
   if (body === null) throw malformedResponse();
   const { value } = body;
   const results = value[member];
-  const isAnswer = Array.isArray(results) && !hasFailedChoice(value);
-  if (!isAnswer || (results.length === 0 && hasError(value))) {
-    throw hasError(value) ? refusedCompletion(value, text) : malformedResponse();
+  const isAnswer = Array.isArray(results) && results.length > 0 && !hasFailedChoice(value);
+  if (!isAnswer) {
+    if (hasError(value)) throw refusedCompletion(value, text);
+    throw malformedResponse().reporting(readUsageSoFar(value.usage));
   }
   if (hasFailure(value.choices)) throw refusalOf(500, "").reporting(readUsageSoFar(value.usage));
   return {

@@ -1,5 +1,5 @@
 import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-events.ts";
-import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import { addProduced, type Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
@@ -41,6 +41,8 @@ class ChunkForwarder implements EventForwarder {
   #usage: Usage | null = null;
   /** Whether the upstream has sent `[DONE]`. */
   isDone = false;
+  /** Whether the stream has had a choice. */
+  #hasChoice = false;
   /** Whether some choice has finished. */
   #isFinished = false;
   /** Whether some choice has ended because the provider has failed. */
@@ -68,8 +70,8 @@ class ChunkForwarder implements EventForwarder {
   /** The client's event for a chunk; empty for a chunk of usage that the client did not request. */
   forward(data: string): string {
     if (data === DONE) {
-      this.#requireAnswer();
       this.isDone = true;
+      this.#requireAnswer();
       return "";
     }
     const usual = this.#usual?.read(data) ?? null;
@@ -85,6 +87,7 @@ class ChunkForwarder implements EventForwarder {
     this.#usage = readUsage(usage) ?? this.#usage;
     if (hasError(value)) throw refusedCompletion(value, data);
     addProduced(value.choices, this.produced);
+    this.#hasChoice ||= choicesOf(value).length > 0;
     this.#isFinished ||= hasFinish(value);
     this.#hasFailed ||= hasFailure(value.choices);
     const isHidden = !this.#includesUsage && "usage" in value;
@@ -121,6 +124,7 @@ class ChunkForwarder implements EventForwarder {
   /** Called at the end of the stream, because the usage may come after the finish reason. */
   #requireAnswer(): void {
     if (this.#hasFailed) throw refusalOf(500, "").reporting(this.usageSoFar);
+    if (this.isDone && !this.#hasChoice) throw malformedResponse().reporting(this.usageSoFar);
   }
 }
 
@@ -129,6 +133,9 @@ function eventOf({ text }: EditedChunk): string {
 }
 
 function hasFinish(chunk: JsonObject): boolean {
-  const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
-  return choices.some((choice) => isJsonObject(choice) && finishReasonOf(choice) !== null);
+  return choicesOf(chunk).some((choice) => isJsonObject(choice) && finishReasonOf(choice) !== null);
+}
+
+function choicesOf({ choices }: JsonObject): readonly Json[] {
+  return Array.isArray(choices) ? choices : [];
 }
