@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { chat, replayVendor, upstreamOf, whole } from "./dialect.ts";
+import { chat, messages, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
 
 // Histories that clients of chat completions send, as upstreams of other formats get them.
 const vendor = replayVendor(/https:\/\/models\.example\/v1\/(?:responses|messages|models\/.*)/);
@@ -71,6 +71,38 @@ describe("the detail of an image, which aider sends with each", () => {
     expect(await chat(google, "gemini-3-pro", { messages })).toMatchObject({ ignored });
     await chat(responses, "gpt-5", { messages });
     expect(vendor.sent[2]?.body.input[0].content[0].detail).toBe("high");
+  });
+});
+
+describe("the name of a file", () => {
+  it("is named in the answer's headers where the provider has no place for it", async () => {
+    const [type, data] = ["application/pdf", "JVBERi0="];
+    const file = { filename: "report.pdf", file_data: `data:${type};base64,${data}` };
+    const part = { type: "file", file };
+    const inResult = [user([part]), calls("a"), result("a", [part])];
+    const places = [0, 2].map((index) => `messages.${index}.content.0.file.filename`);
+    expect(await chat(google, "gemini-3-pro", { messages: inResult })).toMatchObject({ ignored: places });
+    expect(await chat(anthropic, "claude-x", { messages: inResult })).toMatchObject({ ignored: [] });
+    const input = [{ role: "user", content: [{ type: "input_file", ...file }] }];
+    expect(await respond(google, "gemini-3-pro", { input })).toMatchObject({
+      ignored: ["input.0.content.0.filename"],
+    });
+    const document = {
+      type: "document",
+      title: "Report",
+      source: { type: "base64", media_type: type, data },
+    };
+    const titled = { max_tokens: 9, messages: [user([document])] };
+    expect(await messages(google, "gemini-3-pro", titled)).toMatchObject({
+      ignored: ["messages.0.content.0.title"],
+    });
+  });
+
+  it("is named for an image that is sent as a file, which Anthropic takes without a name", async () => {
+    const file = { filename: "a.png", file_data: "data:image/png;base64,iVBORw0KGgo=" };
+    expect(await chat(anthropic, "claude-x", { messages: [user([{ type: "file", file }])] })).toMatchObject({
+      ignored: ["messages.0.content.0.file.filename"],
+    });
   });
 });
 

@@ -27,6 +27,7 @@ export const file = (filename: fc.Arbitrary<string | null>) =>
       { kind: "data", mediaType: "text/plain", data: "w6Q=" } as const,
     ),
     filename,
+    filenameAt: fc.constant("somewhere"),
     cache,
     at: fc.constant(at),
   });

@@ -104,6 +104,8 @@ export interface FilePart extends Part {
   readonly kind: "file";
   readonly source: MediaSource;
   readonly filename: string | null;
+  /** Where the request has the name. */
+  readonly filenameAt: string;
 }
 
 export interface AudioPart extends Part {

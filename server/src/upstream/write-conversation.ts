@@ -2,6 +2,7 @@ import {
   type Conversation,
   cannot,
   type Effort,
+  type FilePart,
   NOTHING_TO_READ,
   nameOf,
   type Reasoning,
@@ -30,6 +31,8 @@ export interface ConversationLimits {
   readonly maxTemperature: number;
   /** Whether a request can limit it to one call at a time. */
   readonly hasOneCallAtATime: boolean;
+  /** Whether its request has a place for the name of a file. */
+  readonly hasFilename: (file: FilePart) => boolean;
 }
 
 /** @throws {Failure} `invalid_request` naming the field that can't be expressed. */
@@ -67,12 +70,28 @@ export function unsupported(name: string): Failure {
 }
 
 /**
- * Optional fields that the provider has no equivalent of, by the client's names, and details of images, which its models choose. They are
- * left out.
+ * Optional fields that the provider has no equivalent of, by the client's names, details of images, which its models choose, and names of
+ * files. They are left out.
  */
 export function leftOutOf(conversation: Conversation, limits: ConversationLimits): readonly string[] {
   const fields = withoutEquivalent(conversation, limits).map((field) => nameOf(conversation, field));
-  return [...fields, ...cacheFieldsIn(conversation), ...conversation.turns.flatMap(detailsIn)];
+  const details = mediaIn(conversation).flatMap(detailOf);
+  return [
+    ...fields,
+    ...cacheFieldsIn(conversation),
+    ...details,
+    ...filenamesIn(conversation, (file) => !limits.hasFilename(file)),
+  ];
+}
+
+/** The places of the names of files that have one. @param isLeftOut Whether the name of a file counts. */
+export function filenamesIn(
+  conversation: Conversation,
+  isLeftOut: (file: FilePart) => boolean,
+): readonly string[] {
+  return mediaIn(conversation).flatMap((part) =>
+    part.kind === "file" && part.filename !== null && isLeftOut(part) ? [part.filenameAt] : [],
+  );
 }
 
 /** The fields about OpenAI's cache that the client has sent, by its names. */
@@ -82,9 +101,12 @@ export function cacheFieldsIn(conversation: Conversation): readonly string[] {
     .map((field) => nameOf(conversation, field));
 }
 
-function detailsIn(turn: Turn): readonly string[] {
-  if (turn.role === "tool") return turn.parts.flatMap(({ parts }) => parts.flatMap(detailOf));
-  return turn.role === "user" ? turn.parts.flatMap(detailOf) : [];
+/** What the user and tools say. */
+function mediaIn({ turns }: Conversation): readonly UserPart[] {
+  return turns.flatMap((turn) => {
+    if (turn.role === "tool") return turn.parts.flatMap(({ parts }) => parts);
+    return turn.role === "user" ? turn.parts : [];
+  });
 }
 
 function detailOf(part: UserPart): readonly string[] {

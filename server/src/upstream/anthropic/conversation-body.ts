@@ -16,7 +16,7 @@ import {
 import { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type ModelTraits, traitsOf } from "./models.ts";
 import { isOutputSchema, outputSchema } from "./output-schema.ts";
-import { promptOf } from "./prompt.ts";
+import { isImage, promptOf } from "./prompt.ts";
 import { isWritten } from "./sides.ts";
 import { isThinking, ownBudgetOf, type Thinking, thinkingOf, thinkingWithin } from "./thinking.ts";
 import { answerToolFields, type ToolOptions, toolFields } from "./tools.ts";
@@ -25,6 +25,7 @@ const LIMITS: ConversationLimits = {
   unsupported: ["seed", "presencePenalty", "frequencyPenalty"],
   maxTemperature: 1,
   hasOneCallAtATime: true,
+  hasFilename: (file) => !isImage(file),
 };
 const STRICT_TOOLS = "structured-outputs-2025-11-13";
 const ANY_OBJECT: JsonObject = { type: "object", additionalProperties: true };

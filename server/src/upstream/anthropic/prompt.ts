@@ -124,11 +124,9 @@ class PromptWriter implements Prompt {
     return isBlank(text) ? [] : [{ type: "text", text, ...this.#breakpoints.of(cache) }];
   }
 
-  /** An image or a document: what the data is decides, not the field that the client has it in. */
   #media(part: ImagePart | FilePart): JsonObject {
     const { source } = part;
-    const isImage = source.kind === "url" ? part.kind === "image" : source.mediaType.startsWith("image/");
-    if (isImage) return { type: "image", source: sourceOf(source) };
+    if (isImage(part)) return { type: "image", source: sourceOf(source) };
     const title = part.kind === "file" ? given(part.filename) : undefined;
     if (source.kind === "data" && source.mediaType === "text/plain") {
       const data = new TextDecoder().decode(Buffer.from(source.data, "base64"));
@@ -192,6 +190,11 @@ class PromptWriter implements Prompt {
     else calls.ids.push(id);
     return { type: "tool_use", id, name, input, ...this.#breakpoints.of(cache) };
   }
+}
+
+/** Whether a part is an image, and not a document: what the data is decides, not the field that the client has it in. */
+export function isImage({ kind, source }: ImagePart | FilePart): boolean {
+  return source.kind === "url" ? kind === "image" : source.mediaType.startsWith("image/");
 }
 
 /** A thought with the signature without which Anthropic refuses it. One that it does not show is encrypted. */

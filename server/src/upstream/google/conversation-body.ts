@@ -23,6 +23,7 @@ const LIMITS: ConversationLimits = {
   unsupported: ["presencePenalty", "frequencyPenalty"],
   maxTemperature: 2,
   hasOneCallAtATime: false,
+  hasFilename: () => false,
 };
 
 export interface ContentBody extends WrittenConversation {

@@ -18,6 +18,7 @@ import { answerTokens, callIdsFor, isOpenAiHost } from "../openai/openai-limits.
 import {
   cacheFieldsIn,
   effortIn,
+  filenamesIn,
   given,
   givenList,
   requireSupported,
@@ -66,6 +67,7 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
   const ignored = [
     ...(isOpenAi ? [] : cacheFieldsIn(conversation)),
     ...(topK === null ? [] : [nameOf(conversation, "topK")]),
+    ...filenamesIn(conversation, ({ source }) => source.kind === "url"),
   ];
   return { body, ignored };
 }

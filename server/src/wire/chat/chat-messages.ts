@@ -166,7 +166,8 @@ function uncachedPart(part: JsonObject, at: string): UserPart {
       throw cannot(`${at}.file.file_id`, NO_STORED_FILES);
     const source = typeof data === "string" ? dataSourceOf(data) : null;
     if (source === null) throw cannot(`${at}.file.file_data`, "must be a data URL with base64");
-    return { kind: "file", source, filename: textOf(file.filename), cache: null, at: `${at}.file` };
+    const [filename, filenameAt] = [textOf(file.filename), `${at}.file.filename`];
+    return { kind: "file", source, filename, filenameAt, cache: null, at: `${at}.file` };
   }
   throw cannot(at, UNSUPPORTED);
 }

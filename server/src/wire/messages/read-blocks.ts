@@ -131,7 +131,7 @@ function documentParts(block: JsonObject, at: string, reading: BlockReading): Me
   const file = sourceOf(source, `${at}.source`);
   return [
     ...aboutParts(linesOf(context), at),
-    { kind: "file", source: file, filename: textOf(title), cache, at },
+    { kind: "file", source: file, filename: textOf(title), filenameAt: `${at}.title`, cache, at },
   ];
 }
 

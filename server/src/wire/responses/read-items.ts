@@ -262,6 +262,7 @@ function userPart(part: Json, at: string): UserPart {
         kind: "file",
         source: fileSourceOf(part, at),
         filename: textOf(part.filename),
+        filenameAt: `${at}.filename`,
         cache: null,
         at,
       };
