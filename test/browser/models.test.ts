@@ -1,4 +1,4 @@
-import type { BrowserContextOptions, Page, Route } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
