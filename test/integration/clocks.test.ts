@@ -39,12 +39,16 @@ function inheritance(service: Service) {
   };
 }
 
-async function chat(service: Service, key: string): Promise<void> {
-  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+function ask(service: Service, key: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${service.baseUrl}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
     body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
   });
+}
+
+async function chat(service: Service, key: string): Promise<void> {
+  const response = await ask(service, key);
   expect(response.status).toBe(200);
   await response.arrayBuffer();
 }
@@ -237,3 +241,25 @@ describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
     });
   },
 );
+
+describe("an idempotency key whose node died while the database's clock was ahead", () => {
+  it("is in use for the lease of its claim from when a request finds that", async () => {
+    await using service = await startService();
+    const { key } = await signUpWithKey(service.baseUrl);
+    const askOnce = () => ask(service, key, { "idempotency-key": "order-1" });
+    expect((await askOnce()).status).toBe(200);
+    await using sql = await openDatabaseOf(service);
+    const answered = async () =>
+      (await sql`select from idempotent_requests where answered_at is not null`).length;
+    await expect.poll(answered).toBe(1);
+    await sql`
+      update idempotent_requests
+      set answered_at = null, answer = null, node_id = gen_random_uuid(), renewed_at = now() + interval '1 day'`;
+    const refused = await askOnce();
+    expect((await refused.json()).error).toMatchObject({ code: "idempotency_key_in_use" });
+    await sql`update idempotent_requests set renewed_at = renewed_at - interval '61 seconds'`;
+    const executed = await askOnce();
+    expect(executed.status).toBe(200);
+    expect(executed.headers.get("idempotency-replayed")).toBeNull();
+  });
+});

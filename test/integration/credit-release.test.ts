@@ -127,6 +127,17 @@ describe("credit that an absent node has reserved", () => {
     ).rejects.toMatchObject({ data: { ostiary: { code: "not_found" } } });
   });
 
+  it("is that of a node that counts as seen when others find that the database's clock was ahead", async () => {
+    const { spender } = await absentNode();
+    await sql`update credit_spenders set seen_at = now() + interval '1 day' where id = ${spender}`;
+    const isSeenAhead = async () => {
+      const { nodes } = await operator.trpc.operator.nodes.list.query();
+      return nodes.some(({ id, seenAt }) => id === spender && seenAt.getTime() > Date.now());
+    };
+    expect(await isSeenAhead()).toBe(true);
+    await expect.poll(isSeenAhead, { timeout: 30_000 }).toBe(false);
+  });
+
   it("is no reason to try again if it would not pay for the request", async () => {
     const { owner } = await absentNode(5n);
     const refused = await chat(owner.key);

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { runOperatorCommand } from "../fixtures/command.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 
@@ -54,5 +55,13 @@ describe("the settings of a node", () => {
     // A node that has stopped is not compared.
     await second.stop();
     await expect.poll(differing, { timeout: 30_000 }).toEqual([]);
+
+    // Nor is one that was killed while the database's clock was a day ahead: it counts as seen when the other one finds that.
+    await using sql = await openDatabaseOf(first);
+    await sql`
+      insert into nodes (id, coordination, label, seen_at, life)
+      values (gen_random_uuid(), 'redis', 'killed', now() + interval '1 day', gen_random_uuid())`;
+    const ahead = async () => (await sql`select from nodes where seen_at > now()`).length;
+    await expect.poll(ahead, { timeout: 30_000 }).toBe(0);
   });
 });

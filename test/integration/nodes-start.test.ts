@@ -57,10 +57,12 @@ describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed and lo
     expect(await statusOf(successor.baseUrl, key)).toBe(200);
   });
 
-  it("keeps a node with Redis from starting, with the same message", async () => {
+  it("keeps a node with Redis from starting, with the same message and for no longer if the database's clock was ahead", async () => {
     if (redisUrl === undefined) return;
     await using killed = await startService({ env: ALONE });
     await killed.kill();
+    await using sql = await openDatabaseOf(killed);
+    await sql`update nodes set seen_at = now() + interval '1 day'`;
     const { code, stderr } = await runToExit({
       databaseUrl: killed.databaseUrl ?? "",
       env: { OSTIARY_LOG: "silent" },

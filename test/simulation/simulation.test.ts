@@ -22,6 +22,7 @@ const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [
   ["when the credit of nodes is released", scenarios.CREDIT_IS_RELEASED],
   ["when idempotency keys are answered twice", scenarios.KEYS_ARE_ANSWERED_TWICE],
   ["when the database is restored", scenarios.DATABASE_IS_RESTORED],
+  ["when the database's clock is wrong", scenarios.DATABASE_CLOCK_IS_WRONG],
   [
     "when messages are lost, and no request is refused for lack of credit that exists",
     scenarios.CREDIT_IS_THERE,

@@ -30,6 +30,9 @@ const MAX_SERVERS = 1_000;
 /**
  * The nodes that use the database, in its table `nodes`. Columns keep their first names: `redis_heeded` is a node's
  * {@link NodeRecord.minGeneration}, `shares_redis` its {@link NodeRecord.hasJoined}, and `installation.redis_mark` the owner of a Redis.
+ *
+ * A node that was last seen while the database's clock was ahead counts as seen when another node finds that: otherwise a node that is gone
+ * would count as alive until its time has come.
  */
 export class PostgresNodes implements NodeRecords {
   readonly #database: Database;
@@ -50,6 +53,7 @@ export class PostgresNodes implements NodeRecords {
   ): Promise<readonly NodeRow[]> {
     return inTransaction(this.#database, async (transaction) => {
       await transaction`select pg_advisory_xact_lock(${ADVISORY_LOCKS.nodes})`;
+      await transaction`update nodes set seen_at = now() where id <> ${node.id} and seen_at > clock_timestamp()`;
       // The lock makes a node that renews its row meanwhile wait: it then finds that it was removed.
       const others = await transaction<NodeRow[]>`
         select id, coordination, label, (extract(epoch from now() - seen_at) * 1000)::float8 as "seenAgoMs"
@@ -88,6 +92,12 @@ export class PostgresNodes implements NodeRecords {
             redis_heeded = ${record.minGeneration}, shares_redis = ${record.hasJoined}
         where id = ${record.id} and life = ${record.life} and redis_sequence < ${record.sequence}
         returning id
+      ),
+      ahead as (
+        update nodes set seen_at = now()
+        where id in (
+          select id from nodes where id <> ${record.id} and seen_at > clock_timestamp() for update skip locked
+        )
       )
       select ${this.#otherNode()}
       from renewed

@@ -100,12 +100,20 @@ export class PostgresCredit implements CreditStore {
 
   async heartbeat(spenders: readonly SpenderId[]): Promise<SpenderNews> {
     const ids = this.#database.json(spenders.map(String));
-    // Uses credit_reserves_wanted.
+    // If the database's clock was ahead, it counts from here how long a spender has not been seen. Uses credit_reserves_wanted.
     const rows = await this.#database<{ id: SpenderId; account_id: AccountId | null }[]>`
       with seen as (
         update credit_spenders set seen_at = now()
         where id in (select value::bigint from jsonb_array_elements_text(${ids}))
         returning id
+      ),
+      ahead as (
+        update credit_spenders set seen_at = now()
+        where id in (
+          select id from credit_spenders
+          where seen_at > clock_timestamp() and id not in (select value::bigint from jsonb_array_elements_text(${ids}))
+          for update skip locked
+        )
       )
       select seen.id, wanted.account_id
       from seen left join credit_reserves wanted on wanted.spender = seen.id and wanted.wanted`;

@@ -52,7 +52,13 @@ export class PostgresIdempotency implements IdempotencyStore {
           )
         returning claim`;
       if (claimed.length > 0) return { kind: "claimed" };
+      // A claim that was renewed while the database's clock was ahead has its lease from here.
       const [row] = await this.#database<Row[]>`
+        with ahead as (
+          update idempotent_requests set renewed_at = now()
+          where account_id = ${accountId} and key_digest = ${idempotencyKeyDigest}
+            and answered_at is null and renewed_at > clock_timestamp()
+        )
         select body_digest, answered_at, answer, is_stream, model from idempotent_requests
         where account_id = ${accountId} and key_digest = ${idempotencyKeyDigest}`;
       if (row !== undefined) return outcomeOf(row, bodyDigest);

@@ -206,6 +206,17 @@ export const clockJumps: fc.Arbitrary<Event> = fc.record({
   at: moment,
 });
 
+/** Times in which the database's clock is wrong, by up to some days. */
+export const databaseClockJumps: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant("database clock" as const),
+  byMs: fc.oneof(
+    duration(SECOND_MS, 5 * 24 * 60 * MINUTE_MS),
+    duration(SECOND_MS, 5 * 24 * 60 * MINUTE_MS).map((ms) => -ms),
+  ),
+  at: moment,
+  until: end,
+});
+
 /** Grants of credit, most of them while requests of a burst are sent. */
 export function grants(longestAfterMs: number): fc.Arbitrary<Event> {
   return fc.record({

@@ -7,6 +7,7 @@ import type { SimulatedDatabase } from "../stores/database.ts";
 import type { SimulatedRedis } from "../stores/redis.ts";
 import type { World } from "../world/world.ts";
 import { type Attempt, tokensIn, type Wish } from "./facts.ts";
+import { brokenByKey, stuckKey } from "./idempotency-keys.ts";
 import { Spendable } from "./spendable.ts";
 
 /** What must hold, by the names under which it is reported. */
@@ -19,6 +20,8 @@ export const INVARIANTS = {
   "refused for free": "what was refused is not charged",
   "key charged once": "an idempotency key that was answered is charged exactly once, and others at most once",
   "answered once": "all whole answers to an idempotency key are the same one",
+  "keys come free":
+    "a request is told that its idempotency key is in use only while an attempt is answered, or for minutes afterwards",
   "balances reconcile":
     "an account's balance is the sum of its ledger, and its charges are what its entries cost",
   "paid for":
@@ -79,6 +82,8 @@ export class Referee {
   /** The same of all, also of those that were given back. */
   readonly #everAdmittedMs = new Map<AccountId, number[]>();
   #versionsExpiredMs = Number.NEGATIVE_INFINITY;
+  /** When the database's clock jumped last: leases that its times end may begin again. */
+  #databaseClockMs = Number.NEGATIVE_INFINITY;
   /** Until then more concurrent requests than the limit may be admitted. */
   #limitsHoldFromMs = 0;
   #violation: Violation | null = null;
@@ -97,6 +102,7 @@ export class Referee {
       this.#lookAtCredit(accountId);
     };
     database.credit.onInserted = (entry) => this.#spendable.recorded(entry);
+    database.onClockJumped = () => (this.#databaseClockMs = world.nowMs);
     redis.onAdmitted = (accountId, demand) => this.#lookAtMinute(accountId, demand);
     redis.onRefused = (accountId, limit) => this.#lookAtRefusal(accountId, limit);
     // It was not served, and is given back to the account.
@@ -160,6 +166,8 @@ export class Referee {
     this.#lookAtTime(attempt);
     this.#lookAtWant(attempt);
     this.#lookAtReserves(attempt);
+    const inUse = stuckKey(attempt, this.#databaseClockMs);
+    if (inUse !== null) this.#report("keys come free", inUse);
     this.#spendable.ended(attempt);
   }
 
@@ -199,7 +207,11 @@ export class Referee {
     }
     for (const wish of wishes) {
       for (const attempt of wish.attempts) this.#lookAtEntry(attempt, byId);
-      if (wish.idempotencyKey !== null) this.#lookAtKey(wish, byAddress.get(wish.address) ?? []);
+      if (wish.idempotencyKey === null) continue;
+      const entries = (byAddress.get(wish.address) ?? []).filter(
+        ({ id }) => !database.credit.repeated.has(id),
+      );
+      for (const [invariant, what] of brokenByKey(wish, entries)) this.#report(invariant, what);
     }
     for (const accountId of accounts) {
       const balance = database.credit.balanceOf(accountId);
@@ -252,37 +264,6 @@ export class Referee {
         "recorded once",
         `request ${wish.index} was charged ${entry.costNanoUsd}, its answer is "${outcome.text}"`,
       );
-  }
-
-  #lookAtKey(wish: Wish, entries: readonly AuditEntry[]): void {
-    // An attempt that failed half-way is charged for what it took, and does not count as the answer; one that came second
-    // is not charged.
-    const { repeated } = this.#parts.database.credit;
-    const charged = entries.filter(
-      ({ id, costNanoUsd, endReason }) => costNanoUsd > 0n && endReason === "stop" && !repeated.has(id),
-    );
-    const answers = new Set(
-      wish.attempts.flatMap(({ outcome }) =>
-        outcome?.kind === "whole" ? [/answer \d+ to \d+ took \d+ tokens/.exec(outcome.text)?.[0] ?? ""] : [],
-      ),
-    );
-    const [answer] = answers;
-    if (answers.size > 1)
-      this.#report("answered once", `key of request ${wish.index}: ${[...answers].join("; ")}`);
-    if (charged.length > 1)
-      this.#report(
-        "key charged once",
-        `the key of request ${wish.index} was charged ${charged.length} times`,
-      );
-    if (answer === undefined) return;
-    if (charged.length === 0) {
-      this.#report("key charged once", `the key of request ${wish.index} was answered and never charged`);
-    } else if (charged[0]?.costNanoUsd !== BigInt(tokensIn(answer) ?? -1)) {
-      this.#report(
-        "key charged once",
-        `the key of request ${wish.index} was charged ${charged[0]?.costNanoUsd} for "${answer}"`,
-      );
-    }
   }
 
   #lookAtCredit(accountId: AccountId): void {

@@ -4,6 +4,7 @@ import {
   blips,
   clockJumps,
   crashes,
+  databaseClockJumps,
   emptiedRedis,
   forgetfulRedis,
   freezes,
@@ -277,6 +278,34 @@ export const KEYS_ARE_ANSWERED_TWICE = scenario(
   {
     drainWithinMs: 60 * MINUTE_MS,
     invariants: MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
+  },
+);
+
+/** While nodes with claims are down, and other nodes are asked for their answers. */
+export const DATABASE_CLOCK_IS_WRONG = scenario(
+  60,
+  {
+    nodes: { min: 2, max: 2 },
+    maxRequests: 4,
+    longestAnswerMs: 30 * SECOND_MS,
+    keyed: "always",
+    events: [
+      databaseClockJumps,
+      databaseClockJumps,
+      crashes,
+      crashes,
+      freezes(2 * MINUTE_MS),
+      hitMessages("database", ["request-late", "answer-lost"], ["claim", "heartbeat"]),
+    ],
+    minEvents: 2,
+    maxEvents: 5,
+  },
+  {
+    drainWithinMs: 30 * MINUTE_MS,
+    invariants: [
+      ...MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
+      "keys come free",
+    ],
   },
 );
 

@@ -103,6 +103,14 @@ export interface ClockJump {
   readonly at: Moment;
 }
 
+/** The database's clock jumps, and later back: it was set wrong, or a replica with another clock took the primary's place for a while. */
+export interface DatabaseClockJump {
+  readonly kind: "database clock";
+  readonly byMs: number;
+  readonly at: Moment;
+  readonly until: Moment;
+}
+
 /** Somebody revokes a key, on a node. */
 export interface Revocation {
   readonly kind: "revoke";
@@ -150,6 +158,7 @@ export type Fault =
   | Flushed
   | Expired
   | ClockJump
+  | DatabaseClockJump
   | Restored;
 export type Event = Fault | Revocation | Grant | CreditRelease;
 
@@ -234,6 +243,8 @@ function eventInWords(schedule: Schedule, event: Event, node: (index: number) =>
       return "redis forgets the versions of accounts";
     case "clock":
       return `the wall clock of ${node(event.node)} jumps by ${seconds(event.byMs)}`;
+    case "database clock":
+      return `the database's clock jumps by ${seconds(event.byMs)}, and back after ${seconds(lengthOf(schedule, event.at, event.until))}`;
     case "revoke":
       return `key ${event.key + 1} of account ${event.account + 1} is revoked on ${node(event.node)}`;
     case "release":

@@ -249,6 +249,12 @@ export class Simulation {
       case "clock":
         node.jumpClock(event.byMs);
         break;
+      case "database clock":
+        this.#database.jumpClock(event.byMs);
+        this.#lasts(lengthOf(this.#schedule, event.at, event.until), () =>
+          this.#database.jumpClock(-event.byMs),
+        );
+        break;
       case "revoke":
         this.#revoke(node, event.account, event.key);
         break;

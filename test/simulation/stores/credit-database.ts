@@ -65,7 +65,7 @@ export class CreditDatabase {
   constructor(nowMs: () => number, faults: ReintroducedFaults = NO_FAULTS) {
     this.#nowMs = nowMs;
     this.#faults = faults;
-    this.idempotency = new IdempotencyTable(nowMs);
+    this.idempotency = new IdempotencyTable(nowMs, faults);
   }
 
   grant(accountId: AccountId, amount: bigint): void {
@@ -167,11 +167,15 @@ export class CreditDatabase {
   }
 
   heartbeat(spenders: readonly SpenderId[]): SpenderNews {
+    const nowMs = this.#nowMs();
+    for (const row of this.spenders.values()) {
+      if (!this.#faults.has("times ahead last")) row.seenMs = Math.min(row.seenMs, nowMs);
+    }
     const gone = spenders.filter((id) => !this.spenders.has(id));
     const reclaimed = spenders.flatMap((spender) => {
       const row = this.spenders.get(spender);
       if (row === undefined) return [];
-      row.seenMs = this.#nowMs();
+      row.seenMs = nowMs;
       return [...row.reserves].flatMap(([accountId, reserve]) =>
         reserve.wanted ? [{ accountId, spender }] : [],
       );

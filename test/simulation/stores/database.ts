@@ -28,8 +28,17 @@ export class SimulatedDatabase {
   readonly credit: CreditDatabase;
   readonly keys = new KeyTables();
 
+  /** Called when its clock has jumped. */
+  onClockJumped: () => void = () => {};
+  #aheadMs = 0;
+
   constructor(nowMs: () => number, faults: ReintroducedFaults) {
-    this.credit = new CreditDatabase(nowMs, faults);
+    this.credit = new CreditDatabase(() => nowMs() + this.#aheadMs, faults);
+  }
+
+  jumpClock(byMs: number): void {
+    this.#aheadMs += byMs;
+    this.onClockJumped();
   }
 
   get idempotency(): IdempotencyTable {

@@ -7,6 +7,7 @@ import {
   type IdempotentRequest,
   KEPT_MS,
 } from "../../../server/src/idempotency/idempotency.ts";
+import { NO_FAULTS, type ReintroducedFaults } from "./reintroduced-faults.ts";
 
 interface Row {
   bodyDigest: string;
@@ -23,10 +24,12 @@ interface Row {
 /** The database's table of requests with idempotency keys, with statements that do what `PostgresIdempotency`'s SQL does. */
 export class IdempotencyTable {
   readonly #nowMs: () => number;
+  readonly #faults: ReintroducedFaults;
   readonly #rows = new Map<string, Row>();
 
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, faults: ReintroducedFaults = NO_FAULTS) {
     this.#nowMs = nowMs;
+    this.#faults = faults;
   }
 
   /**
@@ -74,7 +77,9 @@ export class IdempotencyTable {
       return { kind: "claimed" };
     }
     if (known.bodyDigest !== bodyDigest) return { kind: "differs" };
-    return known.answered === null ? { kind: "running" } : { kind: "answered", ...known.answered };
+    if (known.answered !== null) return { kind: "answered", ...known.answered };
+    if (!this.#faults.has("times ahead last")) known.renewedAtMs = Math.min(known.renewedAtMs, nowMs);
+    return { kind: "running" };
   }
 
   /** What the batch does that charges the request. @returns whether this attempt has won the key. */

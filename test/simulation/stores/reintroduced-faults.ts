@@ -11,6 +11,8 @@ export const REINTRODUCED_FAULTS = {
     "a node does not learn what was charged to its reserve for entries of others, which name its spender after a restore",
   "repeated answers stay reserved":
     "what a node has set aside for a second answer to an idempotency key stays so, though the node does not count on it",
+  "times ahead last":
+    "what was seen by a clock of the database that was ahead counts as seen until that time has come",
   "lost slots stay lost": "a renewal takes no concurrency slot again that the store has lost",
   "lost counts stay lost":
     "what nodes have admitted in the last minute is not counted again in a store that has lost it",
