@@ -166,14 +166,24 @@ describe.skipIf(redisServer === undefined)("the log of an outage of Redis", () =
 });
 
 describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a single node", () => {
-  /** What stops it and what lets it go on. Sessions keep the setting that they began with. */
-  const troubles: Record<string, readonly [stop: string, goOn: string]> = {
-    "takes no writes": ["set default_transaction_read_only = on", "reset default_transaction_read_only"],
-    "refuses connections": ["allow_connections false", "allow_connections true"],
+  /** What stops it and what lets it go on, and what the node and a start say of it. Sessions keep the setting that they began with. */
+  const troubles: Record<string, readonly [stop: string, goOn: string, logged: string, refusal: string]> = {
+    "takes no writes": [
+      "set default_transaction_read_only = on",
+      "reset default_transaction_read_only",
+      "PostgreSQL refuses to write",
+      "it accepts no writes, because default_transaction_read_only is on. Turn it off",
+    ],
+    "refuses connections": [
+      "allow_connections false",
+      "allow_connections true",
+      "PostgreSQL does not answer",
+      "is not currently accepting connections",
+    ],
   };
-  for (const [what, [stop, goOn]] of Object.entries(troubles)) {
+  for (const [what, [stop, goOn, logged, refusal]] of Object.entries(troubles)) {
     it(`serves what needs no statement, and answers 503 until it does again: ${what}`, async () => {
-      await using node = await startService({ env: ALONE });
+      await using node = await startService({ env: { ...ALONE, OSTIARY_LOG: "warn" } });
       const { key } = await signUpWithKey(node.baseUrl);
       const url = new URL(node.databaseUrl ?? "");
       const name = url.pathname.slice(1);
@@ -188,6 +198,12 @@ describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a 
         expect(await claim(node.baseUrl, key)).toEqual({ status: 503, retryAfter: "1" });
         expect(await statusOf(node.baseUrl, key)).toBe(200);
       }
+      const second = await runToExit({ databaseUrl: node.databaseUrl ?? "", env: ALONE });
+      expect(second.code).toBe(1);
+      expect(second.reasons).toEqual([expect.stringContaining(refusal)]);
+      expect(second.reasons[0]).toContain("Cannot use the database of DATABASE_URL");
+      await expect.poll(() => node.stderr(), { timeout: 20_000 }).toContain(logged);
+      expect(await (await fetch(`${node.baseUrl}/metrics`)).text()).toContain("\nostiary_database_up 0\n");
       await sql.unsafe(`alter database "${name}" ${goOn}`);
       await expect.poll(() => claim(node.baseUrl, key)).toEqual({ status: 200, retryAfter: null });
     });

@@ -10,6 +10,7 @@ import { MIGRATION_IS_BLOCKED, migrate } from "../database/migrate.ts";
 import { checkableHours } from "../management/operator.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { openDataDir } from "../start/data-dir.ts";
+import type { DatabaseUse } from "../start/database-check.ts";
 import { openConfiguredDatabase } from "../start/open-stores.ts";
 import { readSettings, readVersion, type Settings } from "../start/read-settings.ts";
 import { backupCheck } from "./backup-check.ts";
@@ -102,8 +103,11 @@ function addCommands(program: Command, run: ServerRun): void {
       48,
     )
     .action(({ hours }: { hours: number }) =>
-      report(run, (database, { plans }) =>
-        backupCheck(database, run.migrations, Math.min(hours, checkableHours(plans))),
+      report(
+        run,
+        (database, { plans }) =>
+          backupCheck(database, run.migrations, Math.min(hours, checkableHours(plans))),
+        { isOnlyRead: true },
       ),
     );
   program.addCommand(operatorProgram(run));
@@ -113,6 +117,7 @@ function addCommands(program: Command, run: ServerRun): void {
 async function report(
   run: ServerRun,
   use: (database: Database, settings: Settings) => Promise<Findings>,
+  kind: DatabaseUse = { isOnlyRead: false },
 ): Promise<void> {
   const settings = await readSettings(run.environment);
   const { config } = settings;
@@ -121,7 +126,7 @@ async function report(
     { level, hooks: { streamWrite: withoutSecrets } },
     { write: (line) => run.writeError(line) },
   );
-  print(run, await withDatabase(config, log, (database) => use(database, settings)));
+  print(run, await withDatabase(config, log, kind, (database) => use(database, settings)));
 }
 
 /**
@@ -132,12 +137,13 @@ async function report(
 async function withDatabase(
   config: Config,
   log: Logger,
+  kind: DatabaseUse,
   use: (database: Database) => Promise<Findings>,
 ): Promise<Findings> {
   if (config.databaseUrl === null) await openDataDir(config.dataDir);
   const lock = config.databaseUrl === null ? await lockDataDir(config.dataDir) : null;
   try {
-    const { database, close } = await openConfiguredDatabase(config, log);
+    const { database, close } = await openConfiguredDatabase(config, log, kind);
     try {
       return await use(database);
     } finally {

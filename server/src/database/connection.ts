@@ -2,6 +2,7 @@ import { Socket } from "node:net";
 import type { Writable } from "node:stream";
 import postgres from "postgres";
 import { Unavailable } from "../errors/failure.ts";
+import { refusesWrites } from "./writable.ts";
 
 /** The driver, as one of its instances. */
 export type Driver = postgres.Sql<{ bigint: bigint }>;
@@ -220,14 +221,11 @@ function closed(): Unavailable {
   return new Unavailable("the connection to PostgreSQL was closed");
 }
 
-/** Of a session that may not write, such as on a server that another one has replaced. */
-const READ_ONLY = "25006";
-
 /**
  * Whether the connection must not be used again: the server closes it after the error, the error is not the server's, or a new
  * connection may find what this session lacks, as a session keeps the setting that makes it read-only.
  */
 function isEndOfConnection(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return true;
-  return ["FATAL", "PANIC"].includes(error.severity) || error.code === READ_ONLY;
+  return ["FATAL", "PANIC"].includes(error.severity) || refusesWrites(error);
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Database, type DatabaseAddress, openDatabase } from "../database/database.ts";
 import { UNKNOWN_TO_PGBOUNCER } from "../database/session-settings.ts";
+import { requireWritable } from "../database/writable.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 /** A hosted database may have to start at the first connection. */
@@ -10,17 +11,28 @@ const OLDEST_POSTGRES = 15;
 /** A pooler that chooses sessions at random may choose the same one again. */
 const SESSION_CHECKS = 3;
 
+export interface DatabaseUse {
+  /** Whether a command only reads the database, so that a replica serves, too. */
+  readonly isOnlyRead: boolean;
+}
+
 /**
- * Checks that the database of DATABASE_URL can be used: that it answers, that it is new enough, and that each connection keeps its session.
+ * Checks that the database of DATABASE_URL can be used: that it answers, that it is new enough, that each connection keeps its session, and
+ * that it accepts writes, unless it is only read.
  *
  * @param label names the database for people.
  * @throws {StartupFailure}
  */
-export async function requireUsableDatabase(address: DatabaseAddress, label: string): Promise<void> {
+export async function requireUsableDatabase(
+  address: DatabaseAddress,
+  label: string,
+  { isOnlyRead }: DatabaseUse,
+): Promise<void> {
   const [one, other] = [openOne(address), openOne(address)];
   try {
     await requireVersion(one);
     await requireOwnSessions(one, other);
+    if (!isOnlyRead) await requireWritable(one);
   } catch (error) {
     if (error instanceof StartupFailure) throw error;
     const reason =
@@ -80,6 +92,11 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /unsupported startup parameter/,
     `If this is PgBouncer, set ignore_startup_parameters to ${UNKNOWN_TO_PGBOUNCER.join(",")}`,
+  ],
+  [/is a replica/, "Lead DATABASE_URL to the primary, or promote this server"],
+  [
+    /default_transaction_read_only/,
+    "Turn it off for the server, the database and its user. Some providers turn it on while the disk is full",
   ],
   [/no encryption$/, "If the server requires TLS, set DATABASE_CA_FILE, or append ?sslmode=verify-full"],
   [

@@ -82,9 +82,15 @@ function measureStores(metrics: Metrics, { probes, redis, redisMemory, poolUses 
   const isUp = (probe: StoreProbe | null) => (probe?.last == null ? null : Number(probe.last.isUp));
   const seconds = (probe: StoreProbe | null) => (probe?.last?.ms == null ? null : probe.last.ms / 1_000);
   metrics.gauges(null, {
-    database_up: ["1 if PostgreSQL answered when it was last asked.", () => isUp(probes.database)],
+    database_up: [
+      "1 if PostgreSQL answered and accepted writes when it was last asked.",
+      () => isUp(probes.database),
+    ],
     database_ping_seconds: ["Time in which PostgreSQL last answered.", () => seconds(probes.database)],
-    redis_up: ["1 if Redis answered when it was last asked. Absent without Redis.", () => isUp(probes.redis)],
+    redis_up: [
+      "1 if Redis answered and accepted writes when it was last asked. Absent without Redis.",
+      () => isUp(probes.redis),
+    ],
     redis_ping_seconds: ["Time in which Redis last answered.", () => seconds(probes.redis)],
     redis_connected: [
       "1 while this node is connected to Redis. Absent without Redis.",

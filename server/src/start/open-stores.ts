@@ -7,7 +7,8 @@ import type { Config } from "../config/config.ts";
 import { databasePlace, redisPlace } from "../config/store-places.ts";
 import type { PoolUse } from "../database/connection-pool.ts";
 import { type DatabaseAddress, openDatabase } from "../database/database.ts";
-import { requireUsableDatabase } from "./database-check.ts";
+import { requireWritable } from "../database/writable.ts";
+import { type DatabaseUse, requireUsableDatabase } from "./database-check.ts";
 import { atMostOnceIn } from "./repeated-messages.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
@@ -42,7 +43,11 @@ const REPEATED_ERROR_MS = 60_000;
  *
  * @throws {StartupFailure} if it can't be used.
  */
-export async function openConfiguredDatabase(config: Config, log: Logger) {
+export async function openConfiguredDatabase(
+  config: Config,
+  log: Logger,
+  use: DatabaseUse = { isOnlyRead: false },
+) {
   if (config.databaseUrl === null) {
     const embedded = await startEmbeddedPostgres({
       dataDir: config.dataDir,
@@ -60,11 +65,11 @@ export async function openConfiguredDatabase(config: Config, log: Logger) {
   }
   const address = { url: config.databaseUrl, ca: config.databaseCa };
   const label = `PostgreSQL at ${databasePlace(config.databaseUrl)}`;
-  await requireUsableDatabase(address, label);
+  await requireUsableDatabase(address, label, use);
   return { ...openPools(address), label };
 }
 
-/** Connections by purpose. `ping` has its own, so that busy connections do not count as a failure. */
+/** Connections by purpose. `ping` and `requireWritable` have their own, so that busy connections do not count as a failure. */
 function openPools(address: DatabaseAddress) {
   const open = (maxConnections: number) =>
     openDatabase(address, { maxConnections, connectTimeoutS: CONNECT_TIMEOUT_S });
@@ -85,7 +90,9 @@ function openPools(address: DatabaseAddress) {
     longReads: pools.reads,
     recording: pools.recording,
     responses: pools.responses,
+    /** For `/readyz`: a node answers most requests without a write. */
     ping: () => probe`select 1`,
+    requireWritable: () => requireWritable(probe),
     /** The use of the connections, by what they are for. */
     poolUses: (): ReadonlyMap<string, PoolUse> =>
       new Map(Object.entries(pools).map(([name, pool]) => [name, pool.poolUse()])),

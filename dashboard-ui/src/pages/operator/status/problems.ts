@@ -23,7 +23,7 @@ export function problemsOf(node: NodeStatus, now: number): readonly string[] {
   const { database, redis, isFenced, recorder, journal, unpublishedChanges, clockSkewMs } = node;
   const certificateMs = (node.certificateExpiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - now;
   const problems: readonly (readonly [isTrue: boolean, text: string])[] = [
-    [!database.isUp, "PostgreSQL does not answer: entries wait in the journal."],
+    [!database.isUp, "PostgreSQL does not answer or refuses to write: entries wait in the journal."],
     [redis?.isUp === false, "Redis does not answer: requests are refused."],
     [
       isFenced,
