@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -28,6 +30,52 @@ describe("ostiary-server check-config", () => {
     const stderr =
       "PORT: has quotation marks around its value. Remove them\nOSTIARY_DATA_DIR: has quotation marks around its value. Remove them\n";
     await expect(checkConfig(settings)).rejects.toMatchObject({ code: 1, stdout: "", stderr });
+  });
+
+  it("refuses them around a URL, a key and the path of a secret, and in the file of a secret", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "ostiary-quoted-"));
+    const file = join(folder, "redis-url");
+    await writeFile(file, '"redis://:hunter2@127.0.0.1:6379"\n');
+    const settings = {
+      DATABASE_URL: '"postgres://me:hunter2@127.0.0.1/x"',
+      REDIS_URL_FILE: file,
+      OSTIARY_RESPONSES_KEY: "'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='",
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: '"/run/secrets/otlp-headers"',
+    };
+    const failed = await checkConfig(settings).catch((error: { readonly stderr: string }) => error);
+    await rm(folder, { recursive: true });
+    const names = ["DATABASE_URL", "REDIS_URL", "OSTIARY_RESPONSES_KEY", "OTEL_EXPORTER_OTLP_HEADERS_FILE"];
+    expect(failed.stderr).toBe(
+      names.map((name) => `${name}: has quotation marks around its value. Remove them\n`).join(""),
+    );
+  });
+
+  it("warns of a password with quotation marks around it, which may be meant", async () => {
+    const operator = {
+      OSTIARY_OPERATOR_EMAIL: "a@example.com",
+      OSTIARY_OPERATOR_PASSWORD: '"hunter2 hunter2"',
+    };
+    const { stdout, stderr } = await checkConfig(operator);
+    expect(stderr).toBe("");
+    expect(stdout).toContain("warning   OSTIARY_OPERATOR_PASSWORD begins and ends with a quotation mark");
+    expect(stdout).not.toContain("hunter2");
+  });
+
+  it("warns of names that are nearly those of settings without the prefix, unless they are set", async () => {
+    const url = "postgres://127.0.0.1/x";
+    const others = {
+      DATABASE_USER: "x",
+      DATABASE_NAME: "x",
+      REDIS_PORT: "1",
+      SSL_CERT_FILE: "x",
+      TLS_CA_FILE: "x",
+    };
+    const { stdout } = await checkConfig({ ...others, DATABASE_URI: url, TRUSTED_PROXY: "10.0.0.1" });
+    expect(stdout.match(/warning.*/g)).toEqual([
+      "warning   DATABASE_URI: is not a setting of this service. Did you mean DATABASE_URL?",
+      "warning   TRUSTED_PROXY: is not a setting of this service. Did you mean TRUSTED_PROXIES?",
+    ]);
+    expect((await checkConfig({ DATABASE_URI: url, DATABASE_URL: url })).stdout).not.toContain("warning");
   });
 
   it("warns of trusted proxies that include every client", async () => {

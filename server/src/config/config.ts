@@ -159,6 +159,16 @@ const MAX_TYPING_ERRORS = 3;
 /** A name may have one typing error for each of this many letters, not counting its prefix. Names with more are not taken for misspelt. */
 const LETTERS_PER_TYPING_ERROR = 3;
 
+/**
+ * Settings without the prefix whose misspelt names would be noticed late: the service would use the bundled database, or believe no proxy. Their
+ * names may have a typing error for each of this many letters: variables of other programs have similar names, such as DATABASE_USER.
+ */
+const COMMON_SETTINGS = [
+  ...["DATABASE_URL", "DATABASE_URL_FILE", "REDIS_URL", "REDIS_URL_FILE"],
+  ...["TRUSTED_PROXIES", "AUDIT_DURABILITY", "TLS_CERT_FILE", "TLS_KEY_FILE"],
+];
+const COMMON_LETTERS_PER_TYPING_ERROR = 5;
+
 /** Variables of the SDK and of the operator's command line, which may be set in the same environment. */
 const CLIENT_VARIABLES = new Set([
   "OSTIARY_API_KEY",
@@ -173,11 +183,19 @@ const NO_TLS =
 const EVERY_PROXY =
   "TRUSTED_PROXIES has a block of every address, so the service cannot tell proxies from clients: a client may choose the address that IP rules, limits on sign-in and the audit log see. Set it to the addresses of the proxies.";
 
-/** Settings whose quotation marks are part of the value, as `docker run --env-file` keeps them. A secret may begin and end with one. */
-function quotedSettings(present: Readonly<Record<string, string | undefined>>): readonly string[] {
-  const isSecret = (name: string) => SECRETS.some((secret) => secret === name);
-  return Object.keys(variables.shape).filter(
-    (name) => !isSecret(name) && /^(["']).*\1$/s.test(present[name] ?? ""),
+const QUOTED = /^(["']).*\1$/s;
+
+const QUOTED_PASSWORD =
+  "OSTIARY_OPERATOR_PASSWORD begins and ends with a quotation mark. Both are part of the password. Remove them if they are not meant to be.";
+
+/**
+ * Settings whose quotation marks are part of the value, as `docker run --env-file` keeps them. A password may begin and end with one.
+ *
+ * @param values of settings, and paths of the files of secrets.
+ */
+function quotedSettings(values: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return [...Object.keys(variables.shape), ...SECRETS.map(fileVariableOf)].filter(
+    (name) => name !== "OSTIARY_OPERATOR_PASSWORD" && QUOTED.test(values[name] ?? ""),
   );
 }
 
@@ -196,10 +214,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       .filter(([, value]) => value !== undefined && value !== ""),
   );
   const { environment: complete, problems: secretProblems } = withSecretsFromFiles(present, SECRETS);
-  const quoted = quotedSettings(present);
+  const quoted = quotedSettings({ ...present, ...complete });
   const problems = [
     ...quoted.map((name) => `${name}: has quotation marks around its value. Remove them`),
-    ...secretProblems,
+    ...secretProblems.filter((problem) => !quoted.some((name) => problem.startsWith(`${name}: `))),
   ];
   const parsed = checkedVariables.safeParse(complete);
   if (!parsed.success || problems.length > 0) {
@@ -279,6 +297,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     /** Warnings about dangerous combinations of settings. */
     warnings: [
       ...(isOpenWithoutTls(values) ? [NO_TLS] : []),
+      ...(QUOTED.test(password ?? "") ? [QUOTED_PASSWORD] : []),
       ...(values.TRUSTED_PROXIES.some((block) => block.endsWith("/0")) ? [EVERY_PROXY] : []),
     ],
     /** Messages about variables that look like settings but are none. */
@@ -325,6 +344,14 @@ function isOpenWithoutTls(values: Values): boolean {
   return !isLoopback && !isBehindTls;
 }
 
+/** The setting of {@link COMMON_SETTINGS} whose name this seems to be. */
+function commonSettingLike(name: string): string | undefined {
+  return COMMON_SETTINGS.find((setting) => {
+    const maxDistance = Math.floor(setting.length / COMMON_LETTERS_PER_TYPING_ERROR);
+    return closestMatch(name, [setting], { maxDistance }) !== undefined;
+  });
+}
+
 /**
  * A line for each variable that looks like a setting but is not one, with the closest setting, in the order
  * of the names: Deno lists the environment in another order in each process.
@@ -335,7 +362,12 @@ export function unknownSettings(
   const known = [...Object.keys(variables.shape), ...SECRETS.map(fileVariableOf)];
   const names = Object.keys(environment).sort();
   return names.flatMap((name) => {
-    if (!name.startsWith(PREFIX) || known.includes(name) || CLIENT_VARIABLES.has(name)) return [];
+    if (known.includes(name) || CLIENT_VARIABLES.has(name)) return [];
+    if (!name.startsWith(PREFIX)) {
+      const near = commonSettingLike(name);
+      if (near === undefined || (environment[near] ?? "") !== "") return [];
+      return [`${name}: is not a setting of this service. Did you mean ${near}?`];
+    }
     const bare = name.slice(PREFIX.length);
     // Some settings have the names that they have everywhere, such as PORT and DATABASE_URL.
     const maxDistance = Math.min(MAX_TYPING_ERRORS, Math.floor(bare.length / LETTERS_PER_TYPING_ERROR));
