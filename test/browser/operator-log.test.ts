@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
@@ -71,6 +72,40 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
     await page.getByRole("option", { name: /Open in the request log/ }).click();
     await page.waitForURL(/\/operator\/log\?entry=/);
     await page.getByRole("dialog").getByText(failed).waitFor();
+  });
+
+  it("shows requests as they come while it is live, and is exported with its filters", async () => {
+    const operator = await signInOperator(site.service.baseUrl);
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const first = await chat(owner.key, "sandbox/echo");
+    const { page, complaints } = await site.open(operator, `/operator/log?accountId=${id}`);
+    const rows = page.getByRole("grid").locator("tbody tr");
+    await expect.poll(() => rows.count()).toBe(1);
+    await page.getByRole("button", { name: "Live" }).click();
+    await page.waitForURL(/live=true/);
+    const second = await chat(owner.key, "no/such");
+    await page.getByRole("button", { name: `Details of ${second}` }).waitFor();
+    // An open entry stays, and what came meanwhile is shown after it.
+    await rows.first().click();
+    await page.getByRole("dialog").getByText(second).waitFor();
+    const third = await chat(owner.key, "sandbox/echo");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: `Details of ${third}` }).waitFor();
+    await page.reload();
+    expect(await page.getByRole("button", { name: "Live" }).getAttribute("aria-pressed")).toBe("true");
+
+    await page.goto(`/operator/log?accountId=${id}&status=2xx`);
+    await expect.poll(() => rows.count()).toBe(2);
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export CSV" }).click();
+    const file = await download;
+    expect(file.suggestedFilename()).toMatch(/^requests-\d{4}-\d\d-\d\d\.csv$/);
+    const [head, ...lines] = (await readFile(await file.path(), "utf8")).trimEnd().split("\r\n");
+    expect(head).toMatch(/^request_id,timestamp,account_id,account_name,key_id,/);
+    expect(lines.map((line) => line.split(",")[0])).toEqual([third, first]);
+    expect(lines[0]).toContain(`,${id},Test,${owner.key.slice(-4)},test,`);
+    expect(complaints).toEqual([]);
   });
 
   it("keeps its rows apart on a phone, however long the names of accounts are", async () => {

@@ -43,9 +43,9 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   };
 }
 
-/** As {@link readAuditSearch}, for the log of all accounts, which is not followed. */
+/** As {@link readAuditSearch}, for the log of all accounts. */
 export function readServiceLogSearch(search: Record<string, unknown>): AuditSearch {
-  return { ...readAuditSearch(search), accountId: textOf(search.accountId), live: undefined };
+  return { ...readAuditSearch(search), accountId: textOf(search.accountId) };
 }
 
 /** The router parses texts that look like numbers as numbers. */

@@ -1,15 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
 import { api } from "../../api/client.ts";
 import { errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
+import { ExportButton } from "../../components/ExportButton.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { TextField } from "../../components/TextField.tsx";
 import auditStyles from "../audit/Audit.module.css";
 import type { Column } from "../audit/columns.ts";
 import { EntryList, type EntryPage } from "../audit/entry-list.ts";
 import { Filters } from "../audit/Filters.tsx";
+import { LiveToggle } from "../audit/LiveToggle.tsx";
 import { LogResults } from "../audit/LogResults.tsx";
 import { LogSourceProvider } from "../audit/log-source.ts";
 import { useEntries } from "../audit/use-entries.ts";
@@ -18,8 +20,10 @@ import { useLogSearch } from "../audit/use-log-search.ts";
 import { useOpenEntry } from "../audit/use-open-entry.ts";
 import { useSummary } from "../audit/use-summary.ts";
 import { AccountField } from "./log/AccountField.tsx";
+import { exportLog } from "./log/export-log.ts";
 import styles from "./log/ServiceLog.module.css";
 import { SERVICE_LOG } from "./log/service-log.ts";
+import { usePolling } from "./log/use-polling.ts";
 
 const COLUMNS: readonly Column[] = ["account", "key", "upstream", "tokens", "cost", "latency"];
 const NO_PAGES: readonly EntryPage[] = [];
@@ -35,18 +39,26 @@ export function ServiceLog() {
 
 function Log() {
   const search = useSearch({ from: "/shell/operator/operator/log" });
-  const { changeFilters, showEntry, clearFilters, timesCleared } = useLogSearch(
-    useNavigate({ from: "/operator/log" }),
-  );
+  const navigate = useNavigate({ from: "/operator/log" });
+  const { changeFilters, showEntry, clearFilters, timesCleared } = useLogSearch(navigate);
   const scroller = useRef<HTMLDivElement>(null);
   const { filters, refreshRange } = useFilters(search);
   const catalog = useQuery(api.operator.catalog.queryOptions());
   const knownModels = useMemo(() => catalog.data?.models.map(({ id }) => id) ?? [], [catalog.data]);
   const { log, reload, loadMore } = useEntries(filters);
-  const summary = useSummary(filters, false);
+  const isLive = search.live === true;
+  const summary = useSummary(filters, isLive);
   const pages = log.data?.pages ?? NO_PAGES;
   const entries = useMemo(() => new EntryList([], pages), [pages]);
   const openEntry = useOpenEntry(search.entry, showEntry, entries, log.isPending);
+  // The operator is reading if they have scrolled away from the top or opened an entry.
+  const hasOpened = useRef(false);
+  const isOpen = openEntry.opened !== null;
+  useEffect(() => {
+    hasOpened.current = isOpen;
+  }, [isOpen]);
+  const isReading = useCallback(() => hasOpened.current || (scroller.current?.scrollTop ?? 0) > 0, []);
+  const { state, total, fresh } = usePolling({ isOn: isLive, entries, error: log.error, isReading, reload });
   const refresh = () => {
     scroller.current?.scrollTo({ top: 0 });
     void summary.refetch();
@@ -56,9 +68,18 @@ function Log() {
   return (
     <div className={`${auditStyles.audit} ${styles.serviceLog}`}>
       <PageHead title="Request log" lead="Requests of all accounts, including refused ones.">
-        <Button busy={log.isRefetching && !log.isFetchingNextPage} onClick={refresh}>
+        <LiveToggle
+          state={state}
+          isOn={isLive}
+          arrived={total}
+          onChange={(live) =>
+            void navigate({ search: (now) => ({ ...now, live: live ? true : undefined }), replace: true })
+          }
+        />
+        <Button busy={!isLive && log.isRefetching && !log.isFetchingNextPage} onClick={refresh}>
           Refresh
         </Button>
+        <ExportButton run={() => exportLog(filters)} />
       </PageHead>
       <Filters
         key={timesCleared}
@@ -94,6 +115,7 @@ function Log() {
         columns={COLUMNS}
         scroller={scroller}
         openEntry={openEntry}
+        fresh={fresh}
         changeFilters={changeFilters}
         clearFilters={clearFilters}
         retry={() => void reload()}
