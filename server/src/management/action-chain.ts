@@ -2,13 +2,13 @@ import * as z from "zod";
 import type { ActionChain, ActionChainReport, ActionLines } from "../accounts/action-chain.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { Reader, Reads } from "../database/reads.ts";
+import { chainPosition, sha256Digest } from "./inputs.ts";
 
 /** The maximum number of lines that are read at a time. */
 export const MAX_LINES = 1_000;
-const position = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /** The position in the chain after which to begin. */
-export const afterPosition = position.default(0).describe("The position after which to begin.");
+export const afterPosition = chainPosition.default(0).describe("The position after which to begin.");
 
 /** Fields of the input of an export. */
 export const exportInput = {
@@ -26,9 +26,9 @@ export const verificationInput = {
   expected: z
     .strictObject({
       /** Its position in the chain, from 1. */
-      position: position.min(1),
+      position: chainPosition.min(1),
       /** Its digest: SHA-256, in hexadecimal. */
-      digest: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 digest in hexadecimal"),
+      digest: sha256Digest,
     })
     .optional(),
 };

@@ -9,7 +9,7 @@ import type { AccountId } from "../contract/account.ts";
 import { entryIdOf, type ListedEntry, requestIdOf, tokenCountOf } from "../contract/entry.ts";
 import type { Reader } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
-import { wholeNumber } from "./inputs.ts";
+import { chainPosition, sha256Digest, wholeNumber } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountReader, router, toTrpcError } from "./trpc.ts";
 
@@ -40,8 +40,6 @@ export async function readEntriesPage(
     nextCursor: page.nextCursor,
   };
 }
-
-const batchNumber = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /** The `x-request-id` of the answer to the request. */
 export const requestId = z.string().transform((text, context) => {
@@ -122,7 +120,7 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
         z
           .strictObject({
             /** `next` of the previous call. Omit it to begin with the first batch. */
-            after: batchNumber.optional(),
+            after: chainPosition.optional(),
             /**
              * A `head` that you saved earlier. The call then reports if the chain no longer contains it. One of a batch before `removedBatches`
              * cannot be compared any more.
@@ -130,9 +128,9 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
             expected: z
               .strictObject({
                 /** The number of the batch, from 1. */
-                batch: batchNumber.min(1),
+                batch: chainPosition.min(1),
                 /** The SHA-256 digest: 64 hexadecimal digits in lower case. */
-                digest: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 digest in hexadecimal"),
+                digest: sha256Digest,
               })
               .optional(),
           })

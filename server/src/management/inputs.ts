@@ -37,6 +37,12 @@ export const wholeNumber = (min: number, max: number) => {
   return z.number({ error }).int({ error }).min(min, error).max(max, error);
 };
 
+/** A position in a chain of digests; 0: before its beginning. */
+export const chainPosition = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** A SHA-256 digest: 64 hexadecimal digits in lower case. */
+export const sha256Digest = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 digest in hexadecimal");
+
 /** A random value that is unique to one call, for example a UUID. */
 export const idempotencyKey = z
   .string()
