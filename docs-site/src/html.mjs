@@ -15,7 +15,7 @@ export function anchorOf(heading) {
 }
 
 /** A block of code. `docs.js` adds the button that copies it. */
-export function codeBlock(code, language = "", label = "Code") {
+export function codeBlock(code, language, label = "Code") {
   const name = language === "" ? label : `${label}: ${language}`;
   return `<figure class="code"><pre tabindex="0" role="group" aria-label="${escapeHtml(name)}"><code>${escapeHtml(code)}</code></pre></figure>\n`;
 }

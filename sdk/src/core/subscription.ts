@@ -46,7 +46,7 @@ export async function* subscriptionSteps(
   transport: Transport,
   procedure: string,
   input: unknown,
-  options: RequestOptions = {},
+  options: RequestOptions,
 ): AsyncGenerator<SubscribedEvent | "connecting" | "connected", void, undefined> {
   let lastEventId = (input as { readonly lastEventId?: string } | undefined)?.lastEventId;
   let wasConnected = false;

@@ -101,7 +101,7 @@ export function openClusterServer(
   address: Extract<RedisAddress, { kind: "cluster" }>,
   { host, port }: RedisHost,
   connection: RedisConnectionOptions,
-  more: MoreOptions = {},
+  more: MoreOptions,
 ): Redis {
   return new Redis({ ...securedOptions(connection, address.isTls, address), ...more, host, port });
 }
