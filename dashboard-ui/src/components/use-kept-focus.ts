@@ -24,7 +24,7 @@ export function useKeptFocus(): void {
     const removals = new MutationObserver(() => {
       if (ancestors[0]?.isConnected !== false) return;
       cancelAnimationFrame(frame);
-      // Whoever knows a better place has set the focus by the second frame: dialogs do so in the first.
+      // A component that knows a better place has set the focus by the second frame: dialogs do so in the first.
       frame = requestAnimationFrame(() => {
         frame = requestAnimationFrame(keep);
       });

@@ -23,7 +23,7 @@ export function SignIn({ signUp }: SignInProps) {
     location.assign(ownPath(to) ?? "/");
   });
 
-  // The dashboard's link here after it was told that the session is over.
+  // The dashboard leads here with this parameter when the service has answered that the session is over.
   const hasEnded = new URLSearchParams(location.search).has("ended");
 
   const submit = (event: SubmitEvent) => {

@@ -186,7 +186,7 @@ export class ExportCheck {
     if (head === null) return;
     const before = this.#expected.find(({ batch }) => batch === Number(first) - 1);
     if (before !== undefined) {
-      // The digest before the first batch, which only whoever kept it has: the batch's entries have to fit it.
+      // The digest before the first batch, which the caller has kept: the batch's entries have to fit it.
       this.#see(before);
       await this.#chain.addPrevious(before.digest);
     }

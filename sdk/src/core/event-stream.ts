@@ -58,7 +58,7 @@ export abstract class EventStream<Events extends { [Name in keyof Events]: reado
     await this.result();
   }
 
-  /** The result. Whoever asks for it handles the error. */
+  /** The result. The caller that asks for it handles the error. */
   protected result(): Promise<Result> {
     this.#isObserved = true;
     return this.#result;

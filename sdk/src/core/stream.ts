@@ -93,7 +93,7 @@ export class APIStreamPromise
   [Symbol.asyncIterator](): AsyncGenerator<ChatCompletionChunk, void, undefined> {
     return leavable(chunksIn(this), () => {
       this.#leave();
-      // Whoever leaves a request does not handle its error.
+      // A caller that leaves a request does not handle its error.
       this.then((stream) => stream[Symbol.asyncDispose]()).catch(() => {});
     });
   }

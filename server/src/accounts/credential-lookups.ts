@@ -20,7 +20,7 @@ export class CredentialLookups {
   readonly #valid = new LRUCache<string, true>(atMost(MAX_VALID));
 
   /**
-   * Sessions and tokens have a limit each: a script with a token that was revoked keeps nobody at its address from the dashboard.
+   * Sessions and tokens have a limit each: a script with a token that was revoked does not keep users at its address from the dashboard.
    *
    * @param kind what the credentials are called in the message of a refusal.
    * @param monotonicMs a clock that never goes back.

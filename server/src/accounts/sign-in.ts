@@ -177,7 +177,7 @@ export class SignIn {
   }
 
   /**
-   * Ends every session of the user, so that nobody stays signed in by the old password. `revokeTokens` also revokes their
+   * Ends every session of the user, so that the old password keeps no one signed in. `revokeTokens` also revokes their
    * management tokens.
    *
    * @returns a new session. @throws {Failure} `wrong_credentials` when `current` is not their password.

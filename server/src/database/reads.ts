@@ -11,7 +11,7 @@ import { FairSemaphore, type NotAcquired } from "./fair-semaphore.ts";
  */
 export type ReaderName = AccountId | `people of ${AccountId}` | "operators";
 
-/** Who reads, and a signal that is aborted when nobody waits for the answer any more. */
+/** The name that a read counts for, and a signal that is aborted when its client has gone. */
 export type Reader = ReaderName | { readonly name: ReaderName; readonly signal: RequestSignal };
 
 /** Slices of reads that run at once: fewer than the database has connections for reads, which background jobs use too. */

@@ -255,7 +255,7 @@ export class Gateway {
       return { answer, upstream: upstream.name };
     } catch (reason) {
       ended(reason);
-      // Nobody is charged for what a stream reports that then fails before anything of it has reached the client.
+      // A stream that fails before anything of it has reached the client is not charged, whatever usage it has reported.
       const isCharged = reason instanceof UpstreamRefused && reason.usage !== null;
       const usage = isCharged || sent === null ? null : call.usageSoFar(sent);
       if (usage !== null) state.countUnbilled(usage);

@@ -56,7 +56,7 @@ export async function serveOnDeno(served: Served, options: ListenerOptions): Pro
     port: server.port,
     // Deno closes idle connections at shutdown by itself.
     retire: () => {},
-    // Deno's server keeps its certificate, so another one takes over the port. For a moment nobody listens on it.
+    // Deno's server keeps its certificate, so another one takes over the port. For a moment no server listens on it.
     renew: async (pair) => {
       const replaced = server;
       former.add(replaced);

@@ -24,7 +24,7 @@ export function failBody(response: ServerResponse, failure: Failure): void {
   const request: FailedRequest = response.req;
   request[FAILURE] = failure;
   response.shouldKeepAlive = false;
-  // Before the body is received nobody listens, and without listeners it would be thrown.
+  // Before the body is received the request has no listeners, and without one the error would be thrown.
   if (request.listenerCount("error") > 0) request.emit("error", failure);
 }
 

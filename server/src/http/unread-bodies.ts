@@ -70,7 +70,7 @@ export class UnreadBodies {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** The response to a request, of which a large body is sent as its client reads it. Nobody reads that of an answer to HEAD. */
+  /** The response to a request, of which a large body is sent as its client reads it. An answer to HEAD has no body. */
   response(content: string | Uint8Array, head: ResponseHead, reader: BodyReader): Response {
     if (content.length < PIECE_BYTES || reader.method === "HEAD") {
       return new Response(typeof content === "string" ? content : new Uint8Array(content), head);

@@ -253,7 +253,7 @@ function nameOf({ accountId, idempotencyKeyDigest }: IdempotentRequest): string 
   return `${accountId} ${Buffer.from(idempotencyKeyDigest).toString("base64")}`;
 }
 
-/** Binds a stored answer to its request, so that whoever can write to the table cannot pass it to another one. */
+/** Binds a stored answer to its request, so that an attacker who can write to the table cannot pass it to another one. */
 function contextOf({ accountId, idempotencyKeyDigest }: IdempotentRequest): string {
   return `answer\n${accountId}\n${Buffer.from(idempotencyKeyDigest).toString("base64")}`;
 }

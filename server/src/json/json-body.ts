@@ -77,7 +77,7 @@ export class JsonBody {
     return new JsonBody(Object.fromEntries(entries), text, members, end);
   }
 
-  /** Adds the members of the changed text to `moved`; `null`: nobody asks for them. */
+  /** Adds the members of the changed text to `moved`; `null`: the caller does not need them. */
   #edit(changes: Changes, moved: Member[] | null): Edited {
     const { text, members } = this;
     // A member that has the value already keeps its text.

@@ -25,7 +25,7 @@ export interface RpcContext {
   readonly requestId: string;
   readonly caller: RpcCaller;
   readonly clientInfo: ClientInfo;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client has gone. */
   readonly signal: RequestSignal;
   /** For long calls. @throws when the caller's credential is no longer valid. */
   readonly requireSameCaller: () => Promise<void>;

@@ -44,7 +44,7 @@ export class SealedParts {
   }
 }
 
-/** Binds sealed content to its place, so that whoever can write to the table cannot pass it to another account. */
+/** Binds sealed content to its place, so that an attacker who can write to the table cannot pass it to another account. */
 function contextOf(accountId: AccountId, id: string, part: Part): string {
   return `response\n${accountId}\n${part}\n${id}`;
 }

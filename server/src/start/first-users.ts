@@ -88,7 +88,7 @@ async function demoOperator({ signIn }: OpenAccess, password: string): Promise<D
 }
 
 /**
- * Creates the key of the demo account. Nobody has seen the string of one that an interrupted start has created: it is replaced.
+ * Creates the key of the demo account. An interrupted start may have created one whose string was never shown: it is replaced.
  *
  * @returns the string; `null` if the account has such a key that can't be replaced any more.
  */

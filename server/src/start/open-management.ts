@@ -101,7 +101,7 @@ export function loadDashboard({ settings, folders }: Startup): Promise<Dashboard
   const dashboard = Dashboard.load([folders.dashboard, folders.site, folders.docs], {
     isHttps: settings.config.isHttps,
   });
-  // Whoever awaits it reports a failure, unless the start has failed before.
+  // The start reports a failure when it awaits the dashboard, unless it has failed before.
   dashboard.catch(() => {});
   return dashboard;
 }

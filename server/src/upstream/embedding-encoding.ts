@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../json/json.ts";
 
-/** Whether a client asks for embeddings in base64, as OpenAI's libraries do unless told otherwise. */
+/** Whether a client asks for embeddings in base64, as OpenAI's libraries do by default. */
 export function asksForBase64({ encoding_format: format }: JsonObject): boolean {
   return format === "base64";
 }

@@ -14,7 +14,7 @@ interface ShareDialogProps {
   readonly onClose: () => void;
 }
 
-/** A link that opens the request for somebody else. */
+/** A link that opens the request for another user. */
 export function ShareDialog({ chat, onClose }: ShareDialogProps) {
   const id = useId();
   const [shared, setShared] = useState<SharedFragment | "pending" | "too long">("pending");

@@ -20,7 +20,7 @@ export interface Period {
   readonly words: string;
   /** The preceding period's name: "the 7 days before". */
   readonly labelBefore: string;
-  /** The time zone in which times are shown; `undefined`: hours in the reader's, as nobody chose one. */
+  /** The time zone in which times are shown; `undefined`: none was chosen, so hours are in the reader's. */
   readonly shownZone: string | undefined;
 }
 

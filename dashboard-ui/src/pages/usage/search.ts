@@ -8,7 +8,7 @@ export interface PeriodChoice {
   /** The first and the last day of a custom period: `2026-01-31`. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** The zone of days and months: UTC, or the browser's. Absent: nobody chose one, which means UTC. */
+  /** The zone of days and months: UTC, or the browser's. Absent: none was chosen, which means UTC. */
   readonly zone?: "utc" | "local" | undefined;
 }
 
