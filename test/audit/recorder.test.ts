@@ -217,6 +217,28 @@ describe("a recorded entry", () => {
     expect(await onDisk()).toBe(`${encodeEntry(refused)}\n`);
   });
 
+  it("is tried once more by a stop that comes while an attempt fails", async () => {
+    const committed: EntryId[] = [];
+    let fail: ((error: Error) => void) | null = null;
+    const sink = {
+      insertEntries: (entries: readonly AuditEntry[]) => {
+        if (fail === null) return new Promise<void>((_, reject) => (fail = reject));
+        committed.push(...entries.map(({ id }) => id));
+        return Promise.resolve();
+      },
+    };
+    const { journal } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log });
+    const recorded = entry();
+    await recorder.record(recorded);
+    await expect.poll(() => fail).not.toBeNull();
+    const stopped = recorder.stop();
+    fail?.(new Error("the connection was lost"));
+    await stopped;
+    expect(committed).toEqual([recorded.id]);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
   it("waits for the database no longer than configured", async () => {
     const answers: (() => void)[] = [];
     const sink = { insertEntries: () => new Promise<void>((resolve) => answers.push(resolve)) };

@@ -4,6 +4,7 @@ import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
+import { metricOf } from "../fixtures/metrics.ts";
 import {
   answerWhole,
   chunkOf,
@@ -335,13 +336,14 @@ describe("a request with an idempotency key", () => {
     expect(waiting).toHaveLength(1);
   });
 
-  it.each([true, false])("leaves no claim when its start can't be recorded (stream: %s)", async (stream) => {
+  it.each([true, false])("leaves no claim and no held credit when its start can't be recorded (stream: %s)", async (stream) => {
     answer = stream ? answerStream : answerWhole;
     await using own = await startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "silent" } });
     const owner = await signUpWithKey(own.baseUrl);
     const journal = join(own.dataDir, "journal");
     await rename(journal, `${journal}-away`);
     expect((await ask(owner.key, "order-1", { at: own.baseUrl, stream })).status).toBe(503);
+    expect(await metricOf(own.baseUrl, "ostiary_credit_holds")).toBe(0);
     await rename(`${journal}-away`, journal);
     const again = await ask(owner.key, "order-1", { at: own.baseUrl, stream });
     expect(again.status).toBe(200);

@@ -4,6 +4,8 @@ import { type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { eventsOf, type ResponseEvent } from "./response-stream.ts";
 
+/** Of the upstream `chat`. */
+export const CREDENTIAL = "credential-of-the-operator";
 const PRICES = { inputUsdPerMTok: "2.50", outputUsdPerMTok: "10.00" };
 
 /** A service with two upstreams: `acme/chat` knows chat completions only, `acme/native` the Responses API. */
@@ -35,7 +37,7 @@ export async function startResponsesService(
   const breaker = { failures: 1_000 };
   const catalog: CatalogFile = await writeCatalog({
     upstreams: {
-      chat: { dialect: "openai", baseUrl: chat.baseUrl, breaker },
+      chat: { dialect: "openai", baseUrl: chat.baseUrl, credentialEnv: "CREDENTIAL", breaker },
       native: { dialect: "openai-responses", baseUrl: native.baseUrl, breaker },
     },
     models: [
@@ -43,7 +45,7 @@ export async function startResponsesService(
       { id: "acme/native", routes: [{ upstream: "native", model: "inner" }], prices: PRICES },
     ],
   });
-  const service = await startService({ env: { OSTIARY_CATALOG: catalog.file, ...env } });
+  const service = await startService({ env: { OSTIARY_CATALOG: catalog.file, CREDENTIAL, ...env } });
   const { key } = await signUpWithKey(service.baseUrl);
   const post: ResponsesService["post"] = (body, options = {}) =>
     fetch(`${service.baseUrl}/v1/responses`, {

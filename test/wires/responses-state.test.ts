@@ -7,6 +7,7 @@ import { signUpWithKey } from "../fixtures/user.ts";
 import { eventsOf, expectResponseStream, type ResponseEvent } from "./response-stream.ts";
 import {
   answersMessage,
+  CREDENTIAL,
   chunk,
   type ResponsesService,
   sentTo,
@@ -49,6 +50,23 @@ describe("a stored response", () => {
         content: [{ type: "input_text", text: "first" }],
       },
     ]);
+  });
+
+  it.each(["whole", "streamed"])("has no credential that its upstream has quoted (%s)", async (how) => {
+    const quoted = `you sent ${CREDENTIAL}`;
+    if (how === "whole") says(quoted);
+    else running.answers.chat = streamsChunks([chunk({ content: quoted }), chunk({}, "stop", USAGE)]);
+    const response =
+      how === "whole"
+        ? await running.ask({ input: "first" })
+        : expectResponseStream(await running.stream({ input: "first" }));
+    const stored = await (await get(response.id)).text();
+    expect(stored).toContain("you sent [credential]");
+    expect(stored).not.toContain(CREDENTIAL);
+    // Nor has the model's next turn, which contains the stored one.
+    says("two");
+    await running.ask({ input: "second", previous_response_id: response.id });
+    expect(texts()).toEqual(["first", "you sent [credential]", "second"]);
   });
 
   it("is continued by its id, without its instructions", async () => {
