@@ -78,7 +78,7 @@ export async function openNode(startup: Startup) {
   teardown.add("membership", async () => (await joining.catch(() => null))?.leave());
   const membership = await joining;
   addJobs(startup, { database, longReads, clocks, redisMemory, membership });
-  const probes = await openProbes(startup, stores.ping, redis);
+  const probes = await openProbes(startup, stores.requireWritable, redis);
   return {
     id,
     macSecret,
@@ -100,11 +100,11 @@ export async function openNode(startup: Startup) {
 /** Measures the stores, and adds the job that measures them again. */
 async function openProbes(
   { log, jobs, monotonicMs }: Startup,
-  pingDatabase: () => PromiseLike<unknown>,
+  askDatabase: () => PromiseLike<unknown>,
   redis: RedisAdmissionStore | null,
 ) {
   const probes = {
-    database: probeOf(pingDatabase, monotonicMs, logChanges(log, "PostgreSQL")),
+    database: probeOf(askDatabase, monotonicMs, logChanges(log, "PostgreSQL")),
     redis: redis === null ? null : probeOf(() => redis.ping(), monotonicMs, logChanges(log, "Redis")),
   };
   const measure = () => Promise.all([probes.database.measure(), probes.redis?.measure()]);
