@@ -336,7 +336,7 @@ describe("a request with an idempotency key", () => {
     expect(waiting).toHaveLength(1);
   });
 
-  it.each([true, false])("leaves no claim or hold when its start can't be recorded (stream: %s)", async (stream) => {
+  it.each([true, false])("holds nothing when its start can't be recorded (stream: %s)", async (stream) => {
     answer = stream ? answerStream : answerWhole;
     await using own = await startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "silent" } });
     const owner = await signUpWithKey(own.baseUrl);
