@@ -1,9 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { toastOf } from "../fixtures/menu.ts";
 import { outcomeOf, statusOf } from "../fixtures/request.ts";
 import { PASSWORD, signUp, signUpWithKey, visit } from "../fixtures/user.ts";
+import { chat } from "./audit-page.ts";
 import {
   chooseAction,
   heading,
@@ -166,6 +168,38 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     expect(await owner.trpc.auth.me.query()).toBeNull();
     await owner.trpc.auth.signIn.mutate({ email: owner.email, password });
     await expect(owner.trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD })).rejects.toThrow();
+  });
+
+  it("sees at once what an account has used lately, with which keys, what failed, and whose it is", async () => {
+    const { page } = consoleSite.watched;
+    const { baseUrl } = consoleSite.site.service;
+    const owner = await signUpWithKey(baseUrl);
+    await openAccount(page, owner);
+    await panel(page, "Last 7 days").getByText("No requests in the last 7 days.").waitFor();
+    await panel(page, "Keys in use").getByText("No key was used in the last 7 days.").waitFor();
+    await panel(page, "Recent errors").getByText("No errors in the last 7 days.").waitFor();
+    await panel(page, "Users").getByText(owner.email).waitFor();
+    expect(await panel(page, "State").count()).toBe(0);
+
+    await chat(baseUrl, owner.key, "models/well");
+    await chat(baseUrl, owner.key, "no/such");
+    await page.reload();
+    const figures = panel(page, "Last 7 days").getByRole("definition");
+    await expect.poll(() => figures.first().textContent()).toBe("2");
+    const keyId = owner.key.slice(-4);
+    const key = panel(page, "Keys in use").getByRole("row", { name: `test …${keyId}` });
+    expect(await key.getByRole("cell").allTextContents()).toEqual([
+      "2",
+      "1",
+      expect.stringMatching(/^\$0\.0/),
+    ]);
+    expect(await violationsOf(page)).toEqual([]);
+    await panel(page, "Recent errors").getByRole("link", { name: "model_not_found" }).click();
+    await page.waitForURL(/\/operator\/log\?.*error_code=model_not_found/);
+    await expect.poll(() => page.getByRole("grid").locator("tbody tr").count()).toBe(1);
+    await page.goBack();
+    await key.getByRole("link").click();
+    await expect.poll(() => page.getByRole("grid").locator("tbody tr").count()).toBe(2);
   });
 
   it("reads an account's keys, requests and usage, each at an address of its own", async () => {

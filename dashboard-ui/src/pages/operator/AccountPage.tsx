@@ -14,9 +14,8 @@ import { AccountUsage } from "./account/AccountUsage.tsx";
 import { CreditHistory } from "./account/CreditHistory.tsx";
 import { IpRules } from "./account/IpRules.tsx";
 import { Limits } from "./account/Limits.tsx";
-import { State } from "./account/State.tsx";
+import { Overview } from "./account/Overview.tsx";
 import { Summary } from "./account/Summary.tsx";
-import { Users } from "./account/Users.tsx";
 import consoleStyles from "./console.module.css";
 import { ACCOUNT_TABS, type AccountTab } from "./search-account.ts";
 
@@ -83,12 +82,7 @@ function Tabs({ id, tab }: { readonly id: string; readonly tab: AccountTab }) {
 function TabContent({ account, tab }: { readonly account: AccountDetails; readonly tab: AccountTab }) {
   switch (tab) {
     case "overview":
-      return (
-        <div className={consoleStyles.consoleColumns}>
-          <State account={account} />
-          <Users account={account} />
-        </div>
-      );
+      return <Overview account={account} />;
     case "keys":
       return <AccountKeys accountId={account.id} />;
     case "usage":
