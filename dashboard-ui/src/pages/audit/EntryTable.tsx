@@ -78,34 +78,13 @@ export function EntryTable(props: EntryTableProps) {
   const rowPx = useSyncExternalStore(watchCards, heightPx);
   const isCards = heightRem() !== ROW_REM;
   const headPx = isCards ? 0 : HEAD_REM * remPx();
-  const [currentPlace, setCurrentPlace] = useState<number | null>(null);
-  const rows = useRef<HTMLTableSectionElement>(null);
-  const shouldFocus = useRef(false);
-
-  const current =
-    currentPlace === null ? 0 : Math.min(Math.max(0, entries.indexOf(currentPlace)), entries.length - 1);
-  const virtualizer = useVirtualRows({ entries, current, scroller, rowPx, headPx });
-
-  const goTo = (index: number) => {
-    const wanted = Math.min(Math.max(0, index), entries.length - 1);
-    shouldFocus.current = true;
-    setCurrentPlace(entries.placeOf(wanted));
-    virtualizer.scrollToIndex(wanted);
-  };
-
-  useLayoutEffect(() => {
-    if (!shouldFocus.current) return;
-    shouldFocus.current = false;
-    rows.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
+  const { current, virtualizer, rows, moveTo, goTo } = useCurrentRow({
+    entries,
+    openPlace,
+    scroller,
+    rowPx,
+    headPx,
   });
-
-  // The table follows the open entry, so that it is in view after closing.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: entries that arrive later do not scroll the table
-  useEffect(() => {
-    if (openPlace === null) return;
-    setCurrentPlace(openPlace);
-    virtualizer.scrollToIndex(entries.indexOf(openPlace));
-  }, [openPlace, virtualizer]);
 
   const gridStyle = useMemo(() => {
     const { widths, status } = gridOf(columns);
@@ -141,12 +120,12 @@ export function EntryTable(props: EntryTableProps) {
     // Selecting text in a row must not open it, because the user wants to copy.
     const isMarking = getSelection()?.isCollapsed === false;
     if (index === null || isMarking) return;
-    setCurrentPlace(entries.placeOf(index));
+    moveTo(index);
     open(entries.placeOf(index));
   };
   const onFocus = (event: FocusEvent) => {
     const index = indexAt(event.target);
-    if (index !== null) setCurrentPlace(entries.placeOf(index));
+    if (index !== null) moveTo(index);
   };
 
   return (
@@ -216,6 +195,48 @@ interface ShownRow {
 
 const rowsUpTo = (length: number): readonly ShownRow[] =>
   Array.from({ length }, (_, index) => ({ index, start: 0 }));
+
+/**
+ * The row at the keyboard's position, and the rows in view. `moveTo` moves the position; `goTo` also scrolls to the row and focuses it.
+ * `rows` is the ref of the rows' parent.
+ */
+function useCurrentRow({
+  openPlace,
+  ...view
+}: Pick<EntryTableProps, "openPlace"> & Omit<VirtualRowsOptions, "current">) {
+  const { entries } = view;
+  const [currentPlace, setCurrentPlace] = useState<number | null>(null);
+  const rows = useRef<HTMLTableSectionElement>(null);
+  const shouldFocus = useRef(false);
+
+  const current =
+    currentPlace === null ? 0 : Math.min(Math.max(0, entries.indexOf(currentPlace)), entries.length - 1);
+  const virtualizer = useVirtualRows({ ...view, current });
+
+  const moveTo = (index: number) => setCurrentPlace(entries.placeOf(index));
+  const goTo = (index: number) => {
+    const wanted = Math.min(Math.max(0, index), entries.length - 1);
+    shouldFocus.current = true;
+    moveTo(wanted);
+    virtualizer.scrollToIndex(wanted);
+  };
+
+  useLayoutEffect(() => {
+    if (!shouldFocus.current) return;
+    shouldFocus.current = false;
+    rows.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
+  });
+
+  // The table follows the open entry, so that it is in view after closing.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: entries that arrive later do not scroll the table
+  useEffect(() => {
+    if (openPlace === null) return;
+    setCurrentPlace(openPlace);
+    virtualizer.scrollToIndex(entries.indexOf(openPlace));
+  }, [openPlace, virtualizer]);
+
+  return { current, virtualizer, rows, moveTo, goTo };
+}
 
 interface VirtualRowsOptions extends Pick<EntryTableProps, "entries" | "scroller"> {
   /** The row at the keyboard's position. */
