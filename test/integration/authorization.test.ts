@@ -116,7 +116,7 @@ describe("an Authorization header that is not exactly `Bearer sk-…`", () => {
     const body = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
     expect(JSON.parse(body).error).toMatchObject({
       code: "invalid_api_key",
-      type: "invalid_request_error",
+      type: "authentication_error",
       param: null,
     });
     // What was sent is not told back: it may be a key with a typo.

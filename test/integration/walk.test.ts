@@ -86,7 +86,7 @@ describe("a user's first session", () => {
     expect(await response.json()).toEqual({
       error: {
         message: expect.stringContaining("revoked"),
-        type: "invalid_request_error",
+        type: "authentication_error",
         param: null,
         code: "revoked_api_key",
       },

@@ -2,7 +2,8 @@
  * The table of error codes. The server answers only with these codes, and the SDK types its errors by them.
  *
  * `type` follows OpenAI's error envelope, so that clients written for that API classify our errors the way
- * they classify its own.
+ * they classify its own. Only a 401 has another type than OpenAI's: LiteLLM takes every `invalid_request_error` without OpenAI's own words for a
+ * bad request, and not for a refused key.
  */
 
 /** One row of the table. */
@@ -16,6 +17,7 @@ export interface ErrorCodeEntry {
 /** The envelope's `type`: the coarse family of an error. */
 export type ErrorType =
   | "invalid_request_error"
+  | "authentication_error"
   | "insufficient_quota"
   | "permission_error"
   | "rate_limit_error"
@@ -100,6 +102,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeEntry>> = /* @__PU
 
 function typeOf(status: number): ErrorType {
   if (status >= 500) return "server_error";
+  if (status === 401) return "authentication_error";
   if (status === 402) return "insufficient_quota";
   if (status === 403) return "permission_error";
   return status === 429 ? "rate_limit_error" : "invalid_request_error";

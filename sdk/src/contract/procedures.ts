@@ -4101,6 +4101,7 @@ export interface ProcedureError {
         | "wrong_credentials";
       /** The class of the error, such as `invalid_request_error`. */
       readonly type:
+        | "authentication_error"
         | "insufficient_quota"
         | "invalid_request_error"
         | "permission_error"
