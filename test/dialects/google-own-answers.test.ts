@@ -21,6 +21,9 @@ describe("an answer of Google", () => {
   it.each([
     ["of a blocked prompt", { promptFeedback: { blockReason: "SAFETY" }, usageMetadata: USAGE }],
     ["of a blocked answer", answer([], { finishReason: "SAFETY" })],
+    ["of an answer that an operator's rule has blocked", answer([], { finishReason: "MODEL_ARMOR" })],
+    ["of an answer that is escalated", answer([], { finishReason: "ESCALATION" })],
+    ["of an answer for a limited account", answer([], { finishReason: "PUP_LIMITED_DISABLED" })],
   ])("%s is filtered", async (_, blocked) => {
     vendor.answers(200, blocked);
     const found = await whole(chat(upstream, "gemini-3-pro", HI));

@@ -190,6 +190,9 @@ function finishOf(reason: string | null, hasCalls: boolean): FinishReason {
     case "IMAGE_SAFETY":
     case "IMAGE_PROHIBITED_CONTENT":
     case "IMAGE_RECITATION":
+    case "MODEL_ARMOR":
+    case "ESCALATION":
+    case "PUP_LIMITED_DISABLED":
       return "filter";
     case "MALFORMED_FUNCTION_CALL":
     case "UNEXPECTED_TOOL_CALL":
