@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { chat, chunks, replayVendor, upstreamOf, whole } from "./dialect.ts";
 
-const vendor = replayVendor("https://api.anthropic.com/v1/messages");
+const vendor = replayVendor(/^https:\/\/(?:api\.anthropic\.com|models\.example)\/v1\//);
 const anthropic = upstreamOf("anthropic");
 const GRAMMAR = { type: "grammar", grammar: { syntax: "lark", definition: "start: /.+/" } };
 const RUN = { type: "custom", custom: { name: "run", description: "Runs a command.", format: GRAMMAR } };
@@ -85,5 +85,16 @@ describe("a custom tool of Chat Completions for a model of another provider", ()
     ],
   ])("is refused if it is not complete: %j", async (fields, param) => {
     await expect(ask(fields)).rejects.toMatchObject({ code: "invalid_request", param });
+  });
+});
+
+describe("the call of a custom tool whose upstream tells no usage", () => {
+  it("is counted by its name and input", async () => {
+    const upstream = upstreamOf("openai", { baseUrl: "https://models.example/v1" });
+    const call = { id: "a", type: "custom", custom: { name: "run", input: "ls -l" } };
+    const message = { role: "assistant", content: null, tool_calls: [call] };
+    vendor.answers(200, { choices: [{ index: 0, message, finish_reason: "tool_calls" }] });
+    const answer = await chat(upstream, "m", ASKED);
+    expect(answer.produced().beginning()).toContain("ls -l");
   });
 });

@@ -165,6 +165,10 @@ export function addProduced(choices: unknown, tally: TextTally): void {
       addText(produced[name], tally);
     }
     const calls = Array.isArray(produced.tool_calls) ? produced.tool_calls : [];
-    for (const call of calls) if (isJsonObject(call)) addText(call.function, tally);
+    for (const call of calls) {
+      if (!isJsonObject(call)) continue;
+      addText(call.function, tally);
+      addText(call.custom, tally);
+    }
   }
 }
