@@ -224,6 +224,49 @@ describe("values that ask for nothing", () => {
   });
 });
 
+describe("a change of settings within the input, as the AI SDK sends it", () => {
+  const update = (fields: object) => ({ type: "configuration_update", ...fields });
+  const schema = { type: "object", properties: { a: { type: "number", maximum: 1.0 } } };
+  const format = { type: "json_schema", name: "a", schema };
+  const hi = { role: "user", content: "hi" };
+  const sent = async (body: object) => {
+    const answer = await running.post({ reasoning: { effort: "high" }, ...body });
+    expect(answer.status).toBe(200);
+    const asked = running.chat.received.at(-1)?.body;
+    const { reasoning_effort: effort, messages } = asked ?? {};
+    const ignored = answer.headers.get("ostiary-ignored-fields");
+    return { effort, format: asked?.response_format, messages, ignored };
+  };
+
+  it("sets the effort and the format until a later one replaces it", async () => {
+    const low = update({ reasoning: { effort: "low" } });
+    const json = update({ text: { format } });
+    expect(await sent({ input: [low, hi] })).toMatchObject({
+      effort: "low",
+      messages: [hi],
+      ignored: null,
+    });
+    const both = await sent({ input: [low, hi, json, update({ reasoning: { effort: "max" } })] });
+    expect(both).toMatchObject({ effort: "max", format: { type: "json_schema" } });
+    const plain = await sent({ input: [json, hi, update({ text: { format: { type: "text" } } })] });
+    expect(plain).toMatchObject({ effort: "high", format: undefined });
+    const fields = { input: [hi, update({ reasoning: { effort: null } })], text: { format } };
+    expect(await sent(fields)).toMatchObject({ effort: undefined, format: { type: "json_schema" } });
+  });
+
+  it("is told of what else it would change, and refused for what no model has", async () => {
+    const more = update({ id: "cu_1", reasoning: { effort: "low", mode: "pro" }, tools: [] });
+    expect((await sent({ input: [hi, more] })).ignored).toBe("input.1.tools, input.1.reasoning.mode");
+    for (const [wrong, param] of [
+      [{ reasoning: { effort: "ultra" } }, "input.1.reasoning.effort"],
+      [{ text: { format: { type: "xml" } } }, "input.1.text.format.type"],
+    ] as const) {
+      const answer = await running.post({ input: [hi, update(wrong)] });
+      expect([answer.status, (await answer.json()).error.param]).toEqual([400, param]);
+    }
+  });
+});
+
 describe("operations beside it that are not served", () => {
   it.each(["responses/compact", "responses/input_tokens", "responses/resp_1/cancel", "alpha/search"])(
     "answer 404 with what to do: %s",

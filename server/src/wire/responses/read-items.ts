@@ -1,7 +1,9 @@
 import {
   type AssistantPart,
   cannot,
+  type Effort,
   type MediaSource,
+  type OutputFormat,
   type Signature,
   type TextPart,
   type ToolCallPart,
@@ -16,8 +18,16 @@ import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { customInputJson } from "../custom-tools.ts";
 import type { ExactValues } from "../exact-values.ts";
-import { arrayOf, objectOf, otherMembersOfParts, textOf } from "../members.ts";
-import { audioPart, imagePart, NO_STORED_FILES, partsOf, textPart } from "../openai-fields.ts";
+import { arrayOf, objectOf, otherMembersOf, otherMembersOfParts, textOf } from "../members.ts";
+import {
+  audioPart,
+  effortOf,
+  formatOf,
+  imagePart,
+  NO_STORED_FILES,
+  partsOf,
+  textPart,
+} from "../openai-fields.ts";
 import { ResultTurns } from "../result-turns.ts";
 import { addTools, type ClientTool, type ClientTools, SEARCH } from "./client-tools.ts";
 
@@ -34,7 +44,7 @@ export interface ItemContext {
  * Reads the items of an input. Consecutive output of a model becomes one turn, because most providers want the calls that were made together in one
  * message, and all of their results after it.
  *
- * @returns the turns, and the places of the items without equivalent elsewhere.
+ * @returns the turns, the places of the items without equivalent elsewhere, and the settings that items have changed.
  * @throws {Failure} `invalid_request` naming the item that can't be expressed.
  */
 export function readItems(items: readonly Json[], context: ItemContext) {
@@ -44,8 +54,8 @@ export function readItems(items: readonly Json[], context: ItemContext) {
     const at = index < firstOwn ? "previous_response_id" : `input.${index - firstOwn}`;
     if (isJsonObject(item)) reader.read(item, at, `input.${index}`);
   }
-  const { turns, ignored } = reader;
-  return { turns, ignored };
+  const { turns, ignored, effort, format } = reader;
+  return { turns, ignored, effort, format };
 }
 
 /** The types of items whose parts are read. */
@@ -66,10 +76,18 @@ const PART_MEMBERS = new Set([
   "logprobs",
 ]);
 
+const UPDATE_MEMBERS = new Set(["id", "type", "reasoning", "text"]);
+const UPDATE_REASONING = new Set(["effort"]);
+const UPDATE_TEXT = new Set(["format"]);
+
 class ItemReader {
   readonly #context: ItemContext;
   readonly #turns: Turn[] = [];
   readonly ignored: string[] = [];
+  /** The effort that the last item about it sets. `undefined`: there is none, and the request's own counts. */
+  effort: Effort | null | undefined;
+  /** As {@link effort}, of the format of the answer. */
+  format: OutputFormat | null | undefined;
   /** Where the calls made so far stand, to which a signature may belong. */
   readonly #calls = new Map<string, { readonly parts: AssistantPart[]; readonly index: number }>();
   readonly #results = new ResultTurns();
@@ -115,6 +133,9 @@ class ItemReader {
         break;
       case "additional_tools":
         this.#addTools(item, at, place);
+        break;
+      case "configuration_update":
+        this.#readUpdate(item, at, place);
         break;
       default:
         this.ignored.push(at);
@@ -175,9 +196,30 @@ class ItemReader {
   }
 
   #addTools({ tools: list }: JsonObject, at: string, place: string): void {
-    const { tools, exact } = this.#context;
-    const exactTool: ExactValues = (value, toolAt) => exact(value, place + toolAt.slice(at.length));
-    this.ignored.push(...addTools(arrayOf(list), `${at}.tools`, { tools, exact: exactTool }));
+    const { tools } = this.#context;
+    this.ignored.push(...addTools(arrayOf(list), `${at}.tools`, { tools, exact: this.#exactAt(at, place) }));
+  }
+
+  /** A change of settings for all answers from here on. The AI SDK sends it, so that the beginning of a conversation stays in the cache. */
+  #readUpdate(item: JsonObject, at: string, place: string): void {
+    const reasoning = objectOf(item.reasoning);
+    const text = objectOf(item.text);
+    if (reasoning.effort !== undefined) this.effort = effortOf(reasoning.effort, `${at}.reasoning.effort`);
+    if (text.format !== undefined) {
+      const formatAt = `${at}.text.format`;
+      const described = { schema: text.format, schemaAt: formatAt };
+      this.format = formatOf(text.format, `${formatAt}.type`, described, this.#exactAt(at, place));
+    }
+    this.ignored.push(
+      ...otherMembersOf(item, UPDATE_MEMBERS, at),
+      ...otherMembersOf(reasoning, UPDATE_REASONING, `${at}.reasoning`),
+      ...otherMembersOf(text, UPDATE_TEXT, `${at}.text`),
+    );
+  }
+
+  /** The exact values of an item, by the places that errors name. */
+  #exactAt(at: string, place: string): ExactValues {
+    return (value, valueAt) => this.#context.exact(value, place + valueAt.slice(at.length));
   }
 
   #inputOf({ type, arguments: input = {}, input: text }: JsonObject, place: string): string {

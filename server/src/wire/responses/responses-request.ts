@@ -153,7 +153,14 @@ function readRequest(request: JsonBody, signatures: SignatureSealer, firstOwn: n
   requireContent(turns, "input");
   const text = objectOf(body.text);
   const { effort: asked, summary, generate_summary: former } = objectOf(body.reasoning);
-  const effort = effortOf(asked, "reasoning.effort");
+  const own = effortOf(asked, "reasoning.effort");
+  const effort = items.effort === undefined ? own : items.effort;
+  const ownFormat = formatOf(
+    text.format,
+    "text.format.type",
+    { schema: text.format, schemaAt: "text.format" },
+    exact,
+  );
   const conversation: Conversation = {
     ...EMPTY_CONVERSATION,
     ...commonFieldsOf(body),
@@ -161,12 +168,7 @@ function readRequest(request: JsonBody, signatures: SignatureSealer, firstOwn: n
     tools: tools.definitions,
     toolChoice,
     maxTokens: numberOf(body.max_output_tokens),
-    format: formatOf(
-      text.format,
-      "text.format.type",
-      { schema: text.format, schemaAt: "text.format" },
-      exact,
-    ),
+    format: items.format === undefined ? ownFormat : items.format,
     // A summary alone does not ask for reasoning.
     reasoning:
       effort === null
