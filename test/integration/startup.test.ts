@@ -118,6 +118,11 @@ describe("a service that can't start", () => {
     expect(others).toEqual([]);
   });
 
+  it("connects to the IPv6 address of a database", async () => {
+    const [line] = lines(await runToExit({ env: { DATABASE_URL: "postgres://me:hunter2@[::1]:9/x" } }));
+    expect(line).toMatch(/\(PostgreSQL at \[::1\]:9\/x\): connect E[A-Z]+ ::1:9/);
+  });
+
   it("reports that Redis can't be reached", async () => {
     const exit = await runToExit({ env: { REDIS_URL: "redis://:hunter2@127.0.0.1:9" } });
     expect(lines(exit).at(-1)).toContain("REDIS_URL (127.0.0.1:9)");

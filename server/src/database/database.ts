@@ -77,6 +77,7 @@ const SERVER_FIRST_MS = 1_000;
 /** After this time without traffic, and ten unanswered probes a second apart, the peer counts as gone. */
 const KEEP_ALIVE_S = 10;
 const END_TIMEOUT_S = 5;
+const POSTGRES_PORT = 5_432;
 /**
  * The part of a statement's time that it may wait for a connection. With the rest a server that works can answer; with less,
  * busy times would cost connections on which nothing is wrong.
@@ -100,7 +101,7 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
   };
   const open = (more: { readonly max: number } & Partial<ConnectionHooks>): Driver =>
     "url" in address
-      ? postgres(address.url, { ...settings, ...verifiedBy(address), ...more })
+      ? postgres(address.url, { ...settings, ...hostOf(address), ...verifiedBy(address), ...more })
       : postgres({ ...address, ...settings, ...more });
   const pool = new ConnectionPool({
     maxConnections: options.maxConnections,
@@ -108,6 +109,14 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
   });
   // Has no connection: it only makes the statements that the pool's connections run.
   return databaseOn({ pool, maker: open({ max: 0 }), timeoutMs }, timeoutMs);
+}
+
+/** The driver takes the host and port of an IPv6 address from these settings alone: it splits the host of a URL at its colons. */
+function hostOf({ url }: { readonly url: string }) {
+  const { hostname, port } = new URL(url);
+  return hostname.startsWith("[")
+    ? { host: [hostname.slice(1, -1)], port: [Number(port || POSTGRES_PORT)] }
+    : {};
 }
 
 /** TLS that requires a certificate of one of these authorities, for the server's host: PostgreSQL's `verify-full`. */
