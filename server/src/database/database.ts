@@ -111,12 +111,15 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
   return databaseOn({ pool, maker: open({ max: 0 }), timeoutMs }, timeoutMs);
 }
 
-/** The driver takes the host and port of an IPv6 address from these settings alone: it splits the host of a URL at its colons. */
-function hostOf({ url }: { readonly url: string }) {
-  const { hostname, port } = new URL(url);
-  return hostname.startsWith("[")
-    ? { host: [hostname.slice(1, -1)], port: [Number(port || POSTGRES_PORT)] }
-    : {};
+/** A URL with one IPv6 address. */
+const IPV6 = /^[^/]*\/\/(?:[^/?#]*@)?\[(?<host>[^\]]+)\](?::(?<port>\d+))?(?:[/?#]|$)/;
+
+/** The driver takes the host and port of an IPv6 address from these settings alone, as arrays: it splits every other host at its colons. */
+function hostOf({ url }: { readonly url: string }): { readonly host?: string; readonly port?: number } {
+  const { host, port } = IPV6.exec(url)?.groups ?? {};
+  if (host === undefined) return {};
+  // The driver's types know one host and one port only.
+  return { host: [host], port: [Number(port ?? POSTGRES_PORT)] } as unknown as { host: string; port: number };
 }
 
 /** TLS that requires a certificate of one of these authorities, for the server's host: PostgreSQL's `verify-full`. */
