@@ -35,6 +35,11 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     command: /^cp -a data data-backup$/,
     reason: "Needs the data folder of a stopped service. test/integration/survival.test.ts starts on one.",
   },
+  {
+    command: /^PGPASSWORD="\$\(cat data\/postgres\.password\)" pg_dump /,
+    reason:
+      "Needs a pg_dump of the bundled server's version. test/embedded starts the server in these folders.",
+  },
   { command: /^pg_(dump|restore) /, reason: "test/endurance/restore.test.ts does it." },
   {
     command: /^(node scripts\/image\.mjs|docker run) /,
