@@ -1,11 +1,12 @@
 import { v7 as uuidv7 } from "uuid";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { EntryId } from "../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
+import { dropOldAnswers } from "../../server/src/idempotency/idempotency-store.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
@@ -242,9 +243,16 @@ describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
   },
 );
 
-describe("an idempotency key whose node died while the database's clock was ahead", () => {
-  it("is in use for the lease of its claim from when a request finds that", async () => {
-    await using service = await startService();
+describe("an idempotency key that was used while the database's clock was ahead", () => {
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  afterAll(() => service?.[Symbol.asyncDispose]());
+
+  it("is in use for the lease of its claim from when a request finds that, if its node has died", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     const askOnce = () => ask(service, key, { "idempotency-key": "order-1" });
     expect((await askOnce()).status).toBe(200);
@@ -261,5 +269,23 @@ describe("an idempotency key whose node died while the database's clock was ahea
     const executed = await askOnce();
     expect(executed.status).toBe(200);
     expect(executed.headers.get("idempotency-replayed")).toBeNull();
+  });
+
+  it("is forgotten a day after the service finds that, with its answer", async () => {
+    const { key } = await signUpWithKey(service.baseUrl);
+    const askOnce = async () => {
+      const response = await ask(service, key, { "idempotency-key": "order-2" });
+      await response.text();
+      return response.headers.get("idempotency-replayed");
+    };
+    await askOnce();
+    await using sql = await openDatabaseOf(service);
+    await sql`delete from idempotent_requests where created_at < (select max(created_at) from idempotent_requests)`;
+    await sql`update idempotent_requests set created_at = now() + interval '10 years'`;
+    await dropOldAnswers(sql);
+    expect(await askOnce()).toBe("true");
+    await sql`update idempotent_requests set created_at = created_at - interval '25 hours'`;
+    await dropOldAnswers(sql);
+    expect(await sql`select from idempotent_requests`).toHaveLength(0);
   });
 });

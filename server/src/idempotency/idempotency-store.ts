@@ -103,7 +103,9 @@ function outcomeOf(row: Row, bodyDigest: Uint8Array): ClaimOutcome {
 
 /** Deletes answers whose retention has ended. Call it about every hour. */
 export async function dropOldAnswers(database: Database): Promise<void> {
-  // Uses idempotent_requests_by_age.
+  // Both use idempotent_requests_by_age. The retention of an answer that was stored while the database's clock was ahead begins here.
+  await database`
+    update idempotent_requests set created_at = now() where created_at > now() + interval '1 minute'`;
   await deleteInBatches(database, {
     from: "idempotent_requests",
     where: database`created_at < now() - ${KEPT_MS} * interval '1 millisecond'`,
