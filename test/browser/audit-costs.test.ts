@@ -3,7 +3,7 @@ import { hasBrowser } from "../fixtures/browser.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { insertEntries } from "../fixtures/entries.ts";
 import { openSite } from "../fixtures/site.ts";
-import { signUpWithKey } from "../fixtures/user.ts";
+import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 import { rowsOf } from "./audit-page.ts";
 
 const site = openSite();
@@ -27,15 +27,10 @@ describe.skipIf(!hasBrowser)("costs in the audit log", () => {
     async (width) => {
       const owner = await signUpWithKey(site.service.baseUrl);
       await insertEntries(site.service, owner, COSTS.length);
-      await using sql = await openDatabaseOf(site.service);
-      const { id } = await owner.trpc.account.get.query();
-      await sql`
-      update audit_entries set cost_nano_usd = costs.cost
-      from (
-        select id, (${`{${COSTS.map(([, cost]) => cost).join()}}`}::bigint[])[row_number() over (order by id)] as cost
-        from audit_entries where account_id = ${id}
-      ) costs
-      where audit_entries.id = costs.id`;
+      await setCosts(
+        owner,
+        COSTS.map(([, cost]) => cost),
+      );
       const { page, complaints } = await site.open(owner, "/audit");
       await page.setViewportSize({ width, height: 900 });
       await expect.poll(() => rowsOf(page).count()).toBe(COSTS.length);
@@ -67,4 +62,33 @@ describe.skipIf(!hasBrowser)("costs in the audit log", () => {
       expect(complaints).toEqual([]);
     },
   );
+
+  it("have a column that is as wide as the largest", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 2);
+    await setCosts(owner, [8_123_456_123_456_789n, 0n]);
+    const { page } = await site.open(owner, "/audit", { viewport: { width: 1_440, height: 900 } });
+    await expect.poll(() => rowsOf(page).count()).toBe(2);
+    const within = await rowsOf(page).evaluateAll((rows) =>
+      rows.map((row) => {
+        const cell = row.querySelector(".EntryTable_entryCost") as HTMLElement;
+        const text = cell.firstElementChild as HTMLElement;
+        return text.getBoundingClientRect().right <= cell.getBoundingClientRect().right;
+      }),
+    );
+    expect(within).toEqual([true, true]);
+  });
 });
+
+/** Gives the entries of an account their costs, the oldest entry the first. */
+async function setCosts(owner: Owner, costs: readonly bigint[]): Promise<void> {
+  await using sql = await openDatabaseOf(site.service);
+  const { id } = await owner.trpc.account.get.query();
+  await sql`
+    update audit_entries set cost_nano_usd = costs.cost
+    from (
+      select id, (${`{${costs.join()}}`}::bigint[])[row_number() over (order by id)] as cost
+      from audit_entries where account_id = ${id}
+    ) costs
+    where audit_entries.id = costs.id`;
+}

@@ -95,6 +95,10 @@ export function formatUsdBriefly(nanoUsd: bigint, all: readonly bigint[]): strin
 /** The number of fraction digits of an amount as {@link formatUsd} writes it. */
 export const fractionDigits = (amount: string): number => (/\.\d+$/.exec(amount)?.[0].length ?? 1) - 1;
 
+/** The maximum number of characters before the decimal point of some amounts: 2 of "$0.0164". */
+export const longestWhole = (amounts: readonly bigint[]): number =>
+  amounts.reduce((longest, nanoUsd) => Math.max(longest, formatUsd(nanoUsd).indexOf(".")), 0);
+
 /** The maximum number of fraction digits of some amounts. */
 export const longestFraction = (amounts: readonly bigint[]): number =>
   amounts.reduce((longest, nanoUsd) => Math.max(longest, fractionDigits(formatUsd(nanoUsd))), 0);

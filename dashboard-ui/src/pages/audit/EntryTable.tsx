@@ -86,10 +86,12 @@ export function EntryTable(props: EntryTableProps) {
     headPx,
   });
 
+  const { costDigits } = entries;
   const gridStyle = useMemo(() => {
     const { widths, status } = gridOf(columns);
-    return { "--entry-columns": widths, "--entry-status": status } as CSSProperties;
-  }, [columns]);
+    const style = { "--entry-columns": widths, "--entry-status": status, "--entry-cost-digits": costDigits };
+    return style as CSSProperties;
+  }, [columns, costDigits]);
   const isPrinting = usePrinting();
   const printed = Math.min(entries.length, MAX_PRINTED);
   const items = virtualizer.getVirtualItems();

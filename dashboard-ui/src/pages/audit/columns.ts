@@ -21,7 +21,7 @@ const WIDTHS: Readonly<Record<Column, string>> = {
   key: "minmax(0, 1fr)",
   upstream: "minmax(0, 0.8fr)",
   tokens: "4.4rem",
-  cost: "6.9rem",
+  cost: "max(6.9rem, var(--entry-cost-digits) * 1ch)",
   latency: "4.2rem",
   firstToken: "5rem",
   source: "8.9rem",

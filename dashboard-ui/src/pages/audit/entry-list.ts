@@ -1,20 +1,27 @@
 import type { AuditEntry } from "../../api/types.ts";
-import { longestFraction } from "../../components/format.ts";
+import { longestFraction, longestWhole } from "../../components/format.ts";
 
 /** A page of the log, as `audit.list` returns it. */
 export interface EntryPage {
   readonly entries: readonly AuditEntry[];
 }
 
-/** Each page that is loaded makes another list, of pages that stay the same. */
-const fractions = new WeakMap<readonly AuditEntry[], number>();
+/** The lengths of the longest costs, in characters before and after the decimal point. */
+interface CostLengths {
+  readonly whole: number;
+  readonly fraction: number;
+}
 
-function fractionOf(entries: readonly AuditEntry[]): number {
-  const known = fractions.get(entries);
-  if (known !== undefined) return known;
-  const fraction = longestFraction(entries.map(({ costNanoUsd }) => costNanoUsd));
-  fractions.set(entries, fraction);
-  return fraction;
+/** Each page that is loaded makes another list, of pages that stay the same. */
+const known = new WeakMap<readonly AuditEntry[], CostLengths>();
+
+function costLengthsOf(entries: readonly AuditEntry[]): CostLengths {
+  const before = known.get(entries);
+  if (before !== undefined) return before;
+  const costs = entries.map(({ costNanoUsd }) => costNanoUsd);
+  const lengths = { whole: longestWhole(costs), fraction: longestFraction(costs) };
+  known.set(entries, lengths);
+  return lengths;
 }
 
 /**
@@ -31,6 +38,8 @@ export class EntryList {
   readonly length: number;
   /** The maximum number of fraction digits of the entries' costs. */
   readonly fraction: number;
+  /** The width of the column of costs, in digits: that of the longest part before the decimal point, the point and the fraction. */
+  readonly costDigits: number;
 
   /** `pages`: of any size, as a search that takes long ends with a page of what it has found. */
   constructor(live: readonly AuditEntry[], pages: readonly EntryPage[]) {
@@ -44,7 +53,9 @@ export class EntryList {
     }
     this.#starts = starts;
     this.length = live.length + end;
-    this.fraction = Math.max(fractionOf(live), ...pages.map(({ entries }) => fractionOf(entries)));
+    const lengths = [live, ...pages.map(({ entries }) => entries)].map(costLengthsOf);
+    this.fraction = Math.max(...lengths.map(({ fraction }) => fraction));
+    this.costDigits = Math.max(...lengths.map(({ whole }) => whole)) + 1 + this.fraction;
   }
 
   placeOf(index: number): number {
