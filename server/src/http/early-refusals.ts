@@ -1,21 +1,18 @@
 import type { Server } from "node:http";
 import type { Server as SecureServer } from "node:https";
-import type { Socket } from "node:net";
 import { declaredBytesOf } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import type { RefusableExchange } from "../request/exchange.ts";
 import type { RequestHandler } from "../request/request-handler.ts";
 import { KEEP_ALIVE_MS, wholeAnswer } from "./answer-head.ts";
+import { answerOn, type ClientSocket } from "./client-connections.ts";
 import { pathOf, valuesOf } from "./node-exchange.ts";
+import type { ReadSocket } from "./reading.ts";
 import type { RestingConnections } from "./resting-connections.ts";
 
-/** What Node's HTTP server keeps of a connection, and of the parser that reads it. None of it is public. */
-type ServerSocket = Socket & {
-  readonly parser?: Parser | null;
-  readonly _httpMessage?: unknown;
-  _paused?: boolean;
-  [REFUSALS]?: EarlyRefusals;
-};
+/** What Node's HTTP server keeps of a connection and of the parser that reads it is not public. */
+type ServerSocket = ClientSocket &
+  ReadSocket & { readonly parser?: Parser | null; [REFUSALS]?: EarlyRefusals };
 
 interface Parser {
   readonly socket?: ServerSocket | null;
@@ -138,7 +135,7 @@ const onHead: OnHead = function (major, minor, headers, method, target, status, 
 };
 
 function isSimple(socket: ServerSocket, headers: readonly string[]): boolean {
-  if (socket._httpMessage != null || socket.writableLength > 0) return false;
+  if (answerOn(socket) !== null || socket.writableLength > 0) return false;
   const [length, ...others] = valuesOf(headers, "content-length");
   const bytes = declaredBytesOf(length);
   if (bytes === null || others.length > 0 || bytes > MAX_BODY_BYTES) return false;
