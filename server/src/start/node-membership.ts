@@ -130,12 +130,14 @@ async function standAlone(
   life: string,
   replaced: OnReplaced,
 ) {
+  /** Resolves with whether the node is still in the registry. */
+  const renewRow = () => withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew({ id, life }));
   const epoch = new DatabaseEpoch({ position, redis: null, admissions });
   await epoch.mayJoin(async () => false);
   admissions.confirmPublications(async (publish) => {
     await publishIn(epoch, publish);
     // A node that has taken the place of this one since hears of the change only if it reads the account after it was committed.
-    if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew({ id, life }))) return;
+    if (await renewRow()) return;
     replaced(TAKEN_OVER, "node");
     throw new Error(TAKEN_OVER);
   });
@@ -147,7 +149,7 @@ async function standAlone(
   const renew = async () => {
     const askedMs = passedMs();
     if (!(await isInEpoch(epoch, replaced))) return;
-    if (await withTimeout(RENEWAL_TIMEOUT_MS, () => registry.renew({ id, life }))) {
+    if (await renewRow()) {
       seenMs = askedMs;
       // The answer may be older than a suspension.
       if (!isLost()) admissions.lift();
