@@ -26,6 +26,17 @@ async function readiness(
   return { status: response.status, reason: reason ?? null };
 }
 
+/** A model server that begins an answer, and completes it when a test says so. */
+async function startHalfway() {
+  let finish: () => void = () => {};
+  const upstream = await startModelServer(({ response }) => {
+    response.setHeader("content-type", "text/event-stream");
+    response.write(chunkOf({ role: "assistant", content: "half" }));
+    finish = () => response.end(`${chunkOf({ content: " whole" }, "stop")}data: [DONE]\n\n`);
+  });
+  return Object.assign(upstream, { finish: () => finish() });
+}
+
 /** A service in front of a model server, whose answers are begun and ended as a test says. */
 async function startBehind(upstream: ModelServer, env: Record<string, string>) {
   const catalog = await writeCatalog({
@@ -115,19 +126,14 @@ describe("a service that is told to stop", () => {
   });
 
   it("treats a signal that is sent twice as one", async () => {
-    let finish: () => void = () => {};
-    await using upstream = await startModelServer(({ response }) => {
-      response.setHeader("content-type", "text/event-stream");
-      response.write(chunkOf({ role: "assistant", content: "half" }));
-      finish = () => response.end(`${chunkOf({ content: " whole" }, "stop")}data: [DONE]\n\n`);
-    });
+    await using upstream = await startHalfway();
     await using behind = await startBehind(upstream, { OSTIARY_DRAIN_S: "300" });
     const { key } = await signUpWithKey(behind.service.baseUrl);
     const response = await stream(behind.service, key);
     process.kill(behind.service.pid, "SIGTERM");
     const exited = behind.service.stop();
     await expect.poll(() => readiness(behind.service.baseUrl).catch(() => "gone")).toBe("gone");
-    finish();
+    upstream.finish();
     const text = await response.text();
     expect(text).toContain("whole");
     expect(text).toContain("[DONE]");
@@ -139,12 +145,7 @@ describe("a service that is told to stop", () => {
   it.skipIf(RUNTIME === "deno")(
     "answers what a proxy sends on the connection of a stream that has ended meanwhile",
     async () => {
-      let finish: () => void = () => {};
-      await using upstream = await startModelServer(({ response }) => {
-        response.setHeader("content-type", "text/event-stream");
-        response.write(chunkOf({ role: "assistant", content: "half" }));
-        finish = () => response.end(`${chunkOf({ content: " whole" }, "stop")}data: [DONE]\n\n`);
-      });
+      await using upstream = await startHalfway();
       await using behind = await startBehind(upstream, { OSTIARY_DRAIN_S: "300" });
       const { service } = behind;
       const { key } = await signUpWithKey(service.baseUrl);
@@ -166,7 +167,7 @@ describe("a service that is told to stop", () => {
       process.kill(service.pid, "SIGTERM");
       const exited = service.stop();
       await expect.poll(() => readiness(service.baseUrl).catch(() => "gone")).toBe("gone");
-      finish();
+      upstream.finish();
       await expect.poll(() => received, { interval: 1 }).toMatch(/\r\n0\r\n\r\n$/);
       received = "";
       await new Promise((resolve) => setTimeout(resolve, 20));
