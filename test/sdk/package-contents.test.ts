@@ -33,12 +33,26 @@ describe("the packed package", () => {
       "LICENSE",
       "README.md",
       "dist",
+      "operator",
       "package.json",
+      "trpc",
     ]);
     expect(read("LICENSE")).toBe(readFileSync(join(ROOT, "LICENSE"), "utf8"));
     const code = readdirSync(join(installed, "dist"), { recursive: true, encoding: "utf8" });
     expect(code.filter((name) => /\.c?js$/.test(name)).toSorted()).toEqual(BUNDLES);
   });
+
+  it.each(["operator", "trpc"])(
+    "has %s as a folder, for bundlers that read no exports, such as Parcel",
+    (entry) => {
+      const { exports } = JSON.parse(read("package.json"));
+      const { main, types } = JSON.parse(read(`${entry}/package.json`));
+      const { require } = exports[`./${entry}`];
+      expect([join(entry, main), join(entry, types)]).toEqual(
+        [require.default, require.types].map((path) => join(path)),
+      );
+    },
+  );
 
   it("has one version everywhere", () => {
     expect(JSON.parse(read("package.json")).version).toBe(VERSION);
