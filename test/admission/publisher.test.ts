@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Publisher } from "../../server/src/admission/publisher.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 
@@ -57,4 +57,22 @@ it("a sweep ends soon when the store is away", async () => {
   for (const id of unpublished) broken.add(id);
   await sweep();
   expect(tried).toHaveLength(10);
+});
+
+it("a change is not confirmed while neither the store nor the database answers", async () => {
+  vi.useFakeTimers();
+  try {
+    const away = async () => {
+      throw new Error("connection refused");
+    };
+    const publisher = new Publisher({ publish: away }, { list: away, isPending: away, clear: away });
+    const refused = expect(publisher.publish(accountOf(1), 2n)).rejects.toMatchObject({
+      code: "server_is_overloaded",
+    });
+    await vi.advanceTimersByTimeAsync(10_000);
+    await refused;
+    expect(publisher.late).toBe(1);
+  } finally {
+    vi.useRealTimers();
+  }
 });
