@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { CredentialLookups } from "../../server/src/accounts/credential-lookups.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
 import { CallLimits } from "../../server/src/management/call-limits.ts";
 
@@ -53,4 +54,16 @@ it("a refusal does not wait for one that was answered long ago", async () => {
   await vi.advanceTimersByTimeAsync(20);
   await second;
   expect((answeredMs[1] ?? 0) - (answeredMs[0] ?? 0)).toBeLessThanOrEqual(80);
+});
+
+it("a credential that has ended counts as one that does not exist, and one that works does not count", async () => {
+  const lookups = new CredentialLookups("sessions", () => performance.now());
+  const [ended, valid] = [new Uint8Array([1]), new Uint8Array([2])];
+  for (const digest of [ended, valid]) lookups.issued(digest);
+  const find = (digest: Uint8Array, found: string | null) =>
+    lookups.find(digest, "192.0.2.1", async () => found);
+  // The first look-up finds that the session has ended.
+  for (let call = 0; call <= CALLS_OF_MINUTE; call++) expect(await find(ended, null)).toBeNull();
+  await expect(find(ended, null)).rejects.toMatchObject({ code: "rate_limit_exceeded" });
+  expect(await find(valid, "session")).toBe("session");
 });
