@@ -62,6 +62,24 @@ describe.skipIf(REDIS_URL === undefined)("the scripts of a store in Redis", () =
     expect((await store.useOf(account)).concurrent).toBe(1);
   });
 
+  it("take back no more of a second than Redis has counted in it, which may have lost the rest", async () => {
+    const prefix = `test-${crypto.randomUUID()}`;
+    const other = await openStore(prefix);
+    const account = crypto.randomUUID() as AccountId;
+    try {
+      await other.commitRead(account, 1n, await other.epoch(account));
+      const slot = newSlot();
+      const admission = await other.admit(account, 1n, { limits: LIMITS, tokens: 7, slot });
+      if (admission.kind !== "admitted") throw new Error(`the request is ${admission.kind}`);
+      const { atS } = admission;
+      await redis.hset(`${prefix}:{${account}}:tokens`, String(atS), "2");
+      await other.release(account, { slot, atS, tokensMore: -7, isCancelled: false, isContested: false });
+      expect(await other.useOf(account)).toEqual({ requests: 1, tokens: 0, concurrent: 0 });
+    } finally {
+      await other.close();
+    }
+  });
+
   it("work on keys whose prefix is longer in bytes than in characters", async () => {
     const other = await openStore(`test-é😀-${crypto.randomUUID()}`);
     const account = crypto.randomUUID() as AccountId;
