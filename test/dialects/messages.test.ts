@@ -173,6 +173,40 @@ describe("a message for OpenAI", () => {
     expect(short).toBe("u-1");
   });
 
+  const openai = upstreamOf("openai", { baseUrl: OPENAI });
+  const [hi, said] = [
+    { role: "user", content: "hi" },
+    { role: "assistant", content: "Hello." },
+  ];
+  const low = { role: "system", output_config: { effort: "low" } };
+  const result = { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "sunny" }] };
+  const called = { role: "assistant", content: [{ type: "tool_use", id: "a", name: "w", input: {} }] };
+
+  it.each([
+    ["after the user's last words", [hi, low], "low"],
+    ["before them", [hi, said, low, hi], "low"],
+    ["before the results of tools, which are no words", [hi, called, low, result], "high"],
+    ["after those", [hi, called, result, low], "high"],
+    ["and another one later", [hi, low, said, { ...low, output_config: { effort: "max" } }, hi], "max"],
+    ["that nobody else knows", [hi, { ...low, output_config: { effort: "ultra" } }], undefined],
+  ])("asks for the effort that the conversation sets %s", async (_, turns, effort) => {
+    vendor.answers(200, whole);
+    await messages(openai, "gpt-5", { max_tokens: 100, messages: turns, output_config: { effort: "high" } });
+    expect(vendor.sent[0]?.body.reasoning_effort).toBe(effort);
+    expect(JSON.stringify(vendor.sent[0]?.body)).not.toContain("system");
+  });
+
+  it("has instructions for one turn only until the user's next message", async () => {
+    vendor.answers(200, whole);
+    const brief = { role: "system", content: "Be brief.", clear_at: "next_user_message" };
+    const sent = async (turns: object[]) => {
+      await messages(openai, "gpt-5", { max_tokens: 100, messages: turns });
+      return vendor.sent.at(-1)?.body.messages.map(({ role }: { role: string }) => role);
+    };
+    expect(await sent([hi, brief])).toEqual(["user", "system"]);
+    expect(await sent([hi, brief, said, hi])).toEqual(["user", "assistant", "user"]);
+  });
+
   it("asks for the effort that stands beside a budget", async () => {
     vendor.answers(200, whole);
     const thinking = { type: "enabled", budget_tokens: 10_000 };

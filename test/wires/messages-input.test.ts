@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chatWhole, HI, type MessagesService, startMessagesService, TOOL } from "./messages-service.ts";
+import {
+  chatWhole,
+  HI,
+  type MessagesService,
+  NATIVE_MESSAGE,
+  startMessagesService,
+  TOOL,
+} from "./messages-service.ts";
 
 let service: MessagesService;
 beforeAll(async () => {
@@ -36,6 +43,9 @@ const WRONG: readonly (readonly [object, string])[] = [
   [{ messages: [{ role: "tool", content: "x" }] }, "messages.0.role"],
   [{ messages: [{ role: "user" }] }, "messages.0.content"],
   [{ messages: [{ role: "user", content: 5 }] }, "messages.0.content"],
+  [{ messages: [{ role: "user", output_config: {} }] }, "messages.0.content"],
+  [{ messages: [{ role: "system" }] }, "messages.0.content"],
+  [{ messages: [{ role: "system", content: null, output_config: {} }] }, "messages.0.content"],
   [said("text"), "messages.0.content"],
   [said({ text: "no type" }), "messages.0.content"],
   [{ system: 5 }, "system"],
@@ -171,5 +181,20 @@ describe("a wrong request of the Messages API", () => {
     const response = await service.post({ ...HI, ...fields });
     expect(response.status).toBe(200);
     expect(response.headers.get("ostiary-ignored-fields")).toMatch(/field_31, and 868 more$/);
+  });
+});
+
+describe("a message that only sets the effort", () => {
+  it("needs no content, for an upstream of the Messages API and for others", async () => {
+    service.answers.native = ({ response }) =>
+      void response.setHeader("content-type", "application/json").end(JSON.stringify(NATIVE_MESSAGE));
+    const effort = { role: "system", output_config: { effort: "low" } };
+    const messages = [...HI.messages, effort];
+    expect((await service.post({ ...HI, model: "acme/native", messages })).status).toBe(200);
+    expect(service.native.received.at(-1)?.body.messages).toEqual(messages);
+    const answer = await service.post({ ...HI, messages });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("ostiary-ignored-fields")).toBeNull();
+    expect(service.sent()).toMatchObject({ messages: HI.messages, reasoning_effort: "low" });
   });
 });

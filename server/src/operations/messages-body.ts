@@ -5,6 +5,7 @@ import type { JsonBody } from "../json/json-body.ts";
 import { arrayOf, objectOf } from "../wire/members.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
 import type { ModelUse } from "./operation.ts";
+import { invalid } from "./query-parameters.ts";
 
 /** What the gateway needs to know of a request of the Messages API. */
 export interface MessagesInput extends ModelUse {
@@ -25,13 +26,15 @@ const BLOCK = {
   required: ["type"],
   additionalProperties: {},
 };
+const CONTENT_ERROR = "must be a text, or an array of blocks with a type";
 /** A schema of blocks would report each wrong one, of which a body may have millions. The description is for the OpenAPI document. */
 const content = z
-  .custom<Json>(isContent, "must be a text, or an array of blocks with a type")
+  .custom<Json>(isContent, CONTENT_ERROR)
   .meta({ anyOf: [{ type: "string" }, { type: "array", items: BLOCK }] });
+/** Instructions within a conversation may only set the effort. All others have a content: see {@link requireContents}. */
 const message = z.looseObject({
   role: z.enum(["user", "assistant", "system"], { error: "must be user, assistant or system" }),
-  content,
+  content: content.optional(),
 });
 const tool = z.looseObject({
   type: z.string().nullish(),
@@ -118,6 +121,7 @@ function isContent(value: unknown): boolean {
 /** @throws {Failure} `invalid_request` naming the field. */
 export function readMessages(body: JsonBody): MessagesInput {
   const data = messagesBody.read(body);
+  requireContents(body.value);
   return {
     model: data.model,
     stream: data.stream === true,
@@ -131,7 +135,16 @@ export function readMessages(body: JsonBody): MessagesInput {
 /** @throws {Failure} `invalid_request` naming the field. */
 export function readCountTokens(body: JsonBody): ModelUse {
   const { model } = countTokensBody.read(body);
+  requireContents(body.value);
   return { model, maxTokens: 0, choices: 1, prompts: 1, images: 0, files: 0, isFree: true };
+}
+
+function requireContents({ messages }: JsonObject): void {
+  for (const [index, message] of arrayOf(messages).entries()) {
+    const { role, content: said, output_config: config } = objectOf(message);
+    if (said === undefined && (role !== "system" || !isJsonObject(config)))
+      throw invalid(`messages.${index}.content`, CONTENT_ERROR);
+  }
 }
 
 /** Counts images and documents, also those of tool results. */

@@ -35,6 +35,7 @@ import { requireContent } from "../require-content.ts";
 import { MessagesWriter, type ShownThoughts } from "./messages-writer.ts";
 import { promptTextOf } from "./prompt-text.ts";
 import { type BlockReading, blocksOf, mediaParts, resultPart, saidParts, textPart } from "./read-blocks.ts";
+import { isForOneTurn, isKnownClearing, type LateEffort, lateEffortOf } from "./system-messages.ts";
 import { ToolNames } from "./tool-names.ts";
 
 /** What the Messages API calls the fields of a conversation, where the names differ. */
@@ -166,15 +167,20 @@ function readMessagesConversation(
   const { system: instructions, tool_choice: choice } = body;
   const system =
     instructions === undefined || instructions === null ? [] : systemTurns(instructions, "system", reading);
-  const turns = arrayOf(body.messages).flatMap((message, index) =>
-    turnsOf(message, `messages.${index}`, reading),
-  );
+  const messages = arrayOf(body.messages);
+  const lastOfUser = messages.findLastIndex((message) => objectOf(message).role === "user");
+  const turns = messages.flatMap((message, index) => {
+    const found = turnsOf(message, `messages.${index}`, reading);
+    return index < lastOfUser && isForOneTurn(message) ? [] : found;
+  });
+  const late = lateEffortOf(messages);
   requireContent(turns, "messages");
   // Instructions within the conversation may add tools.
   const named = [...toolsOf(body.tools, reading), ...reading.added].map((tool) => [tool.name, tool] as const);
   const tools = [...new Map(named).values()];
   const others = Object.entries(body).filter(([name, value]) => !READ.has(name) && value !== null);
   ignored.push(...others.map(([name]) => name), ...unknownIn(body));
+  if (late !== null && !isKnownEffort(late.effort)) ignored.push(late.at);
   return {
     ...EMPTY_CONVERSATION,
     turns: [...system, ...turns],
@@ -187,7 +193,7 @@ function readMessagesConversation(
     topK: numberOf(body.top_k),
     stop: textsOf(body.stop_sequences),
     format: formatOf(body, reading),
-    reasoning: reasoningOf(body),
+    reasoning: reasoningOf(body, late),
     serviceTier: SERVICE_TIERS.get(body.service_tier ?? null) ?? null,
     user: textOf(objectOf(body.metadata).user_id),
     names: NAMES,
@@ -203,12 +209,16 @@ function unknownIn({ service_tier: tier, output_config: config }: JsonObject): r
   const output = objectOf(config);
   const { effort } = output;
   const hasOtherTier = typeof tier === "string" && !SERVICE_TIERS.has(tier);
-  const hasOtherEffort = typeof effort === "string" && !EFFORTS.some((known) => known === effort);
+  const hasOtherEffort = typeof effort === "string" && !isKnownEffort(effort);
   return [
     ...(hasOtherTier ? ["service_tier"] : []),
     ...(hasOtherEffort ? ["output_config.effort"] : []),
     ...otherMembersOf(output, OUTPUT_MEMBERS, "output_config"),
   ];
+}
+
+function isKnownEffort(effort: Json): boolean {
+  return EFFORTS.some((known) => known === effort);
 }
 
 /**
@@ -232,14 +242,22 @@ function systemTurns(content: Json | undefined, at: string, reading: BlockReadin
 }
 
 const MESSAGE_MEMBERS = new Set(["role", "content"]);
+const SYSTEM_MEMBERS = new Set([...MESSAGE_MEMBERS, "output_config", "clear_at"]);
+const SYSTEM_OUTPUT_MEMBERS = new Set(["effort"]);
 
 function turnsOf(value: Json, at: string, reading: BlockReading): Turn[] {
   const message = objectOf(value);
   const { role, content } = message;
-  reading.ignored.push(...otherMembersOf(message, MESSAGE_MEMBERS, at));
+  const members = role === "system" ? SYSTEM_MEMBERS : MESSAGE_MEMBERS;
+  reading.ignored.push(...otherMembersOf(message, members, at));
   switch (role) {
-    case "system":
-      return systemTurns(content, `${at}.content`, reading);
+    case "system": {
+      const { output_config: config, clear_at: clearing } = message;
+      const others = otherMembersOf(objectOf(config), SYSTEM_OUTPUT_MEMBERS, `${at}.output_config`);
+      reading.ignored.push(...others, ...(isKnownClearing(clearing) ? [] : [`${at}.clear_at`]));
+      // Instructions that only set the effort have no content.
+      return content === undefined ? [] : systemTurns(content, `${at}.content`, reading);
+    }
     case "user":
       return userTurns(content, `${at}.content`, reading);
     case "assistant": {
@@ -350,9 +368,12 @@ function formatOf(
   return { kind: "schema", name: null, description: null, schema: exactSchema, strict: null };
 }
 
-function reasoningOf({ thinking, output_config: config }: JsonObject): Reasoning | null {
+function reasoningOf(
+  { thinking, output_config: config }: JsonObject,
+  late: LateEffort | null,
+): Reasoning | null {
   const { type = "disabled", budget_tokens: budget } = objectOf(thinking);
-  const asked = objectOf(config).effort;
+  const asked = late?.effort ?? objectOf(config).effort;
   const effort = EFFORTS.find((known) => known === asked) ?? null;
   if (type === "disabled" && effort === null) return null;
   return {
