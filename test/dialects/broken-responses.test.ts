@@ -266,6 +266,34 @@ describe("a response of an upstream", () => {
   });
 });
 
+describe("the images that an upstream has generated for a response", () => {
+  const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+  const sizes = { input_tokens: 50, output_tokens: 4_000, total_tokens: 4_050 };
+  const counted = { promptTokens: 60, completionTokens: 4_005, cachedTokens: 0 };
+  it.each([
+    [
+      "part by part",
+      {
+        ...sizes,
+        input_tokens_details: { image_tokens: 40, text_tokens: 10 },
+        output_tokens_details: { image_tokens: 3_900, text_tokens: 100 },
+      },
+      { ...counted, imagePromptTokens: 40, imageCompletionTokens: 3_900 },
+    ],
+    ["in total", sizes, { ...counted, imageCompletionTokens: 4_000 }],
+    ["with nothing", { input_tokens: 0, output_tokens: 0 }, { promptTokens: 10, completionTokens: 5 }],
+    ["wrongly", { ...sizes, output_tokens: -1 }, { promptTokens: 10, completionTokens: 5 }],
+  ])("are charged as OpenAI reports them %s, beside the usage", async (_, image_gen, expected) => {
+    const answered = response({ usage, tool_usage: { image_gen, web_search: { num_requests: 0 } } });
+    vendor.answersOnce(200, answered);
+    expect((await respond(upstream, "inner", { input: "x" })).usage).toMatchObject(expected);
+    vendor.streams(events(CREATED, { type: "response.completed", response: answered }));
+    const stream = await respond(upstream, "inner", { input: "x", stream: true });
+    await streamText(Promise.resolve(stream));
+    expect(stream.kind === "stream" && stream.usage()).toMatchObject(expected);
+  });
+});
+
 describe("an upstream's response that is nested too deeply to be written again", () => {
   const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
   const deepened = (text: string) => text.replace('"DEEP"', deep);

@@ -5,7 +5,7 @@ import { TextTally } from "../../tokens/text-tally.ts";
 import type { Dialect, DialectDefinition, ForwardCall, WholeAnswer } from "../dialect.ts";
 import { parsedBody } from "../forward-events.ts";
 import { embedderOf } from "../openai/index.ts";
-import { readResponsesUsage } from "../openai/usage.ts";
+import { readUsageOfResponse } from "../openai/usage.ts";
 import { answerText, postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
@@ -78,7 +78,7 @@ function wholeResponse(call: ForwardCall, text: string): WholeAnswer {
   return {
     kind: "whole",
     body: editor.edited(response, null),
-    usage: readResponsesUsage(value.usage),
+    usage: readUsageOfResponse(value),
     produced: () => producedIn(value),
     ignored: [],
     stored: () => editor.stored(response, null),

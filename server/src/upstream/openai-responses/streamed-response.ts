@@ -21,7 +21,7 @@ import {
   parsedBody,
   withMemberText,
 } from "../forward-events.ts";
-import { readResponsesUsage, readResponsesUsageSoFar } from "../openai/usage.ts";
+import { readResponsesUsageSoFar, readUsageOfResponse } from "../openai/usage.ts";
 import { MAX_ANSWER_BYTES } from "../post-json.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
@@ -158,7 +158,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
   }
 
   #hold(type: string, body: JsonBody): string {
-    this.usage = readResponsesUsage(innerBody(body, "response").value.usage);
+    this.usage = readUsageOfResponse(innerBody(body, "response").value);
     this.#final = { type, body };
     return "";
   }

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { checkedUsage, isPlausible } from "../usage-counts.ts";
+import { checkedUsage, isPlausible, totalUsage } from "../usage-counts.ts";
 
 /**
  * Reads the `usage` object of OpenAI's chat completions.
@@ -43,6 +43,26 @@ export function readResponsesUsageSoFar(value: unknown): Usage | null {
         value,
       )
     : null;
+}
+
+/**
+ * Reads the usage of a response with that of the images that the upstream has generated for it, whose tokens OpenAI counts apart and charges
+ * besides.
+ *
+ * @returns as {@link readResponsesUsage}.
+ */
+export function readUsageOfResponse({ usage, tool_usage: tools }: JsonObject): Usage | null {
+  const own = readResponsesUsage(usage);
+  const images = isJsonObject(tools) && isJsonObject(tools.image_gen) ? imageUsage(tools.image_gen) : null;
+  const total = images === null ? null : totalUsage([own, images]);
+  return total === null ? own : (checkedUsage(total) ?? own);
+}
+
+/** Without details, all of the answer is images. */
+function imageUsage(value: JsonObject): Usage | null {
+  const { output_tokens: produced, output_tokens_details: details } = value;
+  const ofAnswer = isJsonObject(details) ? details : { image_tokens: produced };
+  return usageOf([value.input_tokens, value.input_tokens_details], [produced, ofAnswer], value);
 }
 
 function isReported(count: unknown): boolean {
