@@ -244,6 +244,22 @@ describe("a response of an upstream", () => {
     expect(reasoning).toBe(thoughts);
   });
 
+  it("tells in a stream the thought that begins before its summary, for which the stream does not wait", async () => {
+    const of = { item_id: "rs_1", output_index: 0 };
+    const item = { id: "rs_1", type: "reasoning", summary, content };
+    vendor.streams(
+      events(
+        CREATED,
+        { type: "response.reasoning_text.delta", ...of, delta: "Raw one." },
+        { type: "response.reasoning_summary_text.delta", ...of, delta: "One." },
+        { type: "response.output_item.done", output_index: 0, item },
+        { type: "response.completed", response: response({ output: [item] }) },
+      ),
+    );
+    const { reasoning } = messageOf(await chunks(chat(upstream, "inner", { ...HI, stream: true })));
+    expect(reasoning).toBe("Raw one.");
+  });
+
   it.each(["cyber_policy", "bio_policy", "content_policy_violation", "image_content_policy_violation"])(
     "that is refused with %s is the client's to change, and no fault of the upstream",
     async (code) => {

@@ -155,7 +155,10 @@ export class ResponseReader extends AnswerReader {
     this.found({ kind, text });
   }
 
-  /** A piece of a thought, of which some servers send both the whole and a summary: the one that begins counts. */
+  /**
+   * A piece of a thought, of which some servers send both the whole and a summary. The one that begins counts, because a stream does not wait for the
+   * other. A response that is not streamed has both at once, and its summary counts.
+   */
   #thought(type: string, text: Json | undefined, index: number): void {
     if ((this.#thoughts.get(index) ?? type) !== type) return;
     this.#piece("reasoning", text, index);
