@@ -37,10 +37,16 @@ export async function startRoutedService() {
   const operator = await signInOperator(service.baseUrl);
   const { key } = await signUpWithKey(service.baseUrl);
 
-  function chat(model: string, fields: object = {}, signal?: AbortSignal): Promise<Response> {
+  /** By default with the key of the first account. */
+  function chat(
+    model: string,
+    fields: object = {},
+    signal?: AbortSignal,
+    ofKey: string = key,
+  ): Promise<Response> {
     return fetch(`${service.baseUrl}/v1/chat/completions`, {
       method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${ofKey}`, "content-type": "application/json" },
       body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }], ...fields }),
       signal: signal ?? null,
     });

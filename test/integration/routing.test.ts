@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { answerWhole, chunkOf, type ReceivedRequest } from "../fixtures/model-server.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
 import { type RoutedService, startRoutedService } from "./routed-service.ts";
 import { failing, upstreamFaults } from "./upstream-faults.ts";
 
@@ -141,6 +142,22 @@ describe("an upstream that keeps failing", () => {
     };
     for (let number = 0; number < 3; number++) await (await routed.chat("acme/one", { stream: true })).text();
     expect((await routed.healthOf("one")).breaker).toBe("open");
+  });
+
+  it("at one account's requests answers those of others, and gets none if it fails at theirs, too", async () => {
+    const [other, third] = [await signUpWithKey(routed.baseUrl), await signUpWithKey(routed.baseUrl)];
+    const statusFor = async (key: string | undefined, fields: object = {}) =>
+      (await routed.chat("acme/one", fields, undefined, key)).status;
+    const failed = { user: "poison" };
+    routed.answers.one = (request) => (request.body.user === "poison" ? failing(500) : answerWhole)(request);
+    for (let number = 0; number < 3; number++) expect(await statusFor(undefined, failed)).toBe(502);
+    expect(await statusFor(other.key)).toBe(200);
+    expect((await routed.healthOf("one")).breaker).toBe("closed");
+
+    await expect.poll(() => statusFor(undefined)).toBe(200);
+    for (let number = 0; number < 3; number++) expect(await statusFor(undefined, failed)).toBe(502);
+    expect(await statusFor(other.key, failed)).toBe(502);
+    expect(await statusFor(third.key)).toBe(503);
   });
 
   it("is reported to the operator when it refuses the service's credential", async () => {

@@ -1,4 +1,5 @@
 import type { Catalog, CatalogModel, Route, Upstream } from "../catalog/catalog.ts";
+import type { AccountId } from "../contract/account.ts";
 import type { AnswerHead, WireRequest } from "../conversation/wire.ts";
 import { Failure } from "../errors/failure.ts";
 import type { RequestSignal } from "../errors/request-signal.ts";
@@ -19,6 +20,7 @@ import { withFirstItem } from "./primed-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
 import { translated } from "./translate.ts";
+import type { Sender } from "./upstream-breaker.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 import { cutCredential, errorWithoutCredential } from "./without-credential.ts";
@@ -27,6 +29,8 @@ interface ModelRequest {
   readonly model: CatalogModel;
   /** Aborted when the answer is no longer needed, or the service stops. */
   readonly signal: RequestSignal;
+  /** Whose failures must not keep requests of other accounts from an upstream. Absent: those of no account. */
+  readonly accountId?: AccountId;
   /** For the answer. Absent: it is not limited. */
   readonly memory?: AnswerMemory | undefined;
 }
@@ -120,7 +124,7 @@ export class Gateway {
    */
   answer(answerRequest: AnswerRequest): Promise<Routed<WireAnswer>> {
     const { model, signal, memory } = answerRequest;
-    return this.#route<WireAnswer>(model, signal, {
+    return this.#route<WireAnswer>(answerRequest, {
       send: (dialect, upstream, route) => {
         memory?.begin();
         const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal, memory };
@@ -132,8 +136,9 @@ export class Gateway {
   }
 
   /** Embeds texts. @throws as {@link answer}. */
-  embed({ model, body, signal, memory }: EmbeddingRequest): Promise<Routed<WholeAnswer>> {
-    return this.#route<WholeAnswer>(model, signal, {
+  embed(embeddingRequest: EmbeddingRequest): Promise<Routed<WholeAnswer>> {
+    const { model, body, signal, memory } = embeddingRequest;
+    return this.#route<WholeAnswer>(embeddingRequest, {
       send: (dialect, upstream, route) => {
         memory?.begin();
         const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal, memory };
@@ -155,10 +160,10 @@ export class Gateway {
   }
 
   async #route<Answer>(
-    model: CatalogModel,
-    signal: RequestSignal,
+    { model, signal, accountId }: Pick<ModelRequest, "model" | "signal" | "accountId">,
     call: RouteCall<Answer>,
   ): Promise<Routed<Answer>> {
+    const sender = accountId ?? null;
     const budget = this.#budgetOf(model);
     budget.countFirst();
     const routes = [...shuffleByWeight(model.routes, this.#parts.random)];
@@ -177,15 +182,15 @@ export class Gateway {
       // A loaded catalog has an upstream for each route, so this does not occur.
       if (upstream === undefined) continue;
       const state = this.#stateOf(upstream);
-      if (!state.breaker.isPassable) {
-        shortestWaitMs = Math.min(shortestWaitMs, Math.max(state.breaker.waitMs, 1_000));
+      if (!state.breaker.isPassable(sender)) {
+        shortestWaitMs = Math.min(shortestWaitMs, Math.max(state.breaker.waitMs(sender), 1_000));
         continue;
       }
       // It is a retry only if something was sent before.
       if (wasSent && !budget.takeRetry()) break;
-      const isLast = !routes.some((left) => this.#isPassable(upstreams.get(left.upstream)));
+      const isLast = !routes.some((left) => this.#isPassable(upstreams.get(left.upstream), sender));
       try {
-        const answer = await this.#attempt(upstream, route, state, { signal, call, isLast });
+        const answer = await this.#attempt(upstream, route, state, { signal, sender, call, isLast });
         countFailed();
         countFailed = NOTHING_TO_COUNT;
         if (answer !== null) return answer;
@@ -207,8 +212,8 @@ export class Gateway {
     throw failed ?? new RoutesFailed(null, breakersOpen(shortestWaitMs));
   }
 
-  #isPassable(upstream: Upstream | undefined): boolean {
-    return upstream !== undefined && this.#stateOf(upstream).breaker.isPassable;
+  #isPassable(upstream: Upstream | undefined, sender: Sender): boolean {
+    return upstream !== undefined && this.#stateOf(upstream).breaker.isPassable(sender);
   }
 
   /** Each model has its own budget, so that failures of one model's upstreams do not limit another's retries. */
@@ -226,11 +231,16 @@ export class Gateway {
     upstream: Upstream,
     route: Route,
     state: UpstreamState,
-    { signal, call, isLast }: { signal: RequestSignal; call: RouteCall<Answer>; isLast: boolean },
+    {
+      signal,
+      sender,
+      call,
+      isLast,
+    }: { signal: RequestSignal; sender: Sender; call: RouteCall<Answer>; isLast: boolean },
   ): Promise<Routed<Answer> | null> {
     const release = state.slots.take() ?? (isLast ? await state.slots.wait(signal) : null);
     if (release === null) return null;
-    const attempt = state.breaker.enter();
+    const attempt = state.breaker.enter(sender);
     if (attempt === null) {
       release();
       return null;

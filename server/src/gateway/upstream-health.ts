@@ -1,7 +1,8 @@
 import type { Upstream } from "../catalog/catalog.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
-import { Breaker, type BreakerState } from "./breaker.ts";
+import type { BreakerState } from "./breaker.ts";
 import { Slots } from "./slots.ts";
+import { UpstreamBreaker } from "./upstream-breaker.ts";
 
 /** The state of an upstream as this node has observed it. */
 export interface UpstreamHealth {
@@ -41,7 +42,7 @@ export class UpstreamState {
   readonly name: string;
   /** Whether it is the sandbox, which fails only when a client asks for a failure. */
   readonly isSimulated: boolean;
-  readonly breaker: Breaker;
+  readonly breaker: UpstreamBreaker;
   readonly slots: Slots;
   #successes = 0;
   #failures = 0;
@@ -52,7 +53,7 @@ export class UpstreamState {
   constructor({ name, isSandbox, maxConcurrency, breaker }: Upstream, monotonicMs: () => number) {
     this.name = name;
     this.isSimulated = isSandbox;
-    this.breaker = new Breaker(breaker, monotonicMs);
+    this.breaker = new UpstreamBreaker(breaker, monotonicMs);
     this.slots = new Slots(maxConcurrency, MAX_WAITING, WAIT_TIMEOUT_MS);
   }
 

@@ -82,11 +82,11 @@ function readEmbeddings(body: JsonBody): EmbeddingsInput {
 
 async function runEmbeddings(
   { gateway, estimator }: ModelOperationParts,
-  { body, paid: { costBasis }, signal, client, memory }: ModelCall<EmbeddingsInput>,
+  { body, paid: { costBasis }, signal, client, accountId, memory }: ModelCall<EmbeddingsInput>,
 ): Promise<Reply> {
   const { model } = costBasis;
   const { answer, upstream } = await gateway
-    .embed({ model, body, signal, memory })
+    .embed({ model, body, signal, accountId, memory })
     .catch((thrown: unknown) =>
       rethrowCounted(thrown, client, () => estimator.usageOf(body.value, new TextTally())),
     );

@@ -72,7 +72,8 @@ export function runAnswer(
     client,
     startedMs,
     memory,
-  }: Pick<ModelCall<unknown>, "paid" | "signal" | "client" | "startedMs" | "memory">,
+    accountId,
+  }: Pick<ModelCall<unknown>, "paid" | "signal" | "client" | "startedMs" | "memory" | "accountId">,
   request: WireRequest,
   store: StoreAnswer | null = null,
 ): Promise<Reply> {
@@ -86,7 +87,7 @@ export function runAnswer(
       ? estimator.usageOf(value, produced)
       : estimator.usageOfPrompt(promptText(), produced);
   const replying = gateway
-    .answer({ model, request, maxTokens: paidTokens(paid), signal, memory, estimate })
+    .answer({ model, request, maxTokens: paidTokens(paid), signal, accountId, memory, estimate })
     .then(
       (routed): Reply | Promise<Reply> => {
         const timeToFirstTokenMs = Math.round(monotonicMs() - startedMs);

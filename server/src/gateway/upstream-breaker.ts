@@ -1,0 +1,93 @@
+import { LRUCache } from "lru-cache";
+import { atMost } from "../caches/at-most.ts";
+import type { BreakerSettings } from "../catalog/catalog.ts";
+import type { AccountId } from "../contract/account.ts";
+import { type Attempt, Breaker, type BreakerState } from "./breaker.ts";
+
+/** The account of a request; `null`: requests of no account count together. */
+export type Sender = AccountId | null;
+
+/** The maximum number of senders whose breakers are kept. Those that have sent nothing for the longest time begin anew. */
+const MAX_SENDERS = 10_000;
+const STATES: readonly BreakerState[] = ["open", "half-open", "closed"];
+
+/**
+ * The breakers of an upstream: one for all accounts, and one for each. Some upstreams fail at certain requests only, such as one with a schema that
+ * they can't compile, or whose answer takes too long. An account that sends these again and again opens its own breaker and no other's: of the failures
+ * in a row that open the breaker for all, one account counts for half at most.
+ */
+export class UpstreamBreaker {
+  readonly #settings: BreakerSettings;
+  readonly #monotonicMs: () => number;
+  readonly #ofAll: Breaker;
+  readonly #ofSenders = new LRUCache<string, Breaker>(atMost(MAX_SENDERS));
+  /** The failures since the last success. */
+  readonly #failures = new Map<string, number>();
+
+  constructor(settings: BreakerSettings, monotonicMs: () => number) {
+    this.#settings = settings;
+    this.#monotonicMs = monotonicMs;
+    this.#ofAll = new Breaker(settings, monotonicMs);
+  }
+
+  /** The state for all accounts, and for the account that all failures since the last success are of. */
+  get state(): BreakerState {
+    const [name] = this.#failures.keys();
+    const ofOnly = name === undefined || this.#failures.size > 1 ? undefined : this.#ofSenders.peek(name);
+    const states = [this.#ofAll.state, ofOnly?.state];
+    return STATES.find((state) => states.includes(state)) ?? "closed";
+  }
+
+  /** Whether a request of the sender would pass now. */
+  isPassable(sender: Sender): boolean {
+    return this.#ofAll.isPassable && (this.#ofSenders.get(nameOf(sender))?.isPassable ?? true);
+  }
+
+  /** Milliseconds until a request of the sender may pass. */
+  waitMs(sender: Sender): number {
+    return Math.max(this.#ofAll.waitMs, this.#ofSenders.get(nameOf(sender))?.waitMs ?? 0);
+  }
+
+  /** Lets a request pass. @returns `null` if none of the sender may. */
+  enter(sender: Sender): Attempt | null {
+    if (!this.isPassable(sender)) return null;
+    const name = nameOf(sender);
+    const ofAll = this.#ofAll.enter();
+    const ofSender = this.#breakerOf(name).enter();
+    let isEnded = false;
+    return {
+      begun: () => {
+        ofAll?.begun();
+        ofSender?.begun();
+      },
+      ended: (outcome) => {
+        if (isEnded) return;
+        isEnded = true;
+        if (outcome === "success") this.#failures.clear();
+        const isCounted = outcome !== "failure" || this.#countFailure(name);
+        ofAll?.ended(isCounted ? outcome : "unknown");
+        ofSender?.ended(outcome);
+      },
+    };
+  }
+
+  #breakerOf(name: string): Breaker {
+    let breaker = this.#ofSenders.get(name);
+    if (breaker === undefined) {
+      breaker = new Breaker(this.#settings, this.#monotonicMs);
+      this.#ofSenders.set(name, breaker);
+    }
+    return breaker;
+  }
+
+  /** Counts a failure. @returns whether it also counts for all accounts. */
+  #countFailure(name: string): boolean {
+    const before = this.#failures.get(name) ?? 0;
+    this.#failures.set(name, before + 1);
+    return before < Math.ceil(this.#settings.failures / 2);
+  }
+}
+
+function nameOf(sender: Sender): string {
+  return sender ?? "";
+}
