@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { catalogOf, uncatalogued } from "../../server/src/catalog/catalog.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
 import { Gateway } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
@@ -34,10 +35,13 @@ beforeEach(() => {
   });
 });
 
-function ask(signal: AbortSignal = new AbortController().signal): Promise<string> {
+function ask(
+  signal: AbortSignal = new AbortController().signal,
+  accountId = "one" as AccountId,
+): Promise<string> {
   const body = JsonBody.parse('{"model":"acme/chat","input":"x"}');
   if (body === null) throw new Error("no body");
-  return gateway.embed({ model: MODEL, body, signal }).then(
+  return gateway.embed({ model: MODEL, body, signal, accountId }).then(
     () => "answered",
     () => "failed",
   );
@@ -90,6 +94,21 @@ describe("the slot of an upstream", () => {
     calls[0]?.resolve(ANSWER);
     await first;
     expect(gateway.health()).toMatchObject([{ inFlight: 0, waiting: 0 }]);
+  });
+
+  it("goes to another account first, also if one account fills the queue", async () => {
+    const flood = Array.from({ length: 129 }, () => ask());
+    await nextTurn();
+    const others = [1, 2].map(() => ask(undefined, "other" as AccountId));
+    await nextTurn();
+    expect(gateway.health()).toMatchObject([{ inFlight: 1, waiting: 128 }]);
+    expect(await Promise.all(flood.slice(127))).toEqual(["failed", "failed"]);
+    for (let number = 0; number < 4; number++) {
+      calls[number]?.resolve(ANSWER);
+      await nextTurn();
+    }
+    expect(await Promise.all(others)).toEqual(["answered", "answered"]);
+    expect(gateway.health()).toMatchObject([{ inFlight: 1, waiting: 124 }]);
   });
 
   it("has a short queue: further requests fail at once", async () => {

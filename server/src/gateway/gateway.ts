@@ -238,7 +238,7 @@ export class Gateway {
       isLast,
     }: { signal: RequestSignal; sender: Sender; call: RouteCall<Answer>; isLast: boolean },
   ): Promise<Routed<Answer> | null> {
-    const release = state.slots.take() ?? (isLast ? await state.slots.wait(signal) : null);
+    const release = state.slots.take(sender) ?? (isLast ? await state.slots.wait(signal, sender) : null);
     if (release === null) return null;
     const attempt = state.breaker.enter(sender);
     if (attempt === null) {
