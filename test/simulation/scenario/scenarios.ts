@@ -286,7 +286,9 @@ export const DATABASE_CLOCK_IS_WRONG = scenario(
   60,
   {
     nodes: { min: 2, max: 2 },
-    maxRequests: 4,
+    maxBursts: 3,
+    maxRequests: 3,
+    longestGapMs: 5 * SECOND_MS,
     longestAnswerMs: 30 * SECOND_MS,
     keyed: "always",
     events: [
