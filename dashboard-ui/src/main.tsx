@@ -7,6 +7,7 @@ import { api, queryClient, whenSignedOut } from "./api/client.ts";
 import { whenReconnected } from "./api/connection.ts";
 import { loadPagesAhead } from "./code-loading.ts";
 import { ServiceName } from "./components/service-name.ts";
+import { sessionEnded } from "./components/storage.ts";
 import { applyTheme, readTheme } from "./components/theme.ts";
 import { router } from "./router.tsx";
 import "./styles/main.css";
@@ -14,6 +15,7 @@ import "./styles/main.css";
 whenSignedOut(() => {
   const { location } = router.state;
   if (location.pathname === "/sign-in") return;
+  sessionEnded();
   queryClient.clear();
   void router.navigate({ to: "/sign-in", search: { to: location.href, ended: true } });
 });

@@ -154,6 +154,27 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     expect(await rules.getByLabel("Networks").inputValue()).toBe("");
   });
 
+  it("finds the rules that they were typing after signing in again, if their session has ended", async () => {
+    const owner = await signUp(consoleSite.site.service.baseUrl);
+    const { page } = await consoleSite.open();
+    await openAccount(page, owner, "access");
+    const networks = page.getByLabel("Networks");
+    const typed = "203.0.113.0/24\n2001:db8::/32";
+    await networks.fill(typed);
+    const cookies = await page.context().cookies();
+    await page.context().clearCookies();
+    await page.getByRole("button", { name: "Save IP rules" }).click();
+    await page.getByText("Your session has ended.").waitFor();
+    // As after signing in with the form, which the service would count.
+    await page.context().addCookies(cookies);
+    await openAccount(page, owner, "access");
+    await expect.poll(() => networks.inputValue()).toBe(typed);
+    // Who leaves a form, or reloads it, has discarded it.
+    await page.reload();
+    await networks.waitFor();
+    expect(await networks.inputValue()).toBe("");
+  });
+
   it("learns that a change could not be made, and keeps what they typed", async () => {
     const { page } = await consoleSite.open();
     const owner = await signUp(consoleSite.site.service.baseUrl);

@@ -29,6 +29,19 @@ export function clearSession(): void {
   attempt(() => indexedDB.deleteDatabase(HISTORY_DATABASE));
 }
 
+const endListeners = new Set<() => void>();
+
+/** Calls the listener when the service has ended the session, before the sign-in page opens. @returns what ends that. */
+export function onSessionEnded(listener: () => void): () => void {
+  endListeners.add(listener);
+  return () => void endListeners.delete(listener);
+}
+
+/** Lets forms keep what was typed, when the service has ended the session. */
+export function sessionEnded(): void {
+  for (const listener of endListeners) listener();
+}
+
 function storeOf(storage: () => Storage): Store {
   return {
     read: (name) => attempt(() => storage().getItem(name)),

@@ -11,6 +11,7 @@ import panelStyles from "../../../components/Panel.module.css";
 import { Segmented } from "../../../components/Segmented.tsx";
 import textStyles from "../../../components/text.module.css";
 import { toast } from "../../../components/toast.ts";
+import { useKeptDraft } from "../../../components/use-kept-draft.ts";
 import consoleStyles from "../console.module.css";
 import accountIpRulesStyles from "./AccountIpRules.module.css";
 import { changeOptions, clearedOf } from "./changes.ts";
@@ -35,7 +36,7 @@ const MODES: readonly { readonly value: Rules["mode"]; readonly label: string }[
 /** The account's IP rules, which can be tested before they are set. */
 export function IpRules({ account }: { readonly account: AccountDetails }) {
   // Without a draft, the form shows the current rules.
-  const [draft, setDraft] = useState<WrittenRules | null>(null);
+  const [draft, setDraft] = useKeptDraft<WrittenRules>(`of IP rules of ${account.id}`);
   const [reason, setReason] = useState("");
   const formId = useId();
   const networks = useRef<HTMLTextAreaElement>(null);
