@@ -1,6 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { IpRuleBook } from "../../server/src/accounts/ip-rules.ts";
+import { parseNetworks } from "../../server/src/networks/networks.ts";
 import { signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
@@ -101,6 +102,17 @@ describe("IP rules", () => {
     await setRules();
     expect(await passes("unknown")).toBe(true);
   });
+});
+
+describe("a block wider than the IPv4-mapped addresses", () => {
+  it.each(["::ffff:192.0.2.0/95", "::ffff:0.0.0.0/0"])(
+    "is no rule, as it would match every address: %s",
+    (network) => {
+      const { networks, problems } = parseNetworks([network]);
+      expect(problems).toHaveLength(1);
+      expect(networks.contains("203.0.113.5")).toBe(false);
+    },
+  );
 });
 
 describe("equal IP rules", () => {
