@@ -138,6 +138,7 @@ describe("the audit log", () => {
       "from=yesterday",
       "from=2026-13-01T00:00:00Z",
       "to=2026-02-30",
+      "to=2026-11-01&from=2026-11-30",
       "key=abc",
       "source=10.1",
       "source=10.0.0.0/33",
@@ -156,6 +157,10 @@ describe("the audit log", () => {
     const format = await fetch(`${service.baseUrl}/v1/audit/export?format=xml`, { headers });
     expect((await format.json()).error.param).toBe("format");
     expect((await refusalOf(owner.trpc.audit.list.query({ status: "ok" }))).code).toBe("invalid_request");
+    const reversed = { from: "2026-11-30", to: "2026-11-01" };
+    const ask = owner.trpc.audit;
+    for (const asked of [ask.list.query(reversed), ask.summary.query(reversed)])
+      expect((await refusalOf(asked)).code).toBe("invalid_request");
   });
 
   it("has pages that stay the same while entries arrive", async () => {

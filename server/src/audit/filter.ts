@@ -2,6 +2,7 @@ import * as z from "zod";
 import { isUuid } from "../contract/ids.ts";
 import { isKeyId, type KeyUuid } from "../contract/key.ts";
 import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
+import { Failure } from "../errors/failure.ts";
 import { databaseNetwork, parseNetworks } from "../networks/networks.ts";
 import { periodEnd, periodStart } from "./time-bounds.ts";
 
@@ -68,7 +69,10 @@ export function isPattern(text: string): boolean {
   return text.includes("*");
 }
 
+/** @throws {Failure} `invalid_request` when `to` is before `from`: an empty log would look like one without requests. */
 export function filterOf(input: z.output<z.ZodObject<typeof filterInput>>): EntryFilter {
+  if (input.from !== undefined && input.to !== undefined && input.to < input.from)
+    throw new Failure("invalid_request", "to: must not be before `from`", { param: "to" });
   return {
     from: input.from ?? null,
     to: input.to ?? null,
