@@ -235,3 +235,29 @@ describe("an account that has created and revoked many keys", () => {
     expect((await owner.trpc.keys.rotate.mutate({ id: owner.id })).name).toBe("test 2");
   });
 });
+
+describe("an export that is under way", () => {
+  it.each([
+    ["a key", async () => await reader.trpc.keys.create.mutate({ name: "auditor" })],
+    [
+      "a management token",
+      async () => {
+        const { id, token } = await reader.trpc.tokens.create.mutate({ name: "auditor" });
+        return { id, key: token };
+      },
+    ],
+  ] as const)("ends when %s is revoked", async (kind, create) => {
+    const { id, key } = await create();
+    const response = await fetch(`${service.baseUrl}/v1/audit/export`, {
+      headers: { authorization: `Bearer ${key}`, "accept-encoding": "identity" },
+    });
+    const body = response.body?.getReader();
+    expect([response.status, (await body?.read())?.done]).toEqual([200, false]);
+    if (kind === "a key") await reader.trpc.keys.revoke.mutate({ id });
+    else await reader.trpc.tokens.revoke.mutate({ id });
+    const readRest = async () => {
+      while ((await body?.read())?.done === false);
+    };
+    await expect(readRest()).rejects.toThrow();
+  });
+});

@@ -50,7 +50,12 @@ async function exported(format: string, coding: string): Promise<AsyncIterator<s
     parameters: {},
     header: (name) => (name === "accept-encoding" ? [coding] : []),
   });
-  const reply = await operation.run({ input, accountId: ACCOUNT, signal: abort });
+  const reply = await operation.run({
+    input,
+    accountId: ACCOUNT,
+    signal: abort,
+    requireAllowed: async () => {},
+  });
   if (reply.kind !== "stream") throw new Error("not a stream");
   return reply.chunks[Symbol.asyncIterator]();
 }

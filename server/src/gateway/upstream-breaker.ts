@@ -63,7 +63,8 @@ export class UpstreamBreaker {
       ended: (outcome) => {
         if (isEnded) return;
         isEnded = true;
-        if (outcome === "success") this.#failures.clear();
+        // Clearing an empty map makes a new one.
+        if (outcome === "success" && this.#failures.size > 0) this.#failures.clear();
         const isCounted = outcome !== "failure" || this.#countFailure(name);
         ofAll?.ended(isCounted ? outcome : "unknown");
         ofSender?.ended(outcome);

@@ -149,12 +149,13 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
       const coding = chooseCoding(header("accept-encoding").join(","), ["gzip"]);
       return { format, filter: readFilter(sent), cursor: sent.get("cursor"), isProved, coding };
     },
-    run: async ({ input: { coding, ...asked }, accountId, signal }) => {
+    run: async ({ input: { coding, ...asked }, accountId, signal, requireAllowed }) => {
       const { format, cursor } = asked;
       const lines = await auditLog.export(accountId, asked);
+      const allowed = whileAllowed(lines, requireAllowed);
       // An export that continues an earlier one is appended to the same file.
       const hasHeader = format === "csv" && cursor === null;
-      const text = hasHeader ? withHeader(lines) : lines;
+      const text = hasHeader ? withHeader(allowed) : allowed;
       const chunks: AsyncIterableIterator<string | Uint8Array> = coding === null ? text : gzipped(text);
       const csvType = `${CSV_TYPE}; header=${hasHeader ? "present" : "absent"}`;
       return {
@@ -175,6 +176,17 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
       };
     },
   };
+}
+
+/** The same chunks, as long as their reader may have them: a key may be revoked while its export runs. */
+async function* whileAllowed(
+  chunks: AsyncIterable<string>,
+  requireAllowed: () => Promise<unknown>,
+): AsyncGenerator<string> {
+  for await (const chunk of chunks) {
+    await requireAllowed();
+    yield chunk;
+  }
 }
 
 async function* withHeader(lines: AsyncIterable<string>): AsyncGenerator<string> {

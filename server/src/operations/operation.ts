@@ -49,7 +49,7 @@ export interface QueryOperation<Input> extends OperationBase {
   /** @throws {Failure} `invalid_request` when the parameters are not valid. */
   read(source: QuerySource): Input;
   /** @throws {Failure} */
-  run(call: Call<Input>): Promise<Reply>;
+  run(call: QueryCall<Input>): Promise<Reply>;
 }
 
 /** An operation that manages the account with a procedure. It has limits of its own, and costs nothing. */
@@ -113,6 +113,12 @@ export interface Call<Input> {
   readonly accountId: AccountId;
   /** Aborted when the answer is no longer needed: the client has disconnected, or the service stops. */
   readonly signal: RequestSignal;
+}
+
+/** A request for a query. */
+export interface QueryCall<Input> extends Call<Input> {
+  /** Rejects if the caller may no longer read, such as with a key that was revoked meanwhile. For answers that take long. */
+  readonly requireAllowed: () => Promise<unknown>;
 }
 
 /** A request for a management operation. */

@@ -61,19 +61,38 @@ export async function authorize(
   request: RequestContext,
   identity: Identity,
   tokens: number | null,
-  { access, accountOfToken, sessions }: Services,
+  services: Services,
 ): Promise<AccountId> {
+  if (!("caller" in identity)) return await accountOf(request, identity, services);
   const { exchange, sourceIp } = request;
-  if (identity.kind === "management-token") {
-    const clientInfo = clientInfoOf(sourceIp, exchange.header("user-agent")[0] ?? null);
-    return await accountOfToken(identity.token, clientInfo);
-  }
-  if (identity.kind === "session") return await sessions.accountOf(exchange, sourceIp);
+  const { access, sessions } = services;
   // The session may have ended while the body was received.
   if (identity.kind === "session-as-key") await sessions.accountOf(exchange, sourceIp);
   request.permission = await access.authorize(identity.caller, sourceIp, tokens);
   request.body?.admit();
   return request.permission.snapshot.account.id;
+}
+
+/** Decides again whether a request that was authorized may go on. @throws as {@link authorize}. */
+export async function requireStillAllowed(
+  request: RequestContext,
+  identity: Identity,
+  services: Services,
+): Promise<void> {
+  const { sourceIp } = request;
+  if ("caller" in identity) await services.access.authorize(identity.caller, sourceIp);
+  else await accountOf(request, identity, services);
+}
+
+/** The account of a caller without a key. @throws {Failure} when the caller may not proceed. */
+async function accountOf(
+  { exchange, sourceIp }: RequestContext,
+  identity: Exclude<Identity, { caller: KeyCaller }>,
+  { accountOfToken, sessions }: Services,
+): Promise<AccountId> {
+  if (identity.kind === "session") return await sessions.accountOf(exchange, sourceIp);
+  const clientInfo = clientInfoOf(sourceIp, exchange.header("user-agent")[0] ?? null);
+  return await accountOfToken(identity.token, clientInfo);
 }
 
 /**

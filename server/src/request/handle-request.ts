@@ -3,7 +3,7 @@ import type { CatalogModel } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { ModelOperation, ModelUse, Reply } from "../operations/operation.ts";
-import { authenticate, authorize, callerOfSentKey } from "./authenticate.ts";
+import { authenticate, authorize, callerOfSentKey, requireStillAllowed } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
 import { costBasisOf, findModel, holdCredit } from "./hold-credit.ts";
 import { claimOrReplay, keepAnswer, readIdempotencyKey } from "./idempotent-reply.ts";
@@ -59,7 +59,8 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
       query: exchange.query,
       header: (name) => exchange.header(name),
     }); // 400
-    return await operation.run({ input, accountId, signal: request.signal });
+    const requireAllowed = () => requireStillAllowed(request, identity, services);
+    return await operation.run({ input, accountId, signal: request.signal, requireAllowed });
   }
 
   const received = await receiveBody(request, operation, services); // 401, 403 if the key is refused by now
