@@ -22,7 +22,7 @@ export class UpstreamBreaker {
   readonly #ofAll: Breaker;
   readonly #ofSenders = new LRUCache<string, Breaker>(atMost(MAX_SENDERS));
   /** The failures since the last success. */
-  readonly #failures = new Map<string, number>();
+  readonly #failures = new Map<Sender, number>();
 
   constructor(settings: BreakerSettings, monotonicMs: () => number) {
     this.#settings = settings;
@@ -32,59 +32,65 @@ export class UpstreamBreaker {
 
   /** The state for all accounts, and for the account that all failures since the last success are of. */
   get state(): BreakerState {
-    const [name] = this.#failures.keys();
-    const ofOnly = name === undefined || this.#failures.size > 1 ? undefined : this.#ofSenders.peek(name);
+    const [sender] = this.#failures.keys();
+    const ofOnly = sender === undefined || this.#failures.size > 1 ? null : this.#of(sender);
     const states = [this.#ofAll.state, ofOnly?.state];
     return STATES.find((state) => states.includes(state)) ?? "closed";
   }
 
   /** Whether a request of the sender would pass now. */
   isPassable(sender: Sender): boolean {
-    return this.#ofAll.isPassable && (this.#ofSenders.get(nameOf(sender))?.isPassable ?? true);
+    return this.#ofAll.isPassable && (this.#of(sender)?.isPassable ?? true);
   }
 
   /** Milliseconds until a request of the sender may pass. */
   waitMs(sender: Sender): number {
-    return Math.max(this.#ofAll.waitMs, this.#ofSenders.get(nameOf(sender))?.waitMs ?? 0);
+    return Math.max(this.#ofAll.waitMs, this.#of(sender)?.waitMs ?? 0);
   }
 
   /** Lets a request pass. @returns `null` if none of the sender may. */
   enter(sender: Sender): Attempt | null {
     if (!this.isPassable(sender)) return null;
-    const name = nameOf(sender);
     const ofAll = this.#ofAll.enter();
-    const ofSender = this.#breakerOf(name).enter();
-    let isEnded = false;
+    const ofSender = this.#of(sender)?.enter() ?? null;
+    if (ofAll === null) return null;
     return {
       begun: () => {
-        ofAll?.begun();
+        ofAll.begun();
         ofSender?.begun();
       },
       ended: (outcome) => {
-        if (isEnded) return;
-        isEnded = true;
+        if (outcome === "failure") {
+          ofAll.ended(this.#countFailure(sender) ? outcome : "unknown");
+          // Without a breaker until now, the sender's failures begin with this one.
+          (ofSender ?? this.#made(sender).enter())?.ended(outcome);
+          return;
+        }
         // Clearing an empty map makes a new one.
         if (outcome === "success" && this.#failures.size > 0) this.#failures.clear();
-        const isCounted = outcome !== "failure" || this.#countFailure(name);
-        ofAll?.ended(isCounted ? outcome : "unknown");
+        ofAll.ended(outcome);
         ofSender?.ended(outcome);
       },
     };
   }
 
-  #breakerOf(name: string): Breaker {
-    let breaker = this.#ofSenders.get(name);
-    if (breaker === undefined) {
-      breaker = new Breaker(this.#settings, this.#monotonicMs);
-      this.#ofSenders.set(name, breaker);
-    }
-    return breaker;
+  /** The breaker of a sender; `null` if none of its requests has failed lately. Most requests find none, so that they cost little. */
+  #of(sender: Sender): Breaker | null {
+    return this.#ofSenders.size === 0 ? null : (this.#ofSenders.get(nameOf(sender)) ?? null);
+  }
+
+  #made(sender: Sender): Breaker {
+    const known = this.#of(sender);
+    if (known !== null) return known;
+    const made = new Breaker(this.#settings, this.#monotonicMs);
+    this.#ofSenders.set(nameOf(sender), made);
+    return made;
   }
 
   /** Counts a failure. @returns whether it also counts for all accounts. */
-  #countFailure(name: string): boolean {
-    const before = this.#failures.get(name) ?? 0;
-    this.#failures.set(name, before + 1);
+  #countFailure(sender: Sender): boolean {
+    const before = this.#failures.get(sender) ?? 0;
+    this.#failures.set(sender, before + 1);
     return before < Math.ceil(this.#settings.failures / 2);
   }
 }
