@@ -1,4 +1,4 @@
-import { Worker } from "node:worker_threads";
+import { runInWorker } from "../errors/run-in-worker.ts";
 import type { CatalogParser, CatalogText, Problem } from "./catalog-text.ts";
 
 /** What a worker does: parses the text, or describes its problems if there are any. */
@@ -23,14 +23,5 @@ export const WORKER_PARSER: CatalogParser = {
 };
 
 function inWorker(task: CatalogTask): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(WORKER, { workerData: task });
-    const timer = setTimeout(() => void worker.terminate(), TIMEOUT_MS);
-    worker.once("message", resolve);
-    worker.once("error", reject);
-    worker.once("exit", () => {
-      clearTimeout(timer);
-      reject(new Error("the worker that parses the catalog file has ended without an answer"));
-    });
-  });
+  return runInWorker(task, { url: WORKER, timeoutMs: TIMEOUT_MS, does: "parses the catalog file" });
 }

@@ -7,7 +7,7 @@ import { type Attempt, Breaker, type BreakerState } from "./breaker.ts";
 /** The account of a request; `null`: requests of no account count together. */
 export type Sender = AccountId | null;
 
-/** The maximum number of senders whose breakers are kept. Those that have sent nothing for the longest time begin anew. */
+/** The maximum number of senders whose breakers are kept. Those that have sent nothing for the longest time are forgotten first. */
 const MAX_SENDERS = 10_000;
 const STATES: readonly BreakerState[] = ["open", "half-open", "closed"];
 

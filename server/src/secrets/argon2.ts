@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import process from "node:process";
-import { Worker } from "node:worker_threads";
+import { runInWorker } from "../errors/run-in-worker.ts";
 
 /** Argon2id with oslo's parameters (19 MiB, 2 passes, 1 lane: OWASP's recommendation), in PHC string format. */
 interface Argon2 {
@@ -80,14 +80,5 @@ const inWorkers: Argon2 = {
 };
 
 function inWorker(task: Argon2Task): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(WORKER, { workerData: task });
-    const timer = setTimeout(() => void worker.terminate(), TIMEOUT_MS);
-    worker.once("message", resolve);
-    worker.once("error", reject);
-    worker.once("exit", () => {
-      clearTimeout(timer);
-      reject(new Error("the worker that hashes a password has ended without an answer"));
-    });
-  });
+  return runInWorker(task, { url: WORKER, timeoutMs: TIMEOUT_MS, does: "hashes a password" });
 }
