@@ -235,8 +235,9 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
     await page.goto("/operator");
     await page.clock.install();
+    // Page and list are asked for in one request when both are due at the same time.
     const held: (() => void)[] = [];
-    await page.route("**/operator.accounts.get*", async (route) => {
+    await page.route("**/trpc/**operator.accounts.get**", async (route) => {
       await new Promise<void>((resolve) => held.push(resolve));
       await route.continue();
     });
