@@ -30,7 +30,7 @@ describe("the bytes of an answer", () => {
     answer.reserve(10 * MIB);
     answer.reserve(2 * MIB);
     expect(budget.bytes).toBe(6 * MIB);
-    answer.begin();
+    answer.reset();
     expect(budget.bytes).toBe(0);
     answer.reserve(MIB);
     answer.release();

@@ -23,7 +23,7 @@ export class CredentialLookups {
    * Sessions and tokens have a limit each: a script with a token that was revoked does not keep users at its address from the dashboard.
    *
    * @param kind what the credentials are called in the message of a refusal.
-   * @param monotonicMs a clock that never goes back.
+   * @param monotonicMs milliseconds of a clock that never jumps.
    */
   constructor(kind: "sessions" | "management tokens", monotonicMs: () => number) {
     this.#kind = kind;

@@ -1,5 +1,5 @@
 import type { RequestSignal } from "../errors/request-signal.ts";
-import { type AnswerMemory, AnswerNotKept } from "../upstream/answer-memory.ts";
+import { type AnswerMemory, NoAnswerMemory } from "../upstream/answer-memory.ts";
 import type { AnswerRefusal, BodySender } from "./body-budget.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 
@@ -45,7 +45,7 @@ export class AnswerBytes implements AnswerMemory {
     this.#body = body;
   }
 
-  begin(): void {
+  reset(): void {
     const reserved = this.#reserved;
     this.#bytes = 0;
     this.#reserved = 0;
@@ -68,7 +68,7 @@ export class AnswerBytes implements AnswerMemory {
   /** Releases all bytes. The request has ended: whatever still arrives for it is dropped. */
   release(): void {
     this.#isReleased = true;
-    this.begin();
+    this.reset();
   }
 
   #wait(total: number): Promise<void> {
@@ -102,9 +102,9 @@ export class AnswerBytes implements AnswerMemory {
     return null;
   }
 
-  #refuse(reason: AnswerRefusal): AnswerNotKept {
+  #refuse(reason: AnswerRefusal): NoAnswerMemory {
     this.#sender.budget.countRefusedAnswer(reason);
     const [code, message] = REFUSALS[reason];
-    return new AnswerNotKept(code, message, reason === "too_large" ? {} : { retryAfterMs: RETRY_AFTER_MS });
+    return new NoAnswerMemory(code, message, reason === "too_large" ? {} : { retryAfterMs: RETRY_AFTER_MS });
   }
 }

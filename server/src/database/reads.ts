@@ -98,7 +98,7 @@ export class Reads {
     (["waiting", "timeout", "budget", "streams"] as const).map((reason) => [reason, 0]),
   );
 
-  /** `monotonicMs`: a clock that only goes forward. */
+  /** `monotonicMs`: milliseconds of a clock that never jumps. */
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
   }

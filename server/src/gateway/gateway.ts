@@ -7,7 +7,7 @@ import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
-import { type AnswerMemory, AnswerNotKept } from "../upstream/answer-memory.ts";
+import { type AnswerMemory, NoAnswerMemory } from "../upstream/answer-memory.ts";
 import {
   type Dialect,
   type UpstreamCall,
@@ -96,7 +96,7 @@ export interface GatewayParts {
 interface RouteCall<Answer> {
   send(dialect: Dialect, upstream: Upstream, route: Route): Promise<Answer>;
   /** Waits for the first event of a stream. Calls `ended` when the answer has ended. */
-  begin(answer: Answer, upstream: Upstream, ended: (reason: unknown) => void): Answer | Promise<Answer>;
+  prime(answer: Answer, upstream: Upstream, ended: (reason: unknown) => void): Answer | Promise<Answer>;
   /** The usage that the upstream has reported of a stream so far. */
   usageSoFar(answer: Answer): Usage | null;
 }
@@ -126,11 +126,11 @@ export class Gateway {
     const { model, signal, memory } = answerRequest;
     return this.#route<WireAnswer>(answerRequest, {
       send: (dialect, upstream, route) => {
-        memory?.begin();
+        memory?.reset();
         const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal, memory };
         return answerThrough(dialect, call, answerRequest, () => this.#head(model));
       },
-      begin: begunAnswer,
+      prime: primedAnswer,
       usageSoFar: (answer) => (answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null),
     });
   }
@@ -140,11 +140,11 @@ export class Gateway {
     const { model, body, signal, memory } = embeddingRequest;
     return this.#route<WholeAnswer>(embeddingRequest, {
       send: (dialect, upstream, route) => {
-        memory?.begin();
+        memory?.reset();
         const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal, memory };
         return dialect.embed({ ...call, body });
       },
-      begin: wholeAnswer,
+      prime: wholeAnswer,
       usageSoFar: () => null,
     });
   }
@@ -200,7 +200,7 @@ export class Gateway {
         const usage = reason instanceof UpstreamRefused ? reason.usage : null;
         countFailed = usage === null ? NOTHING_TO_COUNT : () => state.countUnbilled(usage);
         // The request can't be expressed in this upstream's dialect. Nothing was sent.
-        if (reason instanceof Failure && !(reason instanceof AnswerNotKept)) throw reason;
+        if (reason instanceof Failure && !(reason instanceof NoAnswerMemory)) throw reason;
         wasSent = true;
         failed = new RoutesFailed(route.upstream, reason);
         if (signal.aborted || !verdictOf(reason).isRetryable) throw failed;
@@ -259,8 +259,8 @@ export class Gateway {
     signal.addEventListener("abort", left);
     try {
       sent = await call.send(this.#dialectOf(upstream), upstream, route);
-      const beginning = call.begin(sent, upstream, ended);
-      const answer = beginning instanceof Promise ? await beginning : beginning;
+      const primed = call.prime(sent, upstream, ended);
+      const answer = primed instanceof Promise ? await primed : primed;
       attempt.begun();
       return { answer, upstream: upstream.name };
     } catch (reason) {
@@ -345,7 +345,7 @@ async function answerTranslated(
  * Waits for the first event of a stream. It is not written inside {@link Gateway.answer}: functions that are made there keep the request in
  * memory, however long its prompt is, and those of a stream last as long as the stream.
  */
-function begunAnswer(
+function primedAnswer(
   answer: WireAnswer,
   upstream: Upstream,
   ended: (reason: unknown) => void,

@@ -37,7 +37,7 @@ export class CallLimits {
   readonly #answeredMs = new LRUCache<string, number>(atMost(MAX_REFUSED_NAMES));
   readonly #monotonicMs: () => number;
 
-  /** `monotonicMs`: a clock that never goes back. */
+  /** `monotonicMs`: milliseconds of a clock that never jumps. */
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
     this.#callers = new Buckets(CALLS_OF_CALLER, monotonicMs);

@@ -41,7 +41,7 @@ const OVERLOADED = new Failure(
 );
 
 export interface OverloadOptions {
-  /** A clock that only goes forward. */
+  /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
   readonly log: Logger;
   /** The requests that wait for a later turn. */

@@ -21,7 +21,7 @@ export interface DialectDefinition extends DialectSettings {
 export interface DialectParts {
   readonly transport: Transport;
   readonly now: () => Date;
-  /** A clock that only goes forward. */
+  /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
 }
 

@@ -106,7 +106,7 @@ export function postWithBearer(
  * The text of an answer, without a promise if it was received together with its head and there is memory for it.
  *
  * @throws {UpstreamRefused} when it is longer than a model's answer can be, or holds more.
- * @throws {AnswerNotKept} when there is no memory for it.
+ * @throws {NoAnswerMemory} when there is no memory for it.
  */
 export function answerText({ body }: TransportResponse): string | Promise<string> {
   const bytes = body.takeWhole?.() ?? null;
@@ -158,7 +158,7 @@ export function reservePending(
   return pendingBytes;
 }
 
-/** The text of a body; `null` if it is longer. @throws {AnswerNotKept} when there is no memory for it. */
+/** The text of a body; `null` if it is longer. @throws {NoAnswerMemory} when there is no memory for it. */
 export async function readText(body: ResponseBody, maxBytes: number): Promise<string | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
