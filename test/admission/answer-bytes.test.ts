@@ -101,7 +101,7 @@ describe("the bytes of an answer", () => {
     const signal = new RequestAbort();
     answerOf().reserve(60 * MIB);
     const waiting = answerOf("one", signal).reserveWhenFree(40 * MIB);
-    signal.abort();
+    signal.abort("client_gone");
     await waiting;
     expect(budget.bytes).toBe(30 * MIB);
     expect(budget.refusedAnswers.get("account_bytes")).toBe(0);

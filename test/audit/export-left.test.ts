@@ -84,14 +84,14 @@ describe.each([
       const reading = read();
       await expect.poll(() => isSilent).toBe(true);
       expect(running).toBe(1);
-      abort.abort();
+      abort.abort("client_gone");
       expect(running).toBe(0);
       await expect(reading).rejects.toThrow();
     },
   );
 
   it("has ended when its client left before it began", async () => {
-    abort.abort();
+    abort.abort("client_gone");
     const iterator = await exported(format, coding);
     expect(running).toBe(0);
     await expect(iterator.next()).rejects.toThrow();
@@ -100,7 +100,7 @@ describe.each([
   it("does not seem complete when the service stops between two of its pages", async () => {
     const iterator = await exported(format, coding);
     await iterator.next();
-    abort.abort();
+    abort.abort("client_gone");
     expect(running).toBe(0);
     await expect(iterator.next()).rejects.toThrow();
   });

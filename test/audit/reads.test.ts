@@ -123,7 +123,7 @@ describe("a read whose reader has left", () => {
         for (let at = 0; at < parts; at++) await run(part("left", ms));
       }),
     );
-    return { outcome, abort: () => signal.abort() };
+    return { outcome, abort: () => signal.abort("client_gone") };
   }
 
   it("gives its place in the queue to the next at once, and runs nothing", async () => {
@@ -162,7 +162,7 @@ describe("a read whose reader has left", () => {
   it("that had left before it was asked for is not begun", async () => {
     const { reads, order, part } = world();
     const signal = new RequestAbort();
-    signal.abort();
+    signal.abort("client_gone");
     const outcome = codeOf(reads.whole({ name: A, signal }, ({ run }) => run(part("left", 10))));
     await vi.runAllTimersAsync();
     expect(await outcome).toContain("the read was left");

@@ -9,21 +9,37 @@ export interface RequestSignal {
 }
 
 /**
+ * Why a request was aborted: its client has disconnected, the service stops, or the request has ended, so that whatever still works for it
+ * may stop.
+ */
+export type AbortCause = "client_gone" | "shutdown" | "ended";
+
+/** The signal of a request under `/v1`. */
+export interface CausedSignal extends RequestSignal {
+  /** Why the request was aborted first; `null` before. */
+  readonly cause: AbortCause | null;
+}
+
+/**
  * A signal that can be aborted. It replaces AbortController, because creating one for each request costs more than reading the
  * request's body.
  */
-export class RequestAbort implements RequestSignal {
-  #aborted = false;
+export class RequestAbort implements CausedSignal {
+  #cause: AbortCause | null = null;
   #listeners: (() => void)[] = [];
 
   get aborted(): boolean {
-    return this.#aborted;
+    return this.#cause !== null;
   }
 
-  /** Calls all listeners, once. */
-  abort(): void {
-    if (this.#aborted) return;
-    this.#aborted = true;
+  get cause(): AbortCause | null {
+    return this.#cause;
+  }
+
+  /** Calls all listeners, once. A later cause changes nothing. */
+  abort(cause: AbortCause): void {
+    if (this.#cause !== null) return;
+    this.#cause = cause;
     const listeners = this.#listeners;
     this.#listeners = [];
     for (const listener of listeners) listener();

@@ -82,13 +82,13 @@ function readEmbeddings(body: JsonBody): EmbeddingsInput {
 
 async function runEmbeddings(
   { gateway, estimator }: ModelOperationParts,
-  { body, paid: { costBasis }, signal, client, accountId, memory }: ModelCall<EmbeddingsInput>,
+  { body, paid: { costBasis }, signal, accountId, memory }: ModelCall<EmbeddingsInput>,
 ): Promise<Reply> {
   const { model } = costBasis;
   const { answer, upstream } = await gateway
     .embed({ model, body, signal, accountId, memory })
     .catch((thrown: unknown) =>
-      rethrowCounted(thrown, client, () => estimator.usageOf(body.value, new TextTally())),
+      rethrowCounted(thrown, signal, () => estimator.usageOf(body.value, new TextTally())),
     );
   // Servers that do not count report 0.
   const counted = answer.usage?.promptTokens === 0 ? null : answer.usage;

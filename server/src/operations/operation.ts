@@ -6,7 +6,7 @@ import type { KeptAnswer } from "../contract/kept-answer.ts";
 import type { ControlEvents } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import type { Failure } from "../errors/failure.ts";
-import type { RequestSignal } from "../errors/request-signal.ts";
+import type { CausedSignal, RequestSignal } from "../errors/request-signal.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { NO_USAGE, type Usage } from "../tokens/token-estimate.ts";
 import type { AnswerMemory } from "../upstream/answer-memory.ts";
@@ -136,6 +136,7 @@ export interface ManagementCall extends QuerySource {
 }
 
 export interface ModelCall<Input> extends Call<Input> {
+  readonly signal: CausedSignal;
   readonly body: JsonBody;
   readonly exchange: {
     readonly query: URLSearchParams;
@@ -143,8 +144,6 @@ export interface ModelCall<Input> extends Call<Input> {
     header(name: string): readonly string[];
   };
   readonly paid: PaidCall;
-  /** `hasLeft`: the client has disconnected, and {@link Call.signal} was aborted for that reason. */
-  readonly client: { readonly hasLeft: boolean };
   /** For the answer of the upstream. */
   readonly memory: AnswerMemory;
   /** When the request came in, by the clock that never jumps. */

@@ -69,11 +69,10 @@ export function runAnswer(
   {
     paid,
     signal,
-    client,
     startedMs,
     memory,
     accountId,
-  }: Pick<ModelCall<unknown>, "paid" | "signal" | "client" | "startedMs" | "memory" | "accountId">,
+  }: Pick<ModelCall<unknown>, "paid" | "signal" | "startedMs" | "memory" | "accountId">,
   request: WireRequest,
   store: StoreAnswer | null = null,
 ): Promise<Reply> {
@@ -96,7 +95,7 @@ export function runAnswer(
           ? streamReply(routed.answer, factsOf, store)
           : wholeReply(routed.answer, factsOf, store);
       },
-      (thrown: unknown) => rethrowCounted(thrown, client, () => estimate(new TextTally())),
+      (thrown: unknown) => rethrowCounted(thrown, signal, () => estimate(new TextTally())),
     );
   if (!request.stream) return replying;
   const { earlyControlEvents } = request;
@@ -112,10 +111,11 @@ export function runAnswer(
  */
 export async function rethrowCounted(
   thrown: unknown,
-  { hasLeft }: ModelCall<unknown>["client"],
+  { cause }: ModelCall<unknown>["signal"],
   countPrompt: () => Promise<Usage>,
 ): Promise<never> {
-  if (!hasLeft || !(thrown instanceof RoutesFailed) || !thrown.wasAbortedAtUpstream) throw thrown;
+  if (cause !== "client_gone" || !(thrown instanceof RoutesFailed) || !thrown.wasAbortedAtUpstream)
+    throw thrown;
   throw new RoutesFailed(thrown.upstream, thrown.reason, await countPrompt());
 }
 

@@ -107,7 +107,7 @@ async function runModel(
   const { exchange, startedMs, signal } = request;
   const memory = new AnswerBytes(services.bodies.account(accountId), signal, request.body);
   request.answerBytes = memory;
-  const call = { input, accountId, exchange, client: request, body, paid, signal, startedMs, memory };
+  const call = { input, accountId, exchange, body, paid, signal, startedMs, memory };
   const reply = await operation.run(call); // 400, 429, 502, 503, 504
   return keepAnswer(request, reply);
 }
@@ -131,7 +131,7 @@ function releaseBody({ body }: RequestContext, reply: Reply): void {
 
 /** Releases what the request still holds, however it has ended. `null`: there is nothing to wait for. */
 function endRequest(request: RequestContext): Promise<unknown> | null {
-  request.signal.abort();
+  request.signal.abort("ended");
   request.body?.release();
   request.answerBytes?.release();
   // A request that was not recorded is not charged.

@@ -50,10 +50,6 @@ export class RequestContext implements InFlightItem {
   status: number | null = null;
   /** Whether the request's entry has been recorded, or the request gets none. */
   needsNoEntry = false;
-  /** Whether it was aborted because its client has disconnected. */
-  hasLeft = false;
-  /** Whether the shutdown of the service has aborted it. */
-  isAbortedByShutdown = false;
   /** Whether the request was refused and has no key that exists or existed, so that it is in no account's log. */
   isWithoutKnownKey = false;
 
@@ -63,9 +59,7 @@ export class RequestContext implements InFlightItem {
     this.exchange = exchange;
     this.sourceIp = clientAddress(exchange.peer, exchange.header("x-forwarded-for"), trustedProxies);
     exchange.onClientGone(() => {
-      if (this.claim !== null) return;
-      this.hasLeft = !this.signal.aborted;
-      this.signal.abort();
+      if (this.claim === null) this.signal.abort("client_gone");
     });
   }
 }

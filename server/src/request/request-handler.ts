@@ -228,9 +228,6 @@ export class RequestHandler {
 
   /** Aborts the requests that are being answered. Their clients get an error if possible, and they are recorded. */
   abortAll(): void {
-    for (const request of this.#requests) {
-      request.isAbortedByShutdown = true;
-      request.signal.abort();
-    }
+    for (const request of this.#requests) request.signal.abort("shutdown");
   }
 }

@@ -95,7 +95,7 @@ async function sendChunks(
     await send();
     return { failure: null, ending: ANSWERED };
   } catch (thrown) {
-    if (request.isAbortedByShutdown) return failedOutcome(stopping(), "shutdown");
+    if (request.signal.cause === "shutdown") return failedOutcome(stopping(), "shutdown");
     return upstreamOutcome(reply.failureOf(thrown));
   }
 }
@@ -160,7 +160,7 @@ export async function respondFailure(
   const { failure, endReason, facts } = outcomeOf(request, thrown);
   logFault(request, failure, services);
   noteRefusedKey(request, thrown, services.security);
-  request.signal.abort();
+  request.signal.abort("ended");
   if (request.status !== null) return;
   const ending: Ending = request.exchange.isClientGone
     ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
@@ -189,7 +189,7 @@ function outcomeOf(
       ? factsOfFailure(routesFailed, costBasis)
       : factsWithoutUsage(model);
   // Only a request that was being forwarded failed because the service stops. Any other has its own reason.
-  if (request.isAbortedByShutdown && request.hold !== null)
+  if (request.signal.cause === "shutdown" && request.hold !== null)
     return { failure: stopping(), endReason: "shutdown", facts };
   if (routesFailed !== null) {
     const failure = upstreamFailure(routesFailed);
