@@ -19,7 +19,7 @@ const codesIn = (cell = "") => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = "
 
 describe("docs/reference/configuration.md", () => {
   const settings = [
-    ...readFileSync(join(ROOT, "server/src/config/config.ts"), "utf8").matchAll(/^ {2}([A-Z][A-Z_]+): /gm),
+    ...readFileSync(join(ROOT, "server/src/config/settings.ts"), "utf8").matchAll(/^ {2}([A-Z][A-Z_]+): /gm),
   ].map(([, name = ""]) => name);
 
   it("describes every setting and nothing else", () => {

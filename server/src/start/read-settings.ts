@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Config, ConfigError, readConfig, unknownSettings } from "../config/config.ts";
+import { type Config, ConfigError, readConfig } from "../config/config.ts";
 import { loadEnvironmentFile } from "../config/environment-file.ts";
+import { unknownSettings } from "../config/unknown-settings.ts";
 import type { Plans } from "../contract/plans.ts";
 import { maxOpenFiles, OTHER_FILES } from "../http/open-files.ts";
 import { expiryWarning, readTlsPair, type TlsPair } from "../http/tls-pair.ts";
