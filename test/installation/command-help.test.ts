@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { runServerCommand } from "../../server/src/commands/run.ts";
@@ -57,11 +58,19 @@ describe("the help of every command of ostiary-server", async () => {
     const description = lines.find((line) => line !== "");
     expect(description).toMatch(/^[A-Za-z].{10,}/);
     expect(description).not.toMatch(/^(?:Options|Arguments|Commands):$/);
-    // The other way to ask for it.
-    if (path.length > 0) {
-      const [name = "", ...parents] = path.toReversed();
-      expect((await printed(...parents.toReversed(), "help", name)).out).toBe(help);
+    // The other ways to ask for it: `help` may stand before any part of the path.
+    for (const at of path.keys()) {
+      const asked = [...path.slice(0, at), "help", ...path.slice(at)];
+      expect(await printed(...asked), asked.join(" ")).toEqual({ out: help, error: "" });
     }
+  });
+
+  it("is refused for a command that does not exist, by the part of its path that is wrong", async () => {
+    const { out, error } = await printed("help", "operator", "audit", "exports");
+    expect(out).toBe("");
+    expect(error).toBe("error: unknown command 'exports'\n");
+    expect(process.exitCode).toBe(2);
+    process.exitCode = undefined;
   });
 
   it("is in the reference", () => {

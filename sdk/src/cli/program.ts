@@ -5,6 +5,7 @@ import { VERSION } from "../core/version.ts";
 import { addActionsCommands } from "./actions-commands.ts";
 import { addAuditCommands } from "./audit-commands.ts";
 import type { CommandParts } from "./command-parts.ts";
+import { addHelpCommands } from "./help-command.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addModelCommands } from "./model-commands.ts";
 import { timeoutOption, timeoutsOf, toJson } from "./output.ts";
@@ -33,7 +34,6 @@ export function createProgram(signal: AbortSignal): Command {
     .addOption(timeoutOption())
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
-    .helpCommand("help [command]", "print the help of a command")
     .addHelpText("after", HELP)
     .exitOverride()
     .showHelpAfterError();
@@ -58,5 +58,6 @@ export function createProgram(signal: AbortSignal): Command {
   addActionsCommands(actions, { client: () => parts.client().account, print: parts.print, signal });
   addKeyCommands(program, parts);
   addUsageCommand(program, parts);
+  addHelpCommands(program);
   return program;
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { addHelpCommands } from "../../../sdk/src/cli/help-command.ts";
 import { connectionProblem, refusal } from "../../../sdk/src/cli/problems.ts";
 import {
   APIConnectionError,
@@ -48,7 +49,6 @@ export function operatorProgram(run: OperatorRun): Command {
     )
     .summary("manage the running service: accounts, credit, audit trail, journal")
     .helpOption("-h, --help", "print this help")
-    .helpCommand("help [command]", "print the help of a command")
     .option("--json", "print JSON, for scripts")
     .addOption(timeoutOption())
     .addHelpText("after", HELP)
@@ -72,6 +72,7 @@ export function operatorProgram(run: OperatorRun): Command {
   addJournalCommands(program, parts);
   addNodeCommands(program, parts);
   addTokenCommand(program, parts);
+  addHelpCommands(program);
   return program;
 }
 

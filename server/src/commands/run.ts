@@ -1,6 +1,7 @@
 import process from "node:process";
 import { Command } from "commander";
 import { type Logger, pino } from "pino";
+import { addHelpCommands } from "../../../sdk/src/cli/help-command.ts";
 import { wholeNumber } from "../cli/output.ts";
 import { operatorProgram, reportCommandFailure } from "../cli/run.ts";
 import type { Config } from "../config/config.ts";
@@ -47,7 +48,6 @@ export async function runServerCommand(run: ServerRun): Promise<void> {
     .description("A gateway between applications and language models.")
     .version(await readVersion(run.manifest), "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
-    .helpCommand("help [command]", "print the help of a command")
     .addHelpText("after", HELP)
     .configureOutput({ writeOut: run.write, writeErr: run.writeError })
     .exitOverride();
@@ -111,6 +111,7 @@ function addCommands(program: Command, run: ServerRun): void {
       ),
     );
   program.addCommand(operatorProgram(run));
+  addHelpCommands(program);
 }
 
 /** Runs a command that needs the database, and prints what it has found. */
