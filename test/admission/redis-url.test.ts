@@ -70,6 +70,16 @@ describe("REDIS_URL", () => {
     expect(parse).toThrow(RedisUrlError);
     expect(parse).not.toThrow(/secret/);
   });
+
+  it.each([
+    "redis://a:99999",
+    "redis://user:secret@[::1]:65536/1",
+    "redis://a:0",
+    "redis+cluster://a,b:123456",
+    "redis+sentinel://a:0/name",
+  ])("is refused as %s for its port alone", (url) => {
+    expect(() => parseRedisUrl(url)).toThrow("must have a port from 1 to 65535");
+  });
 });
 
 describe("what a server of a cluster knows about it", () => {

@@ -122,6 +122,12 @@ describe("ostiary-server check-config", () => {
     expect(stderr).not.toMatch(/hunt|er2|12/);
   });
 
+  it("says that a port of DATABASE_URL is none", async () => {
+    const settings = { DATABASE_URL: "postgres://me:secret@[::1]:99999/x" };
+    const stderr = "DATABASE_URL: must have a port from 1 to 65535\n";
+    await expect(checkConfig(settings)).rejects.toMatchObject({ code: 1, stderr });
+  });
+
   it("says that DATABASE_URL names one host", async () => {
     const stderr = expect.stringMatching(/^DATABASE_URL: must name one host[^\n]*primary[^\n]*\n$/);
     for (const hosts of ["a.example:5432,b.example:5432", "a.example,b.example"]) {

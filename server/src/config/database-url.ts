@@ -1,4 +1,4 @@
-import { ENCODE_PASSWORD, hasUnencodedPassword } from "./url-encoding.ts";
+import { ENCODE_PASSWORD, hasUnencodedPassword, portProblem } from "./url-encoding.ts";
 
 const SCHEMES = /^postgres(?:ql)?:\/\//i;
 const SEVERAL_HOSTS = /^[^/]*\/\/(?:[^/?#]*@)?[^@/?#]*,/;
@@ -10,6 +10,8 @@ export function databaseUrlProblem(url: string): string | null {
   if (SEVERAL_HOSTS.test(url)) {
     return "must name one host: use a name that always leads to the primary, such as that of a load balancer or a virtual address";
   }
+  const problem = portProblem(url);
+  if (problem !== null) return problem;
   if (!URL.canParse(url)) {
     return `must be a URL such as postgres://user:password@host:5432/database. If it is, ${ENCODE_PASSWORD}`;
   }

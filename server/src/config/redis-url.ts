@@ -1,4 +1,4 @@
-import { ENCODE_PASSWORD, hasUnencodedPassword } from "./url-encoding.ts";
+import { ENCODE_PASSWORD, hasUnencodedPassword, isPort, PORT_RANGE, portProblem } from "./url-encoding.ts";
 
 /** Host and port of a server. */
 export interface RedisHost {
@@ -35,7 +35,7 @@ const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
 const SEVERAL =
   /^redis(?<tls>s?)\+(?<kind>cluster|sentinel):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@/?#]+)(?:\/(?<path>[^?#]*))?(?:\?(?<query>[^#]*))?$/;
-const HOST = /^(?:\[(?<ipv6>[0-9A-Fa-f:.]+)\]|(?<name>[^:[\]\s]+))(?::(?<port>\d{1,5}))?$/;
+const HOST = /^(?:\[(?<ipv6>[0-9A-Fa-f:.]+)\]|(?<name>[^:[\]\s]+))(?::(?<port>\d+))?$/;
 const SERVER_PATH = /^(?:\/\d{0,5})?$/;
 const SENTINEL_PATH = /^(?<name>[^/]+)(?:\/(?<database>\d{1,5}))?$/;
 const SENTINEL_QUERY = ["sentinel_username", "sentinel_password"];
@@ -63,6 +63,8 @@ export function parseRedisUrl(url: string): RedisAddress {
 
 function serverOf(url: string): RedisAddress {
   if (/^rediss?:/.test(url) && hasUnencodedPassword(url)) throw new RedisUrlError(ENCODE_PASSWORD);
+  const problem = portProblem(url);
+  if (problem !== null) throw new RedisUrlError(problem);
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !["redis:", "rediss:"].includes(parsed.protocol) || parsed.hostname.includes(",")) {
     throw new RedisUrlError(
@@ -109,7 +111,8 @@ function hostsOf(text: string, defaultPort: number): readonly RedisHost[] {
     const groups = HOST.exec(part)?.groups;
     const host = groups?.ipv6 ?? groups?.name;
     const port = Number(groups?.port ?? defaultPort);
-    if (host === undefined || port < 1 || port > 65_535) {
+    if (!isPort(port)) throw new RedisUrlError(PORT_RANGE);
+    if (host === undefined) {
       throw new RedisUrlError("must have hosts such as host:6379, separated by commas without spaces");
     }
     return { host, port };

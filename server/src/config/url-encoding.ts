@@ -2,6 +2,11 @@
 export const ENCODE_PASSWORD =
   "percent-encode special characters of the password, such as %40 for @ and %2F for /";
 
+/** What is asked of a port that no server can listen on. */
+export const PORT_RANGE = "must have a port from 1 to 65535";
+
+/** The port after a host name or an IPv6 address in brackets. */
+const PORT = /^(?:\[[^\]]*\]|[^:]*):(?<port>\d+)$/;
 const AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/(?<authority>[^/?#]*)(?<rest>.*)$/is;
 
 /**
@@ -12,6 +17,18 @@ export function hasUnencodedPassword(url: string): boolean {
   const { authority = "", rest = "" } = AUTHORITY.exec(url)?.groups ?? {};
   const user = authority.slice(0, Math.max(0, authority.lastIndexOf("@")));
   return rest.includes("@") || rest.includes("#") || !canDecode(user);
+}
+
+/** What is wrong with the port in the URL of a store whose password is encoded; `null`: nothing. */
+export function portProblem(url: string): string | null {
+  const { authority = "" } = AUTHORITY.exec(url)?.groups ?? {};
+  const port = PORT.exec(authority.slice(authority.lastIndexOf("@") + 1))?.groups?.port;
+  return port === undefined || isPort(Number(port)) ? null : PORT_RANGE;
+}
+
+/** Whether a server can listen on a port. */
+export function isPort(port: number): boolean {
+  return port >= 1 && port <= 65_535;
 }
 
 function canDecode(text: string): boolean {

@@ -131,7 +131,9 @@ export async function openAdmissionStore(config: Config, log: Logger, logRedisEr
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
     // The client reports why a connection failed, and of the command only that it was closed.
     const { sentinelProblem } = await import("../admission/redis-options.ts");
-    const reason = (await sentinelProblem(config.redisUrl, connection)) ?? lastError ?? cause;
+    const problem = (await sentinelProblem(config.redisUrl, connection)) ?? lastError ?? cause;
+    // Some messages of the client end with a full stop, and others do not.
+    const reason = problem.replace(/\.$/, "");
     const { sufficientRule } = await import("../admission/redis-permissions.ts");
     const hint = reason.includes("NOPERM")
       ? `. Allow the user of REDIS_URL ${sufficientRule(config.redisPrefix)}, and on a cluster also +cluster`
