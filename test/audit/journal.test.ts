@@ -89,7 +89,7 @@ describe.each([{ sync: false }, { sync: true }])("a full disk ($sync)", ({ sync 
     disk.room = 0;
     await appendTogether(journal, entries(1));
     await expect(journal.check()).rejects.toThrow(
-      /cannot be written \(its file system is full\)\. .*free space/,
+      /cannot be written \(its file system is full\)\. .*Free space/,
     );
     disk.room = 1_000;
     await expect(journal.check()).rejects.toThrow(JournalError);

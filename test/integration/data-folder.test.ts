@@ -57,6 +57,8 @@ describe("an unusable data folder is reported with the setting and the reason", 
     ["EIO", /disk or file system reports an input\/output error\. .*check the disk\.$/],
     ["EMFILE", /limit of open files\. Raise .*ulimit -n/],
     ["ENFILE", /limit of open files\. Raise .*fs\.file-max/],
+    ["EDQUOT", /quota of its user is used up\. Free space/],
+    ["EROFS", /read-only\. If it was writable before, .*check the disk\. Otherwise .*OSTIARY_DATA_DIR/],
     ["ESTALE", /network file system .* Set OSTIARY_DATA_DIR/],
   ])("and what mends it, when the system says %s", (code, message) => {
     expect(unusableDataDir(dataDir, systemError(code, "a text of the system")).message).toMatch(message);
@@ -72,8 +74,15 @@ describe("an unusable data folder is reported with the setting and the reason", 
     await mkdir(dataDir);
     using _disk = mountSmallDisk(dataDir, "size=64k");
     await writeFile(join(dataDir, "filler"), Buffer.alloc(64 * 1024));
-    await expect(nodeId(dataDir)).rejects.toThrow(/file system is full.*OSTIARY_DATA_DIR/);
-    expect(await refusal()).toContain("no space left");
+    await expect(nodeId(dataDir)).rejects.toThrow(/OSTIARY_DATA_DIR.*file system is full\. Free space/);
+    expect(await refusal()).toMatch(/no space left.*Free space/);
+    expect(await refusal()).not.toContain("writable");
+  });
+
+  it.runIf(canMountDisks)("when its disk has no room for a new database", async () => {
+    await mkdir(dataDir);
+    using _disk = mountSmallDisk(dataDir, "size=2m");
+    expect(await refusal()).toMatch(/No space left.*Free space/);
   });
 
   it.runIf(!isRoot || canMountDisks)("when it can't be created", async () => {

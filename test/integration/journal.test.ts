@@ -261,7 +261,7 @@ describe.runIf(canMountDisks).each(["journal", "disk"])(
       });
 
       expect(await metricOf(service.baseUrl, "ostiary_journal_writable")).toBe(0);
-      await expect.poll(() => service.stderr()).toContain("free space on its disk");
+      await expect.poll(() => service.stderr()).toContain("Free space on its disk");
       expect(service.stderr()).not.toContain('"stack"');
 
       await rm(filler);

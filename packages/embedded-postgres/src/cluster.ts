@@ -14,6 +14,7 @@ import {
 import { join } from "node:path";
 import process from "node:process";
 import { run } from "./command.ts";
+import { roomRemedy } from "./disk-full.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import type { Folders } from "./folders.ts";
 import type { User } from "./reach.ts";
@@ -77,8 +78,9 @@ async function makeCluster(folders: Folders, runner: Runner, socketFolder: strin
   if (outcome.code !== 0) {
     await rm(unfinished, { recursive: true, force: true });
     const line = /^.*(?:error|FATAL|PANIC|fatal):.*$/m.exec(outcome.output)?.[0] ?? outcome.output.trim();
+    const reason = line.split("\n", 1)[0] ?? "";
     throw new EmbeddedPostgresError(
-      `The embedded database could not be made in ${folders.dataDir}: ${line.split("\n", 1)[0]}`,
+      `The embedded database could not be made in ${folders.dataDir}: ${reason}${roomRemedy(reason)}`,
     );
   }
   // The rename completes the cluster. A start that is interrupted before it begins again.

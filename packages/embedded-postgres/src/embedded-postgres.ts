@@ -1,5 +1,6 @@
 import { findBinaries } from "./binaries.ts";
 import { openCluster, prepareCluster } from "./cluster.ts";
+import { roomRemedy } from "./disk-full.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import type { EventLog } from "./event-log.ts";
 import { makeSocketFolder, openFolders, PORT } from "./folders.ts";
@@ -48,8 +49,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     if (cause instanceof EmbeddedPostgresError) throw cause;
     // The cause is an error of the system: a missing permission, a full disk, or a folder in place of a file.
     const reason = cause instanceof Error ? cause.message.split("\n", 1)[0] : String(cause);
-    const message = `The embedded PostgreSQL can't use ${options.dataDir} (${reason}); make it writable, or set OSTIARY_DATA_DIR.`;
-    throw new EmbeddedPostgresError(message, { cause });
+    const remedy = roomRemedy(reason ?? "") || "; make it writable, or set OSTIARY_DATA_DIR";
+    throw new EmbeddedPostgresError(
+      `The embedded PostgreSQL can't use ${options.dataDir} (${reason})${remedy}.`,
+      { cause },
+    );
   }
 }
 

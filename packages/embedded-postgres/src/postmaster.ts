@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Command, spawnOptions } from "./command.ts";
+import { roomRemedy } from "./disk-full.ts";
 import { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 import type { LogFile } from "./log-file.ts";
 import type { OrphanGuard } from "./orphan-guard.ts";
@@ -59,7 +60,9 @@ export class Postmaster {
     if (!postmaster.#ended && !abort.aborted && inTime) return postmaster;
     await postmaster.stop();
     const reason = inTime ? await log.lastError(offset) : "it did not become ready in ten minutes";
-    throw new EmbeddedPostgresError(`The embedded PostgreSQL did not start: ${reason} (more in ${log.path})`);
+    throw new EmbeddedPostgresError(
+      `The embedded PostgreSQL did not start: ${reason} (more in ${log.path})${roomRemedy(reason)}`,
+    );
   }
 
   /** Ends connections and writes everything to disk; kills the server if that takes too long. */

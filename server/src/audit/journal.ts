@@ -116,9 +116,9 @@ export class Journal {
       };
     } catch (cause) {
       throw new JournalError(
-        `The journal folder ${folder} cannot be used (${fileReasonOf(cause)}). Every request is recorded there before it is answered: ` +
+        `The journal folder ${folder} cannot be used (${fileReasonOf(cause)}). Every request is recorded there before it is answered. ` +
           (fileRemedyOf(cause) ??
-            `make it a folder that ${whoWrites()} can write to, or set OSTIARY_DATA_DIR to another data folder.`),
+            `Make it a folder that ${whoWrites()} can write to, or set OSTIARY_DATA_DIR to another data folder.`),
         { cause },
       );
     }
@@ -360,8 +360,8 @@ export class Journal {
     } catch (cause) {
       if (cause instanceof JournalError) throw cause;
       throw new JournalError(
-        `The journal in ${this.#folder} cannot be written (${fileReasonOf(cause)}). Requests are refused until it can be written again: ` +
-          (fileRemedyOf(cause) ?? "free space on its disk, or make it writable."),
+        `The journal in ${this.#folder} cannot be written (${fileReasonOf(cause)}). Requests are refused until it can be written again. ` +
+          (fileRemedyOf(cause) ?? "Make it writable."),
         { cause },
       );
     }

@@ -16,7 +16,7 @@ const DISK_ERROR = "its disk or file system reports an input/output error";
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
-  EDQUOT: "its file system is full",
+  EDQUOT: "the disk quota of its user is used up",
   EIO: DISK_ERROR,
   EISDIR: "it is a folder",
   ELOOP: "its links form a loop",
@@ -46,9 +46,11 @@ export function fileReasonOf(error: unknown): string {
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
+  EDQUOT: "Free space on its disk, or raise the quota.",
   EIO: "Read the log of the system (dmesg), and check the disk.",
   EMFILE: "Raise the limit of the process (ulimit -n, LimitNOFILE of systemd).",
   ENFILE: "Raise the limit of the machine (sysctl fs.file-max).",
+  ENOSPC: "Free space on its disk.",
 };
 
 /** What to do about an error that no other path or permission mends, a sentence; `null`: another path or permission may mend it. */

@@ -12,6 +12,9 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "folders and files cannot be created there",
 };
 
+/** A file system becomes read-only by itself after an error of its disk. In another folder the service would then have none of its data. */
+const AFTER_DISK_ERROR = "If it was writable before, read the log of the system (dmesg), and check the disk.";
+
 /** Creates the data folder if it does not exist. @throws {StartupFailure} if it can't be created or written to. */
 export async function openDataDir(dataDir: string): Promise<void> {
   try {
@@ -28,8 +31,14 @@ export function unusableDataDir(dataDir: string, error: unknown): StartupFailure
   const reason = REASONS[codeOf(error) ?? ""] ?? fileReasonOf(error);
   const user = process.getuid?.();
   const who = user === undefined ? "the service" : `user ${user}, which runs the service,`;
-  const remedy = fileRemedyOf(error) ?? `Set OSTIARY_DATA_DIR to a folder that ${who} can write to.`;
-  return new StartupFailure(`The data folder ${dataDir} cannot be used: ${reason}. ${remedy}`);
+  const folder = `a folder that ${who} can write to`;
+  const remedy =
+    codeOf(error) === "EROFS"
+      ? `${AFTER_DISK_ERROR} Otherwise mount it read-write, or set OSTIARY_DATA_DIR to ${folder}.`
+      : (fileRemedyOf(error) ?? `Set OSTIARY_DATA_DIR to ${folder}.`);
+  return new StartupFailure(
+    `The data folder ${dataDir} of OSTIARY_DATA_DIR cannot be used: ${reason}. ${remedy}`,
+  );
 }
 
 /** Creates a folder and those above it. Node's recursive `mkdir` never ends below a folder that takes no folders, such as /proc. */
