@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -142,6 +142,21 @@ describe("a service that can't start", () => {
     expect(others).toEqual([]);
     // Nothing follows that looks like the stop of a service that ran.
     expect(logLines(exit.stderr).at(-1)?.msg).toBe(line);
+  });
+
+  it("reports that its port belongs to a connection, and that no process listens on it", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const client = connect(typeof address === "object" && address !== null ? address.port : 0, "127.0.0.1");
+    await once(client, "connect");
+    const [line, ...others] = lines(await runToExit({ env: { PORT: String(client.localPort) } }));
+    client.destroy();
+    server.close();
+    expect(line).toMatch(
+      /No process listens on it.* Start again in a minute, or set PORT to another port\.$/,
+    );
+    expect(others).toEqual([]);
   });
 
   it.each(["http://127.0.0.1", "[::1]", "127.0.0.1:80", "a b"])(

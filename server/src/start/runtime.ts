@@ -31,6 +31,6 @@ export async function listen(
     if (isDeno) return await (await import("../http/deno.ts")).serveOnDeno(served, options);
     return await (await import("../http/node.ts")).serveOnNode(served, options);
   } catch (error) {
-    throw listenFailure(error, options, portSetting);
+    throw await listenFailure(error, options, portSetting);
   }
 }

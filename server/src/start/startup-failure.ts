@@ -1,7 +1,11 @@
+import { connect } from "node:net";
 import process from "node:process";
 import { problemsOf } from "../errors/problems.ts";
 import { codeOf, fileReasonOf, fileRemedyOf } from "../errors/system-errors.ts";
 import { openLog } from "./open-log.ts";
+
+/** How long a start waits to find out whether a process listens on its port. */
+const CONNECT_TIMEOUT_MS = 1_000;
 
 /** A reason not to start, in one line that tells the operator what to do. */
 export class StartupFailure extends Error {
@@ -21,16 +25,19 @@ export function reportStartupFailure(error: unknown): void {
 export type PortSetting = "PORT" | "OSTIARY_METRICS_PORT";
 
 /** Why a socket could not be listened on. */
-export function listenFailure(
+export async function listenFailure(
   error: unknown,
   { host, port }: { readonly host: string; readonly port: number },
   setting: PortSetting,
-): StartupFailure {
+): Promise<StartupFailure> {
   const code = codeOf(error);
   const name = error instanceof Error ? error.name : "";
   if (code === "EADDRINUSE" || name === "AddrInUse") {
+    const remedy = (await refusesConnections(host, port))
+      ? "No process listens on it: a connection to another server has it, or had it within the last minute. Start again in a minute"
+      : "Stop the process that listens on it";
     return new StartupFailure(
-      `Port ${port} of ${host} is in use. Stop the process that listens on it, or set ${setting} to another port.`,
+      `Port ${port} of ${host} is in use. ${remedy}, or set ${setting} to another port.`,
     );
   }
   if (code === "EACCES" || name === "PermissionDenied") {
@@ -49,4 +56,19 @@ export function listenFailure(
   }
   const reason = error instanceof Error ? error.message : String(error);
   return new StartupFailure(`Cannot listen on ${host}:${port}: ${reason}`);
+}
+
+/** Whether no process listens on a port of this machine. For the address of all interfaces that is unknown: one may listen on a single interface. */
+async function refusesConnections(host: string, port: number): Promise<boolean> {
+  if (host === "0.0.0.0" || host === "::") return false;
+  const socket = connect({ host, port, timeout: CONNECT_TIMEOUT_MS });
+  try {
+    return await new Promise<boolean>((resolve) => {
+      socket.once("connect", () => resolve(false));
+      socket.once("timeout", () => resolve(false));
+      socket.once("error", (error) => resolve(codeOf(error) === "ECONNREFUSED"));
+    });
+  } finally {
+    socket.destroy();
+  }
 }
