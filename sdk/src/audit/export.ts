@@ -40,6 +40,11 @@ export interface ExportOptions extends RequestOptions {
   readonly maxResumptions?: number | undefined;
 }
 
+/** A line, with the numbers of entries and characters up to its end. */
+interface PassedLine extends Pick<ExportProgress, "lines" | "characters"> {
+  readonly line: string;
+}
+
 const MAX_PAUSE_MS = 60_000;
 const DEFAULT_RESUMPTIONS = 8;
 /** The cursor at the end of a line. The header of CSV ends with the name of its column. */
@@ -59,7 +64,10 @@ export class AuditExport implements AsyncIterable<string> {
   readonly #transport: Transport;
   readonly #params: AuditExportParams;
   readonly #options: ExportOptions;
+  /** The progress as of the last piece of text. */
   #progress: ExportProgress;
+  /** The last line that an iteration over lines has passed on, empty before the first; `null` in an iteration over text. */
+  #passed: PassedLine | null = null;
   #started = false;
   #hasHeader = false;
 
@@ -72,9 +80,12 @@ export class AuditExport implements AsyncIterable<string> {
     this.#progress = { lines: 0, characters: 0, resumptions: 0, timestamp: null, cursor };
   }
 
-  /** The progress so far. */
+  /** The progress up to the last line or piece of text that the iteration has passed on. */
   get progress(): ExportProgress {
-    return this.#progress;
+    if (this.#passed === null) return this.#progress;
+    const { line, lines, characters } = this.#passed;
+    const cursor = cursorOf(line, this.#format) ?? this.#params.cursor ?? null;
+    return { ...this.#progress, lines, characters, timestamp: timeOf(cursor), cursor };
   }
 
   /**
@@ -85,7 +96,7 @@ export class AuditExport implements AsyncIterable<string> {
    */
   [Symbol.asyncIterator](): AsyncGenerator<string, void, undefined> {
     const text = this.text();
-    return leavable(linesIn(text), () => {
+    return leavable(this.#lines(text), () => {
       text.return();
     });
   }
@@ -93,6 +104,26 @@ export class AuditExport implements AsyncIterable<string> {
   /** The same as pieces of text that end with a line break, which is faster for writing to a file. */
   text(): AsyncGenerator<string, void, undefined> {
     return untilLeft(this.#options, (options) => this.#read(options));
+  }
+
+  get #format(): "ndjson" | "csv" {
+    return this.#params.format ?? "ndjson";
+  }
+
+  /** The text's lines. The text is ahead of them by what is left of its last piece. */
+  async *#lines(text: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+    let { lines, characters } = this.#progress;
+    let isHeader = this.#format === "csv" && this.#progress.cursor === null;
+    if (!this.#started) this.#passed = { line: "", lines, characters };
+    for await (const piece of text) {
+      for (const line of piece.slice(0, -1).split("\n")) {
+        if (!isHeader && !line.startsWith(PROOF_LINE)) lines++;
+        isHeader = false;
+        characters += line.length + 1;
+        this.#passed = { line, lines, characters };
+        yield line;
+      }
+    }
   }
 
   async *#read(options: ExportOptions): AsyncGenerator<string, void, undefined> {
@@ -118,8 +149,8 @@ export class AuditExport implements AsyncIterable<string> {
 
   /** Yields the text of one request. */
   async *#request(options: ExportOptions): AsyncGenerator<string, void, undefined> {
-    const { format: given, proof, cursor: _, ...filters } = this.#params;
-    const format = given ?? "ndjson";
+    const { format: _format, proof, cursor: _cursor, ...filters } = this.#params;
+    const format = this.#format;
     const cursor = this.#progress.cursor ?? undefined;
     const query = { format, ...filters, ...(proof ? { proof: "true" } : {}), cursor };
     const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, options);
@@ -169,10 +200,6 @@ export class AuditExport implements AsyncIterable<string> {
       cursor,
     };
   }
-}
-
-async function* linesIn(text: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
-  for await (const piece of text) yield* piece.slice(0, -1).split("\n");
 }
 
 async function* piecesOf({
