@@ -15,6 +15,7 @@ import { leavable, untilLeft } from "../core/iteration.ts";
 import { pause } from "../core/pause.ts";
 import { backoffOf } from "../core/retry.ts";
 import { cancelledBy } from "../core/sse.ts";
+import { tlsProblem } from "../core/tls-problem.ts";
 import type { Answer, RequestOptions, Transport } from "../core/transport.ts";
 import type { WireAnswer } from "../core/wire.ts";
 
@@ -137,7 +138,8 @@ export class AuditExport implements AsyncIterable<string> {
         options.onProgress?.(this.#progress);
         return;
       } catch (error) {
-        if (!mayResume(error, options.signal)) throw error;
+        const hasBegun = this.#progress.characters > 0;
+        if (!mayResume(error, hasBegun, options.signal)) throw error;
         failures = this.#progress.characters > before ? 1 : failures + 1;
         if (failures > maxResumptions) throw error;
         this.#progress = { ...this.#progress, resumptions: this.#progress.resumptions + 1 };
@@ -245,8 +247,9 @@ function timeOf(cursor: string | null): Date | null {
   return Number.isNaN(milliseconds) || milliseconds === 0 ? null : new Date(milliseconds);
 }
 
-function mayResume(error: unknown, signal: AbortSignal | undefined): boolean {
-  if (signal?.aborted === true) return false;
+function mayResume(error: unknown, hasBegun: boolean, signal: AbortSignal | undefined): boolean {
+  // One that has begun may have moved to a network whose sign-in page refuses every certificate at first.
+  if (signal?.aborted === true || (!hasBegun && tlsProblem(error) !== null)) return false;
   if (error instanceof APIError)
     return error instanceof InternalServerError || error instanceof RateLimitError;
   return error instanceof APIConnectionError;

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { APIConnectionTimeoutError, type APIError } from "../core/errors.ts";
+import { tlsProblem } from "../core/tls-problem.ts";
 
 /** The fields whose options or arguments have other names, and these names. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
@@ -29,12 +30,13 @@ function partOf({ options, registeredArguments }: Command, name: string): string
   return registeredArguments.some((known) => known.name() === name) ? `<${name}>` : undefined;
 }
 
-/** Why the service could not be reached, with the reason that the runtime gives, such as a certificate that is not trusted. */
+/** Why the service could not be reached, with the reason that the runtime gives, such as a connection that is refused. */
 export function connectionProblem(error: Error): string {
   if (error instanceof APIConnectionTimeoutError) {
     // Its cause is that the request was aborted then.
     return error.message.replace(`\`${error.option}\``, "--timeout");
   }
+  if (tlsProblem(error) !== null) return error.message;
   let deepest = error;
   while (deepest.cause instanceof Error) deepest = deepest.cause;
   // An error of several addresses has a code and no message.

@@ -7,6 +7,7 @@ import { untilLeft } from "./iteration.ts";
 import { pause } from "./pause.ts";
 import { backoffOf } from "./retry.ts";
 import { serverSentEvents } from "./sse.ts";
+import { tlsProblem } from "./tls-problem.ts";
 import type { RequestOptions, Transport } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
 
@@ -67,6 +68,7 @@ export async function* subscriptionSteps(
       // While a node is replaced, a proxy in front of it answers with errors of its own.
       const mayPass = wasConnected && error instanceof InternalServerError;
       if (!(error instanceof APIConnectionError) && !mayPass) throw error;
+      if (!wasConnected && tlsProblem(error) !== null) throw error;
     }
     // The service ends a subscription by an event of its own. Any other end is a lost connection.
     await pause(backoffOf(failures++, MAX_RECONNECT_MS), options.signal);

@@ -11,6 +11,7 @@ import type { Log } from "./log.ts";
 import { withoutQuery } from "./path.ts";
 import { pause } from "./pause.ts";
 import { backoffOf, type Retried, waitBefore, waitForEarlier } from "./retry.ts";
+import { tlsProblem } from "./tls-problem.ts";
 import type { FetchOptions, Send, WireAnswer, WireRequest } from "./wire.ts";
 
 /** The client's settings that every request uses. */
@@ -251,7 +252,9 @@ export class Transport {
       if (timedOut) return lateAnswer(timeoutMs, cause);
       // The request cannot be sent as it is: no other attempt would help.
       if (cause instanceof OstiaryError && cause.constructor === OstiaryError) throw cause;
-      return new APIConnectionError(`The service at ${this.#settings.baseURL} cannot be reached.`, { cause });
+      const reason = tlsProblem(cause);
+      const problem = `The service at ${this.#settings.baseURL} cannot be reached`;
+      return new APIConnectionError(reason === null ? `${problem}.` : `${problem}: ${reason}`, { cause });
     } finally {
       stop();
     }
