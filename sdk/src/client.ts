@@ -150,7 +150,7 @@ export class Ostiary {
   withOptions(options: ClientOptions): Ostiary {
     const given = givenOptions(options);
     const resolved = given.service === undefined ? givenOptions(this.#resolved) : {};
-    const copy = new Ostiary({ ...resolved, ...this.#options, ...given });
+    const copy = clientWith({ ...resolved, ...this.#options, ...given });
     copy.#listeners.addAll(this.#listeners);
     return copy;
   }
@@ -207,6 +207,11 @@ export class Ostiary {
     const target = { method: "POST", path: checkedPath(path), body, isStreamed: isStream(body) } as const;
     return this.#transport.request<Body>(target, others);
   }
+}
+
+/** The class does not name itself: a bundler would then rename it, also in what a program prints. */
+function clientWith(options: ClientOptions): Ostiary {
+  return new Ostiary(options);
 }
 
 /** The options without those that are `undefined` or `null`. */

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { QueryClient } from "@tanstack/react-query";
 import { createTRPCClient, type TRPCClient, TRPCClientError } from "@trpc/client";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
@@ -230,6 +231,8 @@ describe("client.trpc", () => {
     expect(await client.trpc).toBeTypeOf("object");
     expect(await client.trpc.account.get).toBeTypeOf("object");
     expect(JSON.stringify(client.trpc)).toBe("{}");
+    expect(`${client.trpc} ${client.trpc.keys.list}`).toBe("trpc trpc.keys.list");
+    expect(inspect(client.trpc.keys)).toBe("Object [trpc.keys] {}");
     // @ts-expect-error: a procedure is called with `query` or `mutate`.
     expect(() => client.trpc.account.get()).toThrow(TypeError);
   });

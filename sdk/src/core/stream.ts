@@ -55,7 +55,7 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
    */
   tee(): [ChatCompletionStream, ChatCompletionStream] {
     const [left, right] = teed(this.#start());
-    return [new ChatCompletionStream(this.#answer, left), new ChatCompletionStream(this.#answer, right)];
+    return [streamWith(this.#answer, left), streamWith(this.#answer, right)];
   }
 
   /** The chunks as lines of JSON in UTF-8, to pass a stream on to a browser, for example. Cancelling it ends the request. */
@@ -74,6 +74,11 @@ export class ChatCompletionStream implements AsyncIterable<ChatCompletionChunk> 
     this.#started = true;
     return this.#chunks;
   }
+}
+
+/** The class does not name itself: a bundler would then rename it, also in what a program prints. */
+function streamWith(answer: Answer, chunks: Leavable<ChatCompletionChunk>): ChatCompletionStream {
+  return new ChatCompletionStream(answer, chunks);
 }
 
 /** A stream that is being requested: await it for the stream, or iterate over its chunks at once. */

@@ -58,7 +58,7 @@ export function openTrpc(transport: Transport): Trpc {
 
 /**
  * A proxy for a path of names. It is an object, not a function: `await` would call a function named `then`, and `JSON.stringify` one
- * named `toJSON`.
+ * named `toJSON`. In a text, as in a log, it is its own name.
  */
 function procedures(transport: Transport, names: readonly string[]): object {
   const procedure = names.join(".");
@@ -70,17 +70,19 @@ function procedures(transport: Transport, names: readonly string[]): object {
     subscribe: (input?: unknown, options?: RequestOptions) =>
       subscribe(transport, procedure, withoutUndefined(input), options),
   };
-  return new Proxy(
+  const text = `trpc${names.map((name) => `.${name}`).join("")}`;
+  const target: object = Object.defineProperties(
     {},
-    {
-      get: (_, name) => {
-        if (typeof name !== "string") return undefined;
-        return Object.hasOwn(methods, name)
-          ? methods[name as keyof typeof methods]
-          : procedures(transport, [...names, name]);
-      },
-    },
+    { [Symbol.toPrimitive]: { value: () => text }, [Symbol.toStringTag]: { value: text } },
   );
+  return new Proxy(target, {
+    get: (_, name) => {
+      if (typeof name !== "string") return target[name as keyof typeof target];
+      return Object.hasOwn(methods, name)
+        ? methods[name as keyof typeof methods]
+        : procedures(transport, [...names, name]);
+    },
+  });
 }
 
 function callProcedure(
