@@ -40,16 +40,19 @@ export const thought = (signature: fc.Arbitrary<Signature | null>) =>
     cache,
     at: fc.constant(at),
   });
+/** Calls of one turn that have the same id have the same name: the AI SDK can't tell them apart otherwise. */
+const called = fc.constantFrom({ id: "call_1", name: "weather" }, { id: "call_2", name: "time" });
 export const call = (signature: fc.Arbitrary<Signature | null>) =>
-  fc.record({
-    kind: fc.constant("call" as const),
-    id: fc.constantFrom("call_1", "call_2"),
-    name: fc.constantFrom("weather", "time"),
-    input: fc.constantFrom("", "{}", '{"city":"Rome"}'),
-    signature,
-    cache,
-    at: fc.constant(at),
-  });
+  fc
+    .record({
+      kind: fc.constant("call" as const),
+      called,
+      input: fc.constantFrom("", "{}", '{"city":"Rome"}'),
+      signature,
+      cache,
+      at: fc.constant(at),
+    })
+    .map(({ called: { id, name }, ...others }) => ({ ...others, id, name }));
 /** One to three values. */
 export const list = <Value>(value: fc.Arbitrary<Value>) => fc.array(value, { minLength: 1, maxLength: 3 });
 

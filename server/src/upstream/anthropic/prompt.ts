@@ -1,3 +1,4 @@
+import { CallIds, messagesCallId } from "../../conversation/call-ids.ts";
 import {
   type AssistantPart,
   cannot,
@@ -11,8 +12,8 @@ import {
   type Turn,
   type UserPart,
 } from "../../conversation/conversation.ts";
-import { MessagesCallIds } from "../../conversation/messages-call-ids.ts";
 import type { JsonObject } from "../../json/json.ts";
+import { PairedCalls } from "../paired-calls.ts";
 import { callInputOf, given, resultWithoutCall } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type Group, isBlank, isWritten, sidesOf } from "./sides.ts";
@@ -47,22 +48,12 @@ export function promptOf(
   return writer;
 }
 
-/** Calls that have one id in the client's conversation, by their ids as Anthropic takes them. */
-interface SameIdCalls {
-  /** In the order of the calls. */
-  readonly ids: [string, ...string[]];
-  /** How many of them have their result. */
-  results: number;
-}
-
 class PromptWriter implements Prompt {
   system: readonly JsonObject[] | null = null;
   readonly messages: JsonObject[] = [];
   readonly betas = new Set<string>();
   readonly #breakpoints: CacheBreakpoints;
-  /** The calls so far by the ids that the client has for them. Several may have the same: their results come in the same order. */
-  readonly #calls = new Map<string, SameIdCalls>();
-  readonly #callIds = new MessagesCallIds();
+  readonly #calls = new PairedCalls(new CallIds(messagesCallId).next);
 
   constructor(breakpoints: CacheBreakpoints) {
     this.#breakpoints = breakpoints;
@@ -140,9 +131,8 @@ class PromptWriter implements Prompt {
   }
 
   #result({ callId, parts, isError, cache, at }: ToolResultPart): JsonObject {
-    const calls = this.#calls.get(callId);
-    if (calls === undefined) throw resultWithoutCall(at);
-    const id = calls.ids[calls.results++] ?? calls.ids.at(-1);
+    const call = this.#calls.takeCall(callId);
+    if (call === undefined) throw resultWithoutCall(at);
     const written = parts.filter((part) => part.kind !== "text" || !isBlank(part.text));
     const texts = written.flatMap((part) => (part.kind === "text" ? [part.text] : []));
     const content =
@@ -153,7 +143,7 @@ class PromptWriter implements Prompt {
           );
     return {
       type: "tool_result",
-      tool_use_id: id,
+      tool_use_id: call.id,
       content,
       is_error: isError || undefined,
       ...this.#breakpoints.of(cache),
@@ -162,6 +152,7 @@ class PromptWriter implements Prompt {
 
   /** @param isLast Whether the model is to continue them. Anthropic refuses those that end with white space. */
   #assistantBlocks(parts: readonly AssistantPart[], isLast: boolean): readonly JsonObject[] {
+    this.#calls.beginTurn();
     const written = parts.filter(isWritten);
     const blocks = written.flatMap((part, index) =>
       this.#assistantBlock(part, isLast && index === written.length - 1),
@@ -184,11 +175,7 @@ class PromptWriter implements Prompt {
   #call(part: ToolCallPart): JsonObject {
     const { name, cache } = part;
     const input = callInputOf(part);
-    const id = this.#callIds.next(part.id);
-    const calls = this.#calls.get(part.id);
-    if (calls === undefined) this.#calls.set(part.id, { ids: [id], results: 0 });
-    else calls.ids.push(id);
-    return { type: "tool_use", id, name, input, ...this.#breakpoints.of(cache) };
+    return { type: "tool_use", id: this.#calls.add(part), name, input, ...this.#breakpoints.of(cache) };
   }
 }
 

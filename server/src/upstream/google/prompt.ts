@@ -10,6 +10,7 @@ import type {
   UserPart,
 } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
+import { PairedCalls } from "../paired-calls.ts";
 import { callInputOf, markedInstructions, resultWithoutCall } from "../write-conversation.ts";
 import type { ModelTraits } from "./models.ts";
 
@@ -51,8 +52,8 @@ class PromptWriter {
   readonly #traits: ModelTraits;
   readonly #instructions: JsonObject[] = [];
   readonly #contents: Content[] = [];
-  /** The names of the calls so far, by id: a result tells the name, too. */
-  readonly #calls = new Map<string, string>();
+  /** The calls so far: a result tells their names, too. */
+  readonly #calls = new PairedCalls((id) => id);
   /** The results of the tools so far, while nothing else is said: those of calls that were made together belong together. */
   #results: JsonObject[] | null = null;
 
@@ -117,6 +118,7 @@ class PromptWriter {
 
   #assistantParts(parts: readonly AssistantPart[]): JsonObject[] {
     let hasSignedCall = false;
+    this.#calls.beginTurn();
     return parts.flatMap((part) => {
       if (part.kind === "call") {
         const written = this.#call(part, hasSignedCall);
@@ -131,24 +133,24 @@ class PromptWriter {
 
   /** @param hasSignedCall Whether a call before it is signed: of calls that are made together, only the first one is. */
   #call(part: ToolCallPart, hasSignedCall: boolean): JsonObject {
-    const { id, name, signature } = part;
+    const { name, signature } = part;
     const args = callInputOf(part);
-    this.#calls.set(id, name);
     const needsSignature = this.#traits.hasSignedCalls && !hasSignedCall;
     const thoughtSignature = signatureIn(signature) ?? (needsSignature ? WITHOUT_SIGNATURE : undefined);
-    return { functionCall: { id, name, args }, thoughtSignature };
+    return { functionCall: { id: this.#calls.add(part), name, args }, thoughtSignature };
   }
 
   /** A result; for models that take only texts in it, its images and documents come after it. */
   #result({ callId, parts, isError, at }: ToolResultPart): JsonObject[] {
-    const name = this.#calls.get(callId);
-    if (name === undefined) throw resultWithoutCall(at);
+    const call = this.#calls.takeCall(callId);
+    if (call === undefined) throw resultWithoutCall(at);
+    const { id, name } = call;
     const texts = parts.flatMap(resultText);
     const media = parts.flatMap(inlineMedia);
     const said = texts.length === 0 && parts.length > 0 ? DONE : texts.join("\n");
     const hasParts = media.length > 0 && this.#traits.hasMediaInResults;
     const result = {
-      id: callId,
+      id,
       name,
       response: { name, [isError ? "error" : "content"]: said },
       parts: hasParts ? media.map(mediaPart) : undefined,

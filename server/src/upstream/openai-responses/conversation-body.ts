@@ -1,3 +1,4 @@
+import { CallIds } from "../../conversation/call-ids.ts";
 import {
   type AssistantPart,
   type Conversation,
@@ -14,7 +15,8 @@ import { ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
 import { identifierWithin } from "../identifiers.ts";
-import { answerTokens, callIdsFor, isOpenAiHost } from "../openai/openai-limits.ts";
+import { answerTokens, callIdsFor, isOpenAiHost, MAX_RESPONSES_ID_LENGTH } from "../openai/openai-limits.ts";
+import { PairedCalls } from "../paired-calls.ts";
 import {
   cacheFieldsIn,
   effortIn,
@@ -22,14 +24,13 @@ import {
   given,
   givenList,
   requireSupported,
+  resultWithoutCall,
   unsupported,
   type WrittenConversation,
 } from "../write-conversation.ts";
 
 /** The provider of signatures that contain the id and the encrypted content of a reasoning item. */
 export const RESPONSES_SIGNATURE = "openai-responses";
-/** The longest id of a call that OpenAI takes. */
-const MAX_CALL_ID_LENGTH = 64;
 /** The longest identifier of a user that OpenAI has taken. Claude Code's are longer. */
 const MAX_USER_LENGTH = 64;
 /** Fields of other formats that the Responses API does not have. */
@@ -40,12 +41,14 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
   const { conversation, upstreamModel, stream, maxTokens } = call;
   requireSupported(conversation, WITHOUT_FIELD);
   const { tools, topK, user } = conversation;
-  const callId = callIdsFor(call.upstream, MAX_CALL_ID_LENGTH);
+  const calls = new PairedCalls(
+    new CallIds(callIdsFor(call.upstream, MAX_RESPONSES_ID_LENGTH) ?? undefined).next,
+  );
   const hasTools = tools.length > 0;
   const isOpenAi = isOpenAiHost(call.upstream);
   const body: JsonObject = {
     model: upstreamModel,
-    input: conversation.turns.flatMap((turn) => itemsOf(turn, callId)),
+    input: conversation.turns.flatMap((turn) => itemsOf(turn, calls)),
     // The client's format keeps the history itself, thoughts included.
     store: false,
     include: asksForReasoning ? [ENCRYPTED_REASONING] : undefined,
@@ -72,20 +75,25 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
   return { body, ignored };
 }
 
-function itemsOf(turn: Turn, callId: (id: string) => string): readonly JsonObject[] {
+function itemsOf(turn: Turn, calls: PairedCalls): readonly JsonObject[] {
   switch (turn.role) {
     case "system":
     case "user":
       return [{ type: "message", role: turn.role, content: turn.parts.map(inputPart) }];
     case "assistant":
-      return saidItems(turn.parts, callId);
+      calls.beginTurn();
+      return saidItems(turn.parts, calls);
     case "tool":
-      return turn.parts.map((part) => ({ ...resultItem(part), call_id: callId(part.callId) }));
+      return turn.parts.map((part) => {
+        const call = calls.takeCall(part.callId);
+        if (call === undefined) throw resultWithoutCall(part.at);
+        return { ...resultItem(part), call_id: call.id };
+      });
   }
 }
 
 /** Texts that follow each other are one message. Thoughts and calls are items of their own. */
-function saidItems(parts: readonly AssistantPart[], callId: (id: string) => string): readonly JsonObject[] {
+function saidItems(parts: readonly AssistantPart[], calls: PairedCalls): readonly JsonObject[] {
   const items: JsonObject[] = [];
   let content: JsonObject[] | null = null;
   for (const part of parts) {
@@ -103,8 +111,8 @@ function saidItems(parts: readonly AssistantPart[], callId: (id: string) => stri
     }
     content = null;
     if (part.kind === "call") {
-      const { id, name, input } = part;
-      items.push({ type: "function_call", call_id: callId(id), name, arguments: input });
+      const { name, input } = part;
+      items.push({ type: "function_call", call_id: calls.add(part), name, arguments: input });
       continue;
     }
     // Without its own encrypted content an upstream can't read a thought.

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type Json } from "../../json/json.ts";
 import { hashOf } from "../identifiers.ts";
 
 /** Words by which Mistral's server, and the templates of its models, refuse ids of calls that are not like its own. */
@@ -11,31 +11,33 @@ export function shortCallId(id: string): string {
   return SHORT.test(id) ? id : hashOf(id).slice(0, SHORT_LENGTH);
 }
 
-/** The messages of a chat completion with short ids of calls. The same messages if they have no others. */
-export function withShortCallIds(messages: Json | undefined): Json | undefined {
+/**
+ * The messages of a chat completion with the ids of calls that an upstream takes. The same messages if they have no others.
+ *
+ * @param callId An id as the upstream takes it: the same one if it is right.
+ */
+export function withCallIds(messages: Json | undefined, callId: (id: string) => string): Json | undefined {
   if (!Array.isArray(messages)) return messages;
-  const changed = messages.map(withShortIds);
+  const changed = messages.map((message) => withIds(message, callId));
   return changed.every((message, index) => message === messages[index]) ? messages : changed;
 }
 
-function withShortIds(message: Json): Json {
+function withIds(message: Json, callId: (id: string) => string): Json {
   if (!isJsonObject(message)) return message;
-  const { tool_calls: calls, tool_call_id: callId } = message;
-  const changes: JsonObject = {
-    ...(Array.isArray(calls) && calls.some(hasLongId) ? { tool_calls: calls.map(withShortId) } : {}),
-    ...(isLong(callId) ? { tool_call_id: shortCallId(callId) } : {}),
+  const { tool_calls: calls, tool_call_id: resultOf } = message;
+  const changed = Array.isArray(calls) ? calls.map((call: Json) => withId(call, callId)) : [];
+  const isCalling = Array.isArray(calls) && changed.some((call, index) => call !== calls[index]);
+  const ownId = typeof resultOf === "string" ? callId(resultOf) : resultOf;
+  if (!isCalling && ownId === resultOf) return message;
+  return {
+    ...message,
+    ...(isCalling ? { tool_calls: changed } : {}),
+    ...(ownId === resultOf ? {} : { tool_call_id: ownId }),
   };
-  return Object.keys(changes).length === 0 ? message : { ...message, ...changes };
 }
 
-function withShortId(call: Json): Json {
-  return isJsonObject(call) && isLong(call.id) ? { ...call, id: shortCallId(call.id) } : call;
-}
-
-function hasLongId(call: Json): boolean {
-  return isJsonObject(call) && isLong(call.id);
-}
-
-function isLong(id: Json | undefined): id is string {
-  return typeof id === "string" && !SHORT.test(id);
+function withId(call: Json, callId: (id: string) => string): Json {
+  if (!isJsonObject(call) || typeof call.id !== "string") return call;
+  const id = callId(call.id);
+  return id === call.id ? call : { ...call, id };
 }

@@ -27,7 +27,7 @@ import {
   type WrittenConversation,
 } from "../write-conversation.ts";
 import { shortCallId } from "./call-ids.ts";
-import { callIdsFor, isOpenAiHost, limitOf } from "./openai-limits.ts";
+import { callIdsFor, isOpenAiHost, limitOf, MAX_CHAT_CALL_ID_LENGTH } from "./openai-limits.ts";
 import { detailsIn } from "./reasoning-details.ts";
 
 /**
@@ -53,8 +53,6 @@ export interface ChatForm {
 }
 /** The text of a missing thought, for servers that refuse a message without one. Moonshot's server treats an empty text as missing. */
 const NO_THOUGHT = " ";
-/** The longest id of a call that OpenAI's Chat Completions take. */
-const MAX_CALL_ID_LENGTH = 40;
 
 /**
  * A conversation as a chat completion request.
@@ -71,7 +69,7 @@ export function chatBodyOf(
   const form: TurnForm = {
     thinker: thinkerOf(call),
     thoughts,
-    callId: keepsCallIds ? callIdsFor(upstream, MAX_CALL_ID_LENGTH) : shortCallId,
+    callId: keepsCallIds ? (callIdsFor(upstream, MAX_CHAT_CALL_ID_LENGTH) ?? ((id) => id)) : shortCallId,
   };
   const turns = keepsSystems ? conversation.turns : withOneSystem(conversation.turns);
   const hasTools = conversation.tools.length > 0;

@@ -8,12 +8,12 @@ import { answerText, postWithBearer } from "../post-json.ts";
 import { malformedResponse, refusalOf } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
-import { ABOUT_CALL_IDS, withShortCallIds } from "./call-ids.ts";
+import { ABOUT_CALL_IDS, shortCallId, withCallIds } from "./call-ids.ts";
 import type { ChatForm } from "./conversation-body.ts";
 import { CHAT_PATH, converserOf } from "./converse.ts";
 import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
 import { hasFailure } from "./finish-reason.ts";
-import { limitOf } from "./openai-limits.ts";
+import { callIdsFor, limitOf, MAX_CHAT_CALL_ID_LENGTH } from "./openai-limits.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
 import { readUsage, readUsageSoFar } from "./usage.ts";
 
@@ -32,7 +32,7 @@ const ABOUT_ENCODING = /encoding_format|base64/i;
 /**
  * Upstreams with OpenAI's Chat Completions. Only these parts of a chat request are changed: the model's name; usage in streams, which is always
  * requested and removed for clients that did not ask for it; the limit of an answer that is paid for only in part; and ids of calls that the upstream
- * refuses.
+ * refuses, as other models' may be.
  */
 export function openAiDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const usage = new RefusedForms(ABOUT_USAGE, monotonicMs);
@@ -48,7 +48,7 @@ export function openAiDialect(transport: Transport, monotonicMs: () => number): 
             send: (keepsCallIds) =>
               postWithBearer(transport, call, CHAT_PATH, forwardedBody(call, { asksUsage, keepsCallIds })),
             clientText: () => body.text,
-            hasOtherForm: () => withShortCallIds(messages) !== messages,
+            hasOtherForm: () => withCallIds(messages, shortCallId) !== messages,
           });
         if (!stream) {
           const text = answerText(await send(false));
@@ -137,10 +137,13 @@ function forwardedBody(
   { asksUsage, keepsCallIds }: Pick<ChatForm, "asksUsage" | "keepsCallIds">,
 ): string {
   const { body, ownLimit = null, stream } = request;
+  const { messages } = body.value;
+  const callId = keepsCallIds ? callIdsFor(upstream, MAX_CHAT_CALL_ID_LENGTH) : shortCallId;
+  const written = callId === null ? messages : withCallIds(messages, callId);
   const changes = {
     model: upstreamModel,
     ...(ownLimit === null ? {} : limitOf(upstream, ownLimit)),
-    ...(keepsCallIds ? {} : { messages: withShortCallIds(body.value.messages) }),
+    ...(written === messages ? {} : { messages: written }),
   };
   if (!stream) return body.textWith(changes);
   const others = otherOptions(body);

@@ -33,11 +33,16 @@ interface LimitFields {
   readonly max_tokens?: number | undefined;
 }
 
+/** The longest id of a call that OpenAI's Chat Completions take. */
+export const MAX_CHAT_CALL_ID_LENGTH = 40;
+/** That of its Responses API, of a call and of an item. */
+export const MAX_RESPONSES_ID_LENGTH = 64;
+
 /**
- * How an upstream gets the ids of calls. OpenAI refuses those of some other servers, which are longer than its own. Servers that are
- * compatible with it may have more in their ids than a name.
+ * How an upstream gets the ids of calls; `null`: as they are. OpenAI refuses those of some other servers, such as vLLM's, which are longer than its
+ * own. Servers that are compatible with it may have more in their ids than a name.
  */
-export function callIdsFor(upstream: Upstream, maxLength: number): (id: string) => string {
-  if (!isOpenAiHost(upstream)) return (id) => id;
+export function callIdsFor(upstream: Upstream, maxLength: number): ((id: string) => string) | null {
+  if (!isOpenAiHost(upstream)) return null;
   return (id) => (id.length <= maxLength ? id : `call_${hashOf(id)}`);
 }

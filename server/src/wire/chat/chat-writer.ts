@@ -1,4 +1,5 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import { CallIds } from "../../conversation/call-ids.ts";
 import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
@@ -41,6 +42,8 @@ export class ChatWriter implements AnswerWriter {
   readonly #chunkHead: string;
   readonly #options: ChatWriterOptions;
   readonly #calls: Call[] = [];
+  /** Clients match results to calls by their ids, and some upstreams give each call the same one. */
+  readonly #callIds = new CallIds();
   #text = "";
   #refusal: string | null = null;
   #reasoning = "";
@@ -74,7 +77,8 @@ export class ChatWriter implements AnswerWriter {
       case "reasoning-end":
         return "";
       case "call": {
-        const { call, id, name, signature = null } = event;
+        const { call, name, signature = null } = event;
+        const id = this.#callIds.next(event.id);
         const custom = this.#options.customTools.has(name) ? new CustomInput() : null;
         this.#calls[call] = { id, name, input: "", signature, custom };
         // Google's signature is in the first piece of its call, where the AI SDK looks for it.

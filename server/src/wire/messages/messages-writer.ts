@@ -1,7 +1,7 @@
 import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import { CallIds, messagesCallId } from "../../conversation/call-ids.ts";
 import { MESSAGES_CONTROL_EVENTS } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
-import { MessagesCallIds } from "../../conversation/messages-call-ids.ts";
 import { type SignatureSealer, UNSEEN_TEXT } from "../../conversation/sealed-signature.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
@@ -43,7 +43,7 @@ export class MessagesWriter implements AnswerWriter {
   readonly #options: MessagesWriterOptions;
   readonly #blocks = new Blocks();
   readonly #calls: Call[] = [];
-  readonly #callIds = new MessagesCallIds();
+  readonly #callIds = new CallIds(messagesCallId);
   /** The block of text or thoughts that is being written. */
   #current: Block | null = null;
   /** The text of the thought that is being received, if the client does not see it and the provider may want it back. */
