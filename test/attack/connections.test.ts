@@ -10,6 +10,7 @@ const STRANGER = "127.0.0.2";
 const HEALTH = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
 const CALL =
   "POST /trpc/keys.create HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n";
+const REFUSED_CALL = "GET /trpc/service.info HTTP/1.1\r\nhost: x\r\n\r\n";
 const TIMEOUT = { timeout: 20_000 };
 
 const start = (maximum = MAXIMUM) =>
@@ -41,6 +42,7 @@ describe.runIf(RUNTIME === "node")("a stranger who opens all connections that th
     ["sends nothing", ""],
     ["does not end a request's head", "GET /v1/models HTTP/1.1\r\n"],
     ["asks for nothing more", HEALTH],
+    ["calls procedures until each call waits to be refused", REFUSED_CALL.repeat(50)],
     ["does not send a body", CALL],
     ["does not send the body that is awaited", CALL.replace("host: x", "host: x\r\nexpect: 100-continue")],
   ])("and %s does not keep others out", async (_, begun) => {
@@ -66,6 +68,29 @@ describe.runIf(RUNTIME === "node")("a stranger who opens all connections that th
     });
     await expect.poll(() => statusOnNewConnection(service), TIMEOUT).toBe(200);
     for (const stranger of strangers) stranger.destroy();
+  });
+
+  it("and asks for something again on each as soon as it is answered does not keep others out", async () => {
+    await using service = await start();
+    const stop = new AbortController();
+    let onFull = () => {};
+    const full = new Promise<void>((resolve) => {
+      onFull = resolve;
+    });
+    const askAgain = async () => {
+      while (!stop.signal.aborted) {
+        using connection = await openRaw(service.baseUrl, STRANGER);
+        while (!stop.signal.aborted && connection.isOpen) {
+          connection.send(HEALTH);
+          await connection.answer().catch(() => onFull());
+        }
+      }
+    };
+    const strangers = Array.from({ length: 2 * MAXIMUM }, askAgain);
+    await full;
+    await expect.poll(() => statusOnNewConnection(service), TIMEOUT).toBe(200);
+    stop.abort();
+    await Promise.all(strangers);
   });
 
   it("does not end the connections of others, idle or not, and no request", async () => {

@@ -41,7 +41,7 @@ function rpcHandler(parts: {
     access: { authenticate: parts.authenticate },
     recorder: { record: parts.record },
     router: parts.router,
-    callLimits: new CallLimits(() => 0),
+    callLimits: new CallLimits(() => 0, 10_000),
     bodies: new BodyBudget({ processBytes: 1_000, accountBytes: 1_000, addressBytes: 1_000 }),
     security: { note: () => {} },
     clientAddress: () => null,

@@ -5,6 +5,7 @@ import { CallLimits } from "../../server/src/management/call-limits.ts";
 
 const ANYBODY = { kind: "anonymous" } as const;
 const CALLS_OF_MINUTE = 600;
+const MAX_CONNECTIONS = 10_000;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -16,7 +17,7 @@ afterEach(() => {
 
 /** Calls from an address, and when those that were refused were answered. */
 function world() {
-  const limits = new CallLimits(() => performance.now());
+  const limits = new CallLimits(() => performance.now(), MAX_CONNECTIONS);
   const answeredMs: number[] = [];
   const call = async (address: string) => {
     const error: unknown = await limits.count(ANYBODY, address, 1).catch((thrown: unknown) => thrown);
@@ -41,6 +42,17 @@ it("refusals of a caller are answered one after another, and each within five se
   expect(afterMs).toHaveLength(300);
   expect(afterMs.slice(0, 3)).toEqual([20, 40, 60]);
   expect(afterMs.at(-1)).toBe(5_000);
+});
+
+it("refusals that wait keep a sixteenth of all connections at most", async () => {
+  const { limits, call, answeredMs } = world();
+  await limits.count(ANYBODY, "192.0.2.1", CALLS_OF_MINUTE);
+  const refused = Array.from({ length: MAX_CONNECTIONS }, () => call("192.0.2.1"));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(answeredMs).toHaveLength((MAX_CONNECTIONS * 15) / 16);
+  await vi.advanceTimersByTimeAsync(5_000);
+  await Promise.all(refused);
+  expect(answeredMs).toHaveLength(MAX_CONNECTIONS);
 });
 
 it("a refusal does not wait for one that was answered long ago", async () => {

@@ -20,6 +20,8 @@ interface State {
   sinceMs: number;
   /** Whether the connection has had a request. */
   isUsed: boolean;
+  /** Requests that are not answered. More than one: the client does not wait for its answers. */
+  unanswered: number;
   /** {@link ClientConnections.closeAnswered} leaves the connection open until then. */
   keptUntilMs: number;
   /** Whether the body of the present request counts among the concurrent requests of an account. */
@@ -37,12 +39,15 @@ const UNFINISHED = { finished: false } as ServerResponse;
 /**
  * The connections of a server's clients. When few more may be opened, idle ones are closed, as nginx does: those of the address (of
  * IPv6 the network) that has the most, the longest idle first, and none of an address that has fewer than the average. If they are too few, those are
- * closed whose clients keep a request from ending: they do not send its body, or do not read its answer. So no client can keep others out by opening
- * as many connections as there may be.
+ * closed whose clients keep a request from ending: they do not send its body, or do not read its answer. If these are too few, too, those are closed
+ * that are between two requests. What is kept free last is for addresses that have no more connections than the average. So no client can keep
+ * others out by opening as many connections as there may be, however often it uses them.
  */
 export class ClientConnections {
   readonly #maximum: number;
   readonly #open = new Set<ClientSocket>();
+  /** The number of open connections of each address or network. */
+  readonly #openOf = new Map<string, number>();
   readonly #keptFree: number;
   #recheck: NodeJS.Timeout | null = null;
 
@@ -66,7 +71,7 @@ export class ClientConnections {
     });
     server.on("secureConnection", (socket: Socket) => {
       const negotiated = negotiating.get(nameOf(socket));
-      if (negotiated !== undefined) this.#open.delete(negotiated);
+      if (negotiated !== undefined) this.#forget(negotiated);
       this.#add(socket);
     });
   }
@@ -75,13 +80,14 @@ export class ClientConnections {
   begin({ [STATE]: state }: ClientSocket): void {
     if (state === undefined) return;
     state.isUsed = true;
-    state.isOfAccount = false;
+    if (state.unanswered++ === 0) state.isOfAccount = false;
     state.sinceMs = performance.now();
   }
 
   /** Call it when a request of the connection was answered. {@link closeAnswered} leaves the connection open for `keptForMs`. */
   end({ [STATE]: state }: ClientSocket, keptForMs = 0): void {
     if (state === undefined) return;
+    state.unanswered--;
     state.sinceMs = performance.now();
     state.keptUntilMs = state.sinceMs + keptForMs;
   }
@@ -115,14 +121,37 @@ export class ClientConnections {
   #add(socket: ClientSocket): void {
     const network = networkOfPeer(socket.remoteAddress ?? "");
     const sinceMs = performance.now();
-    socket[STATE] = { sinceMs, isUsed: false, keptUntilMs: 0, isOfAccount: false, network };
+    socket[STATE] = { sinceMs, isUsed: false, unanswered: 0, keptUntilMs: 0, isOfAccount: false, network };
     this.#open.add(socket);
-    socket.once("close", () => this.#open.delete(socket));
-    if (this.#isCrowded) this.#makeRoom();
+    this.#openOf.set(network, (this.#openOf.get(network) ?? 0) + 1);
+    socket.once("close", () => this.#forget(socket));
+    if (!this.#isCrowded) return;
+    this.#makeRoom();
+    // The average as if another address came.
+    const average = this.#open.size / (this.#openOf.size + 1);
+    if (this.#isNearlyFull && (this.#openOf.get(network) ?? 0) > average) this.#close(socket);
+  }
+
+  #close(socket: ClientSocket): void {
+    // Otherwise the connection would count until it is closed.
+    this.#forget(socket);
+    socket.destroy();
+  }
+
+  #forget(socket: ClientSocket): void {
+    if (!this.#open.delete(socket)) return;
+    const network = socket[STATE]?.network ?? "";
+    const left = (this.#openOf.get(network) ?? 1) - 1;
+    if (left === 0) this.#openOf.delete(network);
+    else this.#openOf.set(network, left);
   }
 
   get #isCrowded(): boolean {
     return this.#open.size > this.#maximum - this.#keptFree;
+  }
+
+  get #isNearlyFull(): boolean {
+    return this.#open.size > this.#maximum - this.#keptFree / 2;
   }
 
   /** Closes connections again and again, until there is room. */
@@ -151,18 +180,20 @@ export class ClientConnections {
       .filter(({ length }) => length >= average)
       .sort((one, other) => other.length - one.length);
     const longestFirst = mostFirst.flatMap((sockets) => {
-      const resting = sockets
-        .filter((socket) => nowMs - restingSince(socket) >= IDLE_AFTER_MS)
-        .sort((one, other) => restingSince(one) - restingSince(other));
+      const resting = sockets.filter((socket) => nowMs - restingSince(socket) >= IDLE_AFTER_MS).sort(byRest);
       const idle = resting.filter((socket) => answerOn(socket) === null);
       return [...idle, ...resting.filter(isHeldByClient)];
     });
-    for (const socket of longestFirst.slice(0, count)) {
-      // Otherwise the connection would count until it is closed.
-      this.#open.delete(socket);
-      socket.destroy();
-    }
+    for (const socket of longestFirst.slice(0, count)) this.#close(socket);
+    // Closing those of the only address would give room to no other.
+    if (!this.#isNearlyFull || byNetwork.size === 1) return;
+    const inUse = mostFirst.flatMap((sockets) => sockets.filter(isBetweenRequests).sort(byRest));
+    for (const socket of inUse.slice(0, count - longestFirst.length)) this.#close(socket);
   }
+}
+
+function byRest(one: ClientSocket, other: ClientSocket): number {
+  return restingSince(one) - restingSince(other);
 }
 
 function restingSince(socket: ClientSocket): number {
@@ -177,6 +208,13 @@ function isHeldByClient(socket: ClientSocket): boolean {
   const answer = answerOn(socket);
   if (answer === null || socket[STATE]?.isOfAccount === true) return false;
   return answer.finished || !answer.req.complete;
+}
+
+/** Whether the connection has had a request, and waits for the next one or has sent it already. Clients must expect that it is closed then. */
+function isBetweenRequests(socket: ClientSocket): boolean {
+  const state = socket[STATE];
+  if (state === undefined || socket.destroyed || !state.isUsed || state.isOfAccount) return false;
+  return state.unanswered > 1 || answerOn(socket) === null;
 }
 
 /** Call it with the connection of a request whose body counts among the concurrent requests of an account. */

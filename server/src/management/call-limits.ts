@@ -17,6 +17,8 @@ const REFUSAL_GAP_MS = 20;
 const MAX_REFUSAL_WAIT_MS = 5_000;
 /** The maximum number of names whose refusals wait. */
 const MAX_REFUSED_NAMES = 100_000;
+/** The share of all client connections whose refusals may wait at once. */
+const MAX_WAITING_SHARE = 1 / 16;
 
 /** Which limit refused a call: that of its caller, or that of its address on `auth.*`. */
 export type CallRefusal = "caller" | "address";
@@ -36,9 +38,15 @@ export class CallLimits {
   /** When the last refusal of each name is answered. */
   readonly #answeredMs = new LRUCache<string, number>(atMost(MAX_REFUSED_NAMES));
   readonly #monotonicMs: () => number;
+  readonly #maxWaiting: number;
+  #waiting = 0;
 
-  /** `monotonicMs`: milliseconds of a clock that never jumps. */
-  constructor(monotonicMs: () => number) {
+  /**
+   * @param monotonicMs milliseconds of a clock that never jumps.
+   * @param maxConnections the maximum of client connections. A refusal that waits keeps one, so beyond a share of them refusals are answered at once.
+   */
+  constructor(monotonicMs: () => number, maxConnections: number) {
+    this.#maxWaiting = Math.floor(maxConnections * MAX_WAITING_SHARE);
     this.#monotonicMs = monotonicMs;
     this.#callers = new Buckets(CALLS_OF_CALLER, monotonicMs);
     this.#addresses = new Buckets(AUTH_CALLS_OF_ADDRESS, monotonicMs);
@@ -77,11 +85,14 @@ export class CallLimits {
   }
 
   async #turnOfRefusal(name: string): Promise<void> {
+    if (this.#waiting >= this.#maxWaiting) return;
     const nowMs = this.#monotonicMs();
     const turnMs = (this.#answeredMs.get(name) ?? nowMs) + REFUSAL_GAP_MS;
     const waitMs = Math.min(Math.max(0, turnMs - nowMs), MAX_REFUSAL_WAIT_MS);
     this.#answeredMs.set(name, nowMs + waitMs);
+    this.#waiting++;
     await new Promise((resolve) => setTimeout(resolve, waitMs));
+    this.#waiting--;
   }
 }
 

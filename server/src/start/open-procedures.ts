@@ -56,7 +56,7 @@ export function openProcedures(startup: Startup, dependencies: ProcedureDependen
     warnings: config.warnings,
     status: statusOfNode(startup, dependencies),
   });
-  return { router, callLimits: new CallLimits(monotonicMs) };
+  return { router, callLimits: new CallLimits(monotonicMs, config.maxConnections) };
 }
 
 /** Returns the function that describes the node to operators. */
