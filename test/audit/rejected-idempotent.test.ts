@@ -17,6 +17,7 @@ it("the claim of a request whose entry the database rejects is not renewed for e
     claim: async () => ({ kind: "claimed" }) as const,
     release: async () => {},
     renew: async (claims: readonly ClaimId[]) => void renewed.push(claims),
+    now: async () => new Date(),
   };
   const idempotency = new Idempotency(store, new Sealer([new Uint8Array(SEAL_KEY_BYTES)]));
   const request = idempotentRequest(

@@ -6,6 +6,7 @@ import type { AccountId } from "../../server/src/contract/account.ts";
 import type { EntryId } from "../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
+import type { Database } from "../../server/src/database/database.ts";
 import { dropOldAnswers } from "../../server/src/idempotency/idempotency-store.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
@@ -58,6 +59,23 @@ async function chats(service: Service, { key }: Owner & { readonly key: string }
   const { trpc } = visit(service.baseUrl, { authorization: `Bearer ${key}` });
   const { entries } = await trpc.audit.list.query({ limit: 1_000 });
   return entries.filter(({ endpoint }) => endpoint === "POST /v1/chat/completions").length;
+}
+
+/** Makes connections that are opened from here on read the time from the schema `shifted`, and ends those that are open. */
+async function openShiftedClock(sql: Database): Promise<void> {
+  await sql`create schema shifted`;
+  await sql`create table shifted.clock (ahead interval not null)`;
+  await sql`insert into shifted.clock values ('0')`;
+  await sql`
+    create function shifted.now() returns timestamptz language sql stable
+    as 'select pg_catalog.now() + ahead from shifted.clock'`;
+  await sql`
+    create function shifted.clock_timestamp() returns timestamptz language sql volatile
+    as 'select pg_catalog.clock_timestamp() + ahead from shifted.clock'`;
+  const [{ name } = { name: "" }] = await sql<{ name: string }[]>`select current_database() as name`;
+  await sql`alter database ${sql(name)} set search_path = shifted, pg_catalog, public`;
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name} and pid <> pg_backend_pid()`;
 }
 
 async function skewOf(service: Service): Promise<number> {
@@ -243,7 +261,7 @@ describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
   },
 );
 
-describe("an idempotency key that was used while the database's clock was ahead", () => {
+describe("an idempotency key", () => {
   let service: Service;
 
   beforeAll(async () => {
@@ -252,7 +270,7 @@ describe("an idempotency key that was used while the database's clock was ahead"
 
   afterAll(() => service?.[Symbol.asyncDispose]());
 
-  it("is in use for the lease of its claim from when a request finds that, if its node has died", async () => {
+  it("that was used while the database's clock was ahead is in use for the lease of its claim from when a request finds that, if its node has died", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     const askOnce = () => ask(service, key, { "idempotency-key": "order-1" });
     expect((await askOnce()).status).toBe(200);
@@ -271,7 +289,7 @@ describe("an idempotency key that was used while the database's clock was ahead"
     expect(executed.headers.get("idempotency-replayed")).toBeNull();
   });
 
-  it("is forgotten a day after the service finds that, with its answer", async () => {
+  it("that was used while the database's clock was ahead is forgotten a day after the service finds that, with its answer", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     const askOnce = async () => {
       const response = await ask(service, key, { "idempotency-key": "order-2" });
@@ -287,5 +305,27 @@ describe("an idempotency key that was used while the database's clock was ahead"
     await sql`update idempotent_requests set created_at = created_at - interval '25 hours'`;
     await dropOldAnswers(sql);
     expect(await sql`select from idempotent_requests`).toHaveLength(0);
+  });
+
+  it("is still in use by the node that answers it, and its answer is kept, when the database's clock jumps ahead", async () => {
+    await using sql = await openDatabaseOf(service);
+    await sql`delete from idempotent_requests`;
+    await openShiftedClock(sql);
+    await expect.poll(async () => (await fetch(`${service.baseUrl}/readyz`)).status).toBe(200);
+    const { key } = await signUpWithKey(service.baseUrl);
+    const askOnce = (name: string) => ask(service, key, { "idempotency-key": name });
+    for (const name of ["running", "answered"]) expect((await askOnce(name)).status).toBe(200);
+    const answered = async () =>
+      (await sql`select from idempotent_requests where answered_at is not null`).length;
+    await expect.poll(answered).toBe(2);
+    await sql`
+      update idempotent_requests set answered_at = null, answer = null, node_id = gen_random_uuid(), renewed_at = now()
+      where created_at = (select min(created_at) from idempotent_requests)`;
+    for (const ahead of ["10 minutes", "2 days"]) {
+      await sql`update shifted.clock set ahead = ${ahead}::interval`;
+      const refused = await askOnce("running");
+      expect((await refused.json()).error).toMatchObject({ code: "idempotency_key_in_use" });
+      expect((await askOnce("answered")).headers.get("idempotency-replayed")).toBe("true");
+    }
   });
 });

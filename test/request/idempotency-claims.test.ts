@@ -38,6 +38,10 @@ class FakeDatabase {
     for (const claim of claims) this.claimed.delete(claim);
   }
 
+  async now() {
+    return new Date(0);
+  }
+
   async renew(claims: readonly ClaimId[]) {
     if (this.renewals === "fail") throw new Error("the database is gone");
     this.renewed.push(claims);
@@ -48,7 +52,10 @@ class FakeDatabase {
 function idempotencyOver(database: FakeDatabase) {
   const clock = { ms: 0 };
   const sealer = new Sealer([new Uint8Array(SEAL_KEY_BYTES)]);
-  return { clock, idempotency: new Idempotency(database, sealer, () => clock.ms) };
+  return {
+    clock,
+    idempotency: new Idempotency(database, sealer, { monotonicMs: () => clock.ms, wallMs: () => clock.ms }),
+  };
 }
 
 async function claimOne(idempotency: Idempotency) {

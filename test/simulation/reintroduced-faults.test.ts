@@ -18,6 +18,7 @@ const WHERE: Readonly<Record<ReintroducedFault, readonly Scenario[]>> = {
   "asks tell no charges": [scenarios.DATABASE_IS_RESTORED],
   "repeated answers stay reserved": [scenarios.KEYS_ARE_ANSWERED_TWICE],
   "times ahead last": [scenarios.DATABASE_CLOCK_IS_WRONG],
+  "jumps end leases": [scenarios.DATABASE_CLOCK_JUMPS],
   "lost slots stay lost": [scenarios.REDIS_FORGETS, scenarios.REDIS_IS_CUT_OFF],
   "lost counts stay lost": [scenarios.REDIS_FORGETS_COUNTS],
   "admissions have an old epoch": [scenarios.REDIS_FORGETS_EPOCHS],

@@ -23,6 +23,7 @@ const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [
   ["when idempotency keys are answered twice", scenarios.KEYS_ARE_ANSWERED_TWICE],
   ["when the database is restored", scenarios.DATABASE_IS_RESTORED],
   ["when the database's clock is wrong", scenarios.DATABASE_CLOCK_IS_WRONG],
+  ["when the database's clock jumps ahead while keys are answered", scenarios.DATABASE_CLOCK_JUMPS],
   [
     "when messages are lost, and no request is refused for lack of credit that exists",
     scenarios.CREDIT_IS_THERE,

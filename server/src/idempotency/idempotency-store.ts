@@ -1,6 +1,6 @@
 import type { SpenderId } from "../contract/ids.ts";
 import type { ClaimId } from "../contract/kept-answer.ts";
-import type { Database } from "../database/database.ts";
+import { type Database, readDatabaseClock } from "../database/database.ts";
 import { deleteInBatches } from "../database/delete-in-batches.ts";
 import {
   CLAIM_LEASE_MS,
@@ -8,6 +8,7 @@ import {
   type IdempotencyStore,
   type IdempotentRequest,
   KEPT_MS,
+  type Replaceable,
 } from "./idempotency.ts";
 
 /** A row may be deleted between the insert and the select. This is not likely to happen several times. */
@@ -35,7 +36,11 @@ export class PostgresIdempotency implements IdempotencyStore {
     this.#spender = spender;
   }
 
-  async claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome> {
+  async claim(
+    request: IdempotentRequest,
+    claim: ClaimId,
+    { renewedBefore, createdBefore }: Replaceable,
+  ): Promise<ClaimOutcome> {
     const { accountId, idempotencyKeyDigest, bodyDigest } = request;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const claimed = await this.#database`
@@ -45,10 +50,13 @@ export class PostgresIdempotency implements IdempotencyStore {
           body_digest = excluded.body_digest, claim = excluded.claim, node_id = excluded.node_id,
           spender = excluded.spender, created_at = now(),
           renewed_at = now(), answered_at = null, is_stream = null, model = null, answer = null
-        where known.created_at < now() - ${KEPT_MS} * interval '1 millisecond'
-          or (
-            known.answered_at is null and known.body_digest = excluded.body_digest
-            and known.renewed_at < now() - ${CLAIM_LEASE_MS} * interval '1 millisecond'
+        where (
+            known.answered_at is not null
+            or known.renewed_at < least(now() - ${CLAIM_LEASE_MS} * interval '1 millisecond', ${renewedBefore}::timestamptz)
+          )
+          and (
+            known.created_at < least(now() - ${KEPT_MS} * interval '1 millisecond', ${createdBefore}::timestamptz)
+            or (known.answered_at is null and known.body_digest = excluded.body_digest)
           )
         returning claim`;
       if (claimed.length > 0) return { kind: "claimed" };
@@ -82,6 +90,10 @@ export class PostgresIdempotency implements IdempotencyStore {
         and claim in (select value::uuid from jsonb_array_elements_text(${this.#database.json([...claims])}))`;
   }
 
+  now(): Promise<Date> {
+    return readDatabaseClock(this.#database);
+  }
+
   /**
    * Deletes the claims of earlier lives of this node. Call it at start, when their journal is in the database. Claims of this
    * life may exist already; they are newer.
@@ -101,14 +113,16 @@ function outcomeOf(row: Row, bodyDigest: Uint8Array): ClaimOutcome {
   return { kind: "answered", answer: isKept ? { isStream, model, text: answer } : null };
 }
 
-/** Deletes answers whose retention has ended. Call it about every hour. */
+/** Deletes answers whose retention has ended, and claims of that age whose lease has ended as well. Call it about every hour. */
 export async function dropOldAnswers(database: Database): Promise<void> {
   // Both use idempotent_requests_by_age. The retention of an answer that was stored while the database's clock was ahead begins here.
   await database`
     update idempotent_requests set created_at = now() where created_at > now() + interval '1 minute'`;
   await deleteInBatches(database, {
     from: "idempotent_requests",
-    where: database`created_at < now() - ${KEPT_MS} * interval '1 millisecond'`,
+    where: database`
+      created_at < now() - ${KEPT_MS} * interval '1 millisecond'
+      and (answered_at is not null or renewed_at < now() - ${CLAIM_LEASE_MS} * interval '1 millisecond')`,
     batchRows: DELETE_BATCH,
   });
 }

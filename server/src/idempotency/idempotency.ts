@@ -5,6 +5,7 @@ import type { ClaimId, IdempotencyRecord, KeptAnswer } from "../contract/kept-an
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { SEALED_TEXT_PREFIX, type Sealer } from "../secrets/sealer.ts";
+import { DatabaseTime } from "./database-time.ts";
 
 /** The retention of an answer. */
 export const KEPT_MS = DAY_MS;
@@ -44,14 +45,32 @@ export type ClaimOutcome =
   | { readonly kind: "differs" }
   | { readonly kind: "answered"; readonly answer: KeptAnswer | null };
 
+/**
+ * What a new request may replace: claims that were renewed, and answers whose requests began, before these times. The database's clock has to
+ * say so, too.
+ */
+export interface Replaceable {
+  readonly renewedBefore: Date;
+  readonly createdBefore: Date;
+}
+
 /** The database, which holds the claims of all nodes. */
 export interface IdempotencyStore {
   /** Claims the request for this node, unless it is known. */
-  claim(request: IdempotentRequest, claim: ClaimId): Promise<ClaimOutcome>;
+  claim(request: IdempotentRequest, claim: ClaimId, replaceable: Replaceable): Promise<ClaimOutcome>;
   /** Deletes the claims of requests that failed. */
   release(claims: readonly ClaimId[]): Promise<void>;
   /** Extends the leases of claims whose requests are not answered yet. */
   renew(claims: readonly ClaimId[]): Promise<void>;
+  /** The time by the database's clock. */
+  now(): Promise<Date>;
+}
+
+export interface IdempotencyClocks {
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+  /** The node's time, in milliseconds since 1970. */
+  readonly wallMs: () => number;
 }
 
 /** A request that this node has claimed. */
@@ -88,15 +107,22 @@ export class Idempotency {
   /** Claims that the database did not answer, with the number of releases that are left: they may reach it after a release. */
   readonly #late = new Map<ClaimId, number>();
   #waitingCharacters = 0;
-  readonly #monotonicMs: () => number;
+  readonly #clocks: IdempotencyClocks;
+  /** Other nodes renew their claims several times while this time does not follow a jump of the database's clock. */
+  readonly #databaseTime: DatabaseTime;
   /** When claims were last renewed. */
   #renewedMs = Number.NEGATIVE_INFINITY;
 
-  /** `sealer` encrypts the answers, because some repeat parts of their prompts. `monotonicMs`: milliseconds of a clock that never jumps. */
-  constructor(store: IdempotencyStore, sealer: Sealer, monotonicMs: () => number = () => performance.now()) {
+  /** `sealer` encrypts the answers, because some repeat parts of their prompts. */
+  constructor(
+    store: IdempotencyStore,
+    sealer: Sealer,
+    clocks: IdempotencyClocks = { monotonicMs: () => performance.now(), wallMs: Date.now },
+  ) {
     this.#store = store;
     this.#sealer = sealer;
-    this.#monotonicMs = monotonicMs;
+    this.#clocks = clocks;
+    this.#databaseTime = new DatabaseTime({ ...clocks, windowMs: CLAIM_LEASE_MS });
   }
 
   /**
@@ -135,13 +161,27 @@ export class Idempotency {
 
   async #outcomeInDatabase(request: IdempotentRequest, id: ClaimId): Promise<ClaimOutcome> {
     try {
-      return await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id));
+      return await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id, this.#replaceable()));
     } catch (error) {
       // The database may have stored the claim although its answer was lost, or may still store it.
       this.#expectLate(id);
       void this.#release(id);
       throw error;
     }
+  }
+
+  /** An answer is kept for its time by all clocks. If one is wrong, it is kept for longer. */
+  #replaceable(): Replaceable {
+    const databaseMs = this.#databaseTime.nowMs();
+    return {
+      renewedBefore: new Date(databaseMs - CLAIM_LEASE_MS),
+      createdBefore: new Date(Math.min(databaseMs, this.#clocks.wallMs()) - KEPT_MS),
+    };
+  }
+
+  /** Reads the database's clock, so that a jump of it is known. Call it every few seconds. */
+  async watchClock(): Promise<void> {
+    this.#databaseTime.note((await this.#store.now()).getTime());
   }
 
   /**
@@ -157,7 +197,7 @@ export class Idempotency {
    * take claims whose leases have ended as soon as the database answers again.
    */
   async renew(): Promise<void> {
-    const nowMs = this.#monotonicMs();
+    const nowMs = this.#clocks.monotonicMs();
     if (this.#claims.size === 0 || nowMs - this.#renewedMs < RENEWED_EVERY_MS) return;
     await this.#store.renew([...this.#claims.keys()]);
     this.#renewedMs = nowMs;

@@ -135,6 +135,7 @@ function addJobs(
     { name: "release idle credit", everyMs: SECOND_MS, run: () => credits.releaseIdle() },
     { name: "close replaced credit spenders", everyMs: SECOND_MS, run: () => credits.closeReplaced() },
     { name: "renew idempotency claims", everyMs: SECOND_MS, run: () => idempotency.renew() },
+    { name: "watch the database's clock", everyMs: 5 * SECOND_MS, run: () => idempotency.watchClock() },
     { name: "repeat lost releases of claims", everyMs: SECOND_MS, run: () => idempotency.retryReleases() },
     { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
     { name: "reconcile", everyMs: 10 * MINUTE_MS, run: () => reconciler.checkRecent(RECONCILED_HOURS) },

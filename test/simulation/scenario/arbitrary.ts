@@ -217,6 +217,14 @@ export const databaseClockJumps: fc.Arbitrary<Event> = fc.record({
   until: end,
 });
 
+/** Clocks of the database that jump ahead while requests of a burst are answered, by up to some days, and are right again much later. */
+export const databaseClockJumpsAhead: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant("database clock" as const),
+  byMs: fc.oneof(duration(MINUTE_MS, 10 * MINUTE_MS), duration(MINUTE_MS, 5 * 24 * 60 * MINUTE_MS)),
+  at: moment,
+  until: fc.record({ burst: fc.constant(7), afterMs: duration(2 * MINUTE_MS, 30 * MINUTE_MS) }),
+});
+
 /** Grants of credit, most of them while requests of a burst are sent. */
 export function grants(longestAfterMs: number): fc.Arbitrary<Event> {
   return fc.record({

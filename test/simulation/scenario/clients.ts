@@ -10,6 +10,9 @@ import { burstTimes, type Schedule } from "./schedule.ts";
 const REPEATED = 0.3;
 const MIN_PAUSE_MS = 300;
 const MAX_PAUSE_MS = 3_000;
+/** How long an impatient client waits for an answer. */
+const MIN_PATIENCE_MS = 1_000;
+const MAX_PATIENCE_MS = 10_000;
 /** Answers after which a client does not ask again: nothing would change. */
 const FINAL_CODES = new Set([
   "credit_balance_exhausted",
@@ -61,6 +64,8 @@ export function wishesOf(schedule: Schedule, { ids, keys }: Accounts): readonly 
 export interface ClientParts {
   readonly world: World;
   readonly nodes: readonly SimulatedNode[];
+  /** Whether a request with an idempotency key is sent again when its answer takes long, though it may still come. */
+  readonly areImpatient: boolean;
   /** Told of each attempt that reaches a node. */
   readonly onStarted: (attempt: Attempt) => void;
 }
@@ -103,7 +108,7 @@ export class Clients {
   }
 
   #attempt(wish: Wish, at: number): void {
-    const { world, nodes, onStarted } = this.#parts;
+    const { world, nodes, areImpatient, onStarted } = this.#parts;
     const node = nodes[at];
     const attempt: Attempt = {
       wish,
@@ -117,6 +122,10 @@ export class Clients {
     wish.attempts.push(attempt);
     if (node?.handle(attempt) === true) {
       onStarted(attempt);
+      if (areImpatient && wish.idempotencyKey !== null)
+        world.schedule(wish.random.between(MIN_PATIENCE_MS, MAX_PATIENCE_MS), null, () => {
+          if (attempt.endedMs === null) this.#again(wish);
+        });
       return;
     }
     // Nothing listens there: it has not reached the service.

@@ -5,6 +5,7 @@ import {
   clockJumps,
   crashes,
   databaseClockJumps,
+  databaseClockJumpsAhead,
   emptiedRedis,
   forgetfulRedis,
   freezes,
@@ -40,6 +41,7 @@ const RULES: Rules = {
   slotLeaseMs: 45 * SECOND_MS,
   // Credit that is not used goes back after ten minutes.
   drainWithinMs: 15 * MINUTE_MS,
+  areClientsImpatient: false,
 };
 
 const MENU: Menu = {
@@ -309,6 +311,29 @@ export const DATABASE_CLOCK_IS_WRONG = scenario(
       "keys come free",
     ],
   },
+);
+
+/** While other nodes are asked for the answers that nodes are giving, some of which die or stand still for a moment. */
+export const DATABASE_CLOCK_JUMPS = scenario(
+  200,
+  {
+    nodes: { min: 2, max: 3 },
+    maxBursts: 3,
+    maxRequests: 3,
+    longestGapMs: 5 * SECOND_MS,
+    longestAnswerMs: MINUTE_MS,
+    keyed: "always",
+    events: [
+      databaseClockJumpsAhead,
+      databaseClockJumpsAhead,
+      crashes,
+      freezes(20 * SECOND_MS),
+      hitMessages("database", ["request-late", "answer-lost"], ["claim", "heartbeat"]),
+    ],
+    minEvents: 2,
+    maxEvents: 5,
+  },
+  { areClientsImpatient: true, drainWithinMs: 30 * MINUTE_MS, invariants: [...MONEY, "keys come free"] },
 );
 
 export const CREDIT_IS_THERE = scenario(

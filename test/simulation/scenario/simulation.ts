@@ -55,6 +55,8 @@ export interface Rules {
   readonly slotLeaseMs: number;
   /** After the last fault everything has drained within this. */
   readonly drainWithinMs: number;
+  /** Whether clients send a request with an idempotency key again that is still being answered. */
+  readonly areClientsImpatient: boolean;
 }
 
 export interface Result {
@@ -136,6 +138,7 @@ export class Simulation {
     this.#clients = new Clients({
       world,
       nodes: this.#nodes,
+      areImpatient: rules.areClientsImpatient,
       onStarted: (attempt) => this.#referee.started(attempt),
     });
   }

@@ -5,6 +5,7 @@ import type { KeyLookup } from "../../../server/src/contract/key.ts";
 import type { CreditStore } from "../../../server/src/credits/credit-store.ts";
 import type { IdempotencyStore } from "../../../server/src/idempotency/idempotency.ts";
 import type { KeyStore } from "../../../server/src/keys/keys.ts";
+import { EPOCH_MS } from "../world/globals.ts";
 import type { Link } from "../world/wire.ts";
 import { CreditDatabase } from "./credit-database.ts";
 import type { IdempotencyTable } from "./idempotency-table.ts";
@@ -30,10 +31,13 @@ export class SimulatedDatabase {
 
   /** Called when its clock has jumped. */
   onClockJumped: () => void = () => {};
+  /** What its clock shows, in milliseconds since 1970. */
+  readonly #nowMs: () => number;
   #aheadMs = 0;
 
   constructor(nowMs: () => number, faults: ReintroducedFaults) {
-    this.credit = new CreditDatabase(() => nowMs() + this.#aheadMs, faults);
+    this.#nowMs = () => EPOCH_MS + nowMs() + this.#aheadMs;
+    this.credit = new CreditDatabase(this.#nowMs, faults);
   }
 
   jumpClock(byMs: number): void {
@@ -74,10 +78,11 @@ export class SimulatedDatabase {
   ): IdempotencyStore & { clear(spender: SpenderId): Promise<void> } {
     const table = this.idempotency;
     return {
-      claim: (request, claim) => {
+      claim: (request, claim, replaceable) => {
         const by = spender();
-        return link.call("claim", () => table.claim(nodeId, by, request, claim));
+        return link.call("claim", () => table.claim(nodeId, by, request, claim, replaceable));
       },
+      now: () => link.call("now", () => new Date(this.#nowMs())),
       release: (claims) => link.call("releaseClaim", () => table.release(claims)),
       renew: (claims) => link.call("renewClaims", () => table.renew(claims)),
       clear: (present) => link.call("clearClaims", () => table.clear(nodeId, present)),

@@ -6,6 +6,7 @@ import {
   type ClaimOutcome,
   type IdempotentRequest,
   KEPT_MS,
+  type Replaceable,
 } from "../../../server/src/idempotency/idempotency.ts";
 import { NO_FAULTS, type ReintroducedFaults } from "./reintroduced-faults.ts";
 
@@ -59,11 +60,17 @@ export class IdempotencyTable {
     };
   }
 
-  claim(nodeId: string, spender: SpenderId | null, request: IdempotentRequest, claim: ClaimId): ClaimOutcome {
+  claim(
+    nodeId: string,
+    spender: SpenderId | null,
+    request: IdempotentRequest,
+    claim: ClaimId,
+    replaceable: Replaceable,
+  ): ClaimOutcome {
     const nowMs = this.#nowMs();
     const bodyDigest = textOf(request.bodyDigest);
     const known = this.#rows.get(keyOf(request));
-    if (known === undefined || isFree(known, bodyDigest, nowMs)) {
+    if (known === undefined || this.#isReplaceable(known, bodyDigest, replaceable)) {
       const row = {
         bodyDigest,
         claim,
@@ -112,17 +119,22 @@ export class IdempotencyTable {
     }
   }
 
+  /** Whether a new request may claim the key. */
+  #isReplaceable(row: Row, bodyDigest: string, { renewedBefore, createdBefore }: Replaceable): boolean {
+    const nowMs = this.#nowMs();
+    const isTrusted = this.#faults.has("jumps end leases");
+    const before = (ageMs: number, limit: Date) =>
+      Math.min(nowMs - ageMs, isTrusted ? nowMs : limit.getTime());
+    if (row.answered === null && row.renewedAtMs >= before(CLAIM_LEASE_MS, renewedBefore)) return false;
+    if (row.createdAtMs < before(KEPT_MS, createdBefore)) return true;
+    return row.answered === null && row.bodyDigest === bodyDigest;
+  }
+
   #unanswered(claims: readonly ClaimId[]): readonly Row[] {
     return [...this.#rows.values()].filter(
       ({ answered, claim }) => answered === null && claims.includes(claim),
     );
   }
-}
-
-/** Whether a new request may claim the key. */
-function isFree(row: Row, bodyDigest: string, nowMs: number): boolean {
-  if (row.createdAtMs < nowMs - KEPT_MS) return true;
-  return row.answered === null && row.bodyDigest === bodyDigest && row.renewedAtMs < nowMs - CLAIM_LEASE_MS;
 }
 
 function keyOf({ accountId, idempotencyKeyDigest }: IdempotentRequest): `${AccountId} ${string}` {

@@ -13,6 +13,8 @@ export const REINTRODUCED_FAULTS = {
     "what a node has set aside for a second answer to an idempotency key stays so, though the node does not count on it",
   "times ahead last":
     "what was seen by a clock of the database that was ahead counts as seen until that time has come",
+  "jumps end leases":
+    "claims of idempotency keys end, and answers are forgotten, when the clock of the database jumps ahead",
   "lost slots stay lost": "a renewal takes no concurrency slot again that the store has lost",
   "lost counts stay lost":
     "what nodes have admitted in the last minute is not counted again in a store that has lost it",

@@ -2,7 +2,7 @@ import type { Random } from "./random.ts";
 import type { Life, Scheduled } from "./world.ts";
 
 /** Where virtual wall clocks begin: 2026-01-01, UTC. */
-const EPOCH_MS = 1_767_225_600_000;
+export const EPOCH_MS = 1_767_225_600_000;
 /** The event loop's own, whatever stands in its place. */
 export const realSetImmediate = globalThis.setImmediate;
 const RealDate = globalThis.Date;
