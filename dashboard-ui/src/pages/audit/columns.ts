@@ -21,10 +21,10 @@ const WIDTHS: Readonly<Record<Column, string>> = {
   key: "minmax(0, 1fr)",
   upstream: "minmax(0, 0.8fr)",
   tokens: "4.4rem",
-  cost: "max(6.9rem, var(--entry-cost-digits) * 1ch)",
+  cost: "max(5.2rem, var(--entry-cost-digits) * 1ch)",
   latency: "4.2rem",
   firstToken: "5rem",
-  source: "8.9rem",
+  source: "8.4rem",
 };
 const KEPT_AS = "audit-columns";
 const DEFAULT: readonly Column[] = ["key", "tokens", "cost", "latency", "source"];
@@ -63,10 +63,11 @@ export function afterStatus(columns: readonly Column[]): readonly Exclude<Column
 export function gridOf(columns: readonly Column[]): { readonly widths: string; readonly status: number } {
   const widthsOf = (some: readonly Column[]) => some.map((column) => WIDTHS[column]);
   const rest = widthsOf(afterStatus(columns));
-  const before = ["6.8rem", ...widthsOf(columns.filter(isBeforeModel)), "minmax(0, 1.5fr)"];
+  const before = ["5.6rem", ...widthsOf(columns.filter(isBeforeModel)), "minmax(0, 1.5fr)"];
+  // An error code continues below the columns after the status. The longest has 28 characters.
+  const status = rest.length < 2 ? "12.7rem" : "5.2rem";
   return {
-    // The longest error code has 28 characters.
-    widths: [...before, "clamp(6.5rem, 13cqi, 12.7rem)", ...rest, "2rem"].join(" "),
+    widths: [...before, status, ...rest, "2rem"].join(" "),
     status: before.length + 1,
   };
 }
