@@ -269,6 +269,17 @@ describe.skipIf(!hasBrowser)("the account", () => {
     await page.getByRole("button", { name: /^Sign out session/ }).waitFor({ state: "detached" });
     // The row is gone; the keyboard goes on from its list.
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("sessions");
+    // As of a script that signs in for each of its calls. The current session is the first that is shown.
+    await sql`
+      insert into sessions (digest, user_id, created_at, expires_at, id, last_seen_at)
+      select sha256(random()::text::bytea), users.id, now(), now() + interval '1 day', gen_random_uuid(), now() + interval '1 hour'
+      from users, generate_series(1, 900) where email = ${owner.email}`;
+    await page.reload();
+    const rows = page.getByRole("region", { name: "Sessions" }).getByRole("listitem");
+    await rows.first().getByText("This session").waitFor();
+    expect(await rows.count()).toBe(5);
+    await page.getByRole("button", { name: "Show all 901" }).click();
+    await expect.poll(() => rows.count()).toBe(901);
     // As the playground keeps chats.
     await page.evaluate(() => {
       sessionStorage.setItem("playground", "a chat");

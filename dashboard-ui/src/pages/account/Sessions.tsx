@@ -1,11 +1,12 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useRef } from "react";
+import { useMemo, useRef } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
 import type { ListedSession } from "../../api/types.ts";
 import { Address } from "../../components/Address.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { Button } from "../../components/Button.tsx";
+import { useFolded } from "../../components/Folded.tsx";
 import { formatDateTime, formatExactTime } from "../../components/format.ts";
 import { Loaded } from "../../components/Loaded.tsx";
 import listsStyles from "../../components/lists.module.css";
@@ -14,6 +15,9 @@ import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import { toast } from "../../components/toast.ts";
 import { useSignedOut } from "../../components/use-signed-out.ts";
+
+/** The number of sessions that are shown at first. */
+const MAX_SHOWN = 5;
 
 /** The user's sessions, which can be ended one at a time or all at once. */
 export function Sessions() {
@@ -45,27 +49,50 @@ export function Sessions() {
       {error === null ? null : <Notice tone="error">{errorTextOf(error)}</Notice>}
       <Loaded query={list} what="sessions">
         {({ sessions }) => (
-          <ul className={listsStyles.rows}>
-            {sessions.map((session) => (
-              <li key={session.id}>
-                <Session session={session} name={nameOf(session, sessions)} />
-                {session.isCurrent ? (
-                  <Badge tone="good">This session</Badge>
-                ) : (
-                  <Button
-                    aria-label={`Sign out session: ${nameOf(session, sessions)}, signed in ${formatExactTime(session.createdAt)}`}
-                    busy={end.isPending && end.variables.id === session.id}
-                    onClick={() => end.mutate({ id: session.id })}
-                  >
-                    Sign out
-                  </Button>
-                )}
-              </li>
-            ))}
-          </ul>
+          <SessionList
+            sessions={sessions}
+            endingId={end.isPending ? end.variables.id : null}
+            onEnd={(id) => end.mutate({ id })}
+          />
         )}
       </Loaded>
     </section>
+  );
+}
+
+interface SessionListProps {
+  readonly sessions: readonly ListedSession[];
+  /** The session that is being ended. */
+  readonly endingId: string | null;
+  readonly onEnd: (id: ListedSession["id"]) => void;
+}
+
+/** The current session, then the others, last seen first. A long list is folded, as scripts may have signed in very often. */
+function SessionList({ sessions, endingId, onEnd }: SessionListProps) {
+  const named = useMemo(() => namedSessions(sessions), [sessions]);
+  const { shown, footer } = useFolded(named, MAX_SHOWN);
+  return (
+    <>
+      <ul className={listsStyles.rows}>
+        {shown.map(({ session, name }) => (
+          <li key={session.id}>
+            <Session session={session} name={name} />
+            {session.isCurrent ? (
+              <Badge tone="good">This session</Badge>
+            ) : (
+              <Button
+                aria-label={`Sign out session: ${name}, signed in ${formatExactTime(session.createdAt)}`}
+                busy={endingId === session.id}
+                onClick={() => onEnd(session.id)}
+              >
+                Sign out
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {footer}
+    </>
   );
 }
 
@@ -81,12 +108,26 @@ function Session({ session, name }: { readonly session: ListedSession; readonly 
   );
 }
 
-/** The browser, numbered where another one of its name began in the same second, as their times are shown alike. */
-function nameOf(session: ListedSession, sessions: readonly ListedSession[]): string {
-  const shownOf = (one: ListedSession) => `${browserOf(one)}, ${formatExactTime(one.createdAt)}`;
-  const alike = sessions.filter((one) => shownOf(one) === shownOf(session));
-  if (alike.length === 1) return browserOf(session);
-  return `${browserOf(session)} (${alike.indexOf(session) + 1} of ${alike.length})`;
+interface NamedSession {
+  readonly session: ListedSession;
+  /** The browser, numbered where another one of its name began in the same second, as their times are shown alike. */
+  readonly name: string;
+}
+
+function namedSessions(sessions: readonly ListedSession[]): readonly NamedSession[] {
+  const shownOf = (session: ListedSession) => `${browserOf(session)}, ${formatExactTime(session.createdAt)}`;
+  const alike = new Map<string, ListedSession[]>();
+  for (const session of sessions) {
+    const same = alike.get(shownOf(session));
+    if (same === undefined) alike.set(shownOf(session), [session]);
+    else same.push(session);
+  }
+  const named = sessions.map((session) => {
+    const same = alike.get(shownOf(session)) ?? [session];
+    const number = same.length === 1 ? "" : ` (${same.indexOf(session) + 1} of ${same.length})`;
+    return { session, name: browserOf(session) + number };
+  });
+  return named.toSorted((a, b) => Number(b.session.isCurrent) - Number(a.session.isCurrent));
 }
 
 const BROWSERS = [
