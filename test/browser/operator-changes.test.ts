@@ -154,21 +154,41 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     expect(await rules.getByLabel("Networks").inputValue()).toBe("");
   });
 
-  it("finds the rules that they were typing after signing in again, if their session has ended", async () => {
+  it("finds what they were typing after signing in again, if their session has ended", async () => {
     const owner = await signUp(consoleSite.site.service.baseUrl);
     const { page } = await consoleSite.open();
     await openAccount(page, owner, "access");
     const networks = page.getByLabel("Networks");
     const typed = "203.0.113.0/24\n2001:db8::/32";
     await networks.fill(typed);
+    const limits = panel(page, "Limits");
+    await limits.getByLabel("Tokens per minute").fill("120000");
+    await limits.getByLabel("Reason").fill("order 1042");
     const cookies = await page.context().cookies();
-    await page.context().clearCookies();
-    await page.getByRole("button", { name: "Save IP rules" }).click();
-    await page.getByText("Your session has ended.").waitFor();
-    // As after signing in with the form, which the service would count.
-    await page.context().addCookies(cookies);
-    await openAccount(page, owner, "access");
+    const endSession = async (button: string) => {
+      await page.context().clearCookies();
+      await page.getByRole("button", { name: button }).click();
+      await page.getByText("Your session has ended.").waitFor();
+      // As after signing in with the form, which the service would count.
+      await page.context().addCookies(cookies);
+      await openAccount(page, owner, "access");
+    };
+    await endSession("Save IP rules");
     await expect.poll(() => networks.inputValue()).toBe(typed);
+    expect(await limits.getByLabel("Tokens per minute").inputValue()).toBe("120000");
+    expect(await limits.getByLabel("Reason").inputValue()).toBe("order 1042");
+    const grant = await chooseAction(page, "Grant or deduct credit");
+    await grant.getByLabel("Amount in US dollars").fill("25");
+    await grant.getByLabel("Reason").fill("invoice 7");
+    await endSession("Grant $25.00");
+    await chooseAction(page, "Grant or deduct credit");
+    expect(await grant.getByLabel("Amount in US dollars").inputValue()).toBe("25");
+    expect(await grant.getByLabel("Reason").inputValue()).toBe("invoice 7");
+    await grant.getByRole("button", { name: "Grant $25.00" }).click();
+    await toastOf(page, "$25.00 granted").waitFor();
+    // A dialog that has been closed has no draft.
+    await chooseAction(page, "Grant or deduct credit");
+    expect(await grant.getByLabel("Amount in US dollars").inputValue()).toBe("");
     // Who leaves a form, or reloads it, has discarded it.
     await page.reload();
     await networks.waitFor();

@@ -32,6 +32,12 @@ export function useKeptDraft<Draft>(name: string) {
   return [draft, setDraft] as const;
 }
 
+/** A field's value, `initial` until something is typed. It is kept like a draft of {@link useKeptDraft}. */
+export function useKept<Value>(name: string, initial: Value) {
+  const [draft, setDraft] = useKeptDraft<Value>(name);
+  return [draft ?? initial, setDraft] as const;
+}
+
 function keptIn(place: string): unknown {
   const text = sessionStore.read(place);
   if (text === null) return null;

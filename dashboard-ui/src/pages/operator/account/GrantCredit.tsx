@@ -9,6 +9,7 @@ import { FormDialog } from "../../../components/FormDialog.tsx";
 import { formatUsd } from "../../../components/format.ts";
 import { Segmented } from "../../../components/Segmented.tsx";
 import { toast } from "../../../components/toast.ts";
+import { useKept } from "../../../components/use-kept-draft.ts";
 import { newIdempotencyKey } from "../../keys/idempotency.ts";
 import { askAgain, showAccount } from "./changes.ts";
 import { Reason } from "./Reason.tsx";
@@ -21,6 +22,14 @@ const DIRECTIONS: readonly { readonly value: Direction; readonly label: string }
   { value: "deduct", label: "Deduct" },
 ];
 
+interface WrittenGrant {
+  readonly direction: Direction;
+  /** As typed. */
+  readonly amount: string;
+  readonly reason: string;
+  readonly idempotencyKey: string;
+}
+
 interface GrantCreditProps {
   readonly account: AccountDetails;
   readonly onClose: () => void;
@@ -28,13 +37,19 @@ interface GrantCreditProps {
 
 /** Grants credit to the account or takes it back. */
 export function GrantCredit({ account: { id, name, balanceNanoUsd }, onClose }: GrantCreditProps) {
-  const [direction, setDirection] = useState<Direction>("grant");
-  const [amount, setAmount] = useState("");
-  const amountField = useRef<HTMLInputElement>(null);
-  const [reason, setReason] = useState("");
-  const [isChecked, setChecked] = useState(false);
   // One key for the life of the dialog. Once an attempt was recorded, the service refuses a repeat that was edited.
-  const [idempotencyKey] = useState(newIdempotencyKey);
+  const [newKey] = useState(newIdempotencyKey);
+  // The key is kept with the rest: an attempt during which the session ended may have been recorded.
+  const [written, setWritten] = useKept<WrittenGrant>(`of credit of ${id}`, {
+    direction: "grant",
+    amount: "",
+    reason: "",
+    idempotencyKey: newKey,
+  });
+  const { direction, amount, reason, idempotencyKey } = written;
+  const write = (change: Partial<WrittenGrant>) => setWritten({ ...written, ...change });
+  const amountField = useRef<HTMLInputElement>(null);
+  const [isChecked, setChecked] = useState(false);
   const grant = useMutation(
     api.operator.accounts.grantCredits.mutationOptions({
       onSuccess: (answer) => {
@@ -46,8 +61,8 @@ export function GrantCredit({ account: { id, name, balanceNanoUsd }, onClose }: 
       onSettled: askAgain,
     }),
   );
-  const written = nanoUsdOf(amount);
-  const change = written === null || written === 0n ? null : direction === "grant" ? written : -written;
+  const nanoUsd = nanoUsdOf(amount);
+  const change = nanoUsd === null || nanoUsd === 0n ? null : direction === "grant" ? nanoUsd : -nanoUsd;
   const submit = () => {
     setChecked(true);
     if (change !== null) grant.mutate({ id, amountNanoUsd: change, reason, idempotencyKey });
@@ -56,7 +71,7 @@ export function GrantCredit({ account: { id, name, balanceNanoUsd }, onClose }: 
   return (
     <FormDialog
       title={`Grant or deduct credit of “${name}”`}
-      action={written === null || written === 0n ? verb : `${verb} ${formatUsd(written)}`}
+      action={nanoUsd === null || nanoUsd === 0n ? verb : `${verb} ${formatUsd(nanoUsd)}`}
       isPending={grant.isPending}
       error={formErrorOf(grant.error)}
       initialFocus={amountField}
@@ -64,7 +79,12 @@ export function GrantCredit({ account: { id, name, balanceNanoUsd }, onClose }: 
       onClose={onClose}
     >
       <div>
-        <Segmented label="Grant or deduct" value={direction} options={DIRECTIONS} onChange={setDirection} />
+        <Segmented
+          label="Grant or deduct"
+          value={direction}
+          options={DIRECTIONS}
+          onChange={(chosen) => write({ direction: chosen })}
+        />
       </div>
       <Field
         label="Amount in US dollars"
@@ -79,9 +99,14 @@ export function GrantCredit({ account: { id, name, balanceNanoUsd }, onClose }: 
             ? `The balance is ${formatUsd(balanceNanoUsd)}.`
             : `New balance: ${formatUsd(balanceNanoUsd + change)}.`
         }
-        onChange={(event) => setAmount(event.target.value)}
+        onChange={(event) => write({ amount: event.target.value })}
       />
-      <Reason required value={reason} onChange={setReason} error={errorTextAt(grant.error, "reason")} />
+      <Reason
+        required
+        value={reason}
+        onChange={(text) => write({ reason: text })}
+        error={errorTextAt(grant.error, "reason")}
+      />
     </FormDialog>
   );
 }

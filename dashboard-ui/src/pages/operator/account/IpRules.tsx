@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { type SubmitEvent, useId, useRef, useState } from "react";
+import { type SubmitEvent, useId, useRef } from "react";
 import { api } from "../../../api/client.ts";
 import { errorFieldOf, errorTextAt, errorTextOf } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
@@ -11,7 +11,7 @@ import panelStyles from "../../../components/Panel.module.css";
 import { Segmented } from "../../../components/Segmented.tsx";
 import textStyles from "../../../components/text.module.css";
 import { toast } from "../../../components/toast.ts";
-import { useKeptDraft } from "../../../components/use-kept-draft.ts";
+import { useKept, useKeptDraft } from "../../../components/use-kept-draft.ts";
 import consoleStyles from "../console.module.css";
 import accountIpRulesStyles from "./AccountIpRules.module.css";
 import { changeOptions, clearedOf } from "./changes.ts";
@@ -37,7 +37,7 @@ const MODES: readonly { readonly value: Rules["mode"]; readonly label: string }[
 export function IpRules({ account }: { readonly account: AccountDetails }) {
   // Without a draft, the form shows the current rules.
   const [draft, setDraft] = useKeptDraft<WrittenRules>(`of IP rules of ${account.id}`);
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useKept(`of the reason of IP rules of ${account.id}`, "");
   const formId = useId();
   const networks = useRef<HTMLTextAreaElement>(null);
   const { id, ipRules } = account;
@@ -63,7 +63,7 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
     event.preventDefault();
     const clear = () => {
       setDraft(clearedOf(draft, null));
-      setReason(clearedOf(reason, ""));
+      setReason(clearedOf(reason, null));
     };
     setRules.mutate({ id, rules, ...givenReason(reason) }, { onSuccess: clear });
   };

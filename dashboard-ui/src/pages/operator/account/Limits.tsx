@@ -9,6 +9,7 @@ import formStyles from "../../../components/form.module.css";
 import { Notice } from "../../../components/Notice.tsx";
 import panelStyles from "../../../components/Panel.module.css";
 import { toast } from "../../../components/toast.ts";
+import { useKept, useKeptDraft } from "../../../components/use-kept-draft.ts";
 import { changeOptions, clearedOf } from "./changes.ts";
 import styles from "./Limits.module.css";
 import { isWritten, LIMITS, type LimitName, limitOf, type WrittenLimits, writtenLimits } from "./limits.ts";
@@ -19,8 +20,8 @@ const PLAN_DEFAULT = "Plan default";
 /** The account's limits that differ from its plan's. */
 export function Limits({ account }: { readonly account: AccountDetails }) {
   // A field without a draft shows the current limit, and saving leaves it: another operator may have changed it.
-  const [draft, setDraft] = useState<Partial<WrittenLimits> | null>(null);
-  const [reason, setReason] = useState("");
+  const [draft, setDraft] = useKeptDraft<Partial<WrittenLimits>>(`of limits of ${account.id}`);
+  const [reason, setReason] = useKept(`of the reason of limits of ${account.id}`, "");
   const [isChecked, setChecked] = useState(false);
   const { id } = account;
   const { onSuccess, onSettled } = changeOptions(id);
@@ -42,7 +43,7 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
     const limits = Object.fromEntries(changed.map(({ name }) => [name, limitOf(written[name])]));
     const clear = () => {
       setDraft(clearedOf(draft, null));
-      setReason(clearedOf(reason, ""));
+      setReason(clearedOf(reason, null));
       setChecked(false);
     };
     setLimits.mutate({ id, limits, ...givenReason(reason) }, { onSuccess: clear });

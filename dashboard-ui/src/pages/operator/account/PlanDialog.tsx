@@ -1,11 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
 import { api } from "../../../api/client.ts";
 import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { FormDialog } from "../../../components/FormDialog.tsx";
 import { Select } from "../../../components/Select.tsx";
 import { toast } from "../../../components/toast.ts";
+import { useKept } from "../../../components/use-kept-draft.ts";
 import { isPlan, PLANS, type Plan } from "../plans.ts";
 import { changeOptions } from "./changes.ts";
 import { givenReason, Reason } from "./Reason.tsx";
@@ -23,8 +23,8 @@ interface PlanDialogProps {
 
 /** Changes the account's plan. */
 export function PlanDialog({ account: { id, ...account }, onClose }: PlanDialogProps) {
-  const [plan, setPlan] = useState<Plan>(account.plan);
-  const [reason, setReason] = useState("");
+  const [plan, setPlan] = useKept<Plan>(`of the plan of ${id}`, account.plan);
+  const [reason, setReason] = useKept(`of the reason of the plan of ${id}`, "");
   const { onSuccess, onSettled } = changeOptions(id);
   const change = useMutation(
     api.operator.accounts.setPlan.mutationOptions({

@@ -1,9 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { FormDialog } from "../../../components/FormDialog.tsx";
 import { toast } from "../../../components/toast.ts";
+import { useKept } from "../../../components/use-kept-draft.ts";
 import { changeOptions } from "./changes.ts";
 import { Reason } from "./Reason.tsx";
 
@@ -25,7 +26,7 @@ interface ReasonDialogProps {
 /** A dialog that asks for the reason of a change of an account, and makes the change. */
 export function ReasonDialog(props: ReasonDialogProps) {
   const { accountId, title, children, action, look, mustGiveReason, done, onClose } = props;
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useKept(`of the reason to ${action} of ${accountId}`, "");
   const { onSuccess, onSettled } = changeOptions(accountId);
   const change = useMutation({
     mutationFn: () => props.change(reason),

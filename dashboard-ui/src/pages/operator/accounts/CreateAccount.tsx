@@ -7,6 +7,7 @@ import { Field } from "../../../components/Field.tsx";
 import { FormDialog } from "../../../components/FormDialog.tsx";
 import { Select } from "../../../components/Select.tsx";
 import { ShownOnce } from "../../../components/ShownOnce.tsx";
+import { useKept } from "../../../components/use-kept-draft.ts";
 import { isPlan, PLANS, type Plan } from "../plans.ts";
 
 interface CreatedAccount {
@@ -18,9 +19,9 @@ interface CreatedAccount {
 
 /** Creates an account and shows its password until the operator confirms that they have stored it. */
 export function CreateAccount({ onClose }: { readonly onClose: () => void }) {
-  const [email, setEmail] = useState("");
-  const [name, setName] = useState("");
-  const [plan, setPlan] = useState<Plan>("free");
+  const [email, setEmail] = useKept("of the e-mail of a new account", "");
+  const [name, setName] = useKept("of the name of a new account", "");
+  const [plan, setPlan] = useKept<Plan>("of the plan of a new account", "free");
   // Only this state holds the password. The result of a mutation would also be cached.
   const [created, setCreated] = useState<CreatedAccount | null>(null);
   const navigate = useNavigate();
