@@ -25,7 +25,10 @@ interface OpenDialog {
 function Guide({ id }: { readonly id: string }) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const old = useKeyUse(id);
-  const successor = useKeyUse(old.data?.rotation?.successorId);
+  const successorId = old.data?.rotation?.successorId;
+  const successor = useKeyUse(successorId);
+  // Which step it is depends on whether the successor was used.
+  const isPending = old.isPending || (successorId !== undefined && successor.isPending);
   return (
     <>
       <PageHead
@@ -37,7 +40,7 @@ function Guide({ id }: { readonly id: string }) {
         title={old.data === undefined ? "Rotation" : `Rotate “${old.data.name}”`}
         lead="Replace a key without downtime: both keys work until you revoke the old one."
       />
-      {old.isPending ? <Loading what="the key" /> : null}
+      {isPending ? <Loading what="the key" /> : null}
       {isMissing(old.error) ? (
         <KeyNotFound />
       ) : old.isError ? (
@@ -48,7 +51,7 @@ function Guide({ id }: { readonly id: string }) {
           retry={() => void old.refetch()}
         />
       ) : null}
-      {old.data === undefined ? null : (
+      {old.data === undefined || isPending ? null : (
         <RotationSteps
           old={old.data}
           successor={successor.data}
