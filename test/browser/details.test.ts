@@ -14,7 +14,8 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     await using sql = await openDatabaseOf(overview.site.service);
     await sql`
       insert into key_addresses (key, source_ip, last_seen_at)
-      select ${id}, ('192.0.2.' || n)::inet, now() - n * interval '1 hour' from generate_series(1, 20) n`;
+      select ${id}, ('192.0.2.' || n)::inet, now() - n * interval '1 hour' from generate_series(1, 20) n
+      on conflict do nothing`;
     const { page, complaints } = await overview.site.open(overview.used, `/settings/keys/${id}?by=model`);
     await page.getByRole("heading", { level: 1, name: "second" }).waitFor();
     const usage = page.getByRole("table", { name: /^Usage by model/ });

@@ -129,7 +129,7 @@ describe.skipIf(!hasBrowser)("the keyboard", () => {
     await page.getByLabel(/to confirm/).fill("test");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect(await focused(page)).toBe("main");
+    await expect.poll(() => focused(page)).toBe("main");
     await toastOf(page, "Key “test” revoked").waitFor();
   });
 });

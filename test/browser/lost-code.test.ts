@@ -123,7 +123,7 @@ describe.skipIf(!hasBrowser)("a part of the playground whose code can't be loade
     await failed.getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "Share" }).click();
     await page.getByRole("heading", { name: "Share as link" }).waitFor();
-    expect(asked).toBe(3);
+    await expect.poll(() => asked).toBe(3);
   });
 
   it("leaves an answer as the model wrote it, until the service is reached again", async () => {

@@ -149,7 +149,7 @@ describe.skipIf(!hasBrowser)("the catalog's page", () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("acme/small");
     await page.getByRole("link", { name: "Try it with acme/small" }).click();
     await page.getByRole("heading", { name: "Playground", level: 1 }).waitFor();
-    expect(await page.getByRole("combobox", { name: "Model" }).textContent()).toBe("acme/small");
+    await expect.poll(() => page.getByRole("combobox", { name: "Model" }).textContent()).toBe("acme/small");
   });
 
   it("has an example for embeddings that runs as it is pasted, with each client", async () => {

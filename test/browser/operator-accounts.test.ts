@@ -99,7 +99,9 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     await page.keyboard.press("Enter");
     await trail.getByRole("row", { name: /Signed up/ }).waitFor();
     await trail.getByText("No more changes").waitFor();
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("No more changes");
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.textContent))
+      .toContain("No more changes");
   });
 
   it("makes an account, whose user signs in with the password that was shown once", async () => {
@@ -153,8 +155,7 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
       .getByText("paid")
       .first()
       .waitFor();
-    const focused = await page.evaluate(() => document.activeElement?.textContent);
-    expect(focused).toBe("Actions");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Actions");
   });
 
   it("resets a user's password, which is shown once and ends their sessions", async () => {
@@ -188,11 +189,9 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     await expect.poll(() => figures.first().textContent()).toBe("2");
     const keyId = owner.key.slice(-4);
     const key = panel(page, "Keys in use").getByRole("row", { name: `test …${keyId}` });
-    expect(await key.getByRole("cell").allTextContents()).toEqual([
-      "2",
-      "1",
-      expect.stringMatching(/^\$0\.0/),
-    ]);
+    await expect
+      .poll(() => key.getByRole("cell").allTextContents())
+      .toEqual(["2", "1", expect.stringMatching(/^\$0\.0/)]);
     expect(await violationsOf(page)).toEqual([]);
     await panel(page, "Recent errors").getByRole("link", { name: "model_not_found" }).click();
     await page.waitForURL(/\/operator\/log\?.*error_code=model_not_found/);
@@ -252,10 +251,14 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     expect(page.url()).toContain("/operator/accounts/");
   });
 
+  let mostRequests = 0;
   it("orders accounts by usage and exports them as CSV", async () => {
     const { page } = consoleSite.watched;
     const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
-    for (let number = 0; number < 5; number++) await statusOf(consoleSite.site.service.baseUrl, owner.key);
+    // More requests than another attempt of this test has made.
+    mostRequests += 5;
+    for (let number = 0; number < mostRequests; number++)
+      await statusOf(consoleSite.site.service.baseUrl, owner.key);
     // Asking for usage waits until it is stored.
     const to = new Date();
     const from = new Date(to.getTime() - 3_600_000);

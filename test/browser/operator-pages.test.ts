@@ -91,52 +91,44 @@ describe.skipIf(!hasBrowser)("every page of the console", () => {
     await row.getByText("Connect: 5 seconds, idle: 2 minutes, total: 1 hour").waitFor();
   });
 
-  it.each(["light", "dark"] as const)(
-    "has nothing that axe finds wrong: %s",
-    async (colorScheme) => {
-      const { page, complaints } = await consoleSite.open({ colorScheme });
-      const wrong: Record<string, readonly string[]> = {};
-      const look = async (where: string) => {
-        const found = await violationsOf(page);
-        if (found.length > 0) wrong[where] = found;
-      };
-      for (const [path, title] of pages()) {
-        await show(page, path, title);
-        await look(path);
-      }
-      await chooseAction(page, "Reinstate account");
-      await look("the dialog to reinstate");
-      await page.keyboard.press("Escape");
-      await page.getByRole("dialog").waitFor({ state: "detached" });
-      await page.goto(`${account}?tab=access`);
-      await page.getByLabel("Test an address").fill("127.0.0.1");
-      await page.keyboard.press("Enter");
-      await page.getByText("refused with 403 on the enterprise plan").waitFor();
-      await look("a verdict");
-      await page.goto("/operator");
-      await page.getByRole("button", { name: "Create account" }).click();
-      await page.getByRole("dialog").waitFor();
-      await look("the dialog to create an account");
-      expect(wrong).toEqual({});
-      expect(complaints).toEqual([]);
-    },
-    60_000,
-  );
+  it.each(["light", "dark"] as const)("has nothing that axe finds wrong: %s", async (colorScheme) => {
+    const { page, complaints } = await consoleSite.open({ colorScheme });
+    const wrong: Record<string, readonly string[]> = {};
+    const look = async (where: string) => {
+      const found = await violationsOf(page);
+      if (found.length > 0) wrong[where] = found;
+    };
+    for (const [path, title] of pages()) {
+      await show(page, path, title);
+      await look(path);
+    }
+    await chooseAction(page, "Reinstate account");
+    await look("the dialog to reinstate");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.goto(`${account}?tab=access`);
+    await page.getByLabel("Test an address").fill("127.0.0.1");
+    await page.keyboard.press("Enter");
+    await page.getByText("refused with 403 on the enterprise plan").waitFor();
+    await look("a verdict");
+    await page.goto("/operator");
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByRole("dialog").waitFor();
+    await look("the dialog to create an account");
+    expect(wrong).toEqual({});
+    expect(complaints).toEqual([]);
+  });
 
-  it.each([375, 800, 1_920])(
-    "needs no sideways scrolling at %d pixels",
-    async (width) => {
-      const { page } = await consoleSite.open({ viewport: { width, height: 900 } });
-      const beyond: Record<string, number> = {};
-      for (const [path, title] of pages()) {
-        await show(page, path, title);
-        const by = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        if (by > 0) beyond[path] = by;
-      }
-      expect(beyond).toEqual({});
-    },
-    60_000,
-  );
+  it.each([375, 800, 1_920])("needs no sideways scrolling at %d pixels", async (width) => {
+    const { page } = await consoleSite.open({ viewport: { width, height: 900 } });
+    const beyond: Record<string, number> = {};
+    for (const [path, title] of pages()) {
+      await show(page, path, title);
+      const by = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      if (by > 0) beyond[path] = by;
+    }
+    expect(beyond).toEqual({});
+  });
 });

@@ -144,7 +144,7 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
       .getByRole("slider", { name: /^Values of Error rate of flaky.*30 days/ })
       .first()
       .waitFor();
-    expect(await page.locator('[aria-busy="true"]').count()).toBe(0);
+    await expect.poll(() => page.locator('[aria-busy="true"]').count()).toBe(0);
     await page.unrouteAll({ behavior: "wait" });
   });
 

@@ -170,12 +170,14 @@ describe.skipIf(!hasBrowser)("a chart", () => {
     }).format(new Date());
     await chart.focus();
     const said = () => chart.getAttribute("aria-valuetext");
-    expect(await said()).toMatch(new RegExp(`${today}.*: sandbox/echo 3, sandbox/lorem 2, unknown model 1$`));
+    await expect
+      .poll(said)
+      .toMatch(new RegExp(`${today}.*: sandbox/echo 3, sandbox/lorem 2, unknown model 1$`));
     await page.getByText("Total", { exact: true }).last().waitFor();
     await page.keyboard.press("ArrowLeft");
     await expect.poll(said).toMatch(/: none$/);
     await page.keyboard.press("Home");
-    expect(await chart.getAttribute("aria-valuenow")).toBe("0");
+    await expect.poll(() => chart.getAttribute("aria-valuenow")).toBe("0");
     await page.keyboard.press("End");
     await expect.poll(said).toContain("sandbox/echo 3");
     await page.locator(".ChartTooltip_chartTooltip").waitFor();
@@ -185,16 +187,19 @@ describe.skipIf(!hasBrowser)("a chart", () => {
 
   it("shows the values where the pointer is", async () => {
     const { page } = await overview.pageOf(overview.used);
-    const box = await chartOf(page, "Errors").boundingBox();
-    if (box === null) throw new Error("the chart is not there");
-    await page.mouse.move(box.x + box.width - 4, box.y + 20);
-    await expect
-      .poll(() => page.locator(".ChartTooltip_chartTooltip").textContent())
-      .toMatch(/unknown model1Total1$/);
-    await page.mouse.move(box.x + 4, box.y + 20);
-    await expect.poll(() => page.locator(".ChartTooltip_chartTooltip").textContent()).toMatch(/Total0$/);
+    const tooltip = page.locator(".ChartTooltip_chartTooltip");
+    const chart = chartOf(page, "Errors");
+    // Again until the page has stopped moving: the chart may have left the pointer.
+    const textAt = async (xOf: (width: number) => number) => {
+      const { width } = (await chart.boundingBox()) ?? { width: 0 };
+      await page.mouse.move(0, 0);
+      await chart.hover({ position: { x: xOf(width), y: 20 } });
+      return (await tooltip.allTextContents()).join();
+    };
+    await expect.poll(() => textAt((width) => width - 4)).toMatch(/unknown model1Total1$/);
+    await expect.poll(() => textAt(() => 4)).toMatch(/Total0$/);
     await page.mouse.move(0, 0);
-    await page.locator(".ChartTooltip_chartTooltip").waitFor({ state: "detached" });
+    await tooltip.waitFor({ state: "detached" });
   });
 
   it("leads from a part of a bar to its requests, and by keyboard to those of the interval", async () => {

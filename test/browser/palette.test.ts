@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
     await option(page, "Request log").waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
-    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(complaints).toEqual([]);
   });
 
@@ -97,8 +97,9 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
     await option(page, "Models").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
+    await expect.poll(() => message.evaluate((field) => field === document.activeElement)).toBe(true);
     await page.keyboard.type("!");
-    expect(await message.inputValue()).toBe("Hello!");
+    await expect.poll(() => message.inputValue()).toBe("Hello!");
   });
 
   it("is not opened any more once Escape was pressed while its code was loaded", async () => {
@@ -152,7 +153,7 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
     await page.getByRole("dialog", { name: "Create API key" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect(new URL(page.url()).hash).toBe("");
+    await expect.poll(() => new URL(page.url()).hash).toBe("");
   });
 
   it("finds accounts for operators by e-mail address and by a key, of which only the end is sent", async () => {

@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser)("the history of the playground", () => {
     await dialog.getByRole("button", { name: "Clear all" }).click();
     await dialog.getByRole("button", { name: "Delete the chat" }).click();
     await dialog.getByText("No chats yet.").waitFor();
-    expect(await databaseOf(page)).not.toContain("soon gone");
+    await expect.poll(() => databaseOf(page)).not.toContain("soon gone");
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.getByText("Send a message to start").waitFor();
   });

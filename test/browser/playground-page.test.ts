@@ -77,7 +77,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     endStream(response);
     await page.getByRole("link", { name: "Playground" }).click();
     await messageOn(page, 2).getByText("begun and ended").waitFor();
-    expect(await modelOn(page)).toBe("acme/talker");
+    await expect.poll(() => modelOn(page)).toBe("acme/talker");
   });
 
   it("makes the request with the key that was chosen, and remembers it; one that was revoked is refused", async () => {
@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     expect(entries[0]?.keyName).toBe("second");
     await page.reload();
     await page.getByRole("heading", { name: "Conversation" }).waitFor();
-    expect(await choice.inputValue()).toBe(id);
+    await expect.poll(() => choice.inputValue()).toBe(id);
 
     await owner.trpc.keys.revoke.mutate({ id });
     await say(page, "once more");
@@ -173,7 +173,7 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     await expect.poll(() => page.locator("[role=listbox] [role=option]").count()).toBe(1);
     await page.keyboard.press("Enter");
     await expect.poll(() => new URL(page.url()).searchParams.get("model")).toBe("acme/talker");
-    expect(await modelOn(page)).toBe("acme/talker");
+    await expect.poll(() => modelOn(page)).toBe("acme/talker");
     // An alias does, too.
     await page.goto("/playground?model=talker");
     await expect.poll(() => modelOn(page)).toBe("acme/talker");
