@@ -19,6 +19,8 @@ import { addNodeCommands } from "./node-commands.ts";
 import { timeoutOption, timeoutsOf, toJson } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
 
+export { addHelpCommands };
+
 export interface OperatorRun {
   readonly environment: Environment;
   write(text: string): void;
