@@ -3,64 +3,9 @@ import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { CSV_FIELDS } from "../../server/src/audit/entry-sql.ts";
 import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { filterOf } from "../../server/src/audit/filter.ts";
-import type { AccountId } from "../../server/src/contract/account.ts";
-import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
-import type { SpenderId } from "../../server/src/contract/ids.ts";
-import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
-import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { openApiDocument } from "../../server/src/operations/openapi-document.ts";
 import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
-
-const full: AuditEntry = {
-  id: "01936ef4-5c7b-7abc-8def-0123456789ab" as EntryId,
-  accountId: "01936ef4-0000-7000-8000-00000000000a" as AccountId,
-  key: "01936ef4-0000-7000-8000-00000000000b" as KeyUuid,
-  keyId: "a=b9",
-  at: new Date("2024-11-27T18:25:19.483Z"),
-  endpoint: "POST /v1/chat/completions",
-  model: 'acme/"quoted", and more',
-  upstream: "main",
-  status: 503,
-  errorCode: "upstream_error",
-  endReason: "refused",
-  usageSource: "estimated",
-  promptTokens: 1,
-  completionTokens: 2,
-  cachedTokens: 3,
-  costNanoUsd: 0n,
-  latencyMs: 4,
-  timeToFirstTokenMs: 5,
-  sourceIp: "2001:db8::1",
-  wouldRefuse: "ip_blocked",
-  cacheWriteTokens: 6,
-  cacheWrite1hTokens: 7,
-  reasoningTokens: 8,
-  audioTokens: 9,
-  imageTokens: 10,
-};
-const bare: AuditEntry = {
-  ...full,
-  id: "01936ef4-5c7b-7abc-8def-0123456789ac" as EntryId,
-  model: null,
-  upstream: null,
-  errorCode: null,
-  ...NO_TOKENS,
-  timeToFirstTokenMs: null,
-  sourceIp: null,
-  wouldRefuse: null,
-};
-const charged: AuditEntry = {
-  ...full,
-  costNanoUsd: 12_345_678_901_234_567_890n,
-  idempotency: {
-    claim: "01936ef4-0000-7000-8000-00000000000c" as ClaimId,
-    idempotencyKeyDigest: "a2V5",
-    bodyDigest: "Ym9keQ==",
-    answer: { isStream: true, model: "acme/kept", text: "data: {}\n\n" },
-  },
-  spender: 9_007_199_254_740_993n as SpenderId,
-  implausibleNanoUsd: 77n,
-};
+import { BARE_ENTRY as bare, CHARGED_ENTRY as charged, FULL_ENTRY as full } from "../fixtures/audit-entry.ts";
 
 let database: AuditDatabase;
 

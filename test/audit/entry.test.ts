@@ -2,61 +2,21 @@ import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { AUDIT_FIELD_LIST } from "../../sdk/src/contract/audit-entry.ts";
 import { decodeEntry, encodeEntry } from "../../server/src/audit/entry-values.ts";
-import type { AccountId } from "../../server/src/contract/account.ts";
-import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
-import type { SpenderId } from "../../server/src/contract/ids.ts";
-import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
-import type { KeyUuid } from "../../server/src/contract/key.ts";
+import { type AuditEntry, NO_TOKENS } from "../../server/src/contract/entry.ts";
 import { publicView } from "../../server/src/management/audit.ts";
+import { BARE_ENTRY, CHARGED_ENTRY } from "../fixtures/audit-entry.ts";
 
-/** No two fields alike, so that none can stand in another's place unnoticed. */
+/** Its values have what a line or a column ends with. */
 const full: AuditEntry = {
-  id: uuidv7() as EntryId,
-  accountId: uuidv7() as AccountId,
-  key: uuidv7() as KeyUuid,
-  keyId: "abcd",
-  at: new Date("2026-11-22T05:00:00.123Z"),
-  endpoint: "POST /v1/chat/completions",
+  ...CHARGED_ENTRY,
   model: 'acme/"quoted"\n',
-  upstream: "main",
-  status: 503,
-  errorCode: "upstream_error",
-  endReason: "refused",
-  usageSource: "estimated",
-  promptTokens: 1,
-  completionTokens: 2,
-  cachedTokens: 3,
-  costNanoUsd: 12_345_678_901_234_567_890n,
-  latencyMs: 4,
-  timeToFirstTokenMs: 5,
-  sourceIp: "2001:db8::1",
-  wouldRefuse: "ip_blocked",
-  cacheWriteTokens: 6,
-  cacheWrite1hTokens: 7,
-  reasoningTokens: 8,
-  audioTokens: 9,
-  imageTokens: 10,
-  idempotency: {
-    claim: uuidv7() as ClaimId,
-    idempotencyKeyDigest: "a2V5",
-    bodyDigest: "Ym9keQ==",
+  idempotency: CHARGED_ENTRY.idempotency && {
+    ...CHARGED_ENTRY.idempotency,
     answer: { isStream: true, model: "acme/kept", text: 'data: {"a":"\n"}\n\n' },
   },
-  spender: 9_007_199_254_740_993n as SpenderId,
-  implausibleNanoUsd: 77n,
 };
-
-const { idempotency, spender: _, implausibleNanoUsd: __, ...uncharged } = full;
-const bare: AuditEntry = {
-  ...uncharged,
-  model: null,
-  upstream: null,
-  errorCode: null,
-  ...NO_TOKENS,
-  timeToFirstTokenMs: null,
-  sourceIp: null,
-  wouldRefuse: null,
-};
+const { idempotency } = full;
+const bare = BARE_ENTRY;
 
 describe("an entry as users of its account read it", () => {
   it("has the fields of the API, and nothing else that the record may have", () => {

@@ -9,10 +9,11 @@ import { makeAuditPartitions } from "../../server/src/audit/audit-partitions.ts"
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import { PostgresUsage } from "../../server/src/audit/usage-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
+import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { openDatabase } from "../../server/src/database/database.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
 import { MIGRATIONS } from "../fixtures/migrations.ts";
 import { report, summary } from "./measure.ts";
 
@@ -38,20 +39,13 @@ let recorded = 0;
 
 function entry(number: number): AuditEntry {
   const id = uuidv7() as EntryId;
-  return {
+  return auditEntry({
     id,
     accountId: accounts[number % accounts.length] ?? (id as string as AccountId),
     key: keys[number % KEYS] ?? (id as string as KeyUuid),
-    keyId: "abcd",
-    at: new Date(),
-    endpoint: "POST /v1/chat/completions",
     model: `acme/chat-${number % MODELS}`,
     upstream: "main",
-    status: 200,
-    errorCode: null,
-    endReason: "stop",
     usageSource: "upstream",
-    ...NO_TOKENS,
     promptTokens: 1_000,
     completionTokens: 200,
     cachedTokens: 0,
@@ -59,8 +53,7 @@ function entry(number: number): AuditEntry {
     latencyMs: 812,
     timeToFirstTokenMs: 211,
     sourceIp: `192.0.2.${number % 250}`,
-    wouldRefuse: null,
-  };
+  });
 }
 
 async function millisecondsOf(store: PostgresAudit, size: number): Promise<number> {

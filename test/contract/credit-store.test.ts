@@ -2,10 +2,9 @@ import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
+import type { AuditEntry } from "../../server/src/contract/entry.ts";
 import type { SpenderId } from "../../server/src/contract/ids.ts";
 import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
-import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { SpenderGone } from "../../server/src/credits/credit-store.ts";
 import type { Uncollected } from "../../server/src/credits/ledger.ts";
 import { PostgresCredit } from "../../server/src/credits/postgres-credit.ts";
@@ -259,30 +258,17 @@ describe("credit in the database", () => {
           targetNanoUsd: BigInt(random(600)),
           extraNanoUsd: 10n,
         });
-        const entries = accounts.map((id) => ({
-          id: uuidv7() as EntryId,
-          accountId: id,
-          key: crypto.randomUUID() as KeyUuid,
-          keyId: "abcd",
-          at: new Date(),
-          endpoint: "POST /v1/chat/completions",
-          model: null,
-          upstream: null,
-          status: 200,
-          errorCode: null,
-          endReason: "stop" as const,
-          usageSource: "upstream" as const,
-          ...NO_TOKENS,
-          promptTokens: 1,
-          completionTokens: 1,
-          cachedTokens: 0,
-          costNanoUsd: BigInt(random(60)),
-          latencyMs: 1,
-          timeToFirstTokenMs: null,
-          sourceIp: null,
-          wouldRefuse: null,
-          spender,
-        }));
+        const entries = accounts.map((accountId) =>
+          auditEntry({
+            accountId,
+            usageSource: "upstream",
+            promptTokens: 1,
+            completionTokens: 1,
+            cachedTokens: 0,
+            costNanoUsd: BigInt(random(60)),
+            spender,
+          }),
+        );
         await audit.insertEntries(random(2) === 0 ? entries : entries.toReversed());
         if (random(6) === 0) {
           const next = await credit.open();

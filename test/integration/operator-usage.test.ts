@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RouterOutputs } from "../../sdk/src/trpc.ts";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { type AuditEntry, type EntryId, NO_TOKENS } from "../../server/src/contract/entry.ts";
+import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
@@ -74,29 +75,21 @@ function record(entries: readonly AuditEntry[]): Promise<void> {
 }
 
 function entryOf(account: string, at: Date, model: string, costNanoUsd: bigint): AuditEntry {
-  return {
+  return auditEntry({
     id: uuidv7({ msecs: at.getTime() }) as EntryId,
     accountId: account as AccountId,
     key: `${account.slice(0, -4)}0000` as KeyUuid,
-    keyId: "abcd",
     at,
-    endpoint: "POST /v1/chat/completions",
     model,
     upstream: "main",
     status: model === "acme/free" ? 429 : 200,
-    errorCode: null,
-    endReason: "stop",
     usageSource: "upstream",
-    ...NO_TOKENS,
     promptTokens: 100,
     completionTokens: 20,
     cachedTokens: 5,
     costNanoUsd,
-    latencyMs: 1,
-    timeToFirstTokenMs: null,
     sourceIp: "192.0.2.1",
-    wouldRefuse: null,
-  };
+  });
 }
 
 type Question = Parameters<typeof operator.trpc.operator.usage.query>[0] & {
