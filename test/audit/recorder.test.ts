@@ -102,7 +102,7 @@ describe("a recorded entry", () => {
     const lost = (recorded: AuditEntry): AuditEntry => ({ ...recorded, endReason: "node_lost" });
     const entries = Array.from({ length: 250 }, entry);
     const begun = entries.map((recorded) => recorder.begin(lost(recorded)));
-    await Promise.all(begun.map(({ segment }) => segment));
+    await Promise.all(begun.map(({ whenWritten }) => whenWritten));
     const ended = entries.slice(0, 200);
     await Promise.all(ended.map((recorded, index) => recorder.record(recorded, begun[index])));
     await recorder.stop();

@@ -3,21 +3,21 @@ import type { Segment } from "./segment-files.ts";
 
 /** A write of the journal, as the requests whose lines it contains see it: if the write fails, they are refused. */
 export class JournalWrite {
-  /** The journal's own promise. */
-  readonly written: Promise<Segment>;
-  /** The segment that the lines are written to. Rejects with a {@link Failure} if they can't be written. */
-  readonly segment: Promise<Segment>;
+  /** The promise that the journal returned, which all lines of the write share. */
+  readonly appended: Promise<Segment>;
+  /** Resolves with the segment when the lines are written. Rejects with a {@link Failure} if they can't be. */
+  readonly whenWritten: Promise<Segment>;
   /** The segment, once the lines are written; `null` before, and if they can't be written. */
   writtenIn: Segment | null = null;
 
-  constructor(written: Promise<Segment>) {
-    this.written = written;
-    this.segment = written.then((segment) => {
+  constructor(appended: Promise<Segment>) {
+    this.appended = appended;
+    this.whenWritten = appended.then((segment) => {
       this.writtenIn = segment;
       return segment;
     }, notRecorded);
-    // Callers that await `segment` see its failure. `record` reports it to all others.
-    this.segment.catch(() => {});
+    // Callers that await it see its failure. `record` reports it to all others.
+    this.whenWritten.catch(() => {});
   }
 }
 

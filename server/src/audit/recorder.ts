@@ -4,9 +4,11 @@ import type { AuditEntry } from "../contract/entry.ts";
 import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } from "../errors/deadline.ts";
 import { Failure, isUnreachable, Unavailable } from "../errors/failure.ts";
 import { reasonOf } from "../errors/problems.ts";
-import { BATCH_ITEMS, batchesOf, type Inserted, insertAll, type Refused } from "./insert-all.ts";
+import { BatchPacing } from "./batch-pacing.ts";
+import { BATCH_ITEMS, type Inserted, insertAll, type Refused } from "./insert-all.ts";
 import type { Journal, JournalLine } from "./journal.ts";
 import { JournalWrite } from "./journal-write.ts";
+import { PendingEntries, type PendingEntry } from "./pending-entries.ts";
 import { rejectEntries, replayJournal } from "./replay-journal.ts";
 import type { Segment } from "./segment-files.ts";
 
@@ -35,10 +37,6 @@ const MAX_PENDING = 200_000;
  */
 const MAX_PENDING_TO_FREE = 3;
 const FULL_RETRY_MS = 5_000;
-/** The minimum interval between batches: nearly all of a small batch's cost is fixed. */
-const BATCH_EVERY_MS = 100;
-/** The minimum interval while reads wait for a batch. Without it a client that reads again and again would make the batches of all accounts small. */
-const READ_BATCH_EVERY_MS = 25;
 /** A failed batch is inserted again after this time, which doubles up to the maximum. */
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5_000;
@@ -71,7 +69,7 @@ export interface Recorded {
 const IN_JOURNAL: Recorded = { stored: null };
 
 /** A request whose beginning is recorded, so that it leaves an entry even if the process dies. */
-export type BegunRequest = Readonly<Pick<JournalWrite, "segment" | "writtenIn">>;
+export type BegunRequest = Readonly<Pick<JournalWrite, "whenWritten" | "writtenIn">>;
 
 export interface Backlog {
   readonly entries: number;
@@ -83,25 +81,16 @@ export interface Backlog {
   readonly segments: number;
 }
 
-interface Pending {
-  readonly entry: AuditEntry;
-  /** The segments of its line and of the line of its beginning. */
-  readonly segments: readonly [Segment, ...Segment[]];
-  readonly sinceMs: number;
-  /** Whether the database has refused it for its content. */
-  isRefused: boolean;
-}
-
 /**
  * Writes the entries of ended requests to the journal at once and to the database in batches. While the database is down,
  * entries wait in the journal. A segment is dropped when all its entries are committed.
  */
 export class Recorder {
   readonly #parts: RecorderParts;
-  #pending: Pending[] = [];
-  /** The number of pending entries of each account. */
-  readonly #pendingOf = new Map<AccountId, number>();
-  #draining: Promise<void> | null = null;
+  readonly #pending = new PendingEntries();
+  readonly #pacing = new BatchPacing(() => this.#stopped || this.#pending.size >= BATCH_ITEMS);
+  /** Set while batches are sent to the database. */
+  #sending: Promise<void> | null = null;
   /** Set while the recorder waits to retry a failed batch. */
   #retryPause: Pause | null = null;
   #stopped = false;
@@ -111,12 +100,6 @@ export class Recorder {
    */
   #recorded = 0;
   #processed = 0;
-  /** The number of the last entry that an answer waits for, and of the last that a read waits for. */
-  #awaited = 0;
-  #awaitedByReads = 0;
-  #batchStartedMs = Number.NEGATIVE_INFINITY;
-  /** Ends the pause between two batches. */
-  #endPause: () => void = () => {};
   /** Called when the next batch was committed or failed. */
   #outcomeListeners: (() => void)[] = [];
   #failures = 0;
@@ -133,9 +116,9 @@ export class Recorder {
 
   /** The entries that wait for the database. */
   backlog(): Backlog {
-    const [oldest] = this.#pending;
+    const { oldest, size } = this.#pending;
     return {
-      entries: this.#pending.length,
+      entries: size,
       oldestMs: oldest === undefined ? 0 : Math.round(performance.now() - oldest.sinceMs),
       failures: this.#failures,
       segments: this.#parts.journal.segments,
@@ -154,12 +137,12 @@ export class Recorder {
 
   /** As {@link requireCapacity}, once the account is known: the entries of one account must not take the capacity of all others. */
   requireCapacityFor(accountId: AccountId): void {
-    this.#requireCapacity(this.#pendingOf.get(accountId) ?? 0);
+    this.#requireCapacity(this.#pending.countOf(accountId));
   }
 
   #requireCapacity(pendingOfAccount: number): void {
     const isUnconfirmable = this.#parts.durability === "database" && this.#isFailing;
-    const free = (this.#parts.maxPending ?? MAX_PENDING) - this.#pending.length;
+    const free = (this.#parts.maxPending ?? MAX_PENDING) - this.#pending.size;
     if (free > 0 && pendingOfAccount <= MAX_PENDING_TO_FREE * free && !isUnconfirmable) return;
     throw new Failure(
       "server_is_overloaded",
@@ -195,22 +178,21 @@ export class Recorder {
    * @throws {Failure} `server_is_overloaded` if the entry can't be written. Then it is not recorded.
    */
   async record(entry: AuditEntry, begun: BegunRequest | null = null): Promise<Recorded> {
-    const segment = await this.#append({ kind: "ended", entry }).segment;
+    const segment = await this.#append({ kind: "ended", entry }).whenWritten;
     this.#parts.onRecorded?.(entry);
     // Lines are written in order, so the beginning is known by now. A line that could not be written has no segment to release.
     const beginning = begun?.writtenIn ?? null;
-    const segments: Pending["segments"] = beginning === null ? [segment] : [segment, beginning];
-    const pending: Pending = { entry, segments, sinceMs: performance.now(), isRefused: false };
-    this.#pending.push(pending);
-    this.#pendingOf.set(entry.accountId, (this.#pendingOf.get(entry.accountId) ?? 0) + 1);
+    const segments: PendingEntry["segments"] = beginning === null ? [segment] : [segment, beginning];
+    const pending: PendingEntry = { entry, segments, sinceMs: performance.now(), isRefused: false };
+    this.#pending.add(pending);
     const number = ++this.#recorded;
-    this.#draining ??= this.#sendBatches();
+    this.#sending ??= this.#sendBatches();
     if (this.#parts.durability === "database") return { stored: this.#untilConfirmed(number, pending) };
     return entry.idempotency === undefined ? IN_JOURNAL : { stored: this.#untilAnswerAttempted(number) };
   }
 
   /** Waits until the database has the entry. @throws {Failure} `server_is_overloaded` if it does not confirm it in time, or refuses it. */
-  async #untilConfirmed(number: number, pending: Pending): Promise<void> {
+  async #untilConfirmed(number: number, pending: PendingEntry): Promise<void> {
     const isTried = await resultWithin(STORED_TIMEOUT_MS, this.#untilProcessed(number));
     if (isTried === null || pending.isRefused) throw notConfirmed();
   }
@@ -220,13 +202,13 @@ export class Recorder {
    * milliseconds. If it takes longer, the answer waits in the journal.
    */
   async #untilAnswerAttempted(number: number): Promise<void> {
-    this.#hastenBatch(number);
+    this.#pacing.hasten(number);
     await resultWithin(STORED_TIMEOUT_MS, this.#untilAttempted(number));
   }
 
   /** Resolves when the entries up to this number are committed, or refused for their content. */
   async #untilProcessed(number: number): Promise<true> {
-    this.#hastenBatch(number);
+    this.#pacing.hasten(number);
     while (this.#processed < number) await this.#nextOutcome();
     return true;
   }
@@ -236,15 +218,9 @@ export class Recorder {
     while (this.#processed < number && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
   }
 
-  /** Lets the next batch start at once, because an answer waits for this entry. */
-  #hastenBatch(number: number): void {
-    this.#awaited = Math.max(this.#awaited, number);
-    this.#endPause();
-  }
-
   #append(line: JournalLine): JournalWrite {
-    const written = this.#parts.journal.append(line);
-    if (this.#lastWrite?.written !== written) this.#lastWrite = new JournalWrite(written);
+    const appended = this.#parts.journal.append(line);
+    if (this.#lastWrite?.appended !== appended) this.#lastWrite = new JournalWrite(appended);
     return this.#lastWrite;
   }
 
@@ -256,9 +232,8 @@ export class Recorder {
    */
   async flushed(accountId: AccountId | null): Promise<void> {
     // A reader without requests of its own must not make the batches of the others small.
-    if (accountId !== null && !this.#pendingOf.has(accountId)) return;
-    this.#awaitedByReads = this.#recorded;
-    this.#endPause();
+    if (accountId !== null && this.#pending.countOf(accountId) === 0) return;
+    this.#pacing.hastenForRead(this.#recorded);
     const before = this.#failures;
     await withTimeout(ANSWER_TIMEOUT_MS, () => this.#untilAttempted(this.#recorded));
     if (this.#failures > before && this.#isUnreachable) throw new Unavailable("the database is unreachable");
@@ -267,21 +242,21 @@ export class Recorder {
   /** Inserts the remaining entries if the database accepts them. The journal keeps the rest for the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#endPause();
+    this.#pacing.checkAgain();
     this.#retryPause?.end();
     this.#retryPause = null;
-    await this.#draining;
-    if (this.#pending.length > 0) this.#draining ??= this.#sendBatches();
-    await this.#draining;
+    await this.#sending;
+    if (this.#pending.size > 0) this.#sending ??= this.#sendBatches();
+    await this.#sending;
     await this.#parts.journal.close();
   }
 
   async #sendBatches(): Promise<void> {
     try {
-      for (let failures = 0; this.#pending.length > 0; ) {
-        await this.#untilNextBatch();
-        const [batch = []] = batchesOf(this.#pending, answerLength);
-        let outcome: Inserted<Pending>;
+      for (let failures = 0; this.#pending.size > 0; ) {
+        await this.#pacing.untilNext(this.#processed);
+        const batch = this.#pending.nextBatch();
+        let outcome: Inserted<PendingEntry>;
         try {
           outcome = await insertAll(batch, (part) =>
             this.#parts.sink.insertEntries(part.map(({ entry }) => entry)),
@@ -301,12 +276,12 @@ export class Recorder {
       }
     } finally {
       // Nothing runs between the last check of the pending entries and this line.
-      this.#draining = null;
+      this.#sending = null;
     }
   }
 
   #countFailure(error: unknown): void {
-    const logged = { ...reasonOf(error), waiting: this.#pending.length };
+    const logged = { ...reasonOf(error), waiting: this.#pending.size };
     // An outage is logged once, however often the batch is tried.
     if (!this.#isFailing) this.#parts.log.error(logged, "inserting audit entries into the database failed");
     this.#failures++;
@@ -315,11 +290,10 @@ export class Recorder {
   }
 
   /** Counts the entries of a batch that is no longer pending, including those that the database refuses, for which nothing waits any longer. */
-  #countProcessed(batch: readonly Pending[], { inserted, refused }: Inserted<Pending>): void {
+  #countProcessed(batch: readonly PendingEntry[], { inserted, refused }: Inserted<PendingEntry>): void {
     if (this.#isFailing) this.#parts.log.info("inserting audit entries into the database works again");
     this.#isFailing = false;
-    this.#pending = this.#pending.slice(batch.length);
-    for (const { entry } of batch) this.#uncount(entry);
+    this.#pending.remove(batch);
     for (const { item } of refused) item.isRefused = true;
     this.#processed += batch.length;
     this.#parts.onCommitted?.(inserted.map(({ entry }) => entry));
@@ -332,7 +306,7 @@ export class Recorder {
    *
    * @returns the entries that were rejected.
    */
-  async #reject(refused: readonly Refused<Pending>[]): Promise<readonly Pending[]> {
+  async #reject(refused: readonly Refused<PendingEntry>[]): Promise<readonly PendingEntry[]> {
     const entries = refused.map(({ item, reason }) => ({
       segment: item.segments[0],
       entry: item.entry,
@@ -349,29 +323,6 @@ export class Recorder {
     }
   }
 
-  #uncount({ accountId }: AuditEntry): void {
-    const left = (this.#pendingOf.get(accountId) ?? 0) - 1;
-    if (left > 0) this.#pendingOf.set(accountId, left);
-    else this.#pendingOf.delete(accountId);
-  }
-
-  /** Waits until the next batch may start: at once if an answer waits for it. */
-  async #untilNextBatch(): Promise<void> {
-    for (let leftMs = this.#msUntilNextBatch(); leftMs > 0; leftMs = this.#msUntilNextBatch()) {
-      const pause = pauseFor(leftMs);
-      this.#endPause = pause.end;
-      await pause.over;
-    }
-    this.#batchStartedMs = performance.now();
-  }
-
-  #msUntilNextBatch(): number {
-    const isAwaited = this.#awaited > this.#processed;
-    if (isAwaited || this.#stopped || this.#pending.length >= BATCH_ITEMS) return 0;
-    const everyMs = this.#awaitedByReads > this.#processed ? READ_BATCH_EVERY_MS : BATCH_EVERY_MS;
-    return this.#batchStartedMs + everyMs - performance.now();
-  }
-
   /** Resolves when the next batch was committed or failed. */
   #nextOutcome(): Promise<void> {
     return new Promise((resolve) => {
@@ -383,7 +334,7 @@ export class Recorder {
     for (const resolve of this.#outcomeListeners.splice(0)) resolve();
   }
 
-  async #release(batch: readonly Pending[]): Promise<void> {
+  async #release(batch: readonly PendingEntry[]): Promise<void> {
     const counts = new Map<Segment, number>();
     for (const segment of batch.flatMap(({ segments }) => segments))
       counts.set(segment, (counts.get(segment) ?? 0) + 1);
@@ -400,11 +351,6 @@ export class Recorder {
     await this.#retryPause.over;
     this.#retryPause = null;
   }
-}
-
-/** The length of the answer to an idempotency key, which may be a megabyte. */
-function answerLength({ entry }: Pending): number {
-  return entry.idempotency?.answer?.text.length ?? 0;
 }
 
 function notConfirmed(): Failure {

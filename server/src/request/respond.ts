@@ -148,7 +148,7 @@ async function openStream(
     await chunks[Symbol.asyncIterator]().return?.();
     return NO_CHUNKS;
   }
-  return begun === null || begun.writtenIn !== null ? chunks : await primeStream(begun.segment, chunks);
+  return begun === null || begun.writtenIn !== null ? chunks : await primeStream(begun.whenWritten, chunks);
 }
 
 /** Answers with an error, and records it if the caller is known. */

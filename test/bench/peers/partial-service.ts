@@ -22,7 +22,7 @@ const without: Readonly<Record<string, () => void>> = {
     });
   },
   journal: () => {
-    const begun = { segment: Promise.resolve(0), writtenIn: null };
+    const begun = { whenWritten: Promise.resolve(0), writtenIn: null };
     Recorder.prototype.begin = () => begun;
     Recorder.prototype.record = async () => ({ stored: null });
   },

@@ -1,0 +1,55 @@
+import { pauseFor } from "../errors/deadline.ts";
+
+/** The minimum interval between batches: nearly all of a small batch's cost is fixed. */
+const BATCH_EVERY_MS = 100;
+/** The minimum interval while reads wait for a batch. Without it a client that reads again and again would make the batches of all accounts small. */
+const READ_BATCH_EVERY_MS = 25;
+
+/** Decides when the recorder starts its next batch. Entries are numbered from 1 in the order of recording. */
+export class BatchPacing {
+  readonly #isDue: () => boolean;
+  /** The number of the last entry that an answer waits for, and of the last that a read waits for. */
+  #awaited = 0;
+  #awaitedByReads = 0;
+  #startedMs = Number.NEGATIVE_INFINITY;
+  /** Ends the pause between two batches. */
+  #endPause: () => void = () => {};
+
+  /** `isDue`: whether the next batch may start at once, whoever waits for it. Call {@link checkAgain} when that has changed. */
+  constructor(isDue: () => boolean) {
+    this.#isDue = isDue;
+  }
+
+  /** Lets the batch with this entry start at once, because an answer waits for it. */
+  hasten(number: number): void {
+    this.#awaited = Math.max(this.#awaited, number);
+    this.#endPause();
+  }
+
+  /** Lets the batch with this entry start earlier, because a read waits for it. */
+  hastenForRead(number: number): void {
+    this.#awaitedByReads = number;
+    this.#endPause();
+  }
+
+  /** Decides again when the next batch starts. */
+  checkAgain(): void {
+    this.#endPause();
+  }
+
+  /** Waits until the next batch may start. `processed`: the number of the last entry that is no longer pending. */
+  async untilNext(processed: number): Promise<void> {
+    for (let leftMs = this.#leftMs(processed); leftMs > 0; leftMs = this.#leftMs(processed)) {
+      const pause = pauseFor(leftMs);
+      this.#endPause = pause.end;
+      await pause.over;
+    }
+    this.#startedMs = performance.now();
+  }
+
+  #leftMs(processed: number): number {
+    if (this.#awaited > processed || this.#isDue()) return 0;
+    const everyMs = this.#awaitedByReads > processed ? READ_BATCH_EVERY_MS : BATCH_EVERY_MS;
+    return this.#startedMs + everyMs - performance.now();
+  }
+}
