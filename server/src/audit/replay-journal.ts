@@ -37,6 +37,17 @@ interface LeftLine extends EntryLine {
   readonly number: number;
 }
 
+/** What was found in the segments that an earlier process left. */
+interface Findings {
+  /** The requests that have begun and whose end was not found, by their ids. */
+  readonly begun: Map<EntryId, LeftLine>;
+  readonly toReject: (LineToReject & { readonly segment: Segment })[];
+  /** The segments whose files can't be read, with the reason. */
+  readonly unreadable: Map<Segment, string>;
+  /** Whether a line can't be read. */
+  isDamaged: boolean;
+}
+
 /**
  * Records what an earlier process left in the journal: entries of ended requests, and entries of requests that it was answering
  * when it died. Lines that can't be read and entries that the database refuses are rejected: they stay in the journal folder.
@@ -44,65 +55,82 @@ interface LeftLine extends EntryLine {
  * @throws if the database is down. Nothing is lost, and the next replay starts from the beginning.
  */
 export async function replayJournal(parts: ReplayParts, leftover: readonly Segment[]): Promise<void> {
-  const { journal, insert, log } = parts;
-  const begun = new Map<EntryId, LeftLine>();
-  const toReject: (LineToReject & { readonly segment: Segment })[] = [];
-  const unreadable = new Map<Segment, string>();
-  let isDamaged = false;
-  const insertOrReject = async (lines: readonly LeftLine[]) => {
-    for (const { item, reason } of await insertLines(lines, insert))
-      toReject.push({ ...item, reason: refusedBecause(reason) });
-  };
+  const findings: Findings = { begun: new Map(), toReject: [], unreadable: new Map(), isDamaged: false };
+  for (const segment of leftover) await recordEnded(parts, segment, findings);
+  await recordLost(parts, findings);
+  // Segments are dropped last, because a request may begin in one and end in another.
+  for (const segment of leftover) await removeSegment(parts, segment, findings);
+  warnOfRejected(parts);
+}
 
-  for (const segment of leftover) {
-    const content = await journal.read(segment);
-    if (content.problem !== null) {
-      unreadable.set(segment, content.problem);
+/** Records the ended requests of a segment, and adds to the findings what else is in it. */
+async function recordEnded(parts: ReplayParts, segment: Segment, findings: Findings): Promise<void> {
+  const { journal, log } = parts;
+  const content = await journal.read(segment);
+  if (content.problem !== null) {
+    findings.unreadable.set(segment, content.problem);
+    return;
+  }
+  const ended: LeftLine[] = [];
+  for (const { number, bytes, content: line } of content.lines) {
+    if (line.kind === "unreadable") {
+      findings.isDamaged = true;
+      findings.toReject.push({ segment, bytes, number, reason: line.problem });
       continue;
     }
-    const ended: LeftLine[] = [];
-    for (const { number, bytes, content: line } of content.lines) {
-      if (line.kind === "unreadable") {
-        isDamaged = true;
-        toReject.push({ segment, bytes, number, reason: line.problem });
-        continue;
-      }
-      const sound = { segment, number, bytes: withoutChecksum(bytes), entry: line.entry };
-      if (line.kind === "begun") begun.set(line.entry.id, sound);
-      else {
-        ended.push(sound);
-        begun.delete(line.entry.id);
-      }
+    const readable = { segment, number, bytes: withoutChecksum(bytes), entry: line.entry };
+    if (line.kind === "begun") findings.begun.set(line.entry.id, readable);
+    else {
+      ended.push(readable);
+      findings.begun.delete(line.entry.id);
     }
-    await insertOrReject(ended);
-    log.info({ segment, entries: ended.length, tornBytes: content.tornBytes }, "replayed a journal segment");
   }
+  await insertOrReject(parts, ended, findings);
+  log.info({ segment, entries: ended.length, tornBytes: content.tornBytes }, "replayed a journal segment");
+}
 
+/** Records the requests that have only begun as lost with their process, if it is certain that the journal does not contain their ends. */
+async function recordLost(parts: ReplayParts, findings: Findings): Promise<void> {
+  const { begun, toReject, unreadable, isDamaged } = findings;
   // A rejected line decides about its request. The segment of the beginning may have been kept for lines of other requests.
-  for (const id of await rejectedRequests(journal)) begun.delete(id);
+  for (const id of await rejectedRequests(parts.journal)) begun.delete(id);
   const lost = [...begun.values()];
   if (isDamaged || unreadable.size > 0) {
     // An unreadable line may hold the end of such a request. Recorded as lost, the request could no longer be charged.
     const reason = "the end of this request may be in an unreadable line";
     for (const line of lost) toReject.push({ ...line, reason });
-  } else {
-    await insertOrReject(lost);
-    if (lost.length > 0) log.warn({ requests: lost.length }, "requests were lost with an earlier process");
+    return;
   }
+  await insertOrReject(parts, lost, findings);
+  if (lost.length > 0)
+    parts.log.warn({ requests: lost.length }, "requests were lost with an earlier process");
+}
 
-  // Segments are dropped last, because a request may begin in one and end in another.
-  for (const segment of leftover) {
-    const reason = unreadable.get(segment);
-    const lines = toReject.filter((line) => line.segment === segment);
-    await (reason === undefined
-      ? dropSegment(parts, segment, lines)
-      : rejectSegment(parts, segment, reason)
-    ).catch((error: unknown) => {
-      // The segment is replayed again at the next start, which is harmless.
-      log.error({ ...reasonOf(error), file: journal.pathOf(segment) }, "a journal segment cannot be removed");
-    });
+async function insertOrReject(
+  { insert }: ReplayParts,
+  lines: readonly LeftLine[],
+  { toReject }: Findings,
+): Promise<void> {
+  for (const { item, reason } of await insertLines(lines, insert))
+    toReject.push({ ...item, reason: refusedBecause(reason) });
+}
+
+/** Deletes a replayed segment, or moves it to the rejected ones if it can't be read. */
+async function removeSegment(
+  parts: ReplayParts,
+  segment: Segment,
+  { toReject, unreadable }: Findings,
+): Promise<void> {
+  const { journal, log } = parts;
+  const problem = unreadable.get(segment);
+  const lines = toReject.filter((line) => line.segment === segment);
+  try {
+    if (problem === undefined) await dropSegment(parts, segment, lines);
+    else await rejectSegment(parts, segment, problem);
+  } catch (error) {
+    // The segment is replayed again at the next start, which is harmless.
+    log.error({ ...reasonOf(error), file: journal.pathOf(segment) }, "a journal segment cannot be removed");
   }
-  warnOfRejected(parts);
 }
 
 /** The requests that rejected lines are about. */
