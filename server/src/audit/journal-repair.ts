@@ -134,54 +134,40 @@ export class JournalRepair {
     const { journal, insert } = this.#parts;
     const all = await journal.rejected.list();
     const chosen = ids === null ? all.lines : this.#choose(all.lines, ids);
-    const bytes = replacement === null ? null : new TextEncoder().encode(replacement);
-    const read = chosen.map((line) => ({
-      ...line,
-      content: decodeLine(bytes ?? line.bytes, bytes !== null),
-    }));
-    const [first] = read;
-    if (bytes !== null && first?.content.kind === "unreadable") {
-      const message = `The replacement is not a valid journal line: ${first.content.problem}. Correct it and try again.`;
-      throw new Failure("invalid_request", message, { param: "replacement" });
-    }
-
+    const read = replacement === null ? chosen.map(readAsStored) : chosen.map(readAs(replacement));
     const readable = readableOf(read);
-    const unreadable = read.flatMap(({ content, ...line }) =>
-      content.kind === "unreadable" ? [{ item: line, reason: content.problem }] : [],
+    const unreadable = read.flatMap(({ content, ...item }) =>
+      content.kind === "unreadable" ? [{ item, reason: content.problem }] : [],
     );
-    const ended = readable.filter(({ kind }) => kind === "ended");
+    const refused = await insertLines(
+      readable.filter(({ kind }) => kind === "ended"),
+      insert,
+    );
     const begun = readable.filter(({ kind }) => kind === "begun");
-    const refused = await insertLines(ended, insert);
-    // A begun request must not be recorded as lost while an unreadable line may hold its end, or another line does.
-    const chosenIds = new Set(chosen.map(({ id }) => id));
-    const others = all.lines.flatMap((line) => (chosenIds.has(line.id) ? [] : [decodeLine(line.bytes)]));
-    const isEndUnknown =
-      all.files.length > 0 || unreadable.length > 0 || others.some(({ kind }) => kind === "unreadable");
-    const ends = new Set([
-      ...refused.map(({ item }) => item.entry.id),
-      ...others.flatMap((line) => (line.kind === "ended" ? line.entry.id : [])),
-    ]);
-    const late = begun.flatMap((item) => {
-      if (isEndUnknown) return { item, reason: END_UNKNOWN };
-      return ends.has(item.entry.id) ? { item, reason: END_REJECTED } : [];
+    const whereEndMayBe = endsIn({ all, chosen, unreadable, refused });
+    const waiting = begun.flatMap((item) => {
+      const reason = whereEndMayBe(item);
+      return reason === null ? [] : { item, reason };
     });
-    const lost = begun.filter(({ entry }) => !isEndUnknown && !ends.has(entry.id));
-    late.push(...(await insertLines(lost, insert)));
-    const notReplayed = [...unreadable, ...refused, ...late].map(({ item, reason }) => ({
+    const lost = begun.filter((item) => whereEndMayBe(item) === null);
+    const refusedLost = await insertLines(lost, insert);
+    const notReplayed = [...unreadable, ...refused, ...waiting, ...refusedLost].map(({ item, reason }) => ({
       ...positionOf(item),
       reason,
     }));
-
     const left = new Set(notReplayed.map(({ id }) => id));
     const replayed = readable.filter(({ id }) => !left.has(id));
-    if (replayed.length > 0) {
-      await this.#record(by, "journal.replay", null, {
-        lines: replayed.length,
-        requests: requestsOf(replayed),
-      });
-      await journal.rejected.remove(new Set(replayed.map(({ id }) => id)));
-    }
+    await this.#removeReplayed(by, replayed);
     return { replayed: replayed.length, notReplayed };
+  }
+
+  async #removeReplayed(by: Actor, replayed: readonly ReadableLine[]): Promise<void> {
+    if (replayed.length === 0) return;
+    await this.#record(by, "journal.replay", null, {
+      lines: replayed.length,
+      requests: requestsOf(replayed),
+    });
+    await this.#parts.journal.rejected.remove(new Set(replayed.map(({ id }) => id)));
   }
 
   /**
@@ -200,7 +186,7 @@ export class JournalRepair {
     const { journal } = this.#parts;
     const { lines } = await journal.rejected.list();
     const chosen = this.#choose(lines, ids);
-    const read = chosen.map((line) => ({ ...line, content: decodeLine(line.bytes) }));
+    const read = chosen.map(readAsStored);
     // The action is recorded first, so that no line is deleted without a record.
     await this.#record(by, "journal.discard", reason, {
       lines: chosen.length,
@@ -246,12 +232,52 @@ export class JournalRepair {
 }
 
 type ReadLine = RejectedLine & { readonly content: JournalLine | UnreadableLine };
+type ReadableLine = RejectedLine & JournalLine;
+
+function readAsStored(line: RejectedLine): ReadLine {
+  return { ...line, content: decodeLine(line.bytes) };
+}
+
+/** Reads lines as if they had the text of a replacement. @throws {Failure} `invalid_request` if that is not a journal line. */
+function readAs(replacement: string): (line: RejectedLine) => ReadLine {
+  const content = decodeLine(new TextEncoder().encode(replacement), true);
+  if (content.kind === "unreadable") {
+    const message = `The replacement is not a valid journal line: ${content.problem}. Correct it and try again.`;
+    throw new Failure("invalid_request", message, { param: "replacement" });
+  }
+  return (line) => ({ ...line, content });
+}
 
 /** The lines that can be read, with their entries. */
-function readableOf(lines: readonly ReadLine[]) {
+function readableOf(lines: readonly ReadLine[]): readonly ReadableLine[] {
   return lines.flatMap(({ content, ...line }) =>
     content.kind === "unreadable" ? [] : [{ ...line, ...content }],
   );
+}
+
+/**
+ * Returns the function that tells why a request that has begun must not be recorded as lost: its end may be in a line that is not recorded. It
+ * returns `null` if there is no such line.
+ */
+function endsIn(lines: {
+  readonly all: { readonly lines: readonly RejectedLine[]; readonly files: readonly RejectedFile[] };
+  readonly chosen: readonly RejectedLine[];
+  readonly unreadable: readonly unknown[];
+  readonly refused: readonly { readonly item: ReadableLine }[];
+}): (begun: ReadableLine) => string | null {
+  const { all, chosen, unreadable, refused } = lines;
+  const chosenIds = new Set(chosen.map(({ id }) => id));
+  const others = all.lines.flatMap((line) => (chosenIds.has(line.id) ? [] : [decodeLine(line.bytes)]));
+  const isUnknown =
+    all.files.length > 0 || unreadable.length > 0 || others.some(({ kind }) => kind === "unreadable");
+  const ends = new Set([
+    ...refused.map(({ item }) => item.entry.id),
+    ...others.flatMap((line) => (line.kind === "ended" ? line.entry.id : [])),
+  ]);
+  return ({ entry }) => {
+    if (isUnknown) return END_UNKNOWN;
+    return ends.has(entry.id) ? END_REJECTED : null;
+  };
 }
 
 function positionOf({ id, file, line }: RejectedLine): Omit<NotReplayed, "reason"> {
