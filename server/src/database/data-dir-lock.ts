@@ -73,8 +73,9 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const alias = await shortAlias(folder);
     try {
-      const withdraw = await enter(dataDir, alias.folder);
-      return { release: () => withdraw(folder) };
+      const contender = new Contender(dataDir);
+      await contender.enter(alias.folder);
+      return { release: () => contender.withdraw(folder) };
     } finally {
       await alias.remove();
     }
@@ -87,43 +88,54 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
   }
 }
 
-/**
- * Becomes the holder, or leaves nothing behind and throws.
- *
- * @returns a function that withdraws from the folder, by whatever path it is reached then.
- */
-async function enter(dataDir: string, folder: string): Promise<(folder: string) => Promise<void>> {
-  const ownName = `${process.pid}-${randomBytes(8).toString("hex")}`;
-  const server = createServer();
-  let pipe: FileHandle | null = null;
-  let state: "contending" | "holding" | "out" = "contending";
-  let yieldedTo: string | null = null;
+/** A process that wants the data folder: it listens on its socket, asks the others, and becomes the holder or withdraws. */
+class Contender {
+  readonly #dataDir: string;
+  readonly #name = `${process.pid}-${randomBytes(8).toString("hex")}`;
+  readonly #server = createServer();
+  #pipe: FileHandle | null = null;
+  #state: "contending" | "holding" | "out" = "contending";
+  /** The contender that was told that it may have the folder. */
+  #yieldedTo: string | null = null;
 
-  const withdraw = async (from: string) => {
-    if (state === "out") return;
-    state = "out";
-    await removeFiles(join(from, ownName));
-    await new Promise<void>((resolve) => server.close(() => resolve()));
-    await pipe?.close();
-  };
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+  }
 
-  const judge = (asker: string): "taken" | "yours" => {
-    if (state === "holding") return "taken";
-    if (state === "out") return "yours";
-    if (asker > ownName) return "taken";
-    yieldedTo = asker;
-    return "yours";
-  };
+  /**
+   * Becomes the holder, or leaves nothing behind and throws.
+   *
+   * @param folder a path of the folder of sockets that is short enough for them.
+   */
+  async enter(folder: string): Promise<void> {
+    try {
+      await this.#listen(folder);
+      await this.#contend(folder);
+    } catch (error) {
+      await this.withdraw(folder);
+      throw error;
+    }
+  }
 
-  const listen = async () => {
-    const path = join(folder, ownName);
-    pipe = await openPipe(`${path}.pipe`);
+  /** Leaves the folder, by whatever path it is reached then. */
+  async withdraw(folder: string): Promise<void> {
+    if (this.#state === "out") return;
+    this.#state = "out";
+    await removeFiles(join(folder, this.#name));
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await this.#pipe?.close();
+  }
+
+  async #listen(folder: string): Promise<void> {
+    const path = join(folder, this.#name);
+    const server = this.#server;
+    this.#pipe = await openPipe(`${path}.pipe`);
     server.on("connection", (socket) => {
       socket.unref();
       // The asker may have given up, which is no error here.
       socket.on("error", () => socket.destroy());
       socket.setTimeout(CONTENDER_TIMEOUT_MS, () => socket.destroy());
-      socket.once("data", (question) => socket.end(judge(question.toString().trim())));
+      socket.once("data", (question) => socket.end(this.#answerTo(question.toString().trim())));
     });
     await new Promise<void>((resolve, reject) => {
       // It stays: a connection that can't be accepted later, without free descriptors, must not end the process.
@@ -133,37 +145,37 @@ async function enter(dataDir: string, folder: string): Promise<(folder: string) 
     server.unref();
     // A socket that is bound but does not listen yet refuses like a stale one, so it gets its name afterwards.
     await rename(`${path}.new`, `${path}.sock`);
-  };
+  }
+
+  /** Whether another contender may have the folder. */
+  #answerTo(asker: string): "taken" | "yours" {
+    if (this.#state === "holding") return "taken";
+    if (this.#state === "out") return "yours";
+    if (asker > this.#name) return "taken";
+    this.#yieldedTo = asker;
+    return "yours";
+  }
 
   /**
    * Asks every contender that was there first. If two contenders ask each other, at least one of them sees the other's socket, and the lower name
    * stays. An answer and the change of state that goes with it happen in one turn of the event loop, so that no contender becomes the holder after it
    * has yielded.
    */
-  const contend = async () => {
+  async #contend(folder: string): Promise<void> {
     for (const entry of await readdir(folder)) {
       const { name, ext } = parse(entry);
-      if (name === ownName) continue;
+      if (name === this.#name) continue;
       const path = join(folder, name);
       if (ext !== ".sock") {
         await removeAbandoned(path, ext);
         continue;
       }
-      const answer = await ask(path, ownName);
-      if (answer === "taken") throw new DataDirLockedError(dataDir, name);
+      const answer = await ask(path, this.#name);
+      if (answer === "taken") throw new DataDirLockedError(this.#dataDir, name);
       if (answer === "stale") await removeFiles(path);
     }
-    if (yieldedTo !== null) throw new DataDirLockedError(dataDir, yieldedTo);
-    state = "holding";
-  };
-
-  try {
-    await listen();
-    await contend();
-    return withdraw;
-  } catch (error) {
-    await withdraw(folder);
-    throw error;
+    if (this.#yieldedTo !== null) throw new DataDirLockedError(this.#dataDir, this.#yieldedTo);
+    this.#state = "holding";
   }
 }
 
