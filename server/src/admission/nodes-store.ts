@@ -14,11 +14,11 @@ export interface NodeRow {
   readonly seenAgoMs: number;
 }
 
-/** A process of a node. */
+/** One start of a node. */
 export interface NodeLife {
   /** The id of the node. */
   readonly id: string;
-  /** Identifies the process. */
+  /** Identifies the start. */
   readonly life: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * One life of a node, as far as it spends credit: each start of a process has a new one. The database numbers them and
+ * One start of a node, as far as it spends credit: each process is a new spender. The database numbers them and
  * never gives a number twice, so nothing that names a closed spender can ever mean another.
  */
 export type SpenderId = bigint & { readonly __id: "spender" };

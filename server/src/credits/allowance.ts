@@ -77,7 +77,7 @@ export class Allowance {
   }
 }
 
-/** The credit that one life of this node has reserved, by account. */
+/** The credit that one start of this node has reserved, by account. */
 export interface Spender {
   readonly id: SpenderId;
   readonly openedMs: number;

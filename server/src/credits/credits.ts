@@ -42,7 +42,7 @@ export interface CreditsParts {
    * `null`: reserves are never released by time.
    */
   readonly maxDisconnectedMs: number | null;
-  /** Whether the database lacks entries of earlier lives of this node. Their spenders stay open while it does. */
+  /** Whether the database lacks entries of earlier starts of this node. Their spenders stay open while it does. */
   readonly owesEntries: () => boolean;
 }
 
@@ -64,7 +64,7 @@ export class Credits {
   #heartbeat: Promise<boolean> = Promise.resolve(false);
   /** When the database was last asked for a heartbeat that it answered, by `passedMs`: others release reserves of a suspended node, too. */
   #seenMs: number;
-  /** Whether spenders older than the current one may be open, such as those of earlier lives. */
+  /** Whether spenders older than the current one may be open, such as those of earlier starts. */
   #hasOlder = true;
 
   constructor(parts: CreditsParts) {
@@ -80,7 +80,7 @@ export class Credits {
     });
   }
 
-  /** Opens this life's spender. Call it at start, before the journal of earlier lives is replayed. Rejects without the database. */
+  /** Opens the spender of this start. Call it before the journal of earlier starts is replayed. Rejects without the database. */
   async open(): Promise<SpenderId> {
     return (await this.#requireSpender()).id;
   }
@@ -243,13 +243,13 @@ export class Credits {
     if (await this.#heartbeat) await this.#releases.releaseIdle();
   }
 
-  /** Closes the spenders of earlier lives and replaced ones, once all their charges are in the database. Call it every second. */
+  /** Closes the spenders of earlier starts and replaced ones, once all their charges are in the database. Call it every second. */
   async closeReplaced(): Promise<void> {
     const replaced = [...this.#spenders.values()].filter((spender) => spender !== this.#current);
     if (this.#hasOlder && replaced.every(isDrained)) await this.closeFormer();
   }
 
-  /** Closes this node's older spenders unless it owes entries. Call it at start, when earlier lives' charges are in the database. */
+  /** Closes this node's older spenders unless it owes entries. Call it when the charges of earlier starts are in the database. */
   async closeFormer(): Promise<void> {
     const current = this.#current;
     if (current === null || this.#parts.owesEntries()) return;
@@ -260,8 +260,8 @@ export class Credits {
   }
 
   /**
-   * Closes this life's spender, so that nothing stays reserved, if all its charges are in the database. While the node owes entries of
-   * earlier lives or of this one, only what their charges may need stays reserved. Call it when the last request has ended.
+   * Closes the spender of this start, so that nothing stays reserved, if all its charges are in the database. While the node owes entries of
+   * earlier starts or of this one, only what their charges may need stays reserved. Call it when the last request has ended.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;

@@ -4,7 +4,7 @@ import type { CreditStore } from "./credit-store.ts";
 /** A spender that was not seen for this long counts as absent: its reserves will not be released soon. */
 export const AWAY_MS = 60_000;
 
-/** A life of a node that has reserved credit, as operators see it. */
+/** A start of a node that has reserved credit, as operators see it. */
 export interface ListedSpender {
   /** The number of this start of the node, which `operator.nodes.release` takes. */
   readonly id: SpenderId;

@@ -25,7 +25,7 @@ export type EntryListeners = Required<Pick<RecorderParts, "onRecorded" | "onComm
 };
 
 /**
- * Opens the recorder, and everything that reads audit entries. Entries of earlier lives in the node's journal are recorded when
+ * Opens the recorder, and everything that reads audit entries. Entries of earlier starts in the node's journal are recorded when
  * this resolves.
  */
 export async function openAudit(

@@ -32,7 +32,7 @@ export type OpenRecords = Awaited<ReturnType<typeof openRecords>>;
 
 /**
  * Opens what records and charges requests: metrics, credit, idempotency, the audit log and security events. Entries of earlier
- * lives in the node's journal are recorded when this resolves.
+ * starts in the node's journal are recorded when this resolves.
  */
 export async function openRecords(
   startup: Startup,
@@ -56,7 +56,7 @@ export async function openRecords(
     maxDisconnectedMs: releaseAfterMs === 0 ? null : DISCONNECTED_SHARE * releaseAfterMs,
     owesEntries: () => owesEntries(),
   });
-  // This life's spender is opened first, so that it is newer than every spender that the journal of earlier lives names.
+  // The spender of this start is opened first, so that it is newer than every spender that the journal of earlier starts names.
   const spender = await credits.open();
   const idempotencyStore = new PostgresIdempotency(database, id, () => credits.spender);
   const idempotency = new Idempotency(idempotencyStore, sealer);
@@ -80,7 +80,7 @@ export async function openRecords(
   });
   const { recorder, journal } = audit;
   owesEntries = () => journal.rejectedLines() > 0;
-  // The journal is replayed, so the spenders and claims of earlier lives of this node are no longer needed.
+  // The journal is replayed, so the spenders and claims of earlier starts of this node are no longer needed.
   await credits.closeFormer();
   await idempotencyStore.clear(spender);
   const securityLog = new SecurityLog(database, longReads, now);
