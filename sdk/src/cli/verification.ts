@@ -7,8 +7,8 @@ const UNVERIFIABLE = 2;
 const TAMPERED = 3;
 
 /**
- * The lines of a file that is to be verified. Not those of `node:readline`, which by now also ends lines at U+2028 and U+2029: these
- * may be in the name of a model.
+ * The lines of a file that is to be verified. Not those of `node:readline`, which in newer versions also ends lines at U+2028 and U+2029:
+ * strings of JSON may contain these.
  *
  * @throws {OstiaryError} it cannot be read; {@link APIUserAbortError} the signal was aborted.
  */
