@@ -302,8 +302,8 @@ describe("verifying a file", () => {
     expect(await run(owner, ["export", "-o", file])).toMatchObject({ code: 0 });
     const text = await readFile(file, "utf8");
     expect(text).toContain("a\ufffdb\ufffdc\ufffdd");
-    // The characters at which Python's str.splitlines ends lines, and httpx with it.
-    expect(text.split(/[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/u)).toEqual(text.split("\n"));
+    // Python's str.splitlines, and httpx with it, ends lines at some control characters and at the separators.
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u);
     expect(await run(owner, ["verify", file])).toMatchObject({ code: 0 });
     await writeFile(file, text.replaceAll("\n", "\r\n"));
     expect(await run(owner, ["verify", file])).toMatchObject({ code: 0 });
