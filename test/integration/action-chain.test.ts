@@ -85,6 +85,9 @@ describe("an account's actions", () => {
     expect(lines.map((line) => JSON.parse(line).action.id)).toEqual(data.map(({ id }) => id).reverse());
     const report = await verifyActionsExport(lines);
     expect(report).toMatchObject({ ok: true, actions: data.length, first: 1, problems: [] });
+    // As some editors save it.
+    const marked = [`\ufeff${lines[0]}`, ...lines.slice(1)];
+    expect(await verifyActionsExport(marked)).toEqual(report);
     const online = await client.account.verifyActions();
     expect(online).toMatchObject({ actions: data.length, problems: [], next: null });
     expect(online.head).toEqual(report.head);

@@ -305,7 +305,8 @@ describe("verifying a file", () => {
     // Python's str.splitlines, and httpx with it, ends lines at some control characters and at the separators.
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u);
     expect(await run(owner, ["verify", file])).toMatchObject({ code: 0 });
-    await writeFile(file, text.replaceAll("\n", "\r\n"));
+    // As PowerShell redirects it.
+    await writeFile(file, `\ufeff${text.replaceAll("\n", "\r\n")}`);
     expect(await run(owner, ["verify", file])).toMatchObject({ code: 0 });
   });
 

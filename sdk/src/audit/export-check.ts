@@ -110,7 +110,7 @@ export class ExportCheck {
   }
 
   #addForeign(text: string, line: number): void {
-    if (this.#readable === 0 && text.replace("\uFEFF", "").startsWith(CSV_HEADER)) {
+    if (this.#readable === 0 && text.startsWith(CSV_HEADER)) {
       throw new UnverifiableExportError("it is CSV, which has no digests. Export NDJSON instead.");
     }
     if (this.#readable === 0 && line > MAX_UNREADABLE_START) throw notAnExport();

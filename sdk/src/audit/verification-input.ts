@@ -24,3 +24,8 @@ export function requireLines(lines: AsyncIterable<string> | Iterable<string>): v
   );
   functionOf("the iterator of lines", eachLater ?? each);
 }
+
+/** A line by its number, from 1. Some editors and shells put a byte order mark in front of the first, which is not part of an export. */
+export function exportedLine(text: string, number: number): string {
+  return number === 1 && text.startsWith("\uFEFF") ? text.slice(1) : text;
+}

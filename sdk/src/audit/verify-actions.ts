@@ -2,7 +2,7 @@ import { objectOf } from "../core/checks.ts";
 import { UnverifiableExportError } from "../core/errors.ts";
 import { parsedJson } from "../core/fields.ts";
 import { linkDigest, sha256OfText } from "./digest.ts";
-import { checkPoints, MAX_UNREADABLE_START, requireLines } from "./verification-input.ts";
+import { checkPoints, exportedLine, MAX_UNREADABLE_START, requireLines } from "./verification-input.ts";
 
 /** A point in a chain of actions. Keep it to verify later that nothing before it was modified. */
 export interface ActionPoint {
@@ -75,8 +75,9 @@ export async function verifyActionsExport(
   requireLines(lines);
   const check = new ActionsCheck(expected ?? null);
   let line = 0;
-  for await (const text of lines) {
+  for await (const given of lines) {
     line++;
+    const text = exportedLine(given, line);
     if (text.trim() !== "") await check.add(text, line);
   }
   return check.end(line);

@@ -1,7 +1,7 @@
 import type { ChainPoint } from "../contract/management.ts";
 import { notNegative, objectOf } from "../core/checks.ts";
 import { ExportCheck } from "./export-check.ts";
-import { checkPoints, requireLines } from "./verification-input.ts";
+import { checkPoints, exportedLine, requireLines } from "./verification-input.ts";
 
 /** A problem of an export. */
 export interface ExportProblem {
@@ -112,8 +112,9 @@ export async function verifyAuditExport(
   requireLines(lines);
   const check = new ExportCheck(points, notNegative("removedBatches", removedBatches ?? 0));
   let line = 0;
-  for await (const text of lines) {
+  for await (const given of lines) {
     line++;
+    const text = exportedLine(given, line);
     if (text.trim() !== "") await check.add(text, line);
   }
   return check.end(line);

@@ -3,6 +3,7 @@ import process from "node:process";
 import { cursorOf, type ExportProgress } from "../audit/export.ts";
 import { FILTER_NAMES } from "../audit/export-filter.ts";
 import { readExportLine } from "../audit/export-lines.ts";
+import { exportedLine } from "../audit/verification-input.ts";
 import type { Ostiary } from "../client.ts";
 import type { AuditExportParams, ExportHeader } from "../contract/audit.ts";
 import { DAY_MS } from "../contract/time-units.ts";
@@ -97,7 +98,7 @@ async function keptPart(path: string, params: AuditExportParams): Promise<KeptPa
   }
   if (isHeader || cursor === null) return NOTHING_KEPT;
   const { buffer: head } = await file.read(Buffer.alloc(length), 0, length, 0);
-  const first = readExportLine(head.toString("utf8").split("\n", 1)[0] ?? "");
+  const first = readExportLine(exportedLine(head.toString("utf8").split("\n", 1)[0] ?? "", 1));
   // A mixture of two exports would be verified as one of the first filter. Only an export with a proof says what it has.
   if (first?.kind === "header" && !isExportOf(params, first.header)) {
     throw new OstiaryError(
