@@ -5,23 +5,35 @@ import type { ForwardCall } from "../dialect.ts";
 import { plainIdentifier } from "../identifiers.ts";
 import { isAnthropicModel } from "./models.ts";
 
+/** The form of a request, of which upstreams refuse some. Usually all of it is true. */
+export interface ForwardedForm {
+  readonly keepsUser: boolean;
+  readonly keepsThoughts: boolean;
+}
+
 /**
  * The body for the upstream: the client's, byte for byte, with the upstream's name of the model. Thoughts of other providers' models,
  * which a client has from this service, are left out: Anthropic refuses a thought without its own signature. Other vendors' servers may not
  * sign theirs, and refuse the calls that follow without them.
  *
- * @param keepsUser Whether the id of the user stays as the client sent it. Otherwise it is plain.
+ * @param form `keepsUser`: whether the id of the user stays as the client sent it. Otherwise it is plain. `keepsThoughts`: whether the upstream gets
+ *   the thoughts that may be its own. Otherwise it gets none.
  */
 export function forwardedBody(
   { request: { body }, upstream, upstreamModel }: ForwardCall,
-  keepsUser: boolean,
+  { keepsUser, keepsThoughts }: ForwardedForm,
 ): string {
   const { messages } = body.value;
-  const isForeign = isAnthropicModel(upstreamModel, upstream) ? isUnsignedOrSealed : isSealedThought;
+  const isForeign = !keepsThoughts
+    ? isThought
+    : isAnthropicModel(upstreamModel, upstream)
+      ? isUnsignedOrSealed
+      : isSealedThought;
   const hasForeign = Array.isArray(messages) && messages.some((message) => hasThought(message, isForeign));
   const changes = {
     model: upstreamModel,
     ...(keepsUser ? {} : { metadata: withPlainUser(body.value.metadata) }),
+    ...(keepsThoughts || !needsThoughts(body.value) ? {} : { thinking: undefined }),
   };
   if (!hasForeign) return body.textWith(changes);
   // The inputs of calls keep their numbers.
@@ -30,6 +42,22 @@ export function forwardedBody(
     withoutThoughts(message, isForeign),
   );
   return exactJson(body.textWith({ ...changes, messages: kept }));
+}
+
+/** Whether a request has thoughts that the upstream may be unable to read. */
+export function hasForwardedThoughts({ request: { body } }: ForwardCall): boolean {
+  const { messages } = body.value;
+  return Array.isArray(messages) && messages.some((message) => hasThought(message, isThought));
+}
+
+/** Whether a model with a budget would refuse to think without its earlier thoughts: the results of tools follow calls that it has made after them. */
+function needsThoughts({ thinking, messages }: JsonObject): boolean {
+  const last: Json | undefined = Array.isArray(messages) ? messages.at(-1) : undefined;
+  if (!isJsonObject(thinking) || thinking.type !== "enabled" || !isJsonObject(last)) return false;
+  const { content } = last;
+  return (
+    Array.isArray(content) && content.some((block) => isJsonObject(block) && block.type === "tool_result")
+  );
 }
 
 /** The metadata of a request with an id of the user that every server takes. The same metadata if it has one, or none. */
@@ -49,6 +77,10 @@ function withoutThoughts(message: Json, isOne: (block: Json) => boolean): JsonOb
   const content = message.content.filter((block: Json) => !isOne(block));
   // Anthropic refuses a message without content, too.
   return content.length === 0 ? [] : [{ ...message, content }];
+}
+
+function isThought(block: Json): boolean {
+  return isJsonObject(block) && (block.type === "thinking" || block.type === "redacted_thinking");
 }
 
 function isUnsignedOrSealed(block: Json): boolean {

@@ -20,10 +20,11 @@ import { readAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
+import { askWithThoughts, hasThoughts, withoutThoughts } from "../unreadable-thoughts.ts";
 import { written } from "../write-conversation.ts";
 import { MessageReader } from "./answer-events.ts";
 import { messagesBodyOf } from "./conversation-body.ts";
-import { forwardedBody, withPlainUser } from "./forwarded-body.ts";
+import { forwardedBody, hasForwardedThoughts, withPlainUser } from "./forwarded-body.ts";
 import { streamedMessage } from "./messages-stream.ts";
 import { isAnthropicModel } from "./models.ts";
 import { LATE_INSTRUCTIONS } from "./prompt.ts";
@@ -41,12 +42,15 @@ const BETA = "anthropic-beta";
 const MAX_MESSAGE_LENGTH = 1_000;
 /** Words by which other vendors' servers refuse an id of the user that is more than a name, as Claude Code's is: DeepSeek's. */
 const ABOUT_USER = /\buser_?id\b/i;
+/** Words by which Anthropic, and platforms that serve its models, refuse a thought of another provider's model. */
+const UNREADABLE =
+  /\binvalid \W?(?:signature|data)\W{1,3}in \W?(?:redacted_)?thinking\b|\bthinking\.(?:signature|data)\b/i;
 /** Words by which a model, or a platform that serves it, refuses instructions within a conversation. */
 const ABOUT_LATE = /\brole\W{1,3}system\b|\btop-level\W{1,3}system\b/i;
 
 /**
- * Requests of the Messages API go through as they are, except for the model's name, and for an id of the user that another vendor's server
- * refuses. All others are translated.
+ * Requests of the Messages API go through as they are, except for the model's name, for an id of the user that another vendor's server
+ * refuses, and for thoughts that the upstream refuses to read. All others are translated.
  */
 function anthropicDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const users = new RefusedForms(ABOUT_USER, monotonicMs);
@@ -57,10 +61,15 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
       forward: async (call) => {
         const { query = "", headers, stream, body } = call.request;
         const refused = (status: number, text: string) => refusedForward(status, text, call);
-        const send = (keepsUser: boolean) => {
-          const post = { query, headers, body: forwardedBody(call, keepsUser), refused };
-          return postMessage(transport, call, post);
+        const post = (keepsUser: boolean, keepsThoughts: boolean) => {
+          const text = forwardedBody(call, { keepsUser, keepsThoughts });
+          return postMessage(transport, call, { query, headers, body: text, refused });
         };
+        const send = (keepsUser: boolean) =>
+          askWithThoughts(UNREADABLE, {
+            send: (keepsThoughts) => post(keepsUser, keepsThoughts),
+            hasThoughts: () => hasForwardedThoughts(call),
+          });
         const { metadata } = body.value;
         const response = isAnthropicModel(call.upstreamModel, call.upstream)
           ? await send(true)
@@ -74,8 +83,9 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
     },
     converse: async (call) => {
       const { user } = call.conversation;
-      const post = (keepsUser: boolean, keepsInstructions: boolean) => {
-        const conversation = keepsUser ? call.conversation : withPlainId(call.conversation);
+      const post = (keepsUser: boolean, keepsInstructions: boolean, keepsThoughts: boolean) => {
+        const asked = keepsThoughts ? call.conversation : withoutThoughts(call.conversation);
+        const conversation = keepsUser ? asked : withPlainId(asked);
         const { betas, answerTool, ignored, text } = written(() =>
           messagesBodyOf({ ...call, conversation }, keepsInstructions),
         );
@@ -86,11 +96,15 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
           ignored,
         };
       };
-      const send = async (keepsUser: boolean, keepsInstructions: boolean) => {
-        const { answered, answerTool, ignored } = post(keepsUser, keepsInstructions);
-        const reader = new MessageReader(answerTool);
-        return readAnswer(await answered, { stream: call.stream, reader, ignored });
-      };
+      const send = (keepsUser: boolean, keepsInstructions: boolean) =>
+        askWithThoughts(UNREADABLE, {
+          send: async (keepsThoughts) => {
+            const { answered, answerTool, ignored } = post(keepsUser, keepsInstructions, keepsThoughts);
+            const reader = new MessageReader(answerTool);
+            return readAnswer(await answered, { stream: call.stream, reader, ignored });
+          },
+          hasThoughts: () => hasThoughts(call.conversation),
+        });
       const clientText = () => written(() => messagesBodyOf(withoutUser(call))).text;
       const isOwnModel = user === null || isAnthropicModel(call.upstreamModel, call.upstream);
       const sendWithUser = (keepsInstructions: boolean) =>

@@ -5,6 +5,7 @@ import { answerText, postJson } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { jsonText } from "../refusal.ts";
 import type { Transport } from "../transport.ts";
+import { askWithThoughts, hasThoughts, withoutThoughts } from "../unreadable-thoughts.ts";
 import { written } from "../write-conversation.ts";
 import { ContentReader } from "./answer-events.ts";
 import { contentBodyOf } from "./conversation-body.ts";
@@ -18,6 +19,8 @@ export const google: DialectDefinition = {
   open: ({ transport }) => googleDialect(transport),
 };
 
+/** Words by which Google refuses the signature of a thought or a call that is not its own. */
+const UNREADABLE = /\bthought[ _]?signature\b/i;
 const DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com/v1beta";
 
 /** Google's Gemini API, which is a format of upstreams alone: all requests are translated. */
@@ -32,12 +35,15 @@ export function googleDialect(transport: Transport): Dialect {
     own: null,
     converse: async (call) => {
       const method = call.stream ? "streamGenerateContent?alt=sse" : "generateContent";
-      const begin = () => {
-        const { body, answerTool, ignored, text } = written(() => contentBodyOf(call));
-        return { answered: post(call, method, text), body, answerTool, ignored };
+      const begin = (keepsThoughts: boolean) => {
+        const asked = keepsThoughts ? call : { ...call, conversation: withoutThoughts(call.conversation) };
+        const { text, ...others } = written(() => contentBodyOf(asked));
+        return post(call, method, text).then((response) => ({ ...others, response }));
       };
-      const { answered, body, answerTool, ignored } = begin();
-      const response = await answered;
+      const { response, body, answerTool, ignored } = await askWithThoughts(UNREADABLE, {
+        send: begin,
+        hasThoughts: () => hasThoughts(call.conversation),
+      });
       const reader = new ContentReader(answerTool);
       const more = () => {
         const continuationToken = reader.takeToken();

@@ -5,8 +5,16 @@ import { SEALED_TEXT_PREFIX as SEALED_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
 import { callIdsFor, MAX_RESPONSES_ID_LENGTH } from "../openai/openai-limits.ts";
 
-/** How an upstream gets the ids of calls; `null`: as they are. */
-type CallIdForm = ReturnType<typeof callIdsFor>;
+/** The form of a request, of which upstreams refuse some. Usually all of it is true. */
+export interface ForwardedForm {
+  readonly asksForReasoning: boolean;
+  readonly keepsThoughts: boolean;
+}
+
+interface InputForm extends Pick<ForwardedForm, "keepsThoughts"> {
+  /** How the upstream gets the ids of calls; `null`: as they are. */
+  readonly callId: ReturnType<typeof callIdsFor>;
+}
 
 /**
  * The body for an upstream. `store: false`, because this service stores responses itself: an upstream would store them for all accounts
@@ -14,11 +22,12 @@ type CallIdForm = ReturnType<typeof callIdsFor>;
  * upstream that stores nothing could not continue a response that this service has stored. Ids of calls that OpenAI refuses, as other servers may give
  * them, are replaced.
  *
- * @param asksForReasoning Whether to ask for it: some upstreams refuse that for models that do not reason.
+ * @param form `asksForReasoning`: whether to ask for it, which some upstreams refuse for models that do not reason. `keepsThoughts`: whether the
+ *   upstream gets the reasoning of the conversation, which it may be unable to read. Ids of items that belong to that reasoning are left out with it.
  */
 export function forwardedBody(
   { request: { body }, upstream, upstreamModel }: ForwardCall,
-  asksForReasoning: boolean,
+  { asksForReasoning, keepsThoughts }: ForwardedForm,
 ): string {
   const { include, input } = body.value;
   const asked = Array.isArray(include) ? include : [];
@@ -27,21 +36,32 @@ export function forwardedBody(
     model: upstreamModel,
     store: false,
     ...(isAdded ? { include: [...asked, ENCRYPTED_REASONING] } : {}),
-    ...inputChange(input, callIdsFor(upstream, MAX_RESPONSES_ID_LENGTH)),
+    ...inputChange(input, { keepsThoughts, callId: callIdsFor(upstream, MAX_RESPONSES_ID_LENGTH) }),
   });
 }
 
-function inputChange(input: Json | undefined, callId: CallIdForm): Changes {
+/** Whether a request has reasoning that the upstream may be unable to read. */
+export function hasForwardedThoughts({ request: { body } }: ForwardCall): boolean {
+  const { input } = body.value;
+  return Array.isArray(input) && input.some((item: Json) => isReadable(item) && !isNoThought(item));
+}
+
+function inputChange(input: Json | undefined, { keepsThoughts, callId }: InputForm): Changes {
   if (!Array.isArray(input)) return {};
-  const kept = input.filter(isReadable);
-  const written = kept.map((item: Json) => withOwnCallId(withoutOwnId(item), callId));
+  const kept = input.filter(keepsThoughts ? isReadable : isNoThought);
+  const withoutIds = keepsThoughts ? WITHOUT_ID : WITHOUT_ID_OR_THOUGHT;
+  const written = kept.map((item: Json) => withOwnCallId(withoutOwnId(item, withoutIds), callId));
   const isSame = kept.length === input.length && written.every((item, index) => item === input[index]);
   return isSame ? {} : { input: written };
 }
 
+function isNoThought(item: Json): boolean {
+  return !isJsonObject(item) || item.type !== "reasoning";
+}
+
 /** An upstream that stores nothing can't read a thought without its own encrypted content. */
 function isReadable(item: Json): boolean {
-  if (!isJsonObject(item) || item.type !== "reasoning") return true;
+  if (!isJsonObject(item) || isNoThought(item)) return true;
   const { encrypted_content: encrypted } = item;
   return typeof encrypted === "string" && !encrypted.startsWith(SEALED_PREFIX);
 }
@@ -55,14 +75,17 @@ const WITHOUT_ID = new Set([
   "additional_tools",
 ]);
 
-function withoutOwnId(item: Json): Json {
-  if (!isJsonObject(item) || item.id === undefined || !WITHOUT_ID.has(String(item.type))) return item;
+/** As {@link WITHOUT_ID}, for a conversation without its reasoning: the ids of calls say which reasoning they need. */
+const WITHOUT_ID_OR_THOUGHT = new Set([...WITHOUT_ID, "function_call", "custom_tool_call"]);
+
+function withoutOwnId(item: Json, types: ReadonlySet<string>): Json {
+  if (!isJsonObject(item) || item.id === undefined || !types.has(String(item.type))) return item;
   const { id: _, ...rest }: JsonObject = item;
   return rest;
 }
 
 /** A call or its result with ids that the upstream takes. An id of the item itself that is too long says nothing to it. */
-function withOwnCallId(item: Json, callId: CallIdForm): Json {
+function withOwnCallId(item: Json, callId: InputForm["callId"]): Json {
   if (callId === null || !isJsonObject(item) || typeof item.call_id !== "string") return item;
   const { id, ...rest }: JsonObject = item;
   const isLong = typeof id === "string" && id.length > MAX_RESPONSES_ID_LENGTH;

@@ -11,12 +11,13 @@ import { readAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
+import { askWithThoughts, hasThoughts, withoutThoughts } from "../unreadable-thoughts.ts";
 import { written } from "../write-conversation.ts";
 import { ENDED, ResponseReader } from "./answer-events.ts";
 import { responsesBodyOf } from "./conversation-body.ts";
 import { ResponseEditor } from "./edited-response.ts";
 import { hasFailed, refusedResponse } from "./failed-response.ts";
-import { forwardedBody } from "./forwarded-body.ts";
+import { forwardedBody, hasForwardedThoughts } from "./forwarded-body.ts";
 import { endingAfter } from "./held-failure.ts";
 import { streamedResponse } from "./streamed-response.ts";
 
@@ -30,8 +31,13 @@ export const openaiResponses: DialectDefinition = {
 const PATH = "/responses";
 /** Words by which an upstream refuses encrypted reasoning for a model that does not reason. */
 const ABOUT_ENCRYPTED = /encrypted.content|\binclude\b/i;
+/** Words by which OpenAI and Azure refuse encrypted reasoning that another server, or another organization, has been given. */
+const UNREADABLE = /\bencrypted content\b.{0,200}?\bcould not be (?:verified|decrypted|parsed)/is;
 
-/** Only what the service decides is changed in a request: the model's name, where responses are stored, and encrypted reasoning. */
+/**
+ * Only what the service decides is changed in a request: the model's name, where responses are stored, and encrypted reasoning, of which the upstream
+ * gets none that it can't read.
+ */
 function responsesDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const reasoning = new RefusedForms(ABOUT_ENCRYPTED, monotonicMs);
   return {
@@ -39,7 +45,11 @@ function responsesDialect(transport: Transport, monotonicMs: () => number): Dial
       wire: "responses",
       forward: (call) => {
         const send = async (asksForReasoning: boolean) => {
-          const response = await postWithBearer(transport, call, PATH, forwardedBody(call, asksForReasoning));
+          const response = await askWithThoughts(UNREADABLE, {
+            send: (keepsThoughts) =>
+              postWithBearer(transport, call, PATH, forwardedBody(call, { asksForReasoning, keepsThoughts })),
+            hasThoughts: () => hasForwardedThoughts(call),
+          });
           if (call.request.stream) return streamedResponse(call, response.body);
           return wholeResponse(call, await answerText(response));
         };
@@ -55,8 +65,16 @@ function responsesDialect(transport: Transport, monotonicMs: () => number): Dial
     converse: (call) =>
       reasoning.ask(call, {
         send: async (asksForReasoning) => {
-          const { ignored, text } = written(() => responsesBodyOf(call, asksForReasoning));
-          const response = await postWithBearer(transport, call, PATH, text);
+          const { response, ignored } = await askWithThoughts(UNREADABLE, {
+            send: (keepsThoughts) => {
+              const sent = keepsThoughts
+                ? call
+                : { ...call, conversation: withoutThoughts(call.conversation) };
+              const { ignored, text } = written(() => responsesBodyOf(sent, asksForReasoning));
+              return postWithBearer(transport, call, PATH, text).then((response) => ({ response, ignored }));
+            },
+            hasThoughts: () => hasThoughts(call.conversation),
+          });
           const reader = new ResponseReader();
           const answer = call.stream
             ? { ...response, body: endingAfter(reader.failure, response.body) }
