@@ -18,6 +18,7 @@ let removed: bigint;
 /** Called while a poll waits for its answer, which is from before. */
 let onPoll: () => void;
 let tail: AuditTail;
+const MAX_FOLLOWERS = 4;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -34,7 +35,7 @@ beforeEach(() => {
     removed: async () => ({ batches: removed, upTo: null }),
     listRecorded: async () => ({ entries: [], skipped: 0 }),
   };
-  tail = new AuditTail(reader as PostgresAuditReader, new Reads(() => performance.now()));
+  tail = new AuditTail(reader as PostgresAuditReader, new Reads(() => performance.now()), MAX_FOLLOWERS);
 });
 
 afterEach(() => {
@@ -98,4 +99,28 @@ it.each([
   head = 7n;
   removed = 5n;
   expect(await firstNews(after)).toMatchObject({ upTo: 7n, hasGap });
+});
+
+it("if too many clients follow, those of the account that has the most make room for other accounts", async () => {
+  const leaving = new AbortController();
+  const begin = async (accountId: string) => {
+    const account = accountId as AccountId;
+    const followed = { accountId: account, filter: filterOf({}), after: null, reader: account };
+    const follower = tail.follow(followed, leaving.signal);
+    await follower.next();
+    return follower;
+  };
+  const tooMany = { code: "too_many_concurrent_requests" };
+  const ofOne = [await begin("one"), await begin("one"), await begin("one"), await begin("one")];
+  const latest = ofOne.pop()?.next();
+  const refused = expect(latest).rejects.toMatchObject(tooMany);
+  const ofOther = await begin("other");
+  await refused;
+  await expect(begin("one")).rejects.toMatchObject(tooMany);
+  // One with two, and two with one each.
+  const ofThird = await begin("third");
+  await expect(ofOne.pop()?.next()).rejects.toMatchObject(tooMany);
+  await expect(begin("other")).rejects.toMatchObject(tooMany);
+  leaving.abort();
+  for (const follower of [...ofOne, ofOther, ofThird]) await follower.return(null);
 });

@@ -39,10 +39,14 @@ export interface FollowRequest {
   readonly reader: Reader;
 }
 
+type TailSource = Pick<PostgresAuditReader, "asOf" | "heads" | "listRecorded" | "removed">;
+
 interface Follower {
   readonly accountId: AccountId;
   head: AsOf;
   wake: () => void;
+  /** Whether it was ended, so that a client of another account may follow. */
+  isDismissed: boolean;
 }
 
 /**
@@ -50,8 +54,9 @@ interface Follower {
  * once a second and when this node has recorded something.
  */
 export class AuditTail {
-  readonly #entries: PostgresAuditReader;
-  readonly #reads: Reads;
+  readonly #entries: TailSource;
+  readonly #reads: Pick<Reads, "paced">;
+  readonly #maxFollowers: number;
   readonly #followers = new Set<Follower>();
   #polling: Promise<void> | null = null;
   #pollNow: () => void = () => {};
@@ -59,9 +64,10 @@ export class AuditTail {
   #hasRecorded = false;
   #closed = false;
 
-  constructor(entries: PostgresAuditReader, reads: Reads) {
+  constructor(entries: TailSource, reads: Pick<Reads, "paced">, maxFollowers = MAX_FOLLOWERS) {
     this.#entries = entries;
     this.#reads = reads;
+    this.#maxFollowers = maxFollowers;
   }
 
   /** Call it when this node has recorded entries: the next poll is brought forward. */
@@ -82,14 +88,19 @@ export class AuditTail {
    * can check whether the client is still authorized. A new follower gets news without entries at once: it tells where to continue if the
    * connection is lost before the first entry.
    *
-   * @throws {Failure} `too_many_concurrent_requests` if too many clients follow already.
+   * @throws {Failure} `too_many_concurrent_requests` if too many clients follow already, or if this one has to make room for another account.
    */
   async *follow(
     { accountId, filter, after, reader }: FollowRequest,
     signal: AbortSignal,
   ): AsyncGenerator<TailNews | null> {
     this.#requireRoom(accountId);
-    const follower: Follower = { accountId, head: after ?? (0n as AsOf), wake: () => {} };
+    const follower: Follower = {
+      accountId,
+      head: after ?? (0n as AsOf),
+      wake: () => {},
+      isDismissed: false,
+    };
     const stop = () => follower.wake();
     signal.addEventListener("abort", stop);
     this.#followers.add(follower);
@@ -107,7 +118,7 @@ export class AuditTail {
       this.#polling ??= this.#poll().finally(() => {
         this.#polling = null;
       });
-      while (!signal.aborted && !this.#closed) {
+      while (!signal.aborted && !this.#closed && !follower.isDismissed) {
         const upTo = follower.head;
         if (upTo > seen) {
           const from = seen;
@@ -123,6 +134,7 @@ export class AuditTail {
           if (!(await pause.over)) yield null;
         }
       }
+      if (follower.isDismissed) throw tooManyFollowers();
       // A failure, not an end: the follower reconnects, to another node or to this one after its restart.
       if (this.#closed) {
         const message = "The service is stopping. Reconnect.";
@@ -134,14 +146,24 @@ export class AuditTail {
     }
   }
 
+  /**
+   * If too many clients follow, the latest of the account that has the most is ended for an account that has fewer, so that some accounts do not keep
+   * others from following.
+   */
   #requireRoom(accountId: AccountId): void {
-    const ofAccount = [...this.#followers].filter((follower) => follower.accountId === accountId).length;
-    if (this.#followers.size < MAX_FOLLOWERS && ofAccount < MAX_FOLLOWERS_OF_ACCOUNT) return;
-    throw new Failure(
-      "too_many_concurrent_requests",
-      "Too many clients are following the audit log. Close some of them, or read the log page by page.",
-      { retryAfterMs: 5_000 },
-    );
+    const counts = new Map<AccountId, number>();
+    for (const follower of this.#followers) {
+      counts.set(follower.accountId, (counts.get(follower.accountId) ?? 0) + 1);
+    }
+    const ofAccount = counts.get(accountId) ?? 0;
+    if (ofAccount >= MAX_FOLLOWERS_OF_ACCOUNT) throw tooManyFollowers();
+    if (this.#followers.size < this.#maxFollowers) return;
+    const most = Math.max(...counts.values());
+    const latest = [...this.#followers].findLast((follower) => counts.get(follower.accountId) === most);
+    if (ofAccount + 1 >= most || latest === undefined) throw tooManyFollowers();
+    this.#followers.delete(latest);
+    latest.isDismissed = true;
+    latest.wake();
   }
 
   async #poll(): Promise<void> {
@@ -167,4 +189,12 @@ export class AuditTail {
     this.#pollNow = pause.end;
     await pause.over;
   }
+}
+
+function tooManyFollowers(): Failure {
+  return new Failure(
+    "too_many_concurrent_requests",
+    "Too many clients are following the audit log. Close some of them, or read the log page by page.",
+    { retryAfterMs: 5_000 },
+  );
 }
