@@ -165,7 +165,7 @@ export class Gateway {
   ): Promise<Routed<Answer>> {
     const sender = accountId ?? null;
     const budget = this.#budgetOf(model);
-    budget.countFirst();
+    budget.countFirst(sender);
     const routes = [...shuffleByWeight(model.routes, this.#parts.random)];
     // These are the upstreams of the catalog in which the model was found. In a catalog that was loaded since, a name may stand for another server.
     const upstreams = this.#parts.catalog.upstreamsOf(model);
@@ -187,7 +187,7 @@ export class Gateway {
         continue;
       }
       // It is a retry only if something was sent before.
-      if (wasSent && !budget.takeRetry()) break;
+      if (wasSent && !budget.takeRetry(sender)) break;
       const isLast = !routes.some((left) => this.#isPassable(upstreams.get(left.upstream), sender));
       try {
         const answer = await this.#attempt(upstream, route, state, { signal, sender, call, isLast });
