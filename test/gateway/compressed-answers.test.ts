@@ -90,6 +90,14 @@ describe("an answer that is compressed nevertheless", () => {
     expect((await ask("acme/native")).status).toBe(502);
   });
 
+  it("is no way to use the processor: comments of a stream, too, are read up to a hundred times what is received", async () => {
+    const events = frames(NATIVE_START, ...NATIVE_TEXT, ...NATIVE_END);
+    const bomb = gzipSync(`: a comment\n\n`.repeat(1024 * 1024) + events);
+    expect(bomb.length).toBeLessThan(100_000);
+    service.answers.native = compressed("gzip", "text/event-stream", bomb);
+    expect((await ask("acme/native", { stream: true })).status).toBe(502);
+  });
+
   it("that fails in its middle ends the stream with an error", async () => {
     const events = frames(NATIVE_START, ...NATIVE_TEXT);
     const bytes = gzipSync(events);

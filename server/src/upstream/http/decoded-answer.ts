@@ -1,5 +1,7 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { UpstreamRefused } from "../dialect.ts";
+import { malformedResponse } from "../refusal.ts";
 import { type HeaderList, TransportError, type TransportResponse } from "../transport.ts";
 
 /** Without this header a server may choose any content coding (RFC 9110, section 12.5.3). */
@@ -13,6 +15,13 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ["br", createBrotliDecompress],
 ]);
 
+/**
+ * The maximum size of a decoded answer: so many bytes, and so many for each byte that was received. Models' answers become forty times as long at most.
+ * Without a maximum, 100 KB of spaces or comments, of which nothing is passed on, would take seconds of the processor.
+ */
+const FREE_BYTES = 1024 * 1024;
+const MAX_RATIO = 100;
+
 /** The answer without its content coding. Some servers and proxies compress although they are asked not to. */
 export function decodedAnswer(answer: TransportResponse): TransportResponse {
   const coding = answer.headers["content-encoding"];
@@ -25,17 +34,33 @@ export function decodedAnswer(answer: TransportResponse): TransportResponse {
   return { ...answer, body: Object.assign(decoded, { memory, dropRest: () => body.dropRest?.() }) };
 }
 
-/** Leaving the iteration early closes the connection, as it does for a body without a coding. */
+/**
+ * Leaving the iteration early closes the connection, as it does for a body without a coding.
+ *
+ * @throws {UpstreamRefused} beyond the maximum size. @throws {TransportError} when the answer can't be received or decoded.
+ */
 async function* decodedBody(
   body: AsyncIterable<Uint8Array>,
   decoder: Transform,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  let maxBytes = FREE_BYTES;
+  const received = async function* () {
+    for await (const bytes of body) {
+      maxBytes += MAX_RATIO * bytes.length;
+      yield bytes;
+    }
+  };
   // What breaks one of them is thrown by the iteration.
-  const decoded = pipeline(Readable.from(body, { objectMode: false }), decoder, () => {});
+  const decoded = pipeline(Readable.from(received(), { objectMode: false }), decoder, () => {});
+  let bytes = 0;
   try {
-    yield* decoded;
+    for await (const piece of decoded) {
+      bytes += piece.length;
+      if (bytes > maxBytes) throw malformedResponse();
+      yield piece;
+    }
   } catch (error) {
-    if (error instanceof TransportError) throw error;
+    if (error instanceof TransportError || error instanceof UpstreamRefused) throw error;
     throw new TransportError("cut", "the upstream's compressed answer is broken", error);
   }
 }
