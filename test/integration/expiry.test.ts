@@ -83,6 +83,27 @@ describe("a session", () => {
   });
 });
 
+describe("the sessions of a user", () => {
+  it("are a thousand at most: a new one ends those that were not seen for the longest time", async () => {
+    const owner = await signUp(service.baseUrl);
+    const [session] = (await owner.trpc.auth.sessions.query()).sessions;
+    const old = sql`now() - interval '1 day' - n * interval '1 second'`;
+    await sql`
+      insert into sessions (id, digest, user_id, created_at, last_seen_at, expires_at)
+      select gen_random_uuid(), sha256(gen_random_uuid()::text::bytea), user_id, ${old}, ${old}, expires_at
+      from sessions, generate_series(1, 1005) as n where id = ${session?.id ?? ""}`;
+    const again = visit(service.baseUrl);
+    await again.trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD });
+    const counted = await sql<{ sessions: number; oldest: number }[]>`
+      select count(*)::int as sessions, extract(epoch from now() - min(last_seen_at))::int as oldest
+      from sessions where user_id = (select user_id from sessions where id = ${session?.id ?? ""})`;
+    expect(counted[0]?.sessions).toBe(1_000);
+    expect(counted[0]?.oldest).toBeLessThan(24 * 60 * 60 + 1_000);
+    expect((await owner.trpc.auth.me.query())?.user.email).toBe(owner.email);
+    expect((await again.trpc.auth.me.query())?.user.email).toBe(owner.email);
+  });
+});
+
 describe("the idempotency key of a new key", () => {
   it("can be used for another one after a day", async () => {
     const { trpc } = await signUp(service.baseUrl);

@@ -19,7 +19,7 @@ export function signedInColumns(sql: Database) {
   return sql`users.id as "userId", users.email, users.role, ${accountColumns(sql)}`;
 }
 
-/** The most recently seen sessions are listed. */
+/** The maximum number of sessions of a user. Those that were seen last are kept. */
 const MAX_SESSIONS = 1_000;
 
 /** Users and their sessions in PostgreSQL. */
@@ -95,11 +95,19 @@ export class PostgresUsers {
     });
   }
 
-  /** @returns `false` when the verified password is no longer the current one. */
+  /** Ends the sessions of the user that have expired or are too many. @returns `false` when the verified password is no longer the current one. */
   async createSession(session: NewSession, verifiedHash: string): Promise<boolean> {
     const isCreated = await insertSession(this.#database, session, verifiedHash);
-    await this
-      .#database`delete from sessions where user_id = ${session.userId} and expires_at <= ${session.createdAt}`;
+    const { userId, digest, createdAt } = session;
+    // Uses sessions_by_user.
+    await this.#database`
+      delete from sessions
+      where user_id = ${userId} and digest <> ${digest}
+        and (expires_at <= ${createdAt} or digest in (
+          select digest from sessions
+          where user_id = ${userId} and digest <> ${digest}
+          order by last_seen_at desc nulls last, created_at desc
+          offset ${MAX_SESSIONS - 1}))`;
     return isCreated;
   }
 
