@@ -4,7 +4,8 @@ import {
   UnreadableData,
   writeProcedureData,
 } from "../../sdk/src/contract/procedure-data.ts";
-import { encodeAnswer, keptAnswer } from "../../server/src/management/kept-answer.ts";
+import { EncodedAnswers } from "../../server/src/management/encoded-answers.ts";
+import { answerText, keptAnswer } from "../../server/src/management/kept-answer.ts";
 import { mintSecretString, TOKEN_PREFIX } from "../../server/src/secrets/secret-string.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
@@ -286,10 +287,41 @@ describe("the list of models, which is large in a large catalog", () => {
     let made = 0;
     const list = keptAnswer((models: readonly string[]) => ({ models, version: BigInt(++made) }));
     const [first, second] = [["one"], ["two"]];
-    const encoded = encodeAnswer(list(first));
-    expect(encoded).toEqual(writeProcedureData({ models: ["one"], version: 1n }));
-    expect(encodeAnswer(list(first))).toBe(encoded);
-    expect(encodeAnswer(list(second))).toEqual(writeProcedureData({ models: ["two"], version: 2n }));
+    const encoded = answerText(list(first));
+    expect(encoded).toBe(JSON.stringify(writeProcedureData({ models: ["one"], version: 1n })));
+    expect(answerText(list(first))).toBe(encoded);
+    expect(answerText(list(second))).toBe(
+      JSON.stringify(writeProcedureData({ models: ["two"], version: 2n })),
+    );
+  });
+});
+
+describe("the answers of a batch", () => {
+  it("are encoded in a turn of the event loop each, and stand in their places", async () => {
+    const answers = new EncodedAnswers();
+    let turn = 0;
+    let isOver = false;
+    const count = () => {
+      turn++;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    const turns: number[] = [];
+    const answerOfTurn = (name: string) => ({
+      get entries() {
+        turns.push(turn);
+        return [name, { at: new Date(0) }];
+      },
+    });
+    const names = ["one", 'two"', "three"];
+    const encoded = await Promise.all(names.map((name) => answers.encode(answerOfTurn(name))));
+    isOver = true;
+    expect(new Set(turns).size).toBe(3);
+    const marks = encoded.map(({ mark }) => ({ result: { data: mark } })).reverse();
+    const response = await answers.placedIn(Response.json(marks, { status: 207 }));
+    const data = (name: string) => writeProcedureData({ entries: [name, { at: new Date(0) }] });
+    expect(await response.json()).toEqual(names.map((name) => ({ result: { data: data(name) } })).reverse());
+    expect(response.status).toBe(207);
   });
 });
 

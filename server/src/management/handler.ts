@@ -22,6 +22,7 @@ import {
   type SessionCookie,
   sessionCookie,
 } from "./dashboard-sessions.ts";
+import { EncodedAnswers } from "./encoded-answers.ts";
 import type { AppRouter } from "./router.ts";
 import { failureOf, type RpcContext, shapeOf } from "./trpc.ts";
 import { withWholeBody } from "./whole-body.ts";
@@ -75,10 +76,12 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
   requireRpcForm(request, sessionToken, parts.browserAddress);
   const { caller, complete } = await authenticatedCall(parts, incoming);
   const setCookies: string[] = [];
+  const answers = new EncodedAnswers();
   const context: RpcContext = {
     requestId,
     caller,
     clientInfo,
+    answers,
     signal: complete.signal,
     requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, clientInfo),
     sessionCookie: {
@@ -107,7 +110,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
       parts.faults.note(failure, { procedure: path }, { requestId });
     },
   });
-  const response = await withAllResults(answered);
+  const response = await answers.placedIn(await withAllResults(answered));
   if (caller.kind === "key") {
     const { snapshot, wouldRefuse } = caller.permission;
     const outcome = { status: response.status, errorCode, wouldRefuse };

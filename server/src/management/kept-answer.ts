@@ -1,7 +1,7 @@
-import { type ProcedureData, writeProcedureData } from "../../../sdk/src/contract/procedure-data.ts";
+import { writeProcedureData } from "../../../sdk/src/contract/procedure-data.ts";
 
-/** Answers that are kept, in the encoding of procedures. */
-const encoded = new WeakMap<object, ProcedureData>();
+/** Answers that are kept, as texts in the encoding of procedures. */
+const encoded = new WeakMap<object, string>();
 
 /**
  * Makes the answer of a procedure from a value that does not change, once for each value. The answer is encoded once, too: the list of 2,000
@@ -16,13 +16,17 @@ export function keptAnswer<Source extends object, Answer extends object>(
     if (known !== undefined) return known;
     const answer = make(source);
     answers.set(source, answer);
-    encoded.set(answer, writeProcedureData(answer));
+    encoded.set(answer, encodedText(answer));
     return answer;
   };
 }
 
-/** Encodes the answer of a procedure. */
-export function encodeAnswer(answer: unknown): ProcedureData {
+/** The answer of a procedure as text in the encoding of procedures. */
+export function answerText(answer: unknown): string {
   const kept = typeof answer === "object" && answer !== null ? encoded.get(answer) : undefined;
-  return kept ?? writeProcedureData(answer);
+  return kept ?? encodedText(answer);
+}
+
+function encodedText(answer: unknown): string {
+  return JSON.stringify(writeProcedureData(answer));
 }

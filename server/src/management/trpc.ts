@@ -6,6 +6,7 @@ import {
   MAX_BATCHED_CALLS,
   readProcedureData,
   UnreadableData,
+  writeProcedureData,
 } from "../../../sdk/src/contract/procedure-data.ts";
 import type { Session } from "../accounts/sign-in.ts";
 import type { ClientInfo, User } from "../accounts/user.ts";
@@ -18,13 +19,15 @@ import type { RequestSignal } from "../errors/request-signal.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { notSignedIn, ownerOf, type RpcCaller } from "./caller.ts";
 import type { ProcedureMeta } from "./calls.ts";
-import { encodeAnswer } from "./kept-answer.ts";
+import { EncodedAnswer, type EncodedAnswers } from "./encoded-answers.ts";
 
 /** The context of a call: its caller, and access to the session cookie. */
 export interface RpcContext {
   readonly requestId: string;
   readonly caller: RpcCaller;
   readonly clientInfo: ClientInfo;
+  /** Encodes the answers of queries and mutations; `null`: the answer is wanted as it is. */
+  readonly answers: EncodedAnswers | null;
   /** Aborted when the client has gone. */
   readonly signal: RequestSignal;
   /** For long calls. @throws when the caller's credential is no longer valid. */
@@ -114,7 +117,8 @@ const t = initTRPC
   .meta<ProcedureMeta>()
   .create({
     transformer: {
-      serialize: encodeAnswer,
+      serialize: (answer: unknown) =>
+        answer instanceof EncodedAnswer ? answer.mark : writeProcedureData(answer),
       deserialize: (data: unknown) => readProcedureData(data, { maxTypedValues: MAX_TYPED_VALUES }),
     },
     // Proxies close connections that are silent for about a minute. Clients reconnect and resume.
@@ -172,10 +176,11 @@ export function shapeOf(failure: Failure, requestId: string) {
 export const router = t.router;
 
 /** Open to everyone. Failures of the domain become tRPC errors with the same code. */
-export const publicProcedure = t.procedure.use(async ({ next }) => {
+export const publicProcedure = t.procedure.use(async ({ ctx: { answers }, type, next }) => {
   const result = await next();
   if (!result.ok && result.error.cause instanceof Failure) throw toTrpcError(result.error.cause);
-  return result;
+  if (!result.ok || answers === null || type === "subscription") return result;
+  return { ...result, data: await answers.encode(result.data) };
 });
 
 /** For reading an account, by its users, their management tokens, and its API keys. */

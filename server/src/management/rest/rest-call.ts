@@ -33,6 +33,7 @@ export function contextOf({ requestId, clientInfo, signal }: ManagementCall, cal
     requestId,
     caller,
     clientInfo,
+    answers: null,
     signal,
     requireSameCaller: () => Promise.reject(new Error("a REST operation has no long calls")),
     sessionCookie: { set: () => {}, clear: () => {} },
