@@ -20,11 +20,15 @@ let gateway: Gateway;
 beforeEach(() => {
   nowMs = 0;
   calls = [];
+  openGateway(1);
+});
+
+function openGateway(maxConcurrency: number): void {
   const embed = () =>
     new Promise<WholeAnswer>((resolve, reject) => {
       calls.push({ resolve, reject });
     });
-  const upstream = { maxConcurrency: 1, breaker: { failures: 1, openMs: OPEN_MS } };
+  const upstream = { maxConcurrency, breaker: { failures: 1, openMs: OPEN_MS } };
   gateway = new Gateway({
     catalog: catalogOf([MODEL], [upstreamOf("acme", upstream)]),
     dialects: new Map([["acme", { embed } as unknown as Dialect]]),
@@ -33,7 +37,7 @@ beforeEach(() => {
     monotonicMs: () => nowMs,
     onCredentialRefused: () => {},
   });
-});
+}
 
 function ask(
   signal: AbortSignal = new AbortController().signal,
@@ -122,5 +126,41 @@ describe("the slot of an upstream", () => {
       await nextTurn();
     }
     expect(new Set(await Promise.all([first, ...waiting]))).toEqual(new Set(["answered"]));
+  });
+});
+
+describe("the slots of an upstream", () => {
+  const inFlight = () => gateway.health().map((upstream) => upstream.inFlight);
+  /** Requests of an account, once they have a slot or wait for one. */
+  const begin = async (count: number, account: string) => {
+    for (let number = 0; number < count; number++) void ask(undefined, account as AccountId);
+    await nextTurn();
+  };
+
+  it("are all for one account as long as no other uses the upstream", async () => {
+    openGateway(8);
+    await begin(8, "one");
+    expect(inFlight()).toEqual([8]);
+  });
+
+  it("are for one account but for an eighth if another has used the upstream in ten minutes, however long its answers take", async () => {
+    openGateway(8);
+    await begin(1, "other");
+    calls[0]?.resolve(ANSWER);
+    await begin(10, "one");
+    expect(inFlight()).toEqual([7]);
+    await begin(1, "third");
+    expect(inFlight()).toEqual([8]);
+    calls[8]?.resolve(ANSWER);
+    await nextTurn();
+    expect(inFlight()).toEqual([7]);
+    // A slot of the account itself goes to one of its requests that wait.
+    calls[1]?.resolve(ANSWER);
+    await nextTurn();
+    expect(gateway.health()).toMatchObject([{ inFlight: 7, waiting: 2 }]);
+    expect(calls).toHaveLength(10);
+    nowMs += 10 * 60_000 + 1;
+    await begin(1, "one");
+    expect(inFlight()).toEqual([8]);
   });
 });

@@ -7,20 +7,33 @@ interface Waiter {
   readonly decide: (isFree: boolean) => void;
 }
 
+/** The share of the slots, at least one, that an account leaves free for others, whose last request was not longer ago than this. */
+const LEFT_SHARE = 1 / 8;
+const LEFT_MS = 10 * 60_000;
+
 /**
  * The concurrency slots of an upstream, and a short queue for them. A released slot goes to the account that has the fewest, and in a full queue the
- * account that waits with the most requests makes room, so that one account's many requests do not keep out those of others.
+ * account that waits with the most requests makes room, so that one account's many requests do not keep out those of others. Streams may last for an
+ * hour, so an account also leaves some slots free while others use the upstream.
  */
 export class Slots {
   readonly #maxTaken: number;
   readonly #maxWaiting: number;
   readonly #timeoutMs: number;
+  readonly #monotonicMs: () => number;
+  /** The maximum of an account while others use the upstream. */
+  readonly #maxBesideOthers: number;
+  /** The sender of the last request, and the last one of another sender, with when it came. */
+  #last: { readonly sender: Sender; atMs: number } | null = null;
+  #lastOther: { readonly sender: Sender; atMs: number } | null = null;
   #taken = 0;
   readonly #takenBy = new Map<Sender, number>();
   readonly #waiting: Waiter[] = [];
 
-  constructor(maxTaken: number, maxWaiting: number, timeoutMs: number) {
+  constructor(maxTaken: number, maxWaiting: number, timeoutMs: number, monotonicMs: () => number) {
     this.#maxTaken = maxTaken;
+    this.#maxBesideOthers = Math.max(1, Math.min(maxTaken - 1, Math.floor(maxTaken * (1 - LEFT_SHARE))));
+    this.#monotonicMs = monotonicMs;
     this.#maxWaiting = maxWaiting;
     this.#timeoutMs = timeoutMs;
   }
@@ -33,9 +46,10 @@ export class Slots {
     return this.#waiting.length;
   }
 
-  /** Takes a slot. @returns a function that releases it; `null` if all slots are taken. */
+  /** Takes a slot. @returns a function that releases it; `null` if all slots are taken, or all that the account may have. */
   take(sender: Sender): (() => void) | null {
-    if (this.#taken >= this.#maxTaken) return null;
+    this.#note(sender);
+    if (this.#taken >= this.#maxTaken || !this.#mayHaveMore(sender)) return null;
     this.#taken++;
     this.#count(sender, 1);
     return this.#releaseOnce(sender);
@@ -87,9 +101,26 @@ export class Slots {
       if (isReleased) return;
       isReleased = true;
       // The released slot still counts for its account, so that with few slots another account has its turn.
-      this.#passOn();
+      this.#passOn(sender);
       this.#count(sender, -1);
     };
+  }
+
+  #note(sender: Sender): void {
+    const atMs = this.#monotonicMs();
+    if (this.#last?.sender === sender) {
+      this.#last.atMs = atMs;
+      return;
+    }
+    this.#lastOther = this.#last;
+    this.#last = { sender, atMs };
+  }
+
+  /** Whether the account may have another slot beside others. `released`: the slots that it is about to release. */
+  #mayHaveMore(sender: Sender, released = 0): boolean {
+    if (this.#takenOf(sender) - released < this.#maxBesideOthers) return true;
+    const other = this.#last?.sender === sender ? this.#lastOther : this.#last;
+    return other === null || this.#monotonicMs() - other.atMs > LEFT_MS;
   }
 
   #count(sender: Sender, more: number): void {
@@ -102,14 +133,16 @@ export class Slots {
     return this.#takenBy.get(sender) ?? 0;
   }
 
-  #passOn(): void {
-    let next = this.#waiting[0];
-    if (next === undefined) {
+  /** Passes a released slot on. `releasing`: the account that had it. */
+  #passOn(releasing: Sender): void {
+    let next: Waiter | null = null;
+    for (const waiter of this.#waiting) {
+      const isFewer = next === null || this.#takenOf(waiter.sender) < this.#takenOf(next.sender);
+      if (isFewer && this.#mayHaveMore(waiter.sender, waiter.sender === releasing ? 1 : 0)) next = waiter;
+    }
+    if (next === null) {
       this.#taken--;
       return;
-    }
-    for (const waiter of this.#waiting) {
-      if (this.#takenOf(waiter.sender) < this.#takenOf(next.sender)) next = waiter;
     }
     this.#count(next.sender, 1);
     this.#end(next, true);

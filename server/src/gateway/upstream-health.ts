@@ -54,7 +54,7 @@ export class UpstreamState {
     this.name = name;
     this.isSimulated = isSandbox;
     this.breaker = new UpstreamBreaker(breaker, monotonicMs);
-    this.slots = new Slots(maxConcurrency, MAX_WAITING, WAIT_TIMEOUT_MS);
+    this.slots = new Slots(maxConcurrency, MAX_WAITING, WAIT_TIMEOUT_MS, monotonicMs);
   }
 
   succeeded(): void {
