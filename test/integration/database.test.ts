@@ -7,6 +7,7 @@ import { insertInHalves } from "../../server/src/audit/insert-all.ts";
 import type { DatabaseAddress } from "../../server/src/database/database.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
 import { toFailure, Unavailable } from "../../server/src/errors/failure.ts";
+import { requireUsableDatabase } from "../../server/src/start/database-check.ts";
 import { MIGRATIONS } from "../fixtures/migrations.ts";
 import {
   backendOf,
@@ -192,6 +193,19 @@ describe("a database statement", () => {
     } finally {
       await database.admin.unsafe(`alter database "${row?.name}" reset ${name}`);
     }
+  });
+
+  it("is reported at the start if the server confirms what a crash can undo", async () => {
+    const [row] = await database.admin<{ name: string }[]>`select current_database() as name`;
+    const warned = async (value: "off" | "on") => {
+      await database.admin.unsafe(`alter database "${row?.name}" set synchronous_commit = ${value}`);
+      const warnings = await requireUsableDatabase(database.address, "the database", { isOnlyRead: false });
+      return warnings.filter((warning) =>
+        /^synchronous_commit of PostgreSQL is off: .*Turn it on/.test(warning),
+      );
+    };
+    expect(await warned("off")).toHaveLength(1);
+    expect(await warned("on")).toHaveLength(0);
   });
 
   it("uses a new connection after the server has closed the old one", async () => {

@@ -21,18 +21,21 @@ export interface DatabaseUse {
  * that it accepts writes, unless it is only read.
  *
  * @param label names the database for people.
+ * @returns what the operator should be warned of.
  * @throws {StartupFailure}
  */
 export async function requireUsableDatabase(
   address: DatabaseAddress,
   label: string,
   { isOnlyRead }: DatabaseUse,
-): Promise<void> {
+): Promise<readonly string[]> {
   const [one, other] = [openOne(address), openOne(address)];
   try {
     await requireVersion(one);
     await requireOwnSessions(one, other);
-    if (!isOnlyRead) await requireWritable(one);
+    if (isOnlyRead) return [];
+    await requireWritable(one);
+    return await warningsOf(one);
   } catch (error) {
     if (error instanceof StartupFailure) throw error;
     const reason =
@@ -85,6 +88,17 @@ async function requireOwnSessions(one: Database, other: Database): Promise<void>
       "DATABASE_URL leads to a connection pooler in transaction mode, in which connections lose the settings and prepared statements of their sessions. Use pool_mode = session for the service's database (PgBouncer), or connect to PostgreSQL itself.",
     );
   }
+}
+
+/** Warns of settings by which the server confirms transactions that are not on its disk yet. */
+async function warningsOf(database: Database): Promise<readonly string[]> {
+  const rows = await database<{ name: string }[]>`
+    select name from pg_settings where name in ('fsync', 'synchronous_commit') and setting = 'off' order by name`;
+  return rows.map(
+    ({ name }) =>
+      `${name} of PostgreSQL is off: a crash of PostgreSQL can undo what the service has confirmed, such as revocations, charges and entries of ` +
+      "the audit log. Turn it on for the server, the database and its user.",
+  );
 }
 
 /** What to do about the most frequent reasons for which a database can't be used. */

@@ -65,7 +65,8 @@ export async function openConfiguredDatabase(
   }
   const address = { url: config.databaseUrl, ca: config.databaseCa };
   const label = `PostgreSQL at ${databasePlace(config.databaseUrl)}`;
-  await requireUsableDatabase(address, label, use);
+  for (const warning of await requireUsableDatabase(address, label, use))
+    log.warn({ part: "postgres" }, warning);
   return { ...openPools(address), label };
 }
 
