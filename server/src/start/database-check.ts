@@ -90,15 +90,14 @@ async function requireOwnSessions(one: Database, other: Database): Promise<void>
   }
 }
 
-/** Warns of settings by which the server confirms transactions that are not on its disk yet. */
+/** Warns if the server confirms transactions that are not on its disk yet. */
 async function warningsOf(database: Database): Promise<readonly string[]> {
-  const rows = await database<{ name: string }[]>`
-    select name from pg_settings where name in ('fsync', 'synchronous_commit') and setting = 'off' order by name`;
-  return rows.map(
-    ({ name }) =>
-      `${name} of PostgreSQL is off: a crash of PostgreSQL can undo what the service has confirmed, such as revocations, charges and entries of ` +
-      "the audit log. Turn it on for the server, the database and its user.",
-  );
+  const [row] = await database<{ value: string }[]>`select current_setting('synchronous_commit') as value`;
+  if (row?.value !== "off") return [];
+  return [
+    "synchronous_commit of PostgreSQL is off: a crash of PostgreSQL can undo what the service has confirmed, such as revocations, charges and " +
+      "entries of the audit log. Turn it on for the server, the database and its user.",
+  ];
 }
 
 /** What to do about the most frequent reasons for which a database can't be used. */
