@@ -183,10 +183,12 @@ describe("a response past its TTL", () => {
     ["the present one", "created_at = now() - interval '31 days', expires_at = now() + interval '10 days'"],
   ])("(%s) is unknown before it is deleted", async (_, change) => {
     const kept = await save("old");
+    const later = await save("later", kept.id);
     expect((await ask(kept.id)).status).toBe(200);
     await stored.sql.unsafe(`update responses set ${change} where id = '${kept.id}'`);
     for (const method of ["GET", "DELETE"]) expect((await ask(kept.id, { method })).status).toBe(404);
-    await failureOf(stored.store.history(accountId, kept.id));
+    for (const id of [kept.id, later.id])
+      expect((await failureOf(stored.store.history(accountId, id))).message).toContain(kept.id);
     await failureOf(stored.store.items(accountId, [`msg_out_${kept.id}`]));
     expect(await stored.sql`select from responses where id = ${kept.id}`).toHaveLength(1);
   });

@@ -119,6 +119,23 @@ describe("referenced items", () => {
     expect(await stored.store.delete(accountId, kept.id)).toBe(true);
   });
 
+  it("are those of the newest response that has put them out, and otherwise of the newest that was sent them", async () => {
+    const id = `msg_${crypto.randomUUID()}`;
+    const item = (text: string) => ({ id, type: "message", text });
+    const textOf = async () => (await stored.store.items(accountId, [id])).get(id)?.text;
+    const sent = async (text: string) =>
+      stored.store.save(accountId, { ...responseOf(text), input: [item(text)] });
+    const putOut = async (text: string) => {
+      const kept = responseOf(text);
+      await stored.store.save(accountId, { ...kept, response: { ...kept.response, output: [item(text)] } });
+    };
+    for (const text of ["sent", "sent again"]) await sent(text);
+    expect(await textOf()).toBe("sent again");
+    for (const text of ["put out", "put out again"]) await putOut(text);
+    await sent("sent later");
+    expect(await textOf()).toBe("put out again");
+  });
+
   it("are bounded in number and bytes", async () => {
     const many = Array.from({ length: MAX_ITEM_REFERENCES + 1 }, (_, number) => `msg_${number}`);
     expect((await failureOf(stored.store.items(accountId, many))).code).toBe("invalid_request");
