@@ -7,7 +7,7 @@ import { api, queryClient, whenSignedOut } from "./api/client.ts";
 import { whenReconnected } from "./api/connection.ts";
 import { loadPagesAhead } from "./code-loading.ts";
 import { ServiceName } from "./components/service-name.ts";
-import { sessionEnded } from "./components/storage.ts";
+import { LAST_EMAIL, sessionEnded, sessionStore } from "./components/storage.ts";
 import { applyTheme, readTheme } from "./components/theme.ts";
 import { router } from "./router.tsx";
 import "./styles/main.css";
@@ -16,6 +16,9 @@ whenSignedOut(() => {
   const { location } = router.state;
   if (location.pathname === "/sign-in") return;
   sessionEnded();
+  const me = queryClient.getQueryData(api.auth.me.queryKey());
+  // Several requests may learn it, and the first clears what is known.
+  if (me != null) sessionStore.write(LAST_EMAIL, me.user.email);
   queryClient.clear();
   void router.navigate({ to: "/sign-in", search: { to: location.href, ended: true } });
 });

@@ -14,6 +14,9 @@ export const browserStore = storeOf(() => localStorage);
 /** The database with the playground's conversations. */
 export const HISTORY_DATABASE = "playground";
 
+/** Where the tab stores the e-mail address of the user whose session has ended, for the sign-in page. */
+export const LAST_EMAIL = "last e-mail";
+
 const listeners = new Set<() => void>();
 
 /** Calls the listener when the user signs out, before the tab's storage is cleared. */

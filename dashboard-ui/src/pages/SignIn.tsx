@@ -5,6 +5,7 @@ import { Field } from "../components/Field.tsx";
 import formStyles from "../components/form.module.css";
 import { Notice } from "../components/Notice.tsx";
 import { PasswordField } from "../components/PasswordField.tsx";
+import { LAST_EMAIL, sessionStore } from "../components/storage.ts";
 import welcomeStyles from "../components/Welcome.module.css";
 import { Welcome } from "../components/Welcome.tsx";
 import { type ServiceInfo, useCall } from "../sign-in/call.ts";
@@ -16,15 +17,15 @@ interface SignInProps {
 }
 
 export function SignIn({ signUp }: SignInProps) {
-  const [email, setEmail] = useState("");
+  // The dashboard leads here with this parameter when the service has answered that the session is over.
+  const hasEnded = new URLSearchParams(location.search).has("ended");
+  const [lastEmail] = useState(() => (hasEnded ? sessionStore.read(LAST_EMAIL) : null) ?? "");
+  const [email, setEmail] = useState(lastEmail);
   const [password, setPassword] = useState("");
   const { mutate, error, isPending } = useCall("signIn", () => {
     const to = new URLSearchParams(location.search).get("to");
     location.assign(ownPath(to) ?? "/");
   });
-
-  // The dashboard leads here with this parameter when the service has answered that the session is over.
-  const hasEnded = new URLSearchParams(location.search).has("ended");
 
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -43,7 +44,7 @@ export function SignIn({ signUp }: SignInProps) {
           label="E-mail"
           type="email"
           autoComplete="username"
-          autoFocus
+          autoFocus={lastEmail === ""}
           required
           value={email}
           error={errorTextAt(error, "email")}
@@ -52,6 +53,7 @@ export function SignIn({ signUp }: SignInProps) {
         <PasswordField
           label="Password"
           autoComplete="current-password"
+          autoFocus={lastEmail !== ""}
           required
           value={password}
           error={errorTextAt(error, "password")}
