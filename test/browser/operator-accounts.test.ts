@@ -193,6 +193,14 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
       .poll(() => key.getByRole("cell").allTextContents())
       .toEqual(["2", "1", expect.stringMatching(/^\$0\.0/)]);
     expect(await violationsOf(page)).toEqual([]);
+    // Errors have one colour in all charts.
+    const swatch = panel(page, "Last 7 days").getByRole("button", { name: "Errors" }).locator("span").first();
+    const [colour, danger] = await swatch.evaluate((element) => {
+      const shown = getComputedStyle(element).backgroundColor;
+      element.style.background = "var(--danger)";
+      return [shown, getComputedStyle(element).backgroundColor];
+    });
+    expect(colour).toBe(danger);
     await panel(page, "Recent errors").getByRole("link", { name: "model_not_found" }).click();
     await page.waitForURL(/\/operator\/log\?.*error_code=model_not_found/);
     await expect.poll(() => page.getByRole("grid").locator("tbody tr").count()).toBe(1);

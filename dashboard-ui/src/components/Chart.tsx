@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import { ChartCursor } from "./chart/ChartCursor.tsx";
 import { ChartLegend } from "./chart/ChartLegend.tsx";
 import { ChartTooltip } from "./chart/ChartTooltip.tsx";
-import { seriesColour, useColours } from "./chart/colours.ts";
+import { type SeriesPlace, seriesColour, useColours } from "./chart/colours.ts";
 import { measureIn, useWidth } from "./chart/measure.ts";
 import { plotInto } from "./chart/plot.ts";
 import type { SeriesValue } from "./chart/series-value.ts";
@@ -17,8 +17,8 @@ export interface ChartSeries {
   readonly values: readonly (number | null)[];
   /** Whether this series sums up all series that are not shown on their own. It has the colour of the rest. */
   readonly isOther?: boolean;
-  /** The place of its colour, from 0 up. Default: its place among the series. */
-  readonly colour?: number | undefined;
+  /** The place of its colour, from 0 up, or that of errors. Default: its place among the series. */
+  readonly colour?: SeriesPlace | undefined;
 }
 
 /** A part of a chart that was chosen. */

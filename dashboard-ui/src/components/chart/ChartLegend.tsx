@@ -1,11 +1,11 @@
 import styles from "./ChartLegend.module.css";
-import { seriesColour } from "./colours.ts";
+import { type SeriesPlace, seriesColour } from "./colours.ts";
 
 interface ChartLegendProps {
   readonly series: readonly {
     readonly label: string;
     readonly isOther?: boolean;
-    readonly colour?: number | undefined;
+    readonly colour?: SeriesPlace | undefined;
   }[];
   /** The labels of series that are switched off. */
   readonly hidden: ReadonlySet<string>;

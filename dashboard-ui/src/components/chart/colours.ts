@@ -3,8 +3,12 @@ import { useEffect, useState } from "react";
 /** The number of series with a colour of their own. */
 export const MAX_COLOURS = 6;
 
+/** The place of a series' colour. Errors that are one series have the colour that they have everywhere. */
+export type SeriesPlace = number | "errors";
+
 /** The style variable that holds a series' colour. */
-export function seriesColour(index: number, isOther = false): string {
+export function seriesColour(index: SeriesPlace, isOther = false): string {
+  if (index === "errors") return "var(--danger)";
   return isOther || index >= MAX_COLOURS ? "var(--chart-rest)" : `var(--chart-${index + 1})`;
 }
 

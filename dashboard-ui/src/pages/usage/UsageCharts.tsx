@@ -88,9 +88,9 @@ function MeasureChart(props: MeasureChartProps) {
         label,
         values: intervals.map(measure.read),
         isOther,
-        colour: places.get(id),
+        colour: measure.name === "Errors" && grouping === "" ? ("errors" as const) : places.get(id),
       })),
-    [groups, places, measure],
+    [groups, places, measure, grouping],
   );
   const { interval } = period.span;
   return (

@@ -76,7 +76,7 @@ function LastDays({ id, answer: { rows, period, before } }: LastDaysProps) {
         timeZone={period.shownZone}
         series={[
           { label: "Successful", values: totals.map(({ requests, errors }) => requests - errors) },
-          { label: "Errors", values: totals.map(({ errors }) => errors) },
+          { label: "Errors", values: totals.map(({ errors }) => errors), colour: "errors" },
         ]}
         format={formatCount}
         formatTick={formatCountBriefly}

@@ -106,7 +106,7 @@ function RateChart({ upstream, figures, period }: FigureProps) {
           label={`Error rate of ${upstream}, ${period.words}`}
           kind="line"
           {...timesOf(period)}
-          series={[{ label: "Error rate", values: figures.errorRates }]}
+          series={[{ label: "Error rate", values: figures.errorRates, colour: "errors" }]}
           format={formatShare}
           formatTick={formatShareBriefly}
           onPick={(part) => pick(part, { status: "error" })}
