@@ -95,6 +95,10 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     await page.getByRole("link", { name: "sandbox/echo", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: "sandbox/echo" }).waitFor();
     await page.getByRole("heading", { name: "Call this model" }).waitFor();
+    // The name in the table leads nowhere on the model's own page.
+    expect(
+      await page.getByRole("main").getByRole("link", { name: "sandbox/echo", exact: true }).count(),
+    ).toBe(0);
     await page.getByRole("button", { name: "By key" }).click();
     await expect
       .poll(async () => (await countsOf(page)).some(([name]) => /^test …/.test(name ?? "")))

@@ -38,7 +38,7 @@ export function ModelPage() {
           }
           return (
             <>
-              <ModelTable models={[model]} />
+              <ModelTable models={[model]} isOwnPage />
               <CallModel model={model} />
             </>
           );

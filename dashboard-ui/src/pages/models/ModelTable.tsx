@@ -17,8 +17,14 @@ import { chats, embeds, isFree, mediaOf, ownerOf, usesOf } from "./model.ts";
 
 const embeddingExample = lazyCode(async () => (await import("./EmbeddingExample.tsx")).EmbeddingExample);
 
+interface ModelTableProps {
+  readonly models: readonly ListedModel[];
+  /** Whether the page is that of the only model, so that its name leads nowhere. */
+  readonly isOwnPage?: boolean;
+}
+
 /** Models with their limits and prices. */
-export function ModelTable({ models }: { readonly models: readonly ListedModel[] }) {
+export function ModelTable({ models, isOwnPage = false }: ModelTableProps) {
   const [example, setExample] = useState<ListedModel | null>(null);
   // The column is shown only if needed: few catalogs charge for images, and space is limited.
   const hasImagePrices = models.some(({ prices }) => prices !== null && prices.imageNanoUsd > 0n);
@@ -28,6 +34,11 @@ export function ModelTable({ models }: { readonly models: readonly ListedModel[]
         caption="Models of the catalog"
         className={styles.models}
         columns={[
+          {
+            label: "Model",
+            kind: "name",
+            cell: (model) => <ModelName model={model} isLink={!isOwnPage} />,
+          },
           ...FACTS,
           ...PRICES.filter(({ label }) => hasImagePrices || label !== "Per image"),
           {
@@ -49,7 +60,6 @@ export function ModelTable({ models }: { readonly models: readonly ListedModel[]
 }
 
 const FACTS: readonly Column<ListedModel>[] = [
-  { label: "Model", kind: "name", cell: (model) => <ModelName model={model} /> },
   { label: "Modalities", className: styles.modalities, cell: (model) => <Modalities model={model} /> },
   {
     label: "Context",
@@ -149,7 +159,7 @@ function Action({ model, showExample }: ActionProps) {
   );
 }
 
-function ModelName({ model }: { readonly model: ListedModel }) {
+function ModelName({ model, isLink }: { readonly model: ListedModel; readonly isLink: boolean }) {
   const owner = ownerOf(model);
   const facts = model.sandbox ? ["sandbox"] : [];
   if (owner !== null && owner !== "sandbox") facts.unshift(`by ${owner}`);
@@ -157,9 +167,13 @@ function ModelName({ model }: { readonly model: ListedModel }) {
     <span className={textStyles.pair}>
       <span className={styles.modelId}>
         <ProviderMark name={owner ?? model.id} />
-        <Link to="/models/$model" params={{ model: model.id }} search={{ range: "7d", by: "none" }}>
+        {isLink ? (
+          <Link to="/models/$model" params={{ model: model.id }} search={{ range: "7d", by: "none" }}>
+            <code>{model.id}</code>
+          </Link>
+        ) : (
           <code>{model.id}</code>
-        </Link>
+        )}
         <CopyButton short text={model.id} what={model.id} />
       </span>
       <span className={textStyles.small}>
