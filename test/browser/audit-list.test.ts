@@ -187,6 +187,13 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     await page.keyboard.press("Enter");
     await page.getByText("1 entry in total.").waitFor();
     expect(new URL(page.url()).searchParams.get("error_code")).toBe("rate_limit_exceeded");
+    // A value that is longer than its field changes no height, and can be read in its title.
+    const fields = page.getByRole("region", { name: "Filters" }).getByRole("combobox");
+    const heights = await fields.evaluateAll((all) =>
+      all.map((field) => field.getBoundingClientRect().height),
+    );
+    expect(new Set(heights).size).toBe(1);
+    expect(await page.getByLabel("Error code").getAttribute("title")).toBe("rate_limit_exceeded");
   });
 
   it("search models and error codes by a part of them, with what is there and how often", async () => {

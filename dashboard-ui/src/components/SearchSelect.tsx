@@ -69,6 +69,7 @@ export function SearchSelect(props: SearchSelectProps) {
         id={id}
         type="button"
         role="combobox"
+        title={text ?? undefined}
         className={styles.button}
         aria-expanded={isOpen}
         aria-controls={isOpen ? listId : undefined}
