@@ -36,6 +36,10 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     await page.getByRole("heading", { name: "Conversation" }).waitFor();
     expect(new URL(page.url()).searchParams.get("model")).toBe("acme/echo");
     await messageOn(page, 3).getByText("after").waitFor();
+    // It does not ask them to sign in once more, and names no entry, as the log has none.
+    const failure = page.getByRole("alert");
+    await failure.getByText("Your session ended before the message was sent.").waitFor();
+    expect([await failure.getByText("Sign in").count(), await failure.getByRole("link").count()]).toEqual([0, 0]);
     await page.getByRole("button", { name: "Try again" }).click();
     await figureOf(messageOn(page, 4), "Cost").filter({ hasText: "$" }).waitFor();
   });

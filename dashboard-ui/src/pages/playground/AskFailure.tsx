@@ -15,6 +15,15 @@ interface AskFailureProps {
 /** The service's error message for a failed request, with advice. */
 export function AskFailure({ failure, askAgain }: AskFailureProps) {
   const { code, message, requestId, retryAfterMs } = failure;
+  if (code === "not_signed_in") {
+    // Whoever reads this has signed in again. The log has no such request.
+    return (
+      <Notice tone="error">
+        <p>Your session ended before the message was sent.</p>
+        <Button onClick={askAgain}>Try again</Button>
+      </Notice>
+    );
+  }
   return (
     <Notice tone="error">
       <div className={styles.askFailure}>
@@ -60,8 +69,6 @@ function adviceFor(code: string | null): ReactNode {
       );
     case "revoked_api_key":
       return "Choose another key. ";
-    case "not_signed_in":
-      return "Your session expired before the message was sent. ";
     default:
       return null;
   }
