@@ -2,8 +2,10 @@ import { once } from "node:events";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { metricOf } from "../fixtures/metrics.ts";
+import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { openRaw, type RawConnection } from "../fixtures/raw-http.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { signUp, signUpWithKey } from "../fixtures/user.ts";
@@ -17,10 +19,22 @@ const CONCURRENT = 12;
 const limits = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: CONCURRENT };
 
 let service: Service;
+let catalog: CatalogFile;
+/** Keeps the requests for the model `held` until a test answers them. */
+let models: ModelServer;
 
 beforeAll(async () => {
+  models = await startModelServer(() => {});
+  catalog = await writeCatalog({
+    upstreams: { sandbox: { dialect: "sandbox" }, held: { dialect: "openai", baseUrl: models.baseUrl } },
+    models: [
+      { id: "sandbox/echo", routes: [{ upstream: "sandbox", model: "echo" }] },
+      { id: "held", routes: [{ upstream: "held" }] },
+    ],
+  });
   service = await startService({
     env: {
+      OSTIARY_CATALOG: catalog.file,
       OSTIARY_MAX_BODY_BYTES: String(MAX_BODY_BYTES),
       OSTIARY_MAX_UNFINISHED_BODY_BYTES: String(UNFINISHED_BYTES),
       OSTIARY_MAX_CONNECTIONS: "300",
@@ -33,6 +47,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
+  await catalog?.[Symbol.asyncDispose]();
+  await models?.[Symbol.asyncDispose]();
 });
 
 const chatHead = (key: string, more: string) =>
@@ -184,28 +200,28 @@ describe("unfinished bodies", () => {
 });
 
 describe("bodies of requests that wait for a model", () => {
-  const DELAY_MS = 1_500;
-  /** Sends a body to a model that waits before it answers. */
+  /** Sends a body to a model that does not answer before {@link answerAll}. */
   const ask = (key: string, more: object, bytes = 1_000_000) =>
     fetch(`${service.baseUrl}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({
-        model: "sandbox/echo",
-        messages: [
-          { role: "system", content: "x".repeat(bytes) },
-          { role: "user", content: `sandbox:delay ${DELAY_MS}` },
-        ],
+        model: "held",
+        messages: [{ role: "user", content: "x".repeat(bytes) }],
         ...more,
       }),
     });
+  const untilReceived = (count: number) => expect.poll(() => models.received.length).toBe(count);
+  const answerAll = () => {
+    for (const request of models.received.splice(0)) answerWhole(request);
+  };
+  afterEach(answerAll);
 
   it("use the account's share of the budget until they are answered, and requests of others continue", async () => {
     const [{ key }, other] = [await signUpWithKey(service.baseUrl), await signUpWithKey(service.baseUrl)];
     const waiting = [ask(key, {}), ask(key, {}), ask(key, {})];
-    await expect.poll(bytesInUse).toBeGreaterThan(3 * 1_000_000);
-    // All three have arrived by then.
-    await setTimeout(DELAY_MS / 3);
+    await untilReceived(3);
+    expect(await bytesInUse()).toBeGreaterThan(3 * 1_000_000);
     const refusedBefore = await refused("account_bytes");
     const more = await Promise.all(Array.from({ length: 6 }, () => ask(key, {})));
     expect(more.map(({ status }) => status)).toEqual(Array(6).fill(429));
@@ -213,19 +229,21 @@ describe("bodies of requests that wait for a model", () => {
     expect(await refused("account_bytes")).toBe(refusedBefore + 6);
     expect(await chat(other.key)).toBe(200);
     expect(await chat(key)).toBe(200);
+    answerAll();
     for (const response of await Promise.all(waiting)) {
       expect(response.status).toBe(200);
       await response.arrayBuffer();
     }
-    expect(await bytesInUse()).toBe(0);
-    expect((await ask(key, { messages: [{ role: "user", content: "x".repeat(900_000) }] })).status).toBe(200);
+    await expect.poll(bytesInUse).toBe(0);
+    expect((await ask(key, { model: "sandbox/echo" })).status).toBe(200);
   });
 
   it("leave the account its slots for requests that are received", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
     const waiting = Array.from({ length: CONCURRENT - 1 }, () => ask(key, {}, 10));
-    await setTimeout(DELAY_MS / 3);
+    await untilReceived(CONCURRENT - 1);
     expect(await chat(key)).toBe(200);
+    answerAll();
     for (const response of await Promise.all(waiting)) await response.arrayBuffer();
   });
 });

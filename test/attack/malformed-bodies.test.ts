@@ -23,9 +23,9 @@ interface Entry {
   readonly end_reason: string;
 }
 
-async function entriesOf(endpoint: string): Promise<readonly Entry[]> {
+async function entriesOf(endpoint: string, key = owner.key): Promise<readonly Entry[]> {
   const response = await fetch(`${service.baseUrl}/v1/audit?limit=1000`, {
-    headers: { authorization: `Bearer ${owner.key}` },
+    headers: { authorization: `Bearer ${key}` },
   });
   const { data } = (await response.json()) as { readonly data: (Entry & { readonly endpoint: string })[] };
   return data.filter((entry) => entry.endpoint === endpoint);
@@ -47,14 +47,9 @@ describe.skipIf(RUNTIME === "deno")("a request whose body is malformed HTTP", ()
     await connection.closed;
     expect(performance.now() - sentMs).toBeLessThan(5_000);
     const { code, message } = JSON.parse(answer.body).error;
-    const [entry, ...others] = await entriesOf(`${method} ${path}`);
-    expect(others).toEqual([]);
-    expect(entry).toMatchObject({
-      request_id: answer.headers.get("x-request-id"),
-      status: answer.status,
-      error_code: code,
-      end_reason: "refused",
-    });
+    const entries = await entriesOf(`${method} ${path}`);
+    const own = entries.filter(({ request_id }) => request_id === answer.headers.get("x-request-id"));
+    expect(own).toMatchObject([{ status: answer.status, error_code: code, end_reason: "refused" }]);
     expect([answer.status, code]).toEqual([400, "invalid_request"]);
     expect(message).toContain("not valid HTTP/1.1");
   });
@@ -68,15 +63,17 @@ describe.skipIf(RUNTIME === "deno")("a request whose body is malformed HTTP", ()
   });
 
   it("that its client does not end counts as left, also if the client only closes its side", async () => {
+    // An account of its own, without the entry of another attempt of this test.
+    const { key } = await signUpWithKey(service.baseUrl);
     const { hostname, port } = new URL(service.baseUrl);
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-    const head = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${owner.key}\r\n`;
+    const head = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`;
     socket.end(`${head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{`);
     let received = "";
     for await (const piece of socket) received += String(piece);
     expect(received).toBe("");
     await expect
-      .poll(() => entriesOf("POST /v1/messages"))
+      .poll(() => entriesOf("POST /v1/messages", key))
       .toMatchObject([{ status: 499, error_code: null, end_reason: "client_gone" }]);
   });
 });

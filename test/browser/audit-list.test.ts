@@ -377,7 +377,8 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     const words = page.getByText("Must be an IP address or a CIDR block");
     await words.waitFor();
     expect(await source.inputValue()).toBe("nonsense");
-    expect(await source.getAttribute("aria-describedby")).toBe(await words.getAttribute("id"));
+    const describedBy = async () => `#${await source.getAttribute("aria-describedby")}`;
+    await expect.poll(async () => words.and(page.locator(await describedBy())).count()).toBe(1);
     await page.getByRole("heading", { name: "Invalid filter" }).waitFor();
     await source.fill("192.0.2.0/24");
     await page.keyboard.press("Enter");

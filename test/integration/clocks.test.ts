@@ -251,7 +251,7 @@ describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
         await using service = await startService({ ...inheritance(first), env });
         await chat(service, owner.key);
         expect(await chats(service, owner)).toBe(1);
-        expect(service.stderr()).toContain("partitions of the next months are created later");
+        await expect.poll(service.stderr).toContain("partitions of the next months are created later");
         await service.stop();
       });
       await using later = await startService({ ...inheritance(first), env });

@@ -140,13 +140,14 @@ describe("embeddings", () => {
   });
 
   it("are computed once for an idempotency key", async () => {
+    const idempotencyKey = crypto.randomUUID();
     const ask = () =>
       fetch(`${service.baseUrl}/v1/embeddings`, {
         method: "POST",
         headers: {
           authorization: `Bearer ${owner.key}`,
           "content-type": "application/json",
-          "idempotency-key": "once",
+          "idempotency-key": idempotencyKey,
         },
         body: JSON.stringify({ model: "acme/embed", input: "once" }),
       });
