@@ -13,7 +13,7 @@ const DRAIN_S = 1;
 const ENV = { REDIS_URL: undefined, OSTIARY_LOG: "silent", OSTIARY_DRAIN_S: String(DRAIN_S) };
 
 // What is promised, and room for a machine that has other things to do.
-const ROOM_MS = 5_000;
+const ROOM_MS = 15_000;
 const READY_WITHIN_MS = 2_000 + ROOM_MS;
 const ANSWERED_WITHIN_MS = 5_000 + ROOM_MS;
 const RECOVERED_WITHIN_MS = 10_000 + ROOM_MS;
@@ -194,15 +194,18 @@ describe.skipIf(!hasDatabaseServer)("while no packets reach the database", () =>
     const sinceMs = performance.now();
     // More than there are connections: none waits for the timeouts of those before.
     const all = Array.from({ length: 12 }, () => statuses(node.baseUrl, owner));
-    const ready = readiness(node.baseUrl);
     const signIn = visit(node.baseUrl).trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD });
     const revocation = owner.trpc.keys.revoke.mutate({ id: revoked.id });
-    const failed = Promise.allSettled([signIn, revocation]);
-    const stranger = statusOf(node.baseUrl, unknown.key);
-    expect(await ready).toBe(503);
-    for (const each of await Promise.all(all)) expect(each).toEqual(AWAY);
-    expect((await failed).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    expect(await stranger).toBe(503);
+    // Awaited together, so that none of them fails unnoticed after another.
+    const [ready, stranger, failed, each] = await Promise.all([
+      readiness(node.baseUrl),
+      statusOf(node.baseUrl, unknown.key),
+      Promise.allSettled([signIn, revocation]),
+      Promise.all(all),
+    ]);
+    expect([ready, stranger]).toEqual([503, 503]);
+    expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(each).toEqual(all.map(() => AWAY));
     expect(performance.now() - sinceMs).toBeLessThan(ANSWERED_WITHIN_MS);
     // The first failures were of connections that had gone silent; now there are none, and the answer is the same.
     expect(await statuses(node.baseUrl, owner)).toEqual(AWAY);
