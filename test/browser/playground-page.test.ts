@@ -39,7 +39,9 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     // It does not ask them to sign in once more, and names no entry, as the log has none.
     const failure = page.getByRole("alert");
     await failure.getByText("Your session ended before the message was sent.").waitFor();
-    expect([await failure.getByText("Sign in").count(), await failure.getByRole("link").count()]).toEqual([0, 0]);
+    expect([await failure.getByText("Sign in").count(), await failure.getByRole("link").count()]).toEqual([
+      0, 0,
+    ]);
     await page.getByRole("button", { name: "Try again" }).click();
     await figureOf(messageOn(page, 4), "Cost").filter({ hasText: "$" }).waitFor();
   });
