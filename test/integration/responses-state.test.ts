@@ -246,7 +246,7 @@ describe("a service with a TTL of 0", () => {
     const kept = responseOf("of a service that stored it before");
     await own.store.save(id, kept);
     const store = own.with({ ttlDays: 0 });
-    expect([own.store.isKeeping, store.isKeeping]).toEqual([true, false]);
+    expect([own.store.isStoring, store.isStoring]).toEqual([true, false]);
     await store.save(id, responseOf("not stored"));
     expect(await own.sql`select from responses`).toHaveLength(1);
     for (const [path, method] of [

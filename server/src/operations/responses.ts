@@ -96,7 +96,7 @@ function readRequest({ responseStore }: ResponsesParts, body: JsonBody): Respons
     prompts: 1,
     ...mediaInItems(own),
     stream: data.stream === true,
-    isStored: data.store !== false && responseStore.isKeeping,
+    isStored: data.store !== false && responseStore.isStoring,
     previousResponseId: data.previous_response_id ?? null,
     references: referencesIn(own),
     body,
@@ -159,7 +159,7 @@ async function storedThoughts(
   const added = new Map<string, JsonObject>();
   if (ids.length === 0) return added;
   try {
-    for (const [id, { encrypted_content: sealed = null }] of await responseStore.storedOf(
+    for (const [id, { encrypted_content: sealed = null }] of await responseStore.storedItems(
       accountId,
       ids,
       parser,

@@ -3,11 +3,20 @@ import type { Database, SqlFragment } from "../database/database.ts";
 import { deleteInBatches } from "../database/delete-in-batches.ts";
 import { FairSemaphore } from "../database/fair-semaphore.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
-import { Failure, Unavailable } from "../errors/failure.ts";
+import { type Failure, Unavailable } from "../errors/failure.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import { digestTextOf } from "../secrets/digest.ts";
 import type { Sealer } from "../secrets/sealer.ts";
+import {
+  chainTooLong,
+  historyTooLarge,
+  type ReferenceField,
+  tooManyReferences,
+  tooManyValues,
+  unknownReference,
+  unknownResponse,
+} from "./reference-failures.ts";
 import { type Part, SEAL_BYTES, SealedParts } from "./sealed-parts.ts";
 
 /** The maximum number of responses that follow each other by `previous_response_id`. */
@@ -17,8 +26,6 @@ export const MAX_ITEM_REFERENCES = 10_000;
 /** The maximum number of items of one response that can be referred to. Each costs a row. */
 export const MAX_REFERABLE_ITEMS = 10_000;
 const DELETE_BATCH = 500;
-/** Characters of an id that a message repeats. */
-const MAX_SHOWN = 64;
 
 /** Concurrent statements of an account: fewer than the pool has connections, so that large responses leave some to the other accounts. */
 const MAX_OF_ACCOUNT = 3;
@@ -107,7 +114,7 @@ export class ResponseStore {
   }
 
   /** `false` with a TTL of 0: nothing is stored, and every reference is refused. */
-  get isKeeping(): boolean {
+  get isStoring(): boolean {
     return this.#parts.ttlDays > 0;
   }
 
@@ -118,7 +125,7 @@ export class ResponseStore {
    * @throws {Failure} `request_too_large`.
    */
   async save(accountId: AccountId, saved: Omit<StoredResponse, "createdAt">): Promise<void> {
-    if (!this.isKeeping) return;
+    if (!this.isStoring) return;
     const { id, previousResponseId, response, input } = saved;
     const output = Array.isArray(response.output) ? response.output.filter(isJsonObject) : [];
     const head = this.#sealed.seal(accountId, id, "head", { ...response, output: [] });
@@ -145,7 +152,7 @@ export class ResponseStore {
 
   /** The response, or `null` if the account has none of this id. */
   async find(accountId: AccountId, id: string): Promise<StoredResponse | null> {
-    if (!this.isKeeping || !ID.test(id)) return null;
+    if (!this.isStoring || !ID.test(id)) return null;
     const { database } = this.#parts;
     const [row] = await this.#withConnection(
       accountId,
@@ -165,7 +172,7 @@ export class ResponseStore {
 
   /** Deletes a response and its items. Responses that continue it stay. @returns whether the account had it. */
   async delete(accountId: AccountId, id: string): Promise<boolean> {
-    if (!this.isKeeping || !ID.test(id)) return false;
+    if (!this.isStoring || !ID.test(id)) return false;
     const { database } = this.#parts;
     const deleted = await this.#withConnection(
       accountId,
@@ -187,20 +194,19 @@ export class ResponseStore {
     id: string,
     parser: BoundedParser = new BoundedParser(),
   ): Promise<ResponseHistory> {
-    const rows = this.isKeeping && ID.test(id) ? await this.#chain(accountId, id) : [];
+    const rows = this.isStoring && ID.test(id) ? await this.#chain(accountId, id) : [];
     const [oldest] = rows;
-    if (oldest === undefined) throw this.#noReference("response", id);
+    if (oldest === undefined) throw unknownReference("response", id, this.isStoring);
     if (oldest.bytes > this.#parts.maxHistoryBytes) throw historyTooLarge("previous_response_id");
     if (rows.length > MAX_CHAIN_LENGTH) {
-      const message = `More than ${MAX_CHAIN_LENGTH} responses follow each other. Send the history in \`input\` instead.`;
-      throw new Failure("invalid_request", message, { param: "previous_response_id" });
+      throw chainTooLong(MAX_CHAIN_LENGTH);
     }
-    if (oldest.previousId !== null) throw this.#noReference("response", oldest.previousId);
+    if (oldest.previousId !== null) throw unknownReference("response", oldest.previousId, this.isStoring);
     const items: JsonObject[] = [];
     for (const row of rows) {
       for (const part of ["input", "output"] as const) {
         const text = this.#sealed.open(accountId, row.id, part, row[part]);
-        if (text === null) throw this.#noReference("response", row.id);
+        if (text === null) throw unknownReference("response", row.id, this.isStoring);
         for (const item of await parsedItems(text, parser, "previous_response_id")) items.push(item);
       }
     }
@@ -221,11 +227,10 @@ export class ResponseStore {
   ): Promise<ReadonlyMap<string, JsonObject>> {
     const asked = new Set(ids);
     if (asked.size > MAX_ITEM_REFERENCES) {
-      const message = `A request may refer to ${MAX_ITEM_REFERENCES} items at most. Send the items themselves.`;
-      throw new Failure("invalid_request", message, { param: "input" });
+      throw tooManyReferences(MAX_ITEM_REFERENCES);
     }
-    const found = await this.#find(accountId, asked, parser);
-    for (const id of asked) if (!found.has(id)) throw this.#noReference("item", id);
+    const found = await this.#findItems(accountId, asked, parser);
+    for (const id of asked) if (!found.has(id)) throw unknownReference("item", id, this.isStoring);
     return found;
   }
 
@@ -234,15 +239,15 @@ export class ResponseStore {
    *
    * @throws {Failure} `request_too_large` as {@link items}.
    */
-  storedOf(
+  storedItems(
     accountId: AccountId,
     ids: readonly string[],
     parser: BoundedParser = new BoundedParser(),
   ): Promise<ReadonlyMap<string, JsonObject>> {
-    return this.#find(accountId, new Set(ids.slice(-MAX_ITEM_REFERENCES)), parser);
+    return this.#findItems(accountId, new Set(ids.slice(-MAX_ITEM_REFERENCES)), parser);
   }
 
-  async #find(
+  async #findItems(
     accountId: AccountId,
     asked: ReadonlySet<string>,
     parser: BoundedParser,
@@ -250,7 +255,7 @@ export class ResponseStore {
     const found = new Map<string, JsonObject>();
     const known = new Map<string, string>();
     for (const id of asked) if (ID.test(id)) known.set(itemDigestOf(accountId, id), id);
-    if (known.size === 0 || !this.isKeeping) return found;
+    if (known.size === 0 || !this.isStoring) return found;
     for (const source of await this.#sources(accountId, [...known.keys()])) {
       if (source.content === null) throw historyTooLarge("input");
       const part = source.isOutput ? "output" : "input";
@@ -265,10 +270,7 @@ export class ResponseStore {
 
   /** The failure of a request for a response that {@link find} and {@link delete} did not find. */
   unknownResponse(id: string): Failure {
-    const reason = this.isKeeping
-      ? "It was deleted, has expired, or never existed."
-      : "This service stores no responses.";
-    return new Failure("not_found", `The account has no response \`${shown(id)}\`. ${reason}`);
+    return unknownResponse(id, this.isStoring);
   }
 
   /** The chain, oldest response first: one more than the maximum length at most. */
@@ -342,14 +344,6 @@ export class ResponseStore {
       }
     });
   }
-
-  #noReference(kind: "response" | "item", id: string): Failure {
-    const param = kind === "response" ? "previous_response_id" : "input";
-    const reason = this.isKeeping
-      ? `The account has no ${kind} \`${shown(id)}\`.`
-      : `This service stores no responses, so there is no ${kind} \`${shown(id)}\`.`;
-    return new Failure("not_found", `${reason} Send the full history.`, { param });
-  }
 }
 
 /**
@@ -394,22 +388,9 @@ function placesOf(
 async function parsedItems(
   text: string,
   parser: BoundedParser,
-  param: "previous_response_id" | "input",
+  param: ReferenceField,
 ): Promise<readonly JsonObject[]> {
   const items = await parser.parse(text);
   if (items !== undefined) return items as readonly JsonObject[];
-  const message =
-    "The request and the stored responses that it refers to hold more values, objects or names than a request may. Send less, or start a new conversation.";
-  throw new Failure("request_too_large", message, { param });
-}
-
-/** An id as a message may repeat it. */
-function shown(id: string): string {
-  return id.replace(/[^!-~]|`/g, "\u{fffd}").slice(0, MAX_SHOWN);
-}
-
-function historyTooLarge(param: "previous_response_id" | "input"): Failure {
-  const message =
-    "The stored responses that the request refers to are larger than a request may be. Start a new conversation, with a summary of this one.";
-  return new Failure("request_too_large", message, { param });
+  throw tooManyValues(param);
 }
