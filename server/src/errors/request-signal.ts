@@ -8,10 +8,7 @@ export interface RequestSignal {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/**
- * Why a request was aborted: its client has disconnected, the service stops, or the request has ended, so that whatever still works for it
- * may stop.
- */
+/** Why a request was aborted: its client has disconnected, the service stops, or the request has ended, which stops what still runs for it. */
 export type AbortCause = "client_gone" | "shutdown" | "ended";
 
 /** The signal of a request under `/v1`. */

@@ -107,7 +107,7 @@ export function runAnswer(
 
 /**
  * Throws what was thrown, with the usage of the prompt if the client has left a request that its upstream had got: upstreams charge for a
- * prompt whether or not anybody waits for the answer.
+ * prompt whether or not a client waits for the answer.
  */
 export async function rethrowCounted(
   thrown: unknown,

@@ -90,7 +90,7 @@ interface CheckedRequest {
   readonly model: CatalogModel;
 }
 
-/** Has a model answer a request, once its credit is held. The comments name the statuses, as in {@link replyTo}. */
+/** Holds credit for a request, sends it to its model and returns the answer. The comments name the statuses, as in {@link replyTo}. */
 async function runModel(
   request: RequestContext,
   operation: ModelOperation<ModelUse>,

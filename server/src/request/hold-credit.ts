@@ -45,11 +45,12 @@ export function holdCredit(
 ): PaidCall | Promise<PaidCall> {
   const range = rangeOf(costBasis);
   const hold = credits.holdAtOnce(accountId, range);
-  if (hold !== null) return paidBy(hold, range, request, costBasis);
-  return credits.hold(accountId, range).then((reserved) => paidBy(reserved, range, request, costBasis));
+  if (hold !== null) return noteHold(hold, range, request, costBasis);
+  return credits.hold(accountId, range).then((reserved) => noteHold(reserved, range, request, costBasis));
 }
 
-function paidBy(
+/** Notes the hold in the context. Returns how much of the answer it pays for. */
+function noteHold(
   hold: Hold,
   { maxNanoUsd }: HoldRange,
   request: RequestContext,

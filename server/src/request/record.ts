@@ -34,7 +34,7 @@ export async function record(
   services: Services,
 ): Promise<void> {
   // The slot is released first, because a client may send its next request as soon as this answer ends.
-  const released = request.permission?.admitted?.end(tokensOf(request, ending, facts)) ?? null;
+  const released = request.permission?.admitted?.end(tokensToCount(request, ending, facts)) ?? null;
   const entry = request.needsNoEntry ? null : entryOf(request, ending, facts, services);
   if (entry !== null) {
     request.needsNoEntry = true;
@@ -56,8 +56,8 @@ export async function releaseClaim(request: RequestContext): Promise<void> {
   await claim?.release();
 }
 
-/** The tokens that count against the token limit; `null`: the estimate. */
-function tokensOf(
+/** The tokens that count against the account's limit; `null`: the estimate of the request still counts. */
+function tokensToCount(
   { body }: RequestContext,
   { endReason }: Ending,
   { countedTokens }: EntryFacts,

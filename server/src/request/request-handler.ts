@@ -64,6 +64,7 @@ export class RequestHandler {
     try {
       const refusal = this.#refusalOnArrival(exchange);
       if (refusal === null) return false;
+      // The refusal is sent at once. Only further requests of the connection wait for their turn.
       void exchange.letOthersGoFirst();
       this.#refuse(exchange, refusal);
     } catch (fault) {
