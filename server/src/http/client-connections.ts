@@ -113,7 +113,7 @@ export class ClientConnections {
     return kept.length;
   }
 
-  /** Closes the connections without a request so far: no client waits for an answer on these. */
+  /** Closes the connections without a request so far. Node takes them for connections with a request that is arriving. */
   closeUnused(): void {
     for (const socket of this.#open) if (socket[STATE]?.isUsed === false) socket.destroy();
   }

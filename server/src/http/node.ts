@@ -7,6 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createSecureServer, Server as SecureServer } from "node:https";
+import { setImmediate } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { Failure } from "../errors/failure.ts";
 import { READER_TIMEOUT_MS } from "../request/exchange.ts";
@@ -29,7 +30,8 @@ const MAX_HEADERS = 1_000;
 const LINGER_MS = 10_000;
 /**
  * How long a connection stays open after an answer that ended while the server was being stopped, and whose head had promised to keep it
- * open. A proxy sends its next request on the connection that it used last: closed at once, that request would be lost.
+ * open. A proxy sends its next request on the connection that it used last: closed at once, that request would be lost. A connection that had no
+ * request yet stays open as long after the listener was closed, because its client may have opened it to send one.
  */
 const KEPT_WHEN_STOPPING_MS = 500;
 /** How long a client may take to negotiate TLS. */
@@ -127,15 +129,35 @@ class NodeListener implements Listener {
 
   async close(cut: Promise<unknown>): Promise<void> {
     const server = this.#server;
-    this.#isClosing = true;
     this.#early?.stop();
     void cut.then(() => server.closeAllConnections());
+    await this.#takeArrived();
+    this.#isClosing = true;
     const accepted = this.#acceptors.close();
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeIdleConnections();
     this.#closeKept();
-    this.#connections.closeUnused();
     await Promise.all([accepted, closed]);
+  }
+
+  /**
+   * Resolves at the end of a turn of the event loop in which no connection came, when all that had come before is accepted and read. The system resets
+   * connections that are not accepted when a listener is closed, and those that are closed with unread bytes: their requests would be lost.
+   */
+  async #takeArrived(): Promise<void> {
+    // The rest of the present turn may not look for what has arrived.
+    await setImmediate();
+    const endMs = performance.now() + KEPT_WHEN_STOPPING_MS;
+    let hasCome = true;
+    const onConnection = () => {
+      hasCome = true;
+    };
+    this.#server.on("connection", onConnection);
+    while (hasCome && performance.now() < endMs) {
+      hasCome = false;
+      await setImmediate();
+    }
+    this.#server.off("connection", onConnection);
   }
 
   #handle(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
@@ -155,14 +177,15 @@ class NodeListener implements Listener {
     if (!this.#isClosing) return;
     // A connection that becomes idle after the listener was closed is one that `close` did not find.
     if (isKept) this.#closeKept();
-    else setImmediate(() => this.#server.closeIdleConnections());
+    else void setImmediate().then(() => this.#server.closeIdleConnections());
   }
 
-  /** Closes the connections that were kept for a proxy's next request, when that has had time to come. */
+  /** Closes the connections that were kept for a proxy's next request, or were opened for its first, when that has had time to come. */
   #closeKept(): void {
     if (this.#keptTimer !== null) return;
     this.#keptTimer = setTimeout(() => {
       this.#keptTimer = null;
+      this.#connections.closeUnused();
       if (this.#connections.closeAnswered(this.#closeIdle) > 0) this.#closeKept();
     }, KEPT_WHEN_STOPPING_MS).unref();
   }
