@@ -1,6 +1,7 @@
 import { usdOf as amountOf } from "../../../sdk/src/cli/output.ts";
 import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 
+export { addHelpCommands } from "../../../sdk/src/cli/help-command.ts";
 export {
   columns,
   endWithOutput,

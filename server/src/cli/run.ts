@@ -1,5 +1,4 @@
 import { Command, CommanderError } from "commander";
-import { addHelpCommands } from "../../../sdk/src/cli/help-command.ts";
 import { connectionProblem, refusal } from "../../../sdk/src/cli/problems.ts";
 import {
   APIConnectionError,
@@ -16,10 +15,8 @@ import { addAuditCommands } from "./audit-command.ts";
 import { asConfiguredOperator, type Environment, operatorOf } from "./connection.ts";
 import { addJournalCommands } from "./journal-commands.ts";
 import { addNodeCommands } from "./node-commands.ts";
-import { timeoutOption, timeoutsOf, toJson } from "./output.ts";
+import { addHelpCommands, timeoutOption, timeoutsOf, toJson } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
-
-export { addHelpCommands };
 
 export interface OperatorRun {
   readonly environment: Environment;

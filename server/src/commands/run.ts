@@ -1,8 +1,8 @@
 import process from "node:process";
 import { Command } from "commander";
 import { type Logger, pino } from "pino";
-import { wholeNumber } from "../cli/output.ts";
-import { addHelpCommands, operatorProgram, reportCommandFailure } from "../cli/run.ts";
+import { addHelpCommands, wholeNumber } from "../cli/output.ts";
+import { operatorProgram, reportCommandFailure } from "../cli/run.ts";
 import type { Config } from "../config/config.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
 import type { Database } from "../database/database.ts";
