@@ -159,6 +159,18 @@ describe("the SDK's command line", () => {
     });
   });
 
+  it("exports to a pipe and verifies what comes from it, both by the name -", async () => {
+    await client().models.list();
+    const cli = `"${process.execPath}" "${CLI}"`;
+    for (const command of ["audit", "actions"]) {
+      const script = `cd "${folder}" && ${cli} ${command} export -o - | ${cli} ${command} verify -; ls -a`;
+      const { stdout, stderr } = await run(["-c", script], {}, "/bin/sh");
+      expect(stdout, stderr).toContain("Verified: no changes.");
+      expect(stdout.split("\n")).not.toContain("-");
+    }
+    expect(await run(["audit", "export", "-o", "-", "--resume"])).toMatchObject({ code: 2, stdout: "" });
+  });
+
   it("keeps an existing file if the service refuses the export", async () => {
     const file = join(folder, "kept.ndjson");
     await writeFile(file, "kept\n");

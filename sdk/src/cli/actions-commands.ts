@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type ActionPoint, verifyActionsExport } from "../audit/verify-actions.ts";
 import { OstiaryError } from "../core/errors.ts";
 import type { RequestOptions } from "../core/transport.ts";
-import { writeAll } from "./output.ts";
+import { outputFile, writeAll } from "./output.ts";
 import { linesOf, pointOf, reportOf } from "./verification.ts";
 
 /** A client that exports and verifies actions: of an account, or of the service. */
@@ -31,15 +31,18 @@ export function addActionsCommands(command: Command, { client, print, signal }: 
   command
     .command("export")
     .description("export all changes as lines of JSON, oldest first")
-    .option("-o, --output <file>", "file to write (default: standard output)")
+    .option("-o, --output <file>", "file to write (default: standard output, or -)")
     .option("--after <position>", "begin after this position of the chain", position, 0)
     .action(async ({ output, after }: { output?: string; after: number }) =>
-      writeAll(terminated(client().exportActions({ after }, { signal })), output ?? null),
+      writeAll(terminated(client().exportActions({ after }, { signal })), outputFile(output)),
     );
   command
     .command("verify")
     .description("verify that an export, or the service's audit trail, is complete and unmodified")
-    .argument("[file]", "the export; without it, the service verifies its own audit trail")
+    .argument(
+      "[file]",
+      "the export, - for standard input; without it, the service verifies its own audit trail",
+    )
     .option("--expected <position:digest>", "head of an earlier verification", point)
     .action(async (file: string | undefined, { expected }: { expected?: ActionPoint }) => {
       const report =

@@ -6,7 +6,7 @@ import type { ChainPoint } from "../contract/management.ts";
 import { OstiaryError } from "../core/errors.ts";
 import { type CommandParts, MAX_COUNT } from "./command-parts.ts";
 import { exportTo } from "./export-file.ts";
-import { wholeNumber } from "./output.ts";
+import { outputFile, wholeNumber } from "./output.ts";
 import { linesOf, pointOf, reportOf } from "./verification.ts";
 
 /** Adds `audit export` and `audit verify`. */
@@ -16,7 +16,7 @@ export function addAuditCommands(program: Command, { client, print, signal }: Co
     .command("export")
     .description("export all matching entries, oldest first; resumes after interruptions")
     .addOption(new Option("--format <format>", "output format").choices(["ndjson", "csv"]).default("ndjson"))
-    .option("-o, --output <file>", "file to write (default: standard output)")
+    .option("-o, --output <file>", "file to write (default: standard output, or -)")
     .option("--resume", "continue after the last complete line of the file")
     .option("--from <time>", "only entries from this date or time on, in UTC (2026-01-31 or RFC 3339)")
     .option("--to <time>", "only entries up to and including this date, or before this time, in UTC")
@@ -33,18 +33,19 @@ export function addAuditCommands(program: Command, { client, print, signal }: Co
     .option("--no-proof", "write only entries")
     .action(async (options: ExportCommand) => {
       const { output, resume, errorCode, proof, ...filters } = options;
-      if (resume === true && output === undefined) throw new OstiaryError("--resume needs --output.");
+      const file = outputFile(output);
+      if (resume === true && file === null) throw new OstiaryError("--resume needs --output with a file.");
       const selection: AuditExportParams = {
         ...filters,
         ...(errorCode === undefined ? {} : { error_code: errorCode }),
       };
       const params = { ...selection, proof: proof ?? (options.format === "ndjson" && isPart(selection)) };
-      await exportTo({ client: client(), params, file: output ?? null, isResumed: resume === true, signal });
+      await exportTo({ client: client(), params, file, isResumed: resume === true, signal });
     });
   audit
     .command("verify")
     .description("verify that an export (NDJSON), or the service's log, is complete and unmodified")
-    .argument("[file]", "the export; without it, the service verifies its own log")
+    .argument("[file]", "the export, - for standard input; without it, the service verifies its own log")
     .option(
       "--expected <batch:digest>",
       "head of an earlier verification, which the log must contain; may be repeated for a file",

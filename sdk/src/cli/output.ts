@@ -30,6 +30,11 @@ export async function writeAll(
   }
 }
 
+/** The file that an option names; `null` for standard output, which is the default and, as in other commands, `-`. */
+export function outputFile(given: string | undefined): string | null {
+  return given === undefined || given === "-" ? null : given;
+}
+
 async function openAfter(file: string, keptBytes: number): Promise<FileHandle> {
   // Pipes and devices cannot be truncated.
   if (keptBytes === 0) return open(file, "w");

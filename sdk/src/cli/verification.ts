@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import process from "node:process";
+import { addAbortSignal, type Readable } from "node:stream";
 import { aborted } from "../core/abort.ts";
 import { type APIUserAbortError, OstiaryError } from "../core/errors.ts";
 
@@ -7,7 +8,7 @@ const UNVERIFIABLE = 2;
 const TAMPERED = 3;
 
 /**
- * The lines of a file that is to be verified. Not those of `node:readline`, which in newer versions also ends lines at U+2028 and U+2029:
+ * The lines of a file that is to be verified, or of standard input if it is `-`. Not those of `node:readline`, which in newer versions also ends lines at U+2028 and U+2029:
  * strings of JSON may contain these.
  *
  * @throws {OstiaryError} it cannot be read; {@link APIUserAbortError} the signal was aborted.
@@ -34,12 +35,20 @@ async function* piecesOf(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<string, void, undefined> {
   try {
-    yield* createReadStream(file, { encoding: "utf8", signal }) as AsyncIterable<string>;
+    yield* (
+      file === "-" ? standardInput(signal) : createReadStream(file, { encoding: "utf8", signal })
+    ) as AsyncIterable<string>;
   } catch (cause) {
     if (signal?.aborted) throw aborted(signal);
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new OstiaryError(`The file cannot be read: ${reason}`, { cause });
   }
+}
+
+/** Standard input as text. Aborting the signal ends it, also while it waits for more. */
+function standardInput(signal: AbortSignal | undefined): Readable {
+  process.stdin.setEncoding("utf8");
+  return signal === undefined ? process.stdin : addAbortSignal(signal, process.stdin);
 }
 
 const POINT = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;
