@@ -159,7 +159,9 @@ describe("the built and installed package", () => {
       "verifyAuditExport",
     ]);
     expect(exported.VERSION).toBe(PACKAGE.version);
-    const classes = Object.entries(exported).filter(([name]) => /^[A-Z]\w*[a-z]$/.test(name));
+    const classes = Object.entries(exported as Record<string, { readonly name: string }>).filter(([name]) =>
+      /^[A-Z]\w*[a-z]$/.test(name),
+    );
     // A bundler renames a class that names itself, and programs print its name.
     for (const [name, value] of classes) expect(value).toHaveProperty("name", name);
   });
