@@ -91,6 +91,34 @@ describe("ids of calls that other models have made", () => {
   });
 });
 
+describe("ids of calls that other vendors' servers of the Messages API have given", () => {
+  const used = (id: string) => ({ type: "tool_use", id, name: "look", input: { n: 1 } });
+  const seen = (id: string) => ({ type: "tool_result", tool_use_id: id, content: "seen" });
+  const ids = ["functions.look:0", "functions.look.0", "toolu_1"];
+  const sent = {
+    max_tokens: 9,
+    messages: [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: ids.map(used) },
+      { role: "user", content: ids.map(seen) },
+    ],
+  };
+  const message = { content: [], stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } };
+
+  it("are sent to Anthropic as it takes them, and to such a server as they are", async () => {
+    vendor.answers(200, message);
+    await messages(upstreamOf("anthropic"), "claude-x", sent);
+    await messages(upstreamOf("anthropic", { baseUrl: OTHER }), "kimi", sent);
+    const [own, other] = vendor.sent.map(({ body }) => body.messages);
+    const calls = own[1].content.map(({ id }: { id: string }) => id);
+    expect(own[2].content.map((block: { tool_use_id: string }) => block.tool_use_id)).toEqual(calls);
+    expect(new Set(calls).size).toBe(3);
+    for (const id of calls) expect(id).toMatch(/^[a-zA-Z0-9_-]+$/);
+    expect(own[1].content[2]).toEqual(used("toolu_1"));
+    expect(other).toEqual(sent.messages);
+  });
+});
+
 describe("calls of one answer that their server has given the same id", () => {
   const tools = ["look", "listen"].map((name) => ({ type: "function", function: { name } }));
   const asked = [{ role: "user", content: "hi" }];

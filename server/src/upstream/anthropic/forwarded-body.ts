@@ -2,7 +2,7 @@ import { exactJson, mayHaveLongNumber, parseExact } from "../../json/exact-numbe
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { SEALED_TEXT_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
-import { plainIdentifier } from "../identifiers.ts";
+import { hashOf, plainIdentifier } from "../identifiers.ts";
 import { isAnthropicModel } from "./models.ts";
 
 /** The form of a request, of which upstreams refuse some. Usually all of it is true. */
@@ -14,7 +14,7 @@ export interface ForwardedForm {
 /**
  * The body for the upstream: the client's, byte for byte, with the upstream's name of the model. Thoughts of other providers' models,
  * which a client has from this service, are left out: Anthropic refuses a thought without its own signature. Other vendors' servers may not
- * sign theirs, and refuse the calls that follow without them.
+ * sign theirs, and refuse the calls that follow without them. Ids that other servers have given to calls are replaced where Anthropic refuses them.
  *
  * @param form `keepsUser`: whether the id of the user stays as the client sent it. Otherwise it is plain. `keepsThoughts`: whether the upstream gets
  *   the thoughts that may be its own. Otherwise it gets none.
@@ -24,22 +24,20 @@ export function forwardedBody(
   { keepsUser, keepsThoughts }: ForwardedForm,
 ): string {
   const { messages } = body.value;
-  const isForeign = !keepsThoughts
-    ? isThought
-    : isAnthropicModel(upstreamModel, upstream)
-      ? isUnsignedOrSealed
-      : isSealedThought;
-  const hasForeign = Array.isArray(messages) && messages.some((message) => hasThought(message, isForeign));
+  const isOwnModel = isAnthropicModel(upstreamModel, upstream);
+  const isForeign = !keepsThoughts ? isThought : isOwnModel ? isUnsignedOrSealed : isSealedThought;
+  const isChanged = (block: Json) => isForeign(block) || (isOwnModel && withOwnId(block) !== block);
+  const hasChanged = Array.isArray(messages) && messages.some((message) => hasBlock(message, isChanged));
   const changes = {
     model: upstreamModel,
     ...(keepsUser ? {} : { metadata: withPlainUser(body.value.metadata) }),
     ...(keepsThoughts || !needsThoughts(body.value) ? {} : { thinking: undefined }),
   };
-  if (!hasForeign) return body.textWith(changes);
+  if (!hasChanged) return body.textWith(changes);
   // The inputs of calls keep their numbers.
   const exact = mayHaveLongNumber(body.text) ? parseExact(body.text)?.messages : messages;
   const kept = (Array.isArray(exact) ? exact : messages).flatMap((message: Json) =>
-    withoutThoughts(message, isForeign),
+    withoutThoughts(isOwnModel ? withOwnIds(message) : message, isForeign),
   );
   return exactJson(body.textWith({ ...changes, messages: kept }));
 }
@@ -47,7 +45,7 @@ export function forwardedBody(
 /** Whether a request has thoughts that the upstream may be unable to read. */
 export function hasForwardedThoughts({ request: { body } }: ForwardCall): boolean {
   const { messages } = body.value;
-  return Array.isArray(messages) && messages.some((message) => hasThought(message, isThought));
+  return Array.isArray(messages) && messages.some((message) => hasBlock(message, isThought));
 }
 
 /** Whether a model with a budget would refuse to think without its earlier thoughts: the results of tools follow calls that it has made after them. */
@@ -67,16 +65,38 @@ export function withPlainUser(metadata: Json | undefined): Json | undefined {
   return plain === metadata.user_id ? metadata : { ...metadata, user_id: plain };
 }
 
-function hasThought(message: Json, isOne: (block: Json) => boolean): boolean {
+function hasBlock(message: Json, isOne: (block: Json) => boolean): boolean {
   return isJsonObject(message) && Array.isArray(message.content) && message.content.some(isOne);
 }
 
 function withoutThoughts(message: Json, isOne: (block: Json) => boolean): JsonObject[] {
   if (!isJsonObject(message)) return [];
-  if (!hasThought(message, isOne) || !Array.isArray(message.content)) return [message];
+  if (!hasBlock(message, isOne) || !Array.isArray(message.content)) return [message];
   const content = message.content.filter((block: Json) => !isOne(block));
   // Anthropic refuses a message without content, too.
   return content.length === 0 ? [] : [{ ...message, content }];
+}
+
+/** What Anthropic accepts as the id of a call. */
+const CALL_ID = /^[a-zA-Z0-9_-]+$/;
+/** The members that have the id of a call, by the type of their block. */
+const ID_MEMBERS: ReadonlyMap<Json | undefined, string> = new Map([
+  ["tool_use", "id"],
+  ["tool_result", "tool_use_id"],
+]);
+
+function withOwnIds(message: Json): Json {
+  if (!isJsonObject(message) || !Array.isArray(message.content)) return message;
+  return { ...message, content: message.content.map(withOwnId) };
+}
+
+/** A call or a result with an id that Anthropic takes. Other vendors' servers of this API have given others to their calls. */
+function withOwnId(block: Json): Json {
+  if (!isJsonObject(block)) return block;
+  const member = ID_MEMBERS.get(block.type);
+  const id = member === undefined ? undefined : block[member];
+  if (member === undefined || typeof id !== "string" || CALL_ID.test(id)) return block;
+  return { ...block, [member]: `toolu_${hashOf(id)}` };
 }
 
 function isThought(block: Json): boolean {
