@@ -190,7 +190,7 @@ async function connectAtOnce({ baseUrl, pid }: Service, count: number): Promise<
 }
 
 describe.runIf(RUNTIME === "node")("connections", () => {
-  it("are accepted up to the maximum, however many come at once", async () => {
+  it("of one address are accepted up to the maximum but for a few, however many come at once", async () => {
     await using service = await startService({ env: { OSTIARY_MAX_CONNECTIONS: "60" } });
     const { hostname, port } = new URL(service.baseUrl);
     const sockets = Array.from({ length: 200 }, () => connect(Number(port), hostname));
@@ -200,8 +200,9 @@ describe.runIf(RUNTIME === "node")("connections", () => {
       socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
       socket.once("data", () => answered++);
     }
-    await expect.poll(() => sockets.filter((socket) => socket.closed).length).toBe(140);
-    await expect.poll(() => answered).toBe(60);
+    // Two are kept for other addresses. Those that are idle for a second are closed, too.
+    await expect.poll(() => sockets.filter((socket) => socket.closed).length).toBeGreaterThanOrEqual(142);
+    await expect.poll(() => answered).toBe(58);
     for (const socket of sockets) socket.destroy();
     // The places are free again.
     await expect.poll(async () => (await fetch(`${service.baseUrl}/healthz`)).status).toBe(200);
