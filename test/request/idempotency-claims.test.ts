@@ -5,7 +5,9 @@ import {
   CLAIM_LEASE_MS,
   Idempotency,
   idempotentRequest,
+  KEPT_MS,
   MAX_ANSWER_CHARACTERS,
+  type Replaceable,
 } from "../../server/src/idempotency/idempotency.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 
@@ -17,12 +19,18 @@ class FakeDatabase {
   renewals: "fail" | "work" = "work";
   releases: "fail" | "hang" | "work" = "work";
   readonly claimed = new Set<ClaimId>();
+  /** What the last claim may replace. */
+  replaceable: Replaceable | null = null;
+  /** How far its clock is ahead of the node's. */
+  aheadMs = 0;
+  nowMs = () => this.aheadMs;
   /** Claims that have not reached the database. */
   readonly underWay: ClaimId[] = [];
   readonly renewed: (readonly ClaimId[])[] = [];
   readonly released: number[] = [];
 
-  async claim(_: unknown, claim: ClaimId) {
+  async claim(_: unknown, claim: ClaimId, replaceable: Replaceable) {
+    this.replaceable = replaceable;
     if (this.claims === "lose") {
       this.underWay.push(claim);
       throw new Error("the database does not answer");
@@ -39,7 +47,7 @@ class FakeDatabase {
   }
 
   async now() {
-    return new Date(0);
+    return new Date(this.nowMs());
   }
 
   async renew(claims: readonly ClaimId[]) {
@@ -51,6 +59,7 @@ class FakeDatabase {
 /** Idempotency over a database, by a clock that a test sets. */
 function idempotencyOver(database: FakeDatabase) {
   const clock = { ms: 0 };
+  database.nowMs = () => clock.ms + database.aheadMs;
   const sealer = new Sealer([new Uint8Array(SEAL_KEY_BYTES)]);
   return {
     clock,
@@ -105,6 +114,29 @@ it("claims are renewed several times in their lease, and at once after a failure
   expect(await afterSeconds(125)).toBe(perLease);
   database.renewals = "work";
   expect(await afterSeconds(1)).toBe(perLease + 1);
+});
+
+it("leases follow a jump of the database's clock after a lease, and answers are kept while the node's clock does not show their age", async () => {
+  const database = new FakeDatabase();
+  const { idempotency, clock } = idempotencyOver(database);
+  const claimAfterSeconds = async (seconds: number) => {
+    for (let second = 0; second < seconds; second += 5) {
+      clock.ms += 5_000;
+      await idempotency.watchClock();
+    }
+    await claimOne(idempotency);
+    return database.replaceable;
+  };
+  const replaceableBy = (leaseClockMs: number) => ({
+    renewedBefore: new Date(leaseClockMs - CLAIM_LEASE_MS),
+    createdBefore: new Date(clock.ms - KEPT_MS),
+  });
+  expect(await claimAfterSeconds(100)).toEqual(replaceableBy(clock.ms));
+  database.aheadMs = 2 * KEPT_MS;
+  expect(await claimAfterSeconds(CLAIM_LEASE_MS / 1_000 - 5)).toEqual(replaceableBy(clock.ms));
+  expect(await claimAfterSeconds(10)).toEqual(replaceableBy(clock.ms + database.aheadMs));
+  database.aheadMs = 0;
+  expect(await claimAfterSeconds(5)).toEqual(replaceableBy(clock.ms));
 });
 
 it("lost releases are repeated many at a time, and none again that was confirmed", async () => {
