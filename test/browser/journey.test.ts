@@ -220,6 +220,8 @@ describe.skipIf(!hasBrowser)("the dashboard", () => {
     await page.keyboard.type(PASSWORD);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "API keys" }).waitFor();
+    await page.getByRole("button", { name: "Create key" }).click();
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("late");
   });
 
   it("leads nobody to another site after signing in", async () => {

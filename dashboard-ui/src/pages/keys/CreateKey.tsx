@@ -1,13 +1,13 @@
-import { useState } from "react";
 import { client } from "../../api/client.ts";
 import { Field } from "../../components/Field.tsx";
 import { FormDialog } from "../../components/FormDialog.tsx";
+import { useKept } from "../../components/use-kept-draft.ts";
 import { CreatedKey } from "./CreatedKey.tsx";
 import { useKeyCreation } from "./use-key-creation.ts";
 
 /** Asks for a name and creates a key, which is shown until the user confirms that they have stored it. */
 export function CreateKey({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState("");
+  const [name, setName] = useKept("of the name of a new key", "");
   const { created, create, isPending, nameError, formError } = useKeyCreation((idempotencyKey) =>
     client.keys.create.mutate({ name, idempotencyKey }),
   );

@@ -6,6 +6,7 @@ import { Field } from "../../components/Field.tsx";
 import { FormDialog } from "../../components/FormDialog.tsx";
 import { Select } from "../../components/Select.tsx";
 import { ShownOnce, TryWithCurl } from "../../components/ShownOnce.tsx";
+import { useKept } from "../../components/use-kept-draft.ts";
 
 const NEVER = "never";
 const EXPIRY = [
@@ -17,8 +18,8 @@ const EXPIRY = [
 
 /** Asks for a name and creates a token, which is shown until the user confirms that they have stored it. */
 export function CreateToken({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState("");
-  const [expiry, setExpiry] = useState("90");
+  const [name, setName] = useKept("of the name of a new token", "");
+  const [expiry, setExpiry] = useKept("of the expiry of a new token", "90");
   // Only this state holds the token. The result of a mutation would also be cached.
   const [created, setCreated] = useState<{ readonly name: string; readonly token: string } | null>(null);
   const create = useMutation({
