@@ -203,7 +203,7 @@ describe.skipIf(!hasBrowser)("a page that does not exist", () => {
 describe.skipIf(!hasBrowser)("a button that is off", () => {
   it("keeps the focus, and says why at the pointer, at the keyboard and to screen readers", async () => {
     const full = await signUpWithKey(site.service.baseUrl);
-    for (let number = 1; number < 50; number++) await full.trpc.keys.create.mutate({ name: `app-${number}` });
+    await insertKeys(site.service, full, 49);
     const { page } = await site.open(full, "/settings/keys");
     await page.getByText("reached its limit").first().waitFor();
     const create = page.getByRole("button", { name: "Create key" });

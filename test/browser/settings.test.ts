@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
+import { insertKeys } from "../fixtures/keys.ts";
 import { chooseInRow, toastOf } from "../fixtures/menu.ts";
 import { OPERATOR_ENV, refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
@@ -127,11 +128,7 @@ describe.skipIf(!hasBrowser)("the list of keys", () => {
 
   it("stays quick with hundreds of keys, and shows all of them on request", async () => {
     const owner = await signUp(site.service.baseUrl);
-    const { id } = await owner.trpc.account.get.query();
-    const operator = await signInOperator(site.service.baseUrl);
-    await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "pro" });
-    for (let number = 0; number < 130; number++)
-      await owner.trpc.keys.create.mutate({ name: `app-${number}` });
+    await insertKeys(site.service, owner, 130);
     const page = await pageOf(owner);
     await page.getByText("130 keys", { exact: true }).waitFor();
     await page.getByText("100 of 130 keys shown").waitFor();
@@ -356,12 +353,11 @@ describe.skipIf(!hasBrowser)("the dialogs of the settings", () => {
 describe.skipIf(!hasBrowser)("an account with many keys", () => {
   it("is searched, and says when its plan allows no more", async () => {
     const owner = await signUp(site.service.baseUrl);
-    for (let number = 0; number < 50; number++)
-      await owner.trpc.keys.create.mutate({ name: `app-${number}` });
+    await insertKeys(site.service, owner, 50);
     const page = await pageOf(owner);
     await page.getByText("reached its limit of 50 active keys").first().waitFor();
     expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
-    await page.getByLabel("Search").fill("app-49");
+    await page.getByLabel("Search").fill("deployment 49");
     await expect.poll(() => page.getByRole("row").count()).toBe(2);
     await page.getByLabel("Search").fill("no such key");
     await page.getByText("No key matches").waitFor();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { insertKeys } from "../fixtures/keys.ts";
 import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -79,9 +80,7 @@ describe("a plan", () => {
   it("with room for one more key gives it to one of two concurrent creations", async () => {
     for (let round = 0; round < 3; round++) {
       const owner = await signUp(service.baseUrl);
-      for (let number = 0; number < 49; number++) {
-        await owner.trpc.keys.create.mutate({ name: `key ${number}` });
-      }
+      await insertKeys(service, owner, 49);
       const racers = Array.from({ length: 8 }, (_, number) =>
         owner.trpc.keys.create.mutate({ name: `racer ${number}` }).then(
           () => "created",
