@@ -8,8 +8,8 @@ const UNVERIFIABLE = 2;
 const TAMPERED = 3;
 
 /**
- * The lines of a file that is to be verified, or of standard input if it is `-`. Not those of `node:readline`, which in newer versions also ends lines at U+2028 and U+2029:
- * strings of JSON may contain these.
+ * The lines of a file that is to be verified, or of standard input if it is `-`. Not those of `node:readline`, which in newer versions also
+ * ends lines at U+2028 and U+2029: strings of JSON may contain these.
  *
  * @throws {OstiaryError} it cannot be read; {@link APIUserAbortError} the signal was aborted.
  */
