@@ -5,8 +5,9 @@ import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Unavailable } from "../errors/failure.ts";
 import { codeOf, fileReasonOf, fileRemedyOf } from "../errors/system-errors.ts";
 import { JournalBatch } from "./journal-batch.ts";
-import { fileSystem, type JournalFile, type JournalFiles, requireWritable } from "./journal-files.ts";
+import { fileSystem, type JournalFiles, requireWritable } from "./journal-files.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
+import { OpenSegment } from "./open-segment.ts";
 import { RejectedLines } from "./rejected-lines.ts";
 import { nextSegment, type Segment, segmentFile, segmentOfFile } from "./segment-files.ts";
 import { WorkQueue } from "./work-queue.ts";
@@ -16,8 +17,6 @@ export type { JournalLine };
 /** A write that takes longer has failed: the disk does not answer. */
 const WRITE_TIMEOUT_MS = ANSWER_TIMEOUT_MS;
 const CHECK_TIMEOUT_MS = 2_000;
-const SEGMENT_BYTES = 4 * 1024 * 1024;
-const SEGMENT_MS = 60 * 60_000;
 /** A journal that could not be written is usable again when these bytes fit on the disk. */
 const PROBE = new Uint8Array(64 * 1024);
 /** The system's codes for a machine that lacks a resource, which tell nothing about the file. */
@@ -65,15 +64,9 @@ export class Journal {
   readonly #files: JournalFiles;
   /** The rejected lines, for operators. */
   readonly rejected: RejectedLines;
+  /** The number of the open segment; while none is open, of the next one. */
   #segment: Segment;
-  #file: JournalFile | null = null;
-  /** The length of the file without the remains of a failed write. */
-  #bytes = 0;
-  /** Whether a failed write may have left the file longer than `#bytes`. */
-  #isOverlong = false;
-  /** Whether the file must not be written to any more. */
-  #isUnsound = false;
-  #openedMs = 0;
+  #open: OpenSegment | null = null;
   /**
    * The error of the last write that failed; `null` once a test write has succeeded since. A later write of a few lines does not clear it, because
    * that is no proof of enough space.
@@ -228,14 +221,15 @@ export class Journal {
     try {
       batch.requireWanted();
       const { lines } = batch;
-      await this.#write(Buffer.from(lines.map(encodeLine).join("")), () => batch.requireWanted());
+      const bytes = Buffer.from(lines.map(encodeLine).join(""));
+      await this.#write((open) => open.append(bytes, () => batch.requireWanted()));
       this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + lines.length);
       batch.accept(this.#segment);
     } catch (error) {
       batch.refuse(error);
     }
     this.#current = null;
-    if (this.#isFull()) await this.#endSegment().catch(ignoreError); // what it throws does not affect its entries
+    if (this.#open?.isFull) await this.#endSegment().catch(ignoreError); // what it throws does not affect its entries
   }
 
   /** Refuses the lines that have waited too long for the disk, and those behind them. */
@@ -253,86 +247,48 @@ export class Journal {
     );
   }
 
-  /** @param requireWanted throws if the bytes must not stay. */
-  async #write(bytes: Uint8Array, requireWanted: () => void = ignoreError): Promise<void> {
+  /** Writes to the open segment, or to a new one. */
+  async #write(write: (open: OpenSegment) => Promise<void>): Promise<void> {
     try {
-      // The remains of a failed write are removed first, because a later truncate would remove lines behind them too.
-      if (this.#isOverlong || this.#isUnsound) await this.#cutBack();
-      const file = this.#file ?? (await this.#beginSegment());
-      this.#isOverlong = true;
-      file.write(bytes);
-      if (this.#sync) await this.#datasync(file);
-      requireWanted();
-      this.#bytes += bytes.length;
-      this.#isOverlong = false;
+      if (this.#open?.isSound === false) await this.#repair();
+      await write(this.#open ?? (await this.#beginSegment()));
     } catch (error) {
       this.#failure = error;
-      await this.#cutBack().catch(ignoreError);
-      throw error;
-    }
-  }
-
-  async #datasync(file: JournalFile): Promise<void> {
-    try {
-      await file.datasync();
-    } catch (error) {
-      // After a failed sync the state of the file's cached pages is unknown, and the next sync would not report it.
-      this.#isUnsound = true;
+      await this.#repair().catch(ignoreError);
       throw error;
     }
   }
 
   /** Removes the remains of a failed write. @throws if that fails. Nothing is written until it has succeeded. */
-  async #cutBack(): Promise<void> {
-    if (this.#file === null) return;
-    if (this.#isOverlong) {
-      await this.#file.truncate(this.#bytes);
-      this.#isOverlong = false;
-      // Refused lines must not come back after a power loss. If the sync fails, nothing more can be done.
-      if (this.#sync) await this.#datasync(this.#file).catch(ignoreError);
-    }
-    if (this.#isUnsound) await this.#endSegment();
+  async #repair(): Promise<void> {
+    if (this.#open === null || this.#open.isSound) return;
+    await this.#open.cutBack();
+    if (!this.#open.isSound) await this.#endSegment();
   }
 
-  async #beginSegment(): Promise<JournalFile> {
+  async #beginSegment(): Promise<OpenSegment> {
     for (;;) {
       try {
-        this.#file = await this.#files.create(this.pathOf(this.#segment));
+        this.#open = new OpenSegment(await this.#files.create(this.pathOf(this.#segment)), this.#sync);
       } catch (error) {
         if (codeOf(error) !== "EEXIST") throw error;
         // Another process has created this file since the start.
         this.#segment++;
         continue;
       }
-      this.#openedMs = performance.now();
-      // Without its directory entry the file would be lost.
-      this.#isUnsound = this.#sync;
-      if (this.#sync) await this.#files.syncFolder(this.#folder);
-      this.#isUnsound = false;
-      return this.#file;
+      await this.#open.enter(() => this.#files.syncFolder(this.#folder));
+      return this.#open;
     }
   }
 
-  /** Whether the segment is long or old enough to be ended. */
-  #isFull(): boolean {
-    return this.#bytes >= SEGMENT_BYTES || this.#isOld();
-  }
-
-  #isOld(): boolean {
-    return performance.now() - this.#openedMs > SEGMENT_MS;
-  }
-
   async #endSegment(): Promise<void> {
-    if (this.#file === null) return;
-    const file = this.#file;
+    const open = this.#open;
+    if (open === null) return;
     const ended = this.#segment;
-    if (this.#isOverlong) await file.truncate(this.#bytes).catch(ignoreError);
-    this.#file = null;
-    this.#bytes = 0;
-    this.#isOverlong = false;
-    this.#isUnsound = false;
+    await open.cutBackUnsynced();
+    this.#open = null;
     this.#segment++;
-    await file.close();
+    await open.close();
     await this.#dropIfDone(ended);
   }
 
@@ -348,10 +304,10 @@ export class Journal {
       await this.#requireOwnFile();
       // An old segment ends after its next write, but without requests there is none. It is ended here, because the journal must not keep for longer
       // what is in the database.
-      if (this.#file !== null && this.#isOld()) {
+      if (this.#open?.isOld) {
         await this.#queue.run(async () => {
           // Another one may have been begun in the meantime.
-          if (this.#isFull()) await this.#endSegment().catch(ignoreError);
+          if (this.#open?.isFull) await this.#endSegment().catch(ignoreError);
         });
       }
       // While requests are refused, only a test write detects that the journal is writable again.
@@ -369,14 +325,14 @@ export class Journal {
 
   /** Lines in a file that was removed are lost with the process. @throws {JournalError} if the open file or folder was removed. */
   async #requireOwnFile(): Promise<void> {
-    const file = this.#file;
+    const open = this.#open;
     const path = this.pathOf(this.#segment);
-    const isElsewhere = file !== null && (await this.#files.identityAt(path)) !== file.identity;
+    const isElsewhere = open !== null && (await this.#files.identityAt(path)) !== open.identity;
     let wasRemoved = false;
     if (isElsewhere) {
       await this.#queue.run(async () => {
         // The segment may also have ended in the meantime.
-        if (this.#file !== file) return;
+        if (this.#open !== open) return;
         wasRemoved = true;
         await this.#endSegment();
       });
@@ -398,12 +354,9 @@ export class Journal {
   /** Writes some bytes and removes them. Zeros without a newline are not a line, in case the process ends in between. */
   async #probe(): Promise<void> {
     if (this.#failure === null) return;
-    const bytes = this.#bytes;
-    await this.#write(PROBE);
+    await this.#write((open) => open.probe(PROBE));
     this.#failure = null;
-    this.#bytes = bytes;
-    this.#isOverlong = true;
-    await this.#cutBack();
+    await this.#repair();
   }
 }
 
