@@ -59,12 +59,13 @@ describe("a plan", () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
     await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "pro" });
+    await insertKeys(service, owner, 49);
     const keys = await Promise.all(
-      Array.from({ length: 52 }, (_, number) => owner.trpc.keys.create.mutate({ name: `key ${number}` })),
+      ["one", "two", "three"].map((name) => owner.trpc.keys.create.mutate({ name })),
     );
     const { notices } = await operator.trpc.operator.accounts.setPlan.mutate({ id, plan: "free" });
     expect(notices.join()).toMatch(/52 active keys.*allows 50/);
-    for (const { key } of keys.slice(0, 3)) expect((await outcomeOf(service.baseUrl, key)).status).toBe(200);
+    for (const { key } of keys) expect((await outcomeOf(service.baseUrl, key)).status).toBe(200);
     for (const key of keys.slice(0, 2)) {
       expect((await refusalOf(owner.trpc.keys.create.mutate({ name: "more" }))).code).toBe(
         "key_limit_reached",
