@@ -8,6 +8,7 @@ import type { DatabaseAddress } from "../../server/src/database/database.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
 import { toFailure, Unavailable } from "../../server/src/errors/failure.ts";
 import { requireUsableDatabase } from "../../server/src/start/database-check.ts";
+import { complaintAbout } from "../../server/src/start/readiness.ts";
 import { MIGRATIONS } from "../fixtures/migrations.ts";
 import {
   backendOf,
@@ -44,6 +45,18 @@ function minorCollection(): () => void {
 function oldGenerationBytes(): number {
   const old = getHeapSpaceStatistics().find(({ space_name: name }) => name === "old_space");
   return old?.space_used_size ?? Number.NaN;
+}
+
+/** The address with another user or database. */
+function atOther(
+  address: DatabaseAddress,
+  others: { readonly user?: string; readonly database?: string },
+): DatabaseAddress {
+  if (!("url" in address)) return { ...address, ...others };
+  const url = new URL(address.url);
+  url.username = others.user ?? url.username;
+  url.pathname = others.database ?? url.pathname;
+  return { url: url.href };
 }
 
 /** A server that takes connections and says nothing. */
@@ -206,6 +219,16 @@ describe("a database statement", () => {
     };
     expect(await warned("off")).toHaveLength(1);
     expect(await warned("on")).toHaveLength(0);
+  });
+
+  it("fails for a reason that names what the server refuses", async () => {
+    const name = `none_${crypto.randomUUID()}`;
+    const complaint = async (others: { readonly user: string } | { readonly database: string }) => {
+      await using sql = open(atOther(database.address, others));
+      return complaintAbout(await outcome(sql`select 1`));
+    };
+    expect(await complaint({ user: name })).toBe("refuses the sign-in");
+    expect(await complaint({ database: name })).toBe("does not have the database of DATABASE_URL");
   });
 
   it("uses a new connection after the server has closed the old one", async () => {

@@ -166,22 +166,33 @@ describe.skipIf(redisServer === undefined)("the log of an outage of Redis", () =
 });
 
 describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a single node", () => {
-  /** What stops it and what lets it go on, and what the node and a start say of it. Sessions keep the setting that they began with. */
-  const troubles: Record<string, readonly [stop: string, goOn: string, logged: string, refusal: string]> = {
-    "takes no writes": [
-      "set default_transaction_read_only = on",
-      "reset default_transaction_read_only",
-      "PostgreSQL refuses to write",
-      "it accepts no writes, because default_transaction_read_only is on. Turn it off",
-    ],
-    "refuses connections": [
-      "allow_connections false",
-      "allow_connections true",
-      "PostgreSQL does not answer",
-      "is not currently accepting connections",
-    ],
+  interface Trouble {
+    readonly stop: string;
+    readonly goOn: string;
+    /** What the node's log says, and a start. */
+    readonly logged: string;
+    readonly refusal: string;
+    readonly readiness: { readonly status: string; readonly reason?: string };
+  }
+  /** Sessions keep the setting that they began with. */
+  const troubles: Record<string, Trouble> = {
+    "takes no writes": {
+      stop: "set default_transaction_read_only = on",
+      goOn: "reset default_transaction_read_only",
+      logged: "PostgreSQL refuses to write",
+      refusal: "it accepts no writes, because default_transaction_read_only is on. Turn it off",
+      // Most requests need no write.
+      readiness: { status: "ready" },
+    },
+    "refuses connections": {
+      stop: "allow_connections false",
+      goOn: "allow_connections true",
+      logged: "PostgreSQL accepts no connections",
+      refusal: "is not currently accepting connections",
+      readiness: { status: "not ready", reason: "PostgreSQL accepts no connections" },
+    },
   };
-  for (const [what, [stop, goOn, logged, refusal]] of Object.entries(troubles)) {
+  for (const [what, { stop, goOn, logged, refusal, readiness }] of Object.entries(troubles)) {
     it(`serves what needs no statement, and answers 503 until it does again: ${what}`, async () => {
       await using node = await startService({ env: { ...ALONE, OSTIARY_LOG: "warn" } });
       const { key } = await signUpWithKey(node.baseUrl);
@@ -203,6 +214,7 @@ describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a 
       expect(second.reasons).toEqual([expect.stringContaining(refusal)]);
       expect(second.reasons[0]).toContain("Cannot use the database of DATABASE_URL");
       await expect.poll(() => node.stderr(), { timeout: 20_000 }).toContain(logged);
+      expect(await (await fetch(`${node.baseUrl}/readyz`)).json()).toEqual(readiness);
       expect(await (await fetch(`${node.baseUrl}/metrics`)).text()).toContain("\nostiary_database_up 0\n");
       await sql.unsafe(`alter database "${name}" ${goOn}`);
       await expect.poll(() => claim(node.baseUrl, key)).toEqual({ status: 200, retryAfter: null });

@@ -55,7 +55,7 @@ export async function openManagement(
     isTrustedProxy: (peer: string) => trustedProxies.contains(peer),
   };
   const unavailable = firstUnavailable({
-    "the database": ping,
+    PostgreSQL: ping,
     // Without Redis it is this process's memory, which always answers.
     Redis: () => admissions.ping(),
     "the journal": () => journal.check(),

@@ -1,5 +1,5 @@
 import { AdmissionStoreUnavailable } from "../admission/admission-store.ts";
-import { refusesWrites } from "../database/writable.ts";
+import { refusalOf } from "../database/refusals.ts";
 import { withTimeout } from "../errors/deadline.ts";
 
 /** `/readyz` answers within two seconds, whatever hangs. */
@@ -34,5 +34,5 @@ export function firstUnavailable(parts: NeededParts): () => Promise<string | nul
 /** What a part does that a node can't work with, as the end of a sentence that begins with its name. */
 export function complaintAbout(error: unknown): string {
   const isRefused = error instanceof AdmissionStoreUnavailable && error.isRefused;
-  return isRefused || refusesWrites(error) ? "refuses to write" : "does not answer";
+  return refusalOf(error) ?? (isRefused ? "refuses to write" : "does not answer");
 }

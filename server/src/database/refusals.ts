@@ -1,0 +1,19 @@
+import postgres from "postgres";
+import { READ_ONLY } from "./writable.ts";
+
+/** What a server refuses, by SQLSTATE, as the end of a sentence that begins with the server's name. */
+const REFUSALS: ReadonlyMap<string, string> = new Map([
+  [READ_ONLY, "refuses to write"],
+  ["28000", "refuses the sign-in"],
+  ["28P01", "refuses the sign-in"],
+  ["42501", "refuses the sign-in"],
+  ["3D000", "does not have the database of DATABASE_URL"],
+  ["53300", "has no connection left"],
+  ["55000", "accepts no connections"],
+  ["57P03", "accepts no connections"],
+]);
+
+/** What a server that answers refuses, without names and secrets; `null` if the error says something else, such as that it does not answer. */
+export function refusalOf(error: unknown): string | null {
+  return error instanceof postgres.PostgresError ? (REFUSALS.get(error.code) ?? null) : null;
+}
