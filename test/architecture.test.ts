@@ -15,7 +15,7 @@ const ORDER = [
 ].map(([, folder = ""]) => folder);
 
 /** The programs of the server. */
-const ENTRIES = ["main.ts", "operator.ts", "ostiary-server.ts"];
+const ENTRIES = ["main.ts", "service.ts", "operator.ts", "ostiary-server.ts"];
 
 /** The places that may import a framework or driver. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {

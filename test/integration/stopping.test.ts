@@ -15,7 +15,7 @@ import { chunkOf, type ModelServer, startModelServer } from "../fixtures/model-s
 import { OPERATOR_ENV, signInOperator } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { stopAtOnce } from "../fixtures/second-signal.ts";
-import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { RUNTIME, runToExit, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
 
 async function readiness(
@@ -192,6 +192,41 @@ describe("a service that is told to stop", () => {
     expect(text).toContain("server_is_overloaded");
     expect(behind.service.stderr().match(/second signal received/g)).toHaveLength(1);
   });
+});
+
+/** Code that a process runs before the program: it sends a signal as soon as the program listens for it, before it has loaded HTTP. */
+function signalEarly(signal: string): string {
+  const code = `
+    const { on } = process;
+    process.on = function (name, listener) {
+      on.call(this, name, listener);
+      const isLoaded = this.moduleLoadList.includes("NativeModule http");
+      if (name !== "SIGHUP" || isLoaded) return this;
+      process.stderr.write("signal sent\\n");
+      process.kill(process.pid, "${signal}");
+      return this;
+    };`;
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`;
+}
+
+describe.runIf(RUNTIME === "node")("a service that is still being loaded", () => {
+  const programs: Record<string, readonly string[]> = {
+    "the service": ["server/dist/main.js"],
+    "its command": ["server/dist/ostiary-server.js", "start"],
+  };
+  for (const [what, program] of Object.entries(programs)) {
+    const command = [process.execPath, ...program] as const;
+    it.each(["SIGTERM", "SIGINT"])(`ends with code 0 when it is told to: ${what}, %s`, async (signal) => {
+      const { code, stderr } = await runToExit({ command, env: { NODE_OPTIONS: signalEarly(signal) } });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "signal sent\n" });
+    });
+
+    it(`goes on after SIGHUP: ${what}`, async () => {
+      await using service = await startService({ command, env: { NODE_OPTIONS: signalEarly("SIGHUP") } });
+      expect(service.stderr()).toContain("signal sent");
+      expect(await service.stop()).toBe(0);
+    });
+  }
 });
 
 describe("a service that starts", () => {

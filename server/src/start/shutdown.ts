@@ -1,8 +1,8 @@
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { isatty } from "node:tty";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
+import { endEarlySignals } from "./early-signals.ts";
 import type { Teardown } from "./teardown.ts";
 
 /** The time after the drain time in which aborted requests are recorded and every part stops. */
@@ -104,14 +104,6 @@ export class Shutdown {
   }
 }
 
-/**
- * Keeps SIGHUP from ending the process, which systemd would not start again. The signal asks the process to read its files again, and it may have
- * none, or not watch them yet. A process on a terminal ends with its terminal.
- */
-export function surviveHangup(): void {
-  if (!isatty(0)) process.on("SIGHUP", () => {});
-}
-
 /** Begins the shutdown on SIGTERM and SIGINT, and ends the process when the teardown has run or its time is over. */
 export function stopOnSignals(config: Config, log: Logger, teardown: Teardown): Shutdown {
   const shutdown = new Shutdown({
@@ -131,5 +123,6 @@ export function stopOnSignals(config: Config, log: Logger, teardown: Teardown): 
   });
   process.on("SIGTERM", () => shutdown.begin("SIGTERM"));
   process.on("SIGINT", () => shutdown.begin("SIGINT"));
+  endEarlySignals();
   return shutdown;
 }

@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import { announce, type BannerFacts } from "./banner.ts";
+import { endEarlySignals } from "./early-signals.ts";
 import { STOP_MS } from "./shutdown.ts";
 import { sharedPort, spawnWorker } from "./spawn-worker.ts";
 import type { Startup } from "./startup.ts";
@@ -111,7 +112,7 @@ export class Supervisor {
    * Records what earlier nodes left whose folders this start does not use. A process of its own replays each of their journals and releases their
    * credit.
    *
-   * @returns `false` when one could not be. The process has logged the reason.
+   * @returns `false` when one could not be, whose process has logged the reason, or when a signal stops the service.
    */
   async drainLeftovers(): Promise<boolean> {
     const { config, log } = this.#parts;
@@ -125,7 +126,7 @@ export class Supervisor {
         log.info({ folder }, "recorded what an earlier worker left");
       else log.error({ folder }, "an earlier worker left journal lines that could not be recorded");
     }
-    return true;
+    return !this.#isStopping;
   }
 
   /** Starts all workers. @returns the facts of the banner; `null` when one could not start. The worker has logged the reason. */
@@ -278,6 +279,7 @@ export async function supervise(
   const supervisor = new Supervisor({ config, log, spawn, port });
   const handlers = SIGNALS.map((signal) => [signal, () => supervisor.signal(signal)] as const);
   for (const [signal, handler] of handlers) process.on(signal, handler);
+  endEarlySignals();
   const isDrained = await supervisor.drainLeftovers();
   if (isDrained && config.workers === 1) {
     for (const [signal, handler] of handlers) process.off(signal, handler);

@@ -67,7 +67,7 @@ export interface Service {
 const log = pino({ level: "silent" });
 const NOBODY = parseNetworks([]).networks;
 
-/** Starts the service as `main.ts` does, on simulated stores: the classes are the real ones. Resolves when it serves. */
+/** Starts the service as `service.ts` does, on simulated stores: the classes are the real ones. Resolves when it serves. */
 export async function startService(parts: ServiceParts): Promise<Service> {
   const { world, life, pace, nodeId, disk, database, databaseLink, redis, redisLink, faults, dialect } =
     parts;
