@@ -217,6 +217,21 @@ describe("something other than a file in the place of a segment", () => {
     expect(journal.rejectedLines()).toBe(0);
   });
 
+  it("delays the decision whether requests of other segments were lost, as their ends may be in it", async () => {
+    const [lost, unknown] = [auditEntry(), auditEntry({ costNanoUsd: 7n })];
+    await folder.leave(begun(lost), begun(unknown));
+    await symlink(join(folder.path, "absent"), join(folder.path, "000000000002.ndjson"));
+    const { journal, repair } = await folder.start();
+    // Recorded as lost, what it cost could not be charged any more.
+    expect(folder.database.ids).toEqual([]);
+    expect(journal.rejectedLines()).toBe(3);
+
+    await writeFile(join(folder.path, "absent"), ended(unknown));
+    expect(await repair.replay(BY, null)).toEqual({ replayed: 3, notReplayed: [] });
+    expect(folder.database.entries.get(unknown.id)).toMatchObject({ endReason: "stop", costNanoUsd: 7n });
+    expect(folder.database.entries.get(lost.id)).toMatchObject({ endReason: "node_lost" });
+  });
+
   it("does not overwrite what is rejected already", async () => {
     await writeFile(join(folder.path, REJECTED), "garbage\n");
     await mkdir(join(folder.path, SEGMENT));
