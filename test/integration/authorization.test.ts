@@ -101,6 +101,17 @@ const MALFORMED: readonly (readonly [name: string, value: (key: string) => strin
   ["a management token's form", (k) => `Bearer mt-${k.slice(3)}`],
 ];
 
+describe("a revoked key", () => {
+  it("is refused after the account was read again for another of its keys", async () => {
+    const { trpc, key: revoked, id } = await signUpWithKey(service.baseUrl);
+    const { key: kept } = await trpc.keys.create.mutate({ name: "kept" });
+    const statusOfKey = async (each: string) => (await answerTo([`authorization: Bearer ${each}`])).status;
+    expect([await statusOfKey(revoked), await statusOfKey(kept)]).toEqual([200, 200]);
+    await trpc.keys.revoke.mutate({ id });
+    expect([await statusOfKey(kept), await statusOfKey(revoked)]).toEqual([200, 401]);
+  });
+});
+
 describe("an Authorization header that is not exactly `Bearer sk-…`", () => {
   it("is accepted in its exact form, as the control case", async () => {
     expect((await answerTo([`authorization: Bearer ${key}`])).status).toBe(200);
