@@ -121,6 +121,15 @@ describe("the idempotency key of a new key", () => {
       ["first", "active"],
     ]);
   });
+
+  it("gets no string for a key that was revoked before it was used", async () => {
+    const { trpc } = await signUp(service.baseUrl);
+    const call = { name: "mistake", idempotencyKey: crypto.randomUUID() };
+    const { id } = await trpc.keys.create.mutate(call);
+    await sql`update keys set issued_at = now() - interval '1 hour' where id = ${id}`;
+    await trpc.keys.revoke.mutate({ id });
+    expect((await refusalOf(trpc.keys.create.mutate(call))).code).toBe("conflict");
+  });
 });
 
 describe("the answer to a request with an idempotency key", () => {
