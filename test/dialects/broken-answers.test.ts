@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TextTally } from "../../server/src/tokens/text-tally.ts";
 import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
+import { systemError } from "../fixtures/faulty-disk.ts";
 import { chat, chunks, messageOf, messages, replayVendor, streamText, upstreamOf, whole } from "./dialect.ts";
 
 // Answers that upstreams should not give, and what a client is told then: never a success that hides something.
@@ -114,6 +115,23 @@ describe("an answer of Anthropic", () => {
     await expect(messages(anthropic, "m", MESSAGE)).rejects.toMatchObject({ status: 403 });
     const asked = messages(anthropic, "m", MESSAGE, { "anthropic-beta": "not-ours" });
     await expect(asked).rejects.toMatchObject({ status: 400, failure: { param: "anthropic-beta" } });
+  });
+});
+
+describe("counting tokens", () => {
+  it("works again after the tokenizer could not be loaded", async () => {
+    let loads = 0;
+    const estimator = new TokenEstimator(async () => {
+      if (++loads === 1) throw systemError("EMFILE", "open");
+      return (text) => text.length;
+    });
+    const text = new TextTally();
+    text.add("hello");
+    const usage = () => estimator.usageOfPrompt({ text, messages: 0 }, new TextTally());
+    await expect(usage()).rejects.toThrow("EMFILE");
+    expect(await usage()).toMatchObject({ promptTokens: 5 });
+    await usage();
+    expect(loads).toBe(2);
   });
 });
 
