@@ -5,6 +5,7 @@ import { CallLimits } from "../../server/src/management/call-limits.ts";
 
 const ANYBODY = { kind: "anonymous" } as const;
 const CALLS_OF_MINUTE = 600;
+const AUTH_CALLS_OF_MINUTE = 300;
 const MAX_CONNECTIONS = 10_000;
 
 beforeEach(() => {
@@ -78,4 +79,24 @@ it("a credential that has ended counts as one that does not exist, and one that 
   for (let call = 0; call <= CALLS_OF_MINUTE; call++) expect(await find(ended, null)).toBeNull();
   await expect(find(ended, null)).rejects.toMatchObject({ code: "rate_limit_exceeded" });
   expect(await find(valid, "session")).toBe("session");
+});
+
+it("a credential that another node has made does not count, however many there are", async () => {
+  const lookups = new CredentialLookups("management tokens", () => performance.now());
+  for (let number = 0; number < 2 * CALLS_OF_MINUTE; number++) {
+    const digest = new Uint8Array([number & 255, number >> 8]);
+    expect(await lookups.find(digest, "192.0.2.1", async () => "token")).toBe("token");
+  }
+});
+
+it("each call of a batch counts against the calls of `auth.*` from an address", async () => {
+  const { limits } = world();
+  const batch = ["auth.me", ...Array(9).fill("auth.signIn"), "keys.list"];
+  const batches = AUTH_CALLS_OF_MINUTE / 10 + 2;
+  const counted = Promise.allSettled(
+    Array.from({ length: batches }, () => limits.countAuth("192.0.2.1", batch)),
+  );
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect((await counted).map(({ status }) => status).filter((status) => status === "rejected")).toHaveLength(2);
+  expect(limits.refused.get("address")).toBe(20);
 });
