@@ -91,6 +91,48 @@ describe("a request of a client", () => {
   });
 });
 
+const google = upstreamOf("google", { baseUrl });
+const costly = [
+  { what: "names", input: `{${times(110_000, (index) => `"n${index}":1`).join(",")}}` },
+  { what: "objects", input: `{"x":[${times(210_000, () => "{}").join(",")}]}` },
+  { what: "strings", input: `{"x":[${times(410_000, (index) => `"s${index}"`).join(",")}]}` },
+  { what: "levels", input: `{"x":${"[".repeat(10_000)}${"]".repeat(10_000)}}` },
+];
+
+describe.each([
+  { of: "Anthropic", upstream: anthropic },
+  { of: "Google", upstream: google },
+])("the inputs of calls that are written for $of", ({ upstream }) => {
+  const asked = (...inputs: readonly string[]) =>
+    chat(upstream, "claude-x", {
+      messages: [
+        USER,
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: inputs.map((input, index) => called(`c${index}`, input)),
+        },
+        ...inputs.map((_, index) => ({ role: "tool", tool_call_id: `c${index}`, content: "seen" })),
+      ],
+    });
+
+  const refusedAt = (call: number) => ({
+    code: "invalid_request",
+    param: `messages.1.tool_calls.${call}.function.arguments`,
+  });
+
+  it.each(costly)("are refused if they hold more $what than a body may", async ({ input }) => {
+    await expect(whole(asked(input))).rejects.toMatchObject(refusedAt(0));
+    expect(vendor.sent).toEqual([]);
+  });
+
+  it("are counted together", async () => {
+    const input = `{${times(60_000, (index) => `"n${index}":1`).join(",")}}`;
+    await expect(whole(asked(input, input))).rejects.toMatchObject(refusedAt(1));
+    expect(vendor.sent).toEqual([]);
+  });
+});
+
 describe("an answer of an upstream", () => {
   const numbered = (of: (index: number) => string) => times(1_100_000, of).join(",");
   const expensive = [

@@ -28,10 +28,15 @@ export class BoundedParser {
     this.#left = limits;
   }
 
-  /** Counts a text that was parsed elsewhere. @returns whether all texts so far are within the limits. */
+  /**
+   * Counts a text that is parsed elsewhere. One that is not JSON counts nothing: parsing it fails before it is beyond the limits.
+   *
+   * @returns whether all texts so far are within the limits.
+   */
   count(text: string): boolean {
     // The scanner takes an object, and a text may be an array. The object costs one container and one name.
     const scanned = scanObject(`{"":${text}}`, this.#left);
+    if (scanned.kind === "other") return true;
     if (scanned.kind !== "object") return false;
     const { values, containers, names, strings } = scanned.size;
     this.#left = {

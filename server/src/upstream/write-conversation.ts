@@ -14,6 +14,7 @@ import {
   type UserPart,
 } from "../conversation/conversation.ts";
 import type { Failure } from "../errors/failure.ts";
+import { BoundedParser } from "../json/bounded-parser.ts";
 import { exactJson, parseExact } from "../json/exact-numbers.ts";
 import type { JsonObject } from "../json/json.ts";
 
@@ -158,11 +159,23 @@ export function requireLastMessage(conversation: Conversation, endsWithModel: bo
   throw cannot(at, "must not be empty after a message of the model");
 }
 
-/** The input of a call, for providers that take no text, with its numbers as {@link written} writes them. @throws {Failure} `invalid_request` unless it is an object. */
-export function callInputOf({ input, at }: ToolCallPart): JsonObject {
-  const value = input.trim() === "" ? {} : parseExact(input);
-  if (value === null) throw cannot(at, "must be a JSON object");
-  return value;
+/**
+ * The inputs of a conversation's calls as objects, for providers that take no text. In a body they are texts, whose content its limits do not count:
+ * all of them together have the limits of a body.
+ */
+export class CallInputs {
+  readonly #parser = new BoundedParser();
+
+  /** Returns the input with its numbers as {@link written} writes them. @throws {Failure} `invalid_request` unless it is an object within the limits. */
+  objectOf({ input, at }: ToolCallPart): JsonObject {
+    if (input.trim() === "") return {};
+    if (!this.#parser.count(input)) {
+      throw cannot(at, "must not hold more, together with the other calls, than a body may hold");
+    }
+    const value = parseExact(input);
+    if (value === null) throw cannot(at, "must be a JSON object");
+    return value;
+  }
 }
 
 /** The refusal of a result whose call the conversation does not have. @param at The place of the call's id. */

@@ -14,7 +14,7 @@ import {
 } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { PairedCalls } from "../paired-calls.ts";
-import { callInputOf, given, resultWithoutCall } from "../write-conversation.ts";
+import { CallInputs, given, resultWithoutCall } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type Group, isBlank, isWritten, sidesOf } from "./sides.ts";
 
@@ -54,6 +54,7 @@ class PromptWriter implements Prompt {
   readonly betas = new Set<string>();
   readonly #breakpoints: CacheBreakpoints;
   readonly #calls = new PairedCalls(new CallIds(messagesCallId).next);
+  readonly #inputs = new CallInputs();
 
   constructor(breakpoints: CacheBreakpoints) {
     this.#breakpoints = breakpoints;
@@ -174,7 +175,7 @@ class PromptWriter implements Prompt {
 
   #call(part: ToolCallPart): JsonObject {
     const { name, cache } = part;
-    const input = callInputOf(part);
+    const input = this.#inputs.objectOf(part);
     return { type: "tool_use", id: this.#calls.add(part), name, input, ...this.#breakpoints.of(cache) };
   }
 }

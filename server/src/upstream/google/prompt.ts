@@ -11,7 +11,7 @@ import type {
 } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { PairedCalls } from "../paired-calls.ts";
-import { callInputOf, markedInstructions, resultWithoutCall } from "../write-conversation.ts";
+import { CallInputs, markedInstructions, resultWithoutCall } from "../write-conversation.ts";
 import type { ModelTraits } from "./models.ts";
 
 /** The provider of the signatures of thoughts and calls. */
@@ -54,6 +54,7 @@ class PromptWriter {
   readonly #contents: Content[] = [];
   /** The calls so far: a result tells their names, too. */
   readonly #calls = new PairedCalls((id) => id);
+  readonly #inputs = new CallInputs();
   /** The results of the tools so far, while nothing else is said: those of calls that were made together belong together. */
   #results: JsonObject[] | null = null;
 
@@ -134,7 +135,7 @@ class PromptWriter {
   /** @param hasSignedCall Whether a call before it is signed: of calls that are made together, only the first one is. */
   #call(part: ToolCallPart, hasSignedCall: boolean): JsonObject {
     const { name, signature } = part;
-    const args = callInputOf(part);
+    const args = this.#inputs.objectOf(part);
     const needsSignature = this.#traits.hasSignedCalls && !hasSignedCall;
     const thoughtSignature = signatureIn(signature) ?? (needsSignature ? WITHOUT_SIGNATURE : undefined);
     return { functionCall: { id: this.#calls.add(part), name, args }, thoughtSignature };
