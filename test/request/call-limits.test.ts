@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { CredentialLookups } from "../../server/src/accounts/credential-lookups.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
 import { CallLimits } from "../../server/src/management/call-limits.ts";
+import type { RpcCaller } from "../../server/src/management/caller.ts";
 
 const ANYBODY = { kind: "anonymous" } as const;
 const CALLS_OF_MINUTE = 600;
@@ -67,6 +68,36 @@ it("a refusal does not wait for one that was answered long ago", async () => {
   await vi.advanceTimersByTimeAsync(20);
   await second;
   expect((answeredMs[1] ?? 0) - (answeredMs[0] ?? 0)).toBeLessThanOrEqual(80);
+});
+
+it("the keys and management tokens of an account have a limit together, which its users and other accounts do not feel", async () => {
+  const { limits } = world();
+  const keyOf = (account: string, id: string) => ({
+    kind: "key" as const,
+    permission: { snapshot: { account: { id: account }, key: { id } } },
+  });
+  const ofUser = (kind: "session" | "management-token", account: string) => ({
+    kind,
+    id: kind,
+    signedIn: { role: "owner", user: { id: `user of ${account}` }, account: { id: account } },
+  });
+  const count = (caller: object, calls = CALLS_OF_MINUTE) =>
+    limits.count(caller as unknown as RpcCaller, "192.0.2.1", calls);
+  for (let key = 0; key < 4; key++) await count(keyOf("busy", `key ${key}`));
+  await count(ofUser("management-token", "busy"));
+  const refused = count(keyOf("busy", "another key"), 1).catch((thrown: unknown) => thrown);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(await refused).toMatchObject({
+    code: "rate_limit_exceeded",
+    retryAfterMs: 20,
+    message: expect.stringContaining("all keys and management tokens of the account"),
+  });
+  expect(limits.refused.get("account")).toBe(1);
+  await count(ofUser("session", "busy"));
+  await count(keyOf("calm", "key"));
+  // What the account's limit refuses does not count for the key.
+  await vi.advanceTimersByTimeAsync(60_000);
+  await count(keyOf("busy", "another key"));
 });
 
 it("a credential that has ended counts as one that does not exist, and one that works does not count", async () => {

@@ -1,12 +1,15 @@
 import { LRUCache } from "lru-cache";
 import { Buckets } from "../accounts/buckets.ts";
 import { atMost } from "../caches/at-most.ts";
+import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 import { networkOf } from "../networks/networks.ts";
 import type { RpcCaller } from "./caller.ts";
 
 /** Calls per minute, which may also arrive in one burst. */
 const CALLS_OF_CALLER = 600;
+/** Calls per minute of all keys and management tokens of an account. The account's users in the dashboard do not count, and have their own limits. */
+const CALLS_OF_ACCOUNT = 3_000;
 /** Calls of `auth.*` per client address, for any caller. Several people may share an address. */
 const AUTH_CALLS_OF_ADDRESS = 300;
 /**
@@ -20,19 +23,28 @@ const MAX_REFUSED_NAMES = 100_000;
 /** The share of all client connections whose refusals may wait at once. */
 const MAX_WAITING_SHARE = 1 / 16;
 
-/** Which limit refused a call: that of its caller, or that of its address on `auth.*`. */
-export type CallRefusal = "caller" | "address";
+/** Which limit refused a call: that of its caller, that of the caller's account, or that of its address on `auth.*`. */
+export type CallRefusal = "caller" | "account" | "address";
+
+/** Whose calls a limit counts, as a refusal says it. */
+const LIMITED_AS: Readonly<Record<CallRefusal, string>> = {
+  caller: "",
+  account: " of all keys and management tokens of the account",
+  address: "",
+};
 
 /**
  * Limits on calls of procedures, in this node's memory: for each user, API key, management token or (for anonymous callers)
- * client address; and for `auth.*` for each address. They keep one caller from using up the node's time. Attempts to sign in have
- * limits of their own, which all nodes share.
+ * client address; for each account, which may have any number of keys; and for `auth.*` for each address. They keep one caller from using up the
+ * node's time. Attempts to sign in have limits of their own, which all nodes share.
  */
 export class CallLimits {
   readonly #callers: Buckets;
+  readonly #accounts: Buckets;
   readonly #addresses: Buckets;
   readonly #refused = new Map<CallRefusal, number>([
     ["caller", 0],
+    ["account", 0],
     ["address", 0],
   ]);
   /** When the last refusal of each name is answered. */
@@ -49,6 +61,7 @@ export class CallLimits {
     this.#maxWaiting = Math.floor(maxConnections * MAX_WAITING_SHARE);
     this.#monotonicMs = monotonicMs;
     this.#callers = new Buckets(CALLS_OF_CALLER, monotonicMs);
+    this.#accounts = new Buckets(CALLS_OF_ACCOUNT, monotonicMs);
     this.#addresses = new Buckets(AUTH_CALLS_OF_ADDRESS, monotonicMs);
   }
 
@@ -69,7 +82,16 @@ export class CallLimits {
 
   /** Counts calls, each of a batch. @throws {Failure} `rate_limit_exceeded`, when it is the refusal's turn. */
   async count(caller: RpcCaller, address: string | null, calls: number): Promise<void> {
-    await this.#take("caller", this.#callers, nameOf(caller, address), calls);
+    const name = nameOf(caller, address);
+    await this.#take("caller", this.#callers, name, calls);
+    const accountId = accountOf(caller);
+    if (accountId === null) return;
+    try {
+      await this.#take("account", this.#accounts, accountId, calls);
+    } catch (refused) {
+      this.#callers.give(name, calls);
+      throw refused;
+    }
   }
 
   async #take(reason: CallRefusal, buckets: Buckets, name: string, calls: number): Promise<void> {
@@ -77,9 +99,10 @@ export class CallLimits {
     if (retryAfterMs === 0) return;
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + calls);
     await this.#turnOfRefusal(`${reason} ${name}`);
+    const limited = `${buckets.perMinute} calls per minute${LIMITED_AS[reason]}`;
     throw new Failure(
       "rate_limit_exceeded",
-      `Rate limit of ${buckets.perMinute} calls per minute reached. Retry after the time in \`retry-after\`.`,
+      `Rate limit of ${limited} reached. Retry after the time in \`retry-after\`.`,
       { retryAfterMs },
     );
   }
@@ -94,6 +117,13 @@ export class CallLimits {
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     this.#waiting--;
   }
+}
+
+/** The account whose key or management token makes a call; `null` for other callers. */
+function accountOf(caller: RpcCaller): AccountId | null {
+  if (caller.kind === "key") return caller.permission.snapshot.account.id;
+  if (caller.kind !== "management-token" || caller.signedIn.role !== "owner") return null;
+  return caller.signedIn.account.id;
 }
 
 function nameOf(caller: RpcCaller, address: string | null): string {

@@ -72,7 +72,7 @@ function measureRequests(metrics: Metrics, { records: { reads }, requests, callL
       () => reads.refused,
     ],
     procedure_calls_refused: [
-      "Procedure calls refused by rate limits: of the caller, or of the address for auth.*.",
+      "Procedure calls refused by rate limits: of the caller, of its account, or of the address for auth.*.",
       () => callLimits.refused,
     ],
   });
