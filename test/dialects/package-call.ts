@@ -101,6 +101,13 @@ function assistantPart(part: AssistantPart, provider: string): AssistantContent 
         ? []
         : [{ type: "reasoning" as const, text: part.text, providerOptions: signed }];
     }
+    case "image":
+      return [
+        {
+          ...filePart(part.source, "image/*"),
+          ...given("providerOptions", signedBy(part.signature, provider)),
+        },
+      ];
     case "call": {
       const { id: toolCallId, name: toolName, input } = part;
       return [

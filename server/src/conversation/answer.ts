@@ -19,6 +19,15 @@ export type AnswerEvent =
       readonly signature: Signature | null;
       readonly isNeededByCalls?: true;
     }
+  /** An image, which comes as a whole. */
+  | {
+      readonly kind: "image";
+      /** As `image/png`. */
+      readonly mediaType: string;
+      /** Base64. */
+      readonly data: string;
+      readonly signature: Signature | null;
+    }
   /** Begins a tool call. Calls are numbered from 0. The pieces of several calls may come by turns. */
   | {
       readonly kind: "call";

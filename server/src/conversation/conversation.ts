@@ -20,6 +20,8 @@ export interface Conversation {
   readonly seed: number | null;
   readonly stop: readonly string[];
   readonly format: OutputFormat | null;
+  /** What the answer is to consist of, where that is not text alone. Empty: the model decides. */
+  readonly modalities: readonly Modality[];
   readonly reasoning: Reasoning | null;
   readonly verbosity: string | null;
   readonly serviceTier: string | null;
@@ -55,6 +57,7 @@ export const EMPTY_CONVERSATION: Conversation = {
   seed: null,
   stop: [],
   format: null,
+  modalities: [],
   reasoning: null,
   verbosity: null,
   serviceTier: null,
@@ -76,7 +79,7 @@ export type Turn =
   | { readonly role: "tool"; readonly parts: readonly ToolResultPart[] };
 
 export type UserPart = TextPart | ImagePart | FilePart | AudioPart;
-export type AssistantPart = TextPart | RefusalPart | ReasoningPart | ToolCallPart;
+export type AssistantPart = TextPart | RefusalPart | ReasoningPart | ProducedImagePart | ToolCallPart;
 
 /** How long an upstream is asked to cache the prompt up to and including the part that has it. */
 export type CacheTtl = "5m" | "1h";
@@ -131,6 +134,13 @@ export interface ReasoningPart extends Part {
   readonly signature: Signature | null;
 }
 
+/** An image that a model has produced. */
+export interface ProducedImagePart extends Part {
+  readonly kind: "image";
+  readonly source: MediaSource;
+  readonly signature: Signature | null;
+}
+
 export interface ToolCallPart extends Part {
   readonly kind: "call";
   readonly id: string;
@@ -171,6 +181,8 @@ export interface Tool {
 export type ToolChoice =
   | { readonly kind: "auto" | "none" | "required" }
   | { readonly kind: "tool"; readonly name: string };
+
+export type Modality = "text" | "image";
 
 export type OutputFormat =
   | { readonly kind: "text" }

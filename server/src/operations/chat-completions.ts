@@ -145,7 +145,8 @@ function larger(one: number | null, other: number | null): number | null {
 function mediaIn(messages: readonly JsonObject[]): { readonly images: number; readonly files: number } {
   let images = 0;
   let files = 0;
-  for (const { content } of messages) {
+  for (const { content, images: produced } of messages) {
+    if (Array.isArray(produced)) images += produced.length;
     if (!Array.isArray(content)) continue;
     for (const part of content) {
       if (!isJsonObject(part)) continue;

@@ -256,6 +256,7 @@ export function mediaInItems(items: readonly Json[]): { readonly images: number;
   let files = 0;
   for (const one of items) {
     if (!isJsonObject(one)) continue;
+    if (one.type === "image_generation_call") images++;
     for (const parts of [one.content, one.output]) {
       for (const part of Array.isArray(parts) ? parts : [parts]) {
         if (!isJsonObject(part)) continue;

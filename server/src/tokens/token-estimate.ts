@@ -134,13 +134,13 @@ function numbersIn(value: unknown): number {
 /** Members that contain no text: images, audio, files, and reasoning that only its provider can read. */
 const NOT_TEXT = new Set(["image_url", "input_audio", "file", "file_data", "encrypted_content"]);
 
-/** Adds all strings in a value that a model reads or writes, except {@link NOT_TEXT}. */
+/** Adds all strings in a value that a model reads or writes, except {@link NOT_TEXT} and images that a model has produced. */
 function addText(value: unknown, tally: TextTally): void {
   if (typeof value === "string") {
     tally.add(value);
   } else if (Array.isArray(value)) {
     for (const item of value) addText(item, tally);
-  } else if (isJsonObject(value)) {
+  } else if (isJsonObject(value) && value.type !== "image_generation_call") {
     for (const [name, item] of Object.entries(value)) {
       if (!NOT_TEXT.has(name)) addText(item, tally);
     }

@@ -156,6 +156,7 @@ function keptCharacters({ events }: AnswerPiece): number {
   for (const event of events) {
     if ("text" in event) characters += event.text.length;
     else if (event.kind === "call") characters += event.id.length + event.name.length;
+    else if (event.kind === "image") characters += event.data.length;
     const fields = "signature" in event ? event.signature?.fields : undefined;
     if (fields !== undefined) for (const value of Object.values(fields)) characters += value.length;
   }

@@ -85,6 +85,13 @@ export function leftOutOf(conversation: Conversation, limits: ConversationLimits
   ];
 }
 
+/** The places of the images that models have produced, for providers that do not take them back. */
+export function producedImagesIn({ turns }: Conversation): readonly string[] {
+  return turns.flatMap((turn) =>
+    turn.role === "assistant" ? turn.parts.flatMap((part) => (part.kind === "image" ? [part.at] : [])) : [],
+  );
+}
+
 /** The places of the names of files that have one. @param isLeftOut Whether the name of a file counts. */
 export function filenamesIn(
   conversation: Conversation,

@@ -8,6 +8,7 @@ import {
   givenList,
   leftOutOf,
   nothingToRead,
+  producedImagesIn,
   requireExpressible,
   requireLastMessage,
   turnsWithUser,
@@ -22,7 +23,7 @@ import { isThinking, ownBudgetOf, type Thinking, thinkingOf, thinkingWithin } fr
 import { answerToolFields, type ToolOptions, toolFields } from "./tools.ts";
 
 const LIMITS: ConversationLimits = {
-  unsupported: ["seed", "presencePenalty", "frequencyPenalty"],
+  unsupported: ["seed", "presencePenalty", "frequencyPenalty", "modalities"],
   maxTemperature: 1,
   hasOneCallAtATime: true,
   hasFilename: (file) => !isImage(file),
@@ -77,6 +78,7 @@ export function messagesBodyOf(call: ConversationCall, keepsInstructions = true)
   };
   const ignored = [
     ...leftOutOf(conversation, LIMITS),
+    ...producedImagesIn(conversation),
     ...sampling.ignored,
     ...(thinking.isBudgetIgnored || hasLostThoughts ? [nameOf(conversation, "reasoning")] : []),
     ...output.ignored,

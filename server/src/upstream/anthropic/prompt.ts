@@ -168,6 +168,8 @@ class PromptWriter implements Prompt {
         return this.#text({ text: isLast ? part.text.trim() : part.text, cache: part.cache });
       case "reasoning":
         return thoughtBlocks(part);
+      case "image":
+        return [];
       case "call":
         return [this.#call(part)];
     }

@@ -63,9 +63,10 @@ function isSent({ role, parts }: Turn): boolean {
   }
 }
 
-/** Whether a part of a model is sent back: thoughts of other models are not. */
+/** Whether a part of a model is sent back: thoughts of other models and images are not. */
 export function isWritten(part: AssistantPart): boolean {
   if (part.kind === "reasoning") return part.signature?.provider === ANTHROPIC_SIGNATURE;
+  if (part.kind === "image") return false;
   return part.kind === "call" || !isBlank(part.text);
 }
 

@@ -13,6 +13,7 @@ import { readContentUsage } from "./usage.ts";
 
 /** A longer answer is more than any model's context, in pieces of the size that one request gives. */
 const MAX_REQUESTS = 64;
+const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/;
 
 /** The HTTP statuses of Google's names of errors. */
 const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
@@ -27,7 +28,7 @@ const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
   ["DEADLINE_EXCEEDED", 504],
 ]);
 
-/** Reads an answer piece by piece. Parts that no format of clients has, such as code that the provider runs, are left out. */
+/** Reads an answer piece by piece. Parts that no format of clients has, such as code that the provider runs or a drawn thought, are left out. */
 export class ContentReader extends AnswerReader {
   /** Whether each thought is a part of its own; a stream has pieces of thoughts. */
   #hasWholeParts = false;
@@ -96,11 +97,14 @@ export class ContentReader extends AnswerReader {
 
   #part(part: Json): void {
     if (!isJsonObject(part)) throw malformedResponse();
-    const { text, thought, functionCall } = part;
+    const { text, thought, functionCall, inlineData } = part;
     const signature = signatureOf(part.thoughtSignature);
     if (isJsonObject(functionCall)) {
       this.endThought();
       this.#call(functionCall, signature);
+    } else if (isJsonObject(inlineData)) {
+      this.endThought();
+      if (thought !== true) this.#image(inlineData, signature);
     } else if (typeof text !== "string") {
       this.endThought();
     } else if (thought === true) {
@@ -111,6 +115,12 @@ export class ContentReader extends AnswerReader {
       this.endThought();
       this.foundText(text);
     }
+  }
+
+  #image({ mimeType, data }: JsonObject, signature: Signature | null): void {
+    const isImage = typeof mimeType === "string" && IMAGE_TYPE.test(mimeType);
+    if (!isImage || typeof data !== "string" || data === "") return;
+    this.found({ kind: "image", mediaType: mimeType, data, signature });
   }
 
   /** A call, which comes as a whole: in pieces only to those who ask for them. */

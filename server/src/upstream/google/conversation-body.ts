@@ -49,6 +49,7 @@ export function contentBodyOf({ conversation, upstreamModel, maxTokens }: Conver
       seed: given(conversation.seed),
       stopSequences: givenList(conversation.stop),
       ...format,
+      responseModalities: givenList(conversation.modalities.map((modality) => modality.toUpperCase())),
       thinkingConfig: thinkingOf(conversation.reasoning, traits),
     },
     systemInstruction: instructions.length === 0 ? undefined : { parts: instructions },

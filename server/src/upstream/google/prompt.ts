@@ -2,6 +2,7 @@ import type {
   AssistantPart,
   FilePart,
   ImagePart,
+  ProducedImagePart,
   Signature,
   TextPart,
   ToolCallPart,
@@ -16,7 +17,7 @@ import type { ModelTraits } from "./models.ts";
 
 /** The provider of the signatures of thoughts and calls. */
 export const GOOGLE_SIGNATURE = "google";
-/** What Google accepts in the place of a signature, for a call that another provider's model has made. */
+/** What Google accepts in the place of a signature, for what another provider's model has produced, or a client has not sent back whole. */
 const WITHOUT_SIGNATURE = "skip_thought_signature_validator";
 const DONE = "Tool executed successfully.";
 /** The types of images that Google takes, by the ends of their names. */
@@ -126,6 +127,7 @@ class PromptWriter {
         hasSignedCall ||= signatureIn(part.signature) !== undefined;
         return [written];
       }
+      if (part.kind === "image") return [this.#producedImage(part)];
       if (part.kind !== "reasoning") return textParts(part.text);
       const thoughtSignature = signatureIn(part.signature);
       return thoughtSignature === undefined ? [] : [{ text: part.text, thought: true, thoughtSignature }];
@@ -139,6 +141,13 @@ class PromptWriter {
     const needsSignature = this.#traits.hasSignedCalls && !hasSignedCall;
     const thoughtSignature = signatureIn(signature) ?? (needsSignature ? WITHOUT_SIGNATURE : undefined);
     return { functionCall: { id: this.#calls.add(part), name, args }, thoughtSignature };
+  }
+
+  /** Newer models refuse their own images without a signature, as they do calls. */
+  #producedImage(part: ProducedImagePart): JsonObject {
+    const thoughtSignature =
+      signatureIn(part.signature) ?? (this.#traits.hasSignedCalls ? WITHOUT_SIGNATURE : undefined);
+    return { ...mediaPart(part), thoughtSignature };
   }
 
   /** A result; for models that take only texts in it, its images and documents come after it. */
@@ -180,7 +189,10 @@ function userParts(part: UserPart): readonly JsonObject[] {
 }
 
 /** An image or a document. Google fetches those that are named by a URL. */
-function mediaPart({ kind, source }: ImagePart | FilePart): JsonObject {
+function mediaPart({
+  kind,
+  source,
+}: Pick<ImagePart | FilePart | ProducedImagePart, "kind" | "source">): JsonObject {
   if (source.kind === "data") return { inlineData: { mimeType: source.mediaType, data: source.data } };
   const mimeType = kind === "file" ? "application/pdf" : imageType(source.url);
   return { fileData: { mimeType, fileUri: source.url } };

@@ -23,6 +23,7 @@ import {
   filenamesIn,
   given,
   givenList,
+  producedImagesIn,
   requireSupported,
   resultWithoutCall,
   unsupported,
@@ -34,7 +35,7 @@ export const RESPONSES_SIGNATURE = "openai-responses";
 /** The longest identifier of a user that OpenAI has taken. Claude Code's are longer. */
 const MAX_USER_LENGTH = 64;
 /** Fields of other formats that the Responses API does not have. */
-const WITHOUT_FIELD = ["presencePenalty", "frequencyPenalty", "seed", "stop"] as const;
+const WITHOUT_FIELD = ["presencePenalty", "frequencyPenalty", "seed", "stop", "modalities"] as const;
 
 /** A conversation as a request of the Responses API. @throws {Failure} `invalid_request` naming what can't be expressed. */
 export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolean): WrittenConversation {
@@ -69,6 +70,7 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
   };
   const ignored = [
     ...(isOpenAi ? [] : cacheFieldsIn(conversation)),
+    ...producedImagesIn(conversation),
     ...(topK === null ? [] : [nameOf(conversation, "topK")]),
     ...filenamesIn(conversation, ({ source }) => source.kind === "url"),
   ];
@@ -97,6 +99,7 @@ function saidItems(parts: readonly AssistantPart[], calls: PairedCalls): readonl
   const items: JsonObject[] = [];
   let content: JsonObject[] | null = null;
   for (const part of parts) {
+    if (part.kind === "image") continue;
     if (part.kind === "text" || part.kind === "refusal") {
       if (content === null) {
         content = [];

@@ -1,4 +1,5 @@
 import type { Signature } from "../../conversation/conversation.ts";
+import { dataSourceOf } from "../../conversation/media.ts";
 import { isCutOff } from "../../json/cut-off.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
@@ -137,11 +138,24 @@ export class CompletionReader extends AnswerReader {
       this.#endThought();
       this.found({ kind: "refusal", text: delta.refusal });
     }
+    this.#readImages(delta.images);
     const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
     for (const [position, call] of calls.entries()) {
       if (!isJsonObject(call)) continue;
       const { index } = call;
       this.#readCall(call, isWhole || typeof index !== "number" ? position : index);
+    }
+  }
+
+  /** Images beside the text, as OpenRouter and LiteLLM have them. */
+  #readImages(images: Json | undefined): void {
+    if (!Array.isArray(images)) return;
+    for (const image of images) {
+      const { url } = isJsonObject(image) && isJsonObject(image.image_url) ? image.image_url : {};
+      const source = typeof url === "string" ? dataSourceOf(url) : null;
+      if (source?.kind !== "data") continue;
+      this.#endThought();
+      this.found({ kind: "image", mediaType: source.mediaType, data: source.data, signature: null });
     }
   }
 

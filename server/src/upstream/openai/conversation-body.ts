@@ -23,6 +23,7 @@ import {
   givenList,
   isUsualTier,
   markedInstructions,
+  producedImagesIn,
   requireSupported,
   type WrittenConversation,
 } from "../write-conversation.ts";
@@ -64,7 +65,7 @@ export function chatBodyOf(
   { asksUsage, keepsCallIds, thoughts, keepsSystems }: ChatForm,
 ): WrittenConversation {
   const { conversation, upstream, upstreamModel, stream, maxTokens } = call;
-  requireSupported(conversation, []);
+  requireSupported(conversation, ["modalities"]);
   const isOpenAi = isOpenAiHost(upstream);
   const form: TurnForm = {
     thinker: thinkerOf(call),
@@ -111,6 +112,7 @@ function ignoredIn(conversation: Conversation, isOpenAi: boolean): readonly stri
   return [
     ...(isOpenAi || isUsualTier(serviceTier) ? [] : [nameOf(conversation, "serviceTier")]),
     ...(isOpenAi ? [] : cacheFieldsIn(conversation)),
+    ...producedImagesIn(conversation),
     ...(topK === null ? [] : [nameOf(conversation, "topK")]),
     ...(reasoning !== null && effortIn(reasoning) === null ? [nameOf(conversation, "reasoning")] : []),
   ];
@@ -143,8 +145,8 @@ function messagesOf(turn: Turn, { thinker, thoughts, callId }: TurnForm): readon
     case "user":
       return [{ role: "user", content: userContent(turn.parts) }];
     case "assistant": {
-      // A message with neither text nor calls is refused. A model may have had nothing but thoughts.
-      if (turn.parts.every(({ kind }) => kind === "reasoning")) return [];
+      // A message with neither text nor calls is refused. A model may have had nothing but thoughts, or produced nothing but images.
+      if (turn.parts.every(({ kind }) => kind === "reasoning" || kind === "image")) return [];
       const own = thoughts === "none" ? null : thoughtIn(turn.parts, thinker);
       const others =
         thoughts === "all" ? { reasoning_content: otherThought(turn.parts, thinker) || NO_THOUGHT } : {};

@@ -2,6 +2,7 @@ import {
   type AssistantPart,
   type CacheTtl,
   cannot,
+  type ProducedImagePart,
   type Signature,
   type TextPart,
   type ToolCallPart,
@@ -34,7 +35,7 @@ const MEMBERS: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
   ["user", ALL_HAVE],
   // Clients send back what models have said with more than is needed: their thoughts, in the forms of OpenRouter and LiteLLM too, members
   // that are null, and, from OpenAI's libraries, the object that `parse` has made of the content.
-  ["assistant", [...ALL_HAVE, "tool_calls", "refusal", "annotations", "parsed", ...THOUGHTS]],
+  ["assistant", [...ALL_HAVE, "tool_calls", "refusal", "images", "annotations", "parsed", ...THOUGHTS]],
   ["tool", [...ALL_HAVE, "tool_call_id"]],
 ]);
 
@@ -111,7 +112,8 @@ function turnOf(message: JsonObject, at: string): Turn {
       return { role, parts: cachedTo(message, partsOf(content, `${at}.content`, userPart)) };
     case "assistant": {
       const calls = callsOf(message.tool_calls, `${at}.tool_calls`);
-      return { role, parts: cachedTo(message, [...saidParts(message, at), ...calls]) };
+      const said = [...saidParts(message, at), ...producedImages(message.images, `${at}.images`)];
+      return { role, parts: cachedTo(message, [...said, ...calls]) };
     }
     default:
       throw cannot(`${at}.role`, "must be system, developer, user, assistant or tool");
@@ -177,6 +179,18 @@ function resultPart(value: Json, at: string): ToolResultPart["parts"][number] {
   const part = userPart(value, at);
   if (part.kind === "audio") throw cannot(part.at, "must not be a part of a tool's result");
   return part;
+}
+
+/** The images that a model has produced, as the service and other gateways write them. */
+function producedImages(images: Json | undefined, at: string): ProducedImagePart[] {
+  if (images === undefined || images === null) return [];
+  if (!Array.isArray(images)) throw cannot(at, "must be an array of images");
+  return images.map((image: Json, index) => {
+    const { image_url, extra_content: extra } = objectOf(image);
+    const imageAt = `${at}.${index}`;
+    const source = mediaSourceOf(objectOf(image_url).url, `${imageAt}.image_url.url`);
+    return { kind: "image", source, signature: signatureOf(extra), cache: null, at: imageAt };
+  });
 }
 
 function callsOf(calls: Json | undefined, at: string): ToolCallPart[] {

@@ -3,6 +3,7 @@ import {
   type Conversation,
   cannot,
   EMPTY_CONVERSATION,
+  type Modality,
   type Tool,
   type ToolChoice,
 } from "../../conversation/conversation.ts";
@@ -64,10 +65,10 @@ const READ = new Set<string>([
 /** Values of other fields that ask for nothing special. */
 const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["n", (value) => value === 1],
+  ["modalities", (value) => modalitiesIn(value) !== null],
   ["logprobs", (value) => value === false],
   ["top_logprobs", (value) => value === 0],
   ["logit_bias", (value) => isJsonObject(value) && Object.keys(value).length === 0],
-  ["modalities", (value) => Array.isArray(value) && value.length === 1 && value[0] === "text"],
   // Clients of OpenRouter ask for the usage, which every answer has, and chat applications send the settings of every server.
   ["usage", (value) => isJsonObject(value) && Object.keys(value).every((name) => name === "include")],
   ["transforms", (value) => Array.isArray(value) && value.length === 0],
@@ -132,6 +133,7 @@ function readChatConversation(request: JsonBody): Conversation {
     frequencyPenalty: numberOf(body.frequency_penalty),
     seed: numberOf(body.seed),
     stop: stopOf(body.stop),
+    modalities: modalitiesOf(body.modalities),
     format: formatOf(format, "response_format", described, exact),
     reasoning,
     verbosity: textOf(body.verbosity),
@@ -167,6 +169,19 @@ function requireTypes(body: JsonObject): void {
 /** An empty text stops nothing. Forms that were not filled in send it, and other providers refuse it. */
 function stopOf(value: Json | undefined): readonly string[] {
   return (typeof value === "string" ? [value] : textsOf(value)).filter((text) => text !== "");
+}
+
+/** What an answer is to consist of. Text alone is what every model answers without being asked. */
+function modalitiesOf(value: Json | undefined): readonly Modality[] {
+  const modalities = modalitiesIn(value) ?? [];
+  return modalities.includes("image") ? modalities : [];
+}
+
+/** `null`: there are other ones, such as speech. */
+function modalitiesIn(value: Json | undefined): readonly Modality[] | null {
+  if (!Array.isArray(value) || value.length === 0) return null;
+  const known = value.filter((one): one is Modality => one === "text" || one === "image");
+  return known.length === value.length ? [...new Set(known)] : null;
 }
 
 /** OpenAI has no such field. Of servers that do, 0 and -1 turn it off. */

@@ -2,6 +2,7 @@ import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
 import { CallIds } from "../../conversation/call-ids.ts";
 import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
+import { urlOf } from "../../conversation/media.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
@@ -44,6 +45,7 @@ export class ChatWriter implements AnswerWriter {
   readonly #calls: Call[] = [];
   /** Clients match results to calls by their ids, and some upstreams give each call the same one. */
   readonly #callIds = new CallIds();
+  readonly #images: JsonObject[] = [];
   #text = "";
   #refusal: string | null = null;
   #reasoning = "";
@@ -73,6 +75,11 @@ export class ChatWriter implements AnswerWriter {
         if (this.#options.thoughtMembers.length === 0) return "";
         this.#reasoning += event.text;
         return this.#delta(this.#thoughts(event.text));
+      case "image": {
+        const image = imageOf(event, this.#images.length);
+        this.#images.push(image);
+        return this.#delta({ images: [image] });
+      }
       // Chat completions have no place for the signature of a thought.
       case "reasoning-end":
         return "";
@@ -106,6 +113,7 @@ export class ChatWriter implements AnswerWriter {
       content: this.#text === "" && (calls.length > 0 || this.#refusal !== null) ? null : this.#text,
       refusal: this.#refusal,
       ...(this.#reasoning === "" ? {} : this.#thoughts(this.#reasoning)),
+      ...(this.#images.length === 0 ? {} : { images: this.#images }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
     return JSON.stringify({
@@ -166,8 +174,17 @@ function calledOf({ id, name, input, signature, custom }: Call): JsonObject {
   return { id, ...called, ...extraOf(signature) };
 }
 
+/** An image in the form of OpenRouter and LiteLLM: OpenAI has none. `index`: its place among the images of the message. */
+function imageOf(
+  { mediaType, data, signature }: Extract<AnswerEvent, { kind: "image" }>,
+  index: number,
+): JsonObject {
+  const url = urlOf({ kind: "data", mediaType, data });
+  return { type: "image_url", index, image_url: { url }, ...extraOf(signature) };
+}
+
 /**
- * What Google wants back with a call, as its own OpenAI-compatible endpoint names it. Chat completions have no place for what other
+ * What Google wants back with a call or an image, as its own OpenAI-compatible endpoint names it. Chat completions have no place for what other
  * providers want back.
  */
 function extraOf(signature: Signature | null): JsonObject {

@@ -76,6 +76,8 @@ export class MessagesWriter implements AnswerWriter {
       case "refusal":
         this.#hasRefused = true;
         return this.#said("text", event.text);
+      case "image":
+        return this.#withoutImage(event.mediaType);
       case "reasoning":
         if (event.isNeededByCalls === true && this.#options.thoughts !== "shown") this.#unseen += event.text;
         return this.#options.thoughts === "hidden" ? "" : this.#said("thinking", event.text);
@@ -114,6 +116,13 @@ export class MessagesWriter implements AnswerWriter {
     const { block, events } = this.#blocks.begin(content);
     this.#current = block;
     return ended + events + this.#add(block, kind, text);
+  }
+
+  /** A text in the place of an image, which is charged for, and which answers of the Messages API cannot contain. */
+  #withoutImage(mediaType: string): string {
+    const ended = this.#endSaid();
+    const text = `[The model has produced an image (${mediaType}), which the Messages API cannot contain. Chat completions and the Responses API can.]`;
+    return ended + this.#said("text", text) + this.#endSaid();
   }
 
   #add(block: Block, kind: "text" | "thinking", text: string): string {

@@ -160,6 +160,33 @@ function summaryPart(text: string): JsonObject {
   return { type: "summary_text", text };
 }
 
+/** An image, in the form of one that OpenAI's tool for images has made. */
+export class ImageItem extends OutputItem {
+  readonly #format: string;
+  /** Base64. */
+  #result: string | null = null;
+
+  constructor(place: ItemPlace, mediaType: string) {
+    super(place, "ig");
+    this.#format = mediaType.slice("image/".length);
+  }
+
+  end(data: string): string {
+    const begun = this.emit("response.image_generation_call.in_progress", {});
+    this.#result = data;
+    return begun + this.close("completed");
+  }
+
+  value(): JsonObject {
+    const { id, status } = this;
+    return { id, type: "image_generation_call", status, output_format: this.#format, result: this.#result };
+  }
+
+  protected endContent(): string {
+    return this.emit("response.image_generation_call.completed", {});
+  }
+}
+
 /** A call of a tool, in the form of the tool's kind. */
 export abstract class CallItem extends OutputItem {
   readonly callId: string;

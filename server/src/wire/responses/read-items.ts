@@ -128,6 +128,9 @@ class ItemReader {
       case "custom_tool_call_output":
         this.#addResult(item.call_id, outputParts(item.output, `${at}.output`), `${at}.call_id`);
         break;
+      case "image_generation_call":
+        this.#readImage(item, at);
+        break;
       case "tool_search_output":
         this.#readFoundTools(item, at, place);
         break;
@@ -164,6 +167,14 @@ class ItemReader {
     const text = textsOf(item.summary) || textsOf(item.content);
     if (text === "" && opened === null) return;
     this.#say([{ kind: "reasoning", text, signature: opened?.signature ?? null, cache: null, at }]);
+  }
+
+  /** An image that a model has produced. One that is not inline is the provider's own. */
+  #readImage({ result, output_format: format }: JsonObject, at: string): void {
+    const url = `data:image/${textOf(format) ?? "png"};base64,${textOf(result) ?? ""}`;
+    const source = textOf(result) === null ? null : dataSourceOf(url);
+    if (source === null) this.ignored.push(at);
+    else this.#say([{ kind: "image", source, signature: null, cache: null, at }]);
   }
 
   #readCall(item: JsonObject, at: string, place: string): void {

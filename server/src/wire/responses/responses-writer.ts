@@ -21,6 +21,7 @@ import type { ClientTools } from "./client-tools.ts";
 import {
   type CallItem,
   callItem,
+  ImageItem,
   type ItemPlace,
   type ItemStatus,
   MessageItem,
@@ -90,6 +91,8 @@ export class ResponsesWriter implements AnswerWriter {
         return this.#writeReasoning(event.text);
       case "reasoning-end":
         return this.#endReasoning(event.signature);
+      case "image":
+        return this.#writeImage(event.mediaType, event.data);
       case "call":
         return this.#beginCall(event.call, event.id, event.name);
       case "call-input":
@@ -169,6 +172,12 @@ export class ResponsesWriter implements AnswerWriter {
     const item = this.#add(create);
     this.#said = item;
     return { item, events: closed + item.open() };
+  }
+
+  #writeImage(mediaType: string, data: string): string {
+    const closed = this.#closeSaid() + this.#closeWholeCall();
+    const item = this.#add((place) => new ImageItem(place, mediaType));
+    return closed + item.open() + item.end(data);
   }
 
   #beginCall(call: number, id: string, name: string): string {
