@@ -81,6 +81,23 @@ describe("the operator's command line", () => {
     expect((await trpc.auth.sessions.query()).sessions).toHaveLength(1);
   });
 
+  it("lists and revokes its own management tokens with the operator's password", async () => {
+    const signingIn = { ...env, ...OPERATOR_ENV };
+    const run = async (...args: string[]) => (await runOperatorCommand(["token", ...args], signingIn)).stdout;
+    const lost = (await run("lost laptop", "--expires-in-days", "7")).trim();
+    const holder = { ...env, OSTIARY_MANAGEMENT_TOKEN: lost };
+    expect((await runOperatorCommand(["accounts", "list"], holder)).code).toBe(0);
+    const [, id = ""] =
+      /^(\S+) +lost laptop +expires \S+ +last used \S+ from 127\.0\.0\.1$/m.exec(await run("list")) ?? [];
+    expect(await run("revoke", id)).toMatch(/^\S+ +lost laptop +revoked /);
+    expect((await runOperatorCommand(["accounts", "list"], holder)).stderr).toContain(
+      "invalid_management_token",
+    );
+    // Another operator's token is none of this one's.
+    const unknown = await runOperatorCommand(["token", "revoke", crypto.randomUUID()], signingIn);
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("not_found")]);
+  });
+
   it("says that a list is empty", async () => {
     const nobody = "nobody@example.com";
     expect(await operator("accounts", "list", "--search", nobody)).toBe("No accounts.\n");
