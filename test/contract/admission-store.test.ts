@@ -6,6 +6,8 @@ import {
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
 import { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
+import { complaintAbout } from "../../server/src/start/readiness.ts";
+import { startRedis } from "../fixtures/redis.ts";
 import { startRedisCluster } from "../fixtures/redis-cluster.ts";
 
 const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
@@ -206,6 +208,24 @@ describe("the admission store in Redis", () => {
     await expect(store.check(crypto.randomUUID() as AccountId, 1n)).rejects.toBeInstanceOf(
       AdmissionStoreUnavailable,
     );
+    await store.close();
+  });
+
+  it.runIf(REDIS_URL !== undefined)("says so if Redis refuses its password", async () => {
+    await using redis = await startRedis();
+    const store = new RedisAdmissionStore({
+      url: redis.url.replace("//", "//node:former@"),
+      prefix: PREFIX,
+      commandTimeoutMs: 2_000,
+      onError: () => {},
+    });
+    await redis.command("acl", "setuser", "node", "on", ">former", "~*", "&*", "+@all");
+    await store.connect();
+    const complaint = () => store.ping().then(() => null, complaintAbout);
+    expect(await complaint()).toBeNull();
+    await redis.command("acl", "setuser", "node", "<former", ">later");
+    await redis.command("client", "kill", "user", "node");
+    await expect.poll(complaint, { timeout: 20_000 }).toBe("refuses the sign-in");
     await store.close();
   });
 });

@@ -96,7 +96,7 @@ export class AdmissionStoreUnavailable extends Unavailable {
   override readonly name = "AdmissionStoreUnavailable";
   /** Whether the store may have executed the command although its answer was not received. */
   readonly mayBeDone: boolean;
-  /** Whether the store answers, and refuses the command. */
+  /** Whether the store answers, and refuses the command or the connection. */
   readonly isRefused: boolean;
 
   constructor(

@@ -20,6 +20,7 @@ import {
   type PrimariesParts,
   type Primary,
   type RedisPrimaries,
+  watchConnections,
 } from "./redis-primaries.ts";
 
 /** A command for an account whose keys are being moved is sent again this often. */
@@ -153,7 +154,7 @@ export class ClusterPrimaries implements RedisPrimaries {
   #open(host: RedisHost): Redis {
     const client = openClusterServer(this.#address, host, this.#parts.timeouts, { lazyConnect: true });
     const isMember = () => this.#members.get(addressOf(host))?.client === client;
-    client.on("error", (error: Error) => this.#parts.onError(`${addressOf(host)}: ${error.message}`));
+    watchConnections(client, (message) => this.#parts.onError(`${addressOf(host)}: ${message}`));
     client.on("close", () => {
       if (isMember()) this.#parts.watched.lost();
     });

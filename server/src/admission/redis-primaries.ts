@@ -67,6 +67,19 @@ export class WatchedConnections {
   }
 }
 
+/** How the server refused the last connection of a client, such as for its password. */
+const refusedConnections = new WeakMap<Redis, Error>();
+
+/** Calls `onError` with what goes wrong with a client's connections. */
+export function watchConnections(client: Redis, onError: (message: string) => void): void {
+  client.on("error", (error: Error) => {
+    if (isRefusal(error)) refusedConnections.set(client, error);
+    else refusedConnections.delete(client);
+    onError(error.message);
+  });
+  client.on("ready", () => refusedConnections.delete(client));
+}
+
 /** Sends a command. @throws {AdmissionStoreUnavailable} when it fails. */
 export async function askRedis<Answer>(
   client: Redis,
@@ -76,7 +89,9 @@ export async function askRedis<Answer>(
   sendTogether(client);
   try {
     return await command(client);
-  } catch (cause) {
+  } catch (error) {
+    // Of a command without a connection, ioredis does not say why there is none.
+    const cause = isConnected ? error : (refusedConnections.get(client) ?? error);
     const isRefused = isRefusal(cause);
     const message = isRefused ? "Redis refused a command" : "Redis did not answer";
     throw new AdmissionStoreUnavailable(message, { mayBeDone: isConnected && !isRefused, isRefused, cause });
@@ -118,7 +133,7 @@ export function openSinglePrimary(
   { timeouts, watched, onError }: PrimariesParts,
 ): RedisPrimaries {
   const client = openRedis(address, timeouts, { lazyConnect: true });
-  client.on("error", (error: Error) => onError(error.message));
+  watchConnections(client, onError);
   client.on("close", () => watched.lost());
   client.on("ready", () => watched.restored());
   const all: readonly Primary[] = [{ client, keySuffix: "" }];

@@ -2,6 +2,9 @@ import { AdmissionStoreUnavailable } from "../admission/admission-store.ts";
 import { refusalOf } from "../database/refusals.ts";
 import { withTimeout } from "../errors/deadline.ts";
 
+/** How Redis refuses the user or password of REDIS_URL. */
+const REFUSED_SIGN_IN = /^(?:WRONGPASS|NOAUTH)\b/;
+
 /** `/readyz` answers within two seconds, whatever hangs. */
 const ANSWER_MS = 1_700;
 
@@ -33,6 +36,8 @@ export function firstUnavailable(parts: NeededParts): () => Promise<string | nul
 
 /** What a part does that a node can't work with, as the end of a sentence that begins with its name. */
 export function complaintAbout(error: unknown): string {
-  const isRefused = error instanceof AdmissionStoreUnavailable && error.isRefused;
-  return refusalOf(error) ?? (isRefused ? "refuses to write" : "does not answer");
+  if (!(error instanceof AdmissionStoreUnavailable && error.isRefused))
+    return refusalOf(error) ?? "does not answer";
+  const isSignIn = error.cause instanceof Error && REFUSED_SIGN_IN.test(error.cause.message);
+  return isSignIn ? "refuses the sign-in" : "refuses to write";
 }
