@@ -14,7 +14,7 @@ const SCHEDULES = Number(process.env.OSTIARY_TEST_SIMULATION_RUNS ?? 150);
 const STEPS = 500;
 
 /** A node by itself; the test says what others have recorded. */
-function nodeAmong(others: () => readonly OtherNode[]) {
+function nodeAmong(others: () => readonly OtherNode[], whileRecorded: () => void = () => {}) {
   const records: (NodeRecord & { readonly admitted: boolean })[] = [];
   let fencedFor: string | null = null;
   let reconnections = 0;
@@ -42,6 +42,7 @@ function nodeAmong(others: () => readonly OtherNode[]) {
       recordRedis: async (runId) => ({ runId, generation: 5 }),
       renewRecord: async (record) => {
         records.push({ ...record, admitted: fencedFor === null });
+        whileRecorded();
         return others();
       },
       others: async () => others(),
@@ -66,7 +67,7 @@ function nodeAmong(others: () => readonly OtherNode[]) {
     admits: () => fencedFor === null,
     refusesBecause: () => fencedFor,
     reconnections: () => reconnections,
-    publish: () => confirm(async () => {}),
+    publish: (meanwhile: () => void = () => {}) => confirm(async () => meanwhile()),
     leadsTo: (to: RedisServer | null) => {
       server = to;
     },
@@ -127,6 +128,31 @@ describe("a node among others", () => {
     expect(node.admits()).toBe(true);
   });
 
+  it.each<[string, (node: ReturnType<typeof nodeAmong>) => void]>([
+    ["its connection is lost", (node) => node.loseConnection()],
+    ["its process is stopped", (node) => node.agreement.paused()],
+  ])(
+    "admits nothing until a check that begins afterwards has ended if %s during a check",
+    async (_, happens) => {
+      let whileRecorded = () => {};
+      const node = nodeAmong(
+        () => [],
+        () => whileRecorded(),
+      );
+      await node.agreement.join();
+      whileRecorded = () => {
+        whileRecorded = () => {};
+        happens(node);
+      };
+      const before = node.records.length;
+      await node.agreement.check();
+      await node.agreement.check();
+      expect(node.records.length).toBeGreaterThan(before + 1);
+      expect(node.records[before + 1]).toMatchObject({ admitted: false });
+      expect(node.admits()).toBe(true);
+    },
+  );
+
   it("says that Redis can't be reached while that is so, and then that it is not known yet which one it is", async () => {
     const node = nodeAmong(() => []);
     await node.agreement.join();
@@ -171,6 +197,19 @@ describe("a node among others", () => {
     await node.publish();
     node.loseConnection();
     await expect(node.publish()).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
+    await node.agreement.check();
+    await node.publish();
+    const cutOff = node.publish(() => node.loseConnection());
+    await expect(cutOff).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
+  });
+
+  it("admits nothing by what it knows when its connection leads to another Redis, until that one is recorded", async () => {
+    const node = nodeAmong(() => []);
+    await node.agreement.join();
+    node.leadsTo({ runId: "another", promotionId: "r", isReplica: false });
+    await node.agreement.check();
+    expect(node.records.at(-1)).toMatchObject({ admitted: false });
+    expect(node.admits()).toBe(true);
   });
 
   it("admits nothing while its Redis is a replica, and reconnects", async () => {
