@@ -144,6 +144,14 @@ describe("the epoch of a database", () => {
     await node.epoch.check();
   });
 
+  it("is not begun while other nodes of the database are running, however long Redis does not move", async () => {
+    const { redis, backup } = await backedUp();
+    const { epoch } = nodeOf(backup, redis);
+    for (let checks = 0; checks < 50; checks++)
+      expect(await epoch.mayJoin(async () => true)).toBe("watching");
+    expect(backup.position.epoch).toBe("");
+  });
+
   it("ends for a node that finds a copy in its place, which it asks before it admits anything", async () => {
     const { redis, node, backup } = await backedUp();
     const copy = nodeOf(backup, redis);
@@ -164,6 +172,17 @@ describe("the epoch of a database", () => {
       original.position = backup.position;
       await expect(node.epoch.check()).rejects.toThrow(DatabaseEpochEnded);
     }
+  });
+
+  it("ends for a node that stood still while the database went on and back, as Redis is ahead then", async () => {
+    const { redis, original, node } = await backedUp();
+    const still = nodeOf(original, redis);
+    await join(still);
+    await node.epoch.check();
+    const { position } = original.copy();
+    for (let changes = 0; changes < 5; changes++) await node.epoch.advance();
+    original.position = position;
+    await expect(still.epoch.check()).rejects.toThrow(DatabaseEpochEnded);
   });
 
   it("has ended for good for such a node, however far the restored database goes on", async () => {

@@ -80,6 +80,25 @@ describe.skipIf(REDIS_URL === undefined)("the scripts of a store in Redis", () =
     }
   });
 
+  it("move the position in the database's history forward, and to another epoch only from the one that was read", async () => {
+    const other = await openStore();
+    const at = (epoch: string, tick: bigint) => ({ epoch, tick });
+    try {
+      await other.moveTo(at("first", 5n), at("", 0n));
+      expect(await other.position()).toEqual(at("first", 5n));
+      // Compared as numbers.
+      await other.moveTo(at("first", 10n), at("first", 10n));
+      await other.moveTo(at("first", 9n), at("first", 9n));
+      expect(await other.position()).toEqual(at("first", 10n));
+      await other.moveTo(at("second", 3n), at("first", 10n));
+      expect(await other.position()).toEqual(at("second", 3n));
+      await other.moveTo(at("first", 11n), at("first", 11n));
+      expect(await other.position()).toEqual(at("second", 3n));
+    } finally {
+      await other.close();
+    }
+  });
+
   it("work on keys whose prefix is longer in bytes than in characters", async () => {
     const other = await openStore(`test-é😀-${crypto.randomUUID()}`);
     const account = crypto.randomUUID() as AccountId;
