@@ -177,8 +177,11 @@ describe("a key's usage", () => {
 
   it("can't be read by other accounts", async () => {
     const owner = await signUp(service.baseUrl);
-    const { id } = await owner.trpc.keys.create.mutate({ name: "mine" });
+    const { id, key } = await owner.trpc.keys.create.mutate({ name: "mine" });
+    expect(await statusOf(service.baseUrl, key)).toBe(200);
+    expect((await owner.trpc.keys.count.query()).areUsed).toBe(true);
     const stranger = await signUp(service.baseUrl);
+    expect(await stranger.trpc.keys.count.query()).toEqual({ active: 0, revoked: 0, areUsed: false });
     expect((await refusalOf(stranger.trpc.keys.usage.query({ id }))).code).toBe("not_found");
     expect((await refusalOf(stranger.trpc.keys.rotate.mutate({ id }))).code).toBe("not_found");
     expect((await refusalOf(stranger.trpc.keys.revoke.mutate({ id }))).code).toBe("not_found");
