@@ -5,7 +5,7 @@ import { type Database, inTransaction } from "../../server/src/database/database
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import type { Service } from "../fixtures/service.ts";
-import type { Visitor } from "../fixtures/user.ts";
+import { signUp, type Visitor } from "../fixtures/user.ts";
 
 let service: Service;
 let operator: Visitor;
@@ -77,5 +77,27 @@ describe("a change that is repeated", () => {
     const actions = await database`
       select from actions where account_id = ${accountId} and action = 'account.suspend'`;
     expect(actions).toHaveLength(1);
+  });
+});
+
+describe("changes of an account that are made at the same time", () => {
+  it("are all in force, and none undoes another", async () => {
+    const { suspend, setPlan, setLimits, get } = operator.trpc.operator.accounts;
+    const { id } = await (await signUp(service.baseUrl)).trpc.account.get.query();
+    const limits = { requestsPerMinute: 7 };
+    const changes = await inTransaction(database, async (sql) => {
+      await sql`select from accounts where id = ${id} for update`;
+      const all = Promise.all([
+        suspend.mutate({ id, reason: "abuse" }),
+        setPlan.mutate({ id, plan: "pro" }),
+        setLimits.mutate({ id, limits }),
+      ]);
+      const waits = () =>
+        database`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await expect.poll(waits, { timeout: 4_000 }).toHaveLength(3);
+      return { all };
+    });
+    await changes.all;
+    expect(await get.query({ id })).toMatchObject({ state: "suspended", plan: "pro", limits });
   });
 });
