@@ -99,3 +99,19 @@ describe("a grant with an idempotency key", () => {
     }
   });
 });
+
+describe("a grant that raises the balance above what sums can hold", () => {
+  it("is refused, and books nothing", async () => {
+    const { trpc } = await signInOperator(service.baseUrl);
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.account.get.query();
+    const most = 4_500_000_000n * USD;
+    await sql`update accounts set free_nano_usd = ${most - USD} where id = ${id}`;
+    const grant = (amountNanoUsd: bigint) =>
+      trpc.operator.accounts.grantCredits.mutate({ id, amountNanoUsd, reason: "test" });
+    await expect(grant(USD + 1n)).rejects.toMatchObject({
+      data: { ostiary: { code: "invalid_request", param: "amountNanoUsd" } },
+    });
+    expect(await grant(USD)).toEqual({ amountNanoUsd: USD, balanceNanoUsd: most });
+  });
+});

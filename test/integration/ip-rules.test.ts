@@ -86,6 +86,17 @@ describe("IP rules", () => {
     expect(await passes(address)).toBe(inside);
   });
 
+  it("keep their mode when networks change, and are enforced again once all were removed", async () => {
+    const outside = "203.0.113.5";
+    const { setIpRules } = operator.trpc.operator.accounts;
+    await setIpRules.mutate({ id: accountId, rules: { mode: "report", networks: ["192.0.2.1"] } });
+    await setRules("192.0.2.2");
+    expect(await passes(outside)).toBe(true);
+    await setRules();
+    await setRules("192.0.2.2");
+    expect(await passes(outside)).toBe(false);
+  });
+
   it("refuse requests of unknown origin, and accept them where there are no rules", async () => {
     await setRules("0.0.0.0/0", "::/0");
     for (const hop of [
