@@ -36,6 +36,18 @@ describe("an incoming body", () => {
     },
   );
 
+  it("takes neither a slot nor bytes of its sender when its declared length is refused", () => {
+    const budget = new BodyBudget({ processBytes: 4_000, accountBytes: 1_000, addressBytes: 1_000 });
+    const sender = budget.account("one" as AccountId);
+    for (let body = 0; body < 3; body++) {
+      const refused = () =>
+        new IncomingBody({ sender, maxBodies: 2, declaredBytes: 2_000, maxBytes: MAX_BYTES });
+      expect(refused).toThrow(expect.objectContaining({ code: "rate_limit_exceeded" }));
+    }
+    expect(sender.isIdle).toBe(true);
+    expect(budget.bytes).toBe(0);
+  });
+
   it("counts until its request has ended, for a part while its answer is streamed, and takes no slot once it is admitted", async () => {
     const { budget, body, whole } = openBody(1_000, 10_000);
     const sender = budget.account("one" as AccountId);
@@ -56,6 +68,7 @@ describe("an incoming body", () => {
     expect(budget.bytes).toBe(2_000);
     body.release();
     body.releaseForStream();
+    body.addStored(500);
     expect(budget.bytes).toBe(0);
     expect(sender.isIdle).toBe(true);
   });

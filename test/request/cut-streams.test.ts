@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NodeExchange } from "../../server/src/http/node-exchange.ts";
 import { RestingConnections } from "../../server/src/http/resting-connections.ts";
 import type { BodySink } from "../../server/src/request/exchange.ts";
+import { primeStream } from "../../server/src/request/stream-writer.ts";
 
 const resting = new RestingConnections(() => Number.POSITIVE_INFINITY);
 
@@ -53,5 +54,22 @@ describe("a stream to a client of HTTP/1.0, whose end is that of its connection"
 
   it("is an error for the client when the service closes its connections", async () => {
     expect(await endingAfter(() => server.closeAllConnections())).toBe("ECONNRESET");
+  });
+});
+
+describe("a stream whose request cannot be recorded", () => {
+  it("is closed before its first chunk is sent, so that its upstream ends", async () => {
+    let isClosed = false;
+    const chunks = (async function* () {
+      try {
+        yield "first";
+        yield "second";
+      } finally {
+        isClosed = true;
+      }
+    })();
+    const unrecorded = Promise.reject(new Error("the disk is full"));
+    await expect(primeStream(unrecorded, chunks)).rejects.toThrow("the disk is full");
+    expect(isClosed).toBe(true);
   });
 });
