@@ -184,6 +184,8 @@ describe("a key's usage", () => {
     expect(await stranger.trpc.keys.count.query()).toEqual({ active: 0, revoked: 0, areUsed: false });
     expect((await refusalOf(stranger.trpc.keys.usage.query({ id }))).code).toBe("not_found");
     expect((await refusalOf(stranger.trpc.keys.rotate.mutate({ id }))).code).toBe("not_found");
+    const named = stranger.trpc.keys.rotate.mutate({ id, name: "theirs" });
+    expect((await refusalOf(named)).code).toBe("not_found");
     expect((await refusalOf(stranger.trpc.keys.revoke.mutate({ id }))).code).toBe("not_found");
   });
 });
