@@ -161,6 +161,17 @@ describe("the body of a procedure call", () => {
     expect(await answerOf(response)).toMatchObject({ status: 413, code: "request_too_large" });
   });
 
+  it("is limited in the texts that are numerals, which can collide in a hash table", async () => {
+    const numerals = Array.from({ length: 4_001 }, (_, index) => `${(index + 1) * 65_536}`);
+    const body = JSON.stringify({ 0: { json: { name: "n", numerals } } });
+    const names = Array(4).fill("keys.create").join(",");
+    expect(await call(`${names}?batch=1`, body, { cookie: owner.cookie() })).toMatchObject({
+      status: 400,
+      code: "invalid_request",
+      message: expect.stringContaining("more values"),
+    });
+  });
+
   it("is limited to the size of its procedures' inputs within a session", async () => {
     const cookie = { cookie: owner.cookie() };
     expect(await call("keys.create", long(17 * KIB), cookie)).toMatchObject({ status: 413 });

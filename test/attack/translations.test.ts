@@ -139,10 +139,11 @@ describe("an answer of an upstream", () => {
     { what: "objects", members: `"x":[${numbered(() => "{}")}]` },
     { what: "names", members: `"x":{${numbered((index) => `"n${index}":1`)}}` },
     { what: "strings", members: `"x":[${numbered((index) => `"a${index}","b${index}"`)}]` },
+    { what: "numerals", members: `"x":[${times(4_001, (index) => `"${(index + 1) * 65_536}"`).join(",")}]` },
   ];
 
   it.each(expensive)(
-    "is malformed if it holds millions of $what, which would take seconds to parse",
+    "is malformed if it holds so many $what that it would take seconds to parse",
     async ({ members }) => {
       const malformed = { failure: { code: "upstream_error" } };
       const answer = `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}],${members}}`;

@@ -2,10 +2,14 @@ import { setImmediate } from "node:timers/promises";
 import type { Json } from "./json.ts";
 import { type ScanLimits, scanObject } from "./json-text.ts";
 
+/** The maximum of {@link ScanLimits.numerals} in a body or an answer. A batch of embeddings may have 2,048 texts. */
+export const MAX_NUMERALS = 4_000;
+
 /**
  * The limits of a body. No real request exceeds them, including a batch of embeddings as tokens. The depth suits every recursive
  * reader. The other limits keep the time to parse and check a body below some tenths of a second: a name, or a short
- * text, that was not seen before costs a hundred times as much as a number.
+ * text, that was not seen before costs a hundred times as much as a number. A numeral may cost as much as all others before it: Node before 20.20.2,
+ * 22.22.2 and 24.14.1 (CVE-2026-21717), and Deno, keep short texts in a hash table in which a sender can make numerals collide.
  */
 export const BODY_LIMITS: ScanLimits = {
   depth: 128,
@@ -13,6 +17,7 @@ export const BODY_LIMITS: ScanLimits = {
   containers: 200_000,
   names: 100_000,
   strings: 400_000,
+  numerals: MAX_NUMERALS,
   members: 1_000,
 };
 
@@ -38,13 +43,14 @@ export class BoundedParser {
     const scanned = scanObject(`{"":${text}}`, this.#left);
     if (scanned.kind === "other") return true;
     if (scanned.kind !== "object") return false;
-    const { values, containers, names, strings } = scanned.size;
+    const { values, containers, names, strings, numerals } = scanned.size;
     this.#left = {
       ...this.#left,
       values: this.#left.values - values,
       containers: this.#left.containers - containers,
       names: this.#left.names - names,
       strings: this.#left.strings - strings,
+      numerals: this.#left.numerals - numerals,
     };
     return true;
   }

@@ -13,6 +13,7 @@ const NO_LIMITS: ScanLimits = {
   containers: Number.POSITIVE_INFINITY,
   names: Number.POSITIVE_INFINITY,
   strings: Number.POSITIVE_INFINITY,
+  numerals: Number.POSITIVE_INFINITY,
   members: Number.POSITIVE_INFINITY,
 };
 

@@ -18,6 +18,8 @@ export interface ScanLimits {
   readonly names: number;
   /** Names and texts together, at any depth. */
   readonly strings: number;
+  /** Texts of 5 to 10 digits, at any depth, names not included. */
+  readonly numerals: number;
   /** Of the outermost object. */
   readonly members: number;
 }
@@ -32,7 +34,7 @@ export interface ScannedObject {
 }
 
 /** The size of a text, in the terms of {@link ScanLimits}. Without a limit of values, numbers in arrays are not counted. */
-export type JsonSize = Pick<ScanLimits, "values" | "containers" | "names" | "strings">;
+export type JsonSize = Pick<ScanLimits, "values" | "containers" | "names" | "strings" | "numerals">;
 
 export type Scanned =
   | ScannedObject
@@ -49,6 +51,12 @@ export const OPEN_BRACE = 0x7b;
 export const CLOSE_BRACE = 0x7d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
+const DIGIT_1 = 0x31;
+const DIGIT_9 = 0x39;
+/** A text of digits without a leading zero, which may be escaped, and the lengths of such texts. */
+const NUMERAL = /"(?:[1-9]|\\u003[1-9])(?:\d|\\u003\d){4,9}"/y;
+const MIN_NUMERAL_LENGTH = '"12345"'.length;
+const MAX_NUMERAL_LENGTH = '""'.length + 10 * "\\u0031".length;
 /** What an array of numbers consists of. */
 const NUMBERS = /[-+.\deE,\s]+/y;
 
@@ -63,6 +71,8 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
   let containers = 0;
   let names = 0;
   let strings = 0;
+  let numerals = 0;
+  let isAfterNumeral = false;
   let nameStart = -1;
   let name: string | null = null;
   let valueStart = -1;
@@ -75,6 +85,8 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
       const end = endOfString(text, index);
       if (end === -1) return { kind: "other" };
       if (++strings > limits.strings) return { kind: "too-many", of: "strings" };
+      isAfterNumeral = isNumeral(text, index, end);
+      if (isAfterNumeral && ++numerals > limits.numerals) return { kind: "too-many", of: "numerals" };
       if (isMemberName) {
         nameStart = index;
         name = nameOf(text, index, end);
@@ -87,6 +99,8 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
     }
     if (code === COLON) {
       if (++names > limits.names) return { kind: "too-many", of: "names" };
+      if (isAfterNumeral) numerals--;
+      isAfterNumeral = false;
       continue;
     }
     if (code === COMMA) {
@@ -114,7 +128,8 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
       depth--;
       if (depth === 0) {
         if (name !== null) members.push({ name, start: nameStart, valueStart, valueEnd });
-        return { kind: "object", members, end: index, size: { values, containers, names, strings } };
+        const size = { values, containers, names, strings, numerals };
+        return { kind: "object", members, end: index, size };
       }
       valueEnd = index + 1;
       continue;
@@ -124,6 +139,15 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
     valueEnd = index + 1;
   }
   return { kind: "other" };
+}
+
+/** Whether a string, whose quotes are at `start` and before `end`, is one of {@link ScanLimits.numerals}. */
+function isNumeral(text: string, start: number, end: number): boolean {
+  if (end - start < MIN_NUMERAL_LENGTH || end - start > MAX_NUMERAL_LENGTH) return false;
+  const first = text.charCodeAt(start + 1);
+  if (first !== BACKSLASH && (first < DIGIT_1 || first > DIGIT_9)) return false;
+  NUMERAL.lastIndex = start;
+  return NUMERAL.test(text);
 }
 
 /** The position after the closing quote; -1 if there is none. */

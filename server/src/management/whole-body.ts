@@ -1,15 +1,20 @@
 import type { BodySender } from "../admission/body-budget.ts";
 import { declaredBytesOf, IncomingBody } from "../admission/incoming-body.ts";
 import { Failure } from "../errors/failure.ts";
+import { BoundedParser } from "../json/bounded-parser.ts";
 
 /** The time in which a body has to be complete. */
 const BODY_TIMEOUT_MS = 30_000;
+
+/** A body of this size can't hold enough to take long to be parsed. */
+const UNCOUNTED_BYTES = 16 * 1024;
+const decoder = new TextDecoder();
 
 /**
  * Returns the request with its complete body and its signal, which tells when the client has gone. While the body arrives, its bytes count against
  * the budget of its sender.
  *
- * @throws {Failure} as {@link receiveWithin}, whatever the request's headers say.
+ * @throws {Failure} as {@link receiveWithin}, whatever the request's headers say; `invalid_request` if it would take too long to be parsed.
  */
 export async function withWholeBody(
   request: Request,
@@ -21,6 +26,7 @@ export async function withWholeBody(
   try {
     const declared = request.headers.get("content-length");
     const whole = await receiveWithin(declared, maxBytes, sender, (body) => void feed(body, reader));
+    requireBounded(whole);
     const { url, method, headers, signal } = request;
     return new Request(url, { method, headers, signal, body: new Blob([new Uint8Array(whole)]) });
   } catch (error) {
@@ -28,6 +34,11 @@ export async function withWholeBody(
     void reader.cancel().catch(() => {});
     throw error;
   }
+}
+
+function requireBounded(body: Uint8Array): void {
+  if (body.length <= UNCOUNTED_BYTES || new BoundedParser().count(decoder.decode(body))) return;
+  throw new Failure("invalid_request", "The body holds more values than calls need. Send fewer.");
 }
 
 /**

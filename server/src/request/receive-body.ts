@@ -19,6 +19,7 @@ const COUNTED_AS = {
   containers: "objects and arrays",
   names: "names of members",
   strings: "strings",
+  numerals: "strings of 5 to 10 digits",
   members: "fields",
 } as const;
 

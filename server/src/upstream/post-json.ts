@@ -1,4 +1,5 @@
 import { EventReader, EventTooLarge } from "../../../sdk/src/contract/event-reader.ts";
+import { MAX_NUMERALS } from "../json/bounded-parser.ts";
 import { type ScanLimits, scanObject } from "../json/json-text.ts";
 import { bearerHeaders } from "./credential-headers.ts";
 import type { UpstreamCall, UpstreamRefused } from "./dialect.ts";
@@ -20,10 +21,11 @@ const ANSWER_LIMITS: ScanLimits = {
   containers: 1_000_000,
   names: 1_000_000,
   strings: 2_000_000,
+  numerals: MAX_NUMERALS,
   members: 1_000,
 };
 /** A text of this length can't hold enough to take long. */
-const UNCOUNTED_CHARACTERS = 256 * 1024;
+const UNCOUNTED_CHARACTERS = 32 * 1024;
 /** Statuses of whole answers. Some frameworks answer each POST with 201, and proxies that change an answer with 203. */
 const ANSWERED = new Set([200, 201, 203]);
 const TYPES: HeaderList = [
