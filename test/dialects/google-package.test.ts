@@ -204,6 +204,15 @@ async function conversed(
   return { url: request.url, body: JSON.parse(new TextDecoder().decode(request.body ?? undefined)), found };
 }
 
+/** The package leaves a `const` as it is in some places where a schema may stand, such as definitions. */
+function withoutConst(sent: object): unknown {
+  return JSON.parse(JSON.stringify(sent), (_, value) => {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, "const")) return value;
+    const { const: only, ...others } = value;
+    return { ...others, enum: [only] };
+  });
+}
+
 const eventsIn = (list: readonly string[]) => list.map((event) => `data: ${event}\r\n\r\n`).join("");
 
 describe("a request to Google", () => {
@@ -213,7 +222,7 @@ describe("a request to Google", () => {
       fc.asyncProperty(asked, async (request) => {
         const ours = await conversed(request, request.stream ? eventsIn([finished]) : finished);
         const theirs = await writtenByPackage(request.conversation, request.model, request.stream);
-        expect({ url: ours.url, body: ours.body }).toEqual(theirs);
+        expect(withoutConst({ url: ours.url, body: ours.body })).toEqual(withoutConst(theirs));
       }),
       { numRuns: Number(process.env.RUNS ?? 300) },
     );

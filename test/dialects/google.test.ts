@@ -110,6 +110,26 @@ describe("a request to Google", () => {
     expect(vendor.sent[1]?.body.generationConfig).toEqual({ responseMimeType: "application/json" });
   });
 
+  it("asks for one value by an enum, wherever a schema stands, because Google has no const", async () => {
+    vendor.answers(200, response([{ text: "{}" }]));
+    const found = { const: "a" };
+    const data = { default: found, enum: [found], examples: [found] };
+    const schemaOf = (one: object) => ({
+      properties: { const: one, other: { ...data, not: one } },
+      patternProperties: { "^x": one },
+      dependencies: { a: ["b"], b: one },
+      dependentSchemas: { a: one },
+      definitions: {
+        a: { allOf: [one, Object.fromEntries(["if", "then", "else"].map((name) => [name, one]))] },
+      },
+      $defs: { a: { prefixItems: [one], contains: one, additionalItems: one, unevaluatedItems: true } },
+    });
+    const json_schema = { name: "s", schema: schemaOf(found) };
+    await chat(upstream, MODEL, { ...HI, response_format: { type: "json_schema", json_schema } });
+    const { responseJsonSchema } = vendor.sent[0]?.body.generationConfig ?? {};
+    expect(responseJsonSchema).toEqual(schemaOf({ enum: ["a"] }));
+  });
+
   it("returns what belongs to a tool call, such as its thought signature", async () => {
     vendor.answers(
       200,
