@@ -320,11 +320,13 @@ export function answerThrough(
   answerRequest: Pick<AnswerRequest, "request" | "maxTokens" | "estimate">,
   head: () => AnswerHead,
 ): Promise<WireAnswer> {
-  const { request, maxTokens } = answerRequest;
+  const { request, maxTokens, estimate } = answerRequest;
   if (dialect.own?.wire !== request.wire) return answerTranslated(dialect, call, answerRequest, head);
   // Fields are listed by name, because spreading objects costs more CPU time.
   const { upstream, upstreamModel, publicModel, signal, memory } = call;
-  return dialect.own.forward({ upstream, upstreamModel, publicModel, signal, memory, request, maxTokens });
+  return dialect.own
+    .forward({ upstream, upstreamModel, publicModel, signal, memory, request, maxTokens })
+    .then((answer) => ("kind" in answer ? answer : translated(answer, { request, head: head(), estimate })));
 }
 
 async function answerTranslated(

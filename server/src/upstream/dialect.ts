@@ -46,8 +46,12 @@ export interface Dialect {
 
 export interface OwnWire {
   readonly wire: WireName;
-  /** Forwards a request of the wire. @throws as {@link Dialect.converse}. */
-  forward(call: ForwardCall): Promise<WireAnswer>;
+  /**
+   * Forwards a request of the wire. The answer is one to a conversation where the upstream was asked for a stream and has given a whole answer.
+   *
+   * @throws as {@link Dialect.converse}.
+   */
+  forward(call: ForwardCall): Promise<WireAnswer | ConversationAnswer>;
 }
 
 /** An upstream answered with an error, or with a malformed response. */

@@ -6,6 +6,7 @@ import type { ConversationAnswer } from "./dialect.ts";
 import { answerText, eventDataOf, parseable } from "./post-json.ts";
 import { jsonText, malformedResponse } from "./refusal.ts";
 import { TransportError, type TransportResponse } from "./transport.ts";
+import { begunAnswer } from "./whole-for-stream.ts";
 
 /**
  * What is read of a stream is kept until its end, because clients' formats repeat the answer there. No model's answer is as long: 128,000 tokens in an
@@ -136,14 +137,15 @@ export interface AnswerReading {
 
 const nothingMore = () => null;
 
-/** The answer to a conversation, of which a whole one is read at once. @throws {UpstreamRefused} for a malformed one. */
+/** The answer to a conversation, of which a whole one is read at once, also where a stream was asked for. @throws {UpstreamRefused} for a malformed one. */
 export async function readAnswer(
   first: TransportResponse,
   reading: AnswerReading,
 ): Promise<ConversationAnswer> {
   const { stream, reader, ignored, more = nothingMore } = reading;
-  if (stream) return { events: eventsOfStream(first, reading), ignored };
-  for (let response: TransportResponse | null = first; response !== null; response = await more()) {
+  const { response: begun, isWhole } = stream ? await begunAnswer(first) : { response: first, isWhole: true };
+  if (!isWhole) return { events: eventsOfStream(begun, reading), ignored };
+  for (let response: TransportResponse | null = begun; response !== null; response = await more()) {
     reader.readWhole(await answerText(response));
   }
   if (!reader.isOver) reader.end();

@@ -44,6 +44,7 @@ export class MessageReader extends AnswerReader {
 
   readWhole(text: string): void {
     const message = parseExact(text);
+    if (message?.type === "error") throw refusedIn(message, text);
     if (message === null || !Array.isArray(message.content)) throw malformedResponse();
     for (const [index, block] of message.content.entries()) {
       this.#start(index, block);

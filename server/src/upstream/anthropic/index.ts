@@ -21,8 +21,9 @@ import { jsonText, malformedResponse } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { askWithThoughts, hasThoughts, withoutThoughts } from "../unreadable-thoughts.ts";
+import { begunAnswer } from "../whole-for-stream.ts";
 import { written } from "../write-conversation.ts";
-import { MessageReader } from "./answer-events.ts";
+import { MessageReader, refusedIn } from "./answer-events.ts";
 import { messagesBodyOf } from "./conversation-body.ts";
 import { forwardedBody, hasForwardedThoughts, withPlainUser } from "./forwarded-body.ts";
 import { streamedMessage } from "./messages-stream.ts";
@@ -78,7 +79,10 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
               clientText: () => body.textWith({ metadata: undefined }),
               hasOtherForm: () => withPlainUser(metadata) !== metadata,
             });
-        return stream ? streamedMessage(call, response.body) : wholeMessage(call, await answerText(response));
+        if (!stream) return wholeMessage(call, await answerText(response));
+        const begun = await begunAnswer(response);
+        if (!begun.isWhole) return streamedMessage(call, begun.response.body);
+        return readAnswer(begun.response, { stream: false, reader: new MessageReader(null), ignored: [] });
       },
     },
     converse: async (call) => {
@@ -195,6 +199,7 @@ function notFound(text: string, publicModel: string): UpstreamRefused | null {
 function wholeMessage({ publicModel }: ForwardCall, text: string): WholeAnswer {
   const body = parsedBody(text);
   const { content, usage } = body.value;
+  if (body.value.type === "error") throw refusedIn(body.value, text);
   if (!Array.isArray(content)) throw malformedResponse();
   return {
     kind: "whole",

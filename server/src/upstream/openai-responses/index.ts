@@ -12,6 +12,7 @@ import { malformedResponse } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport } from "../transport.ts";
 import { askWithThoughts, hasThoughts, withoutThoughts } from "../unreadable-thoughts.ts";
+import { begunAnswer } from "../whole-for-stream.ts";
 import { written } from "../write-conversation.ts";
 import { ENDED, ResponseReader } from "./answer-events.ts";
 import { responsesBodyOf } from "./conversation-body.ts";
@@ -50,7 +51,11 @@ function responsesDialect(transport: Transport, monotonicMs: () => number): Dial
               postWithBearer(transport, call, PATH, forwardedBody(call, { asksForReasoning, keepsThoughts })),
             hasThoughts: () => hasForwardedThoughts(call),
           });
-          if (call.request.stream) return streamedResponse(call, response.body);
+          if (call.request.stream) {
+            const begun = await begunAnswer(response);
+            if (!begun.isWhole) return streamedResponse(call, begun.response.body);
+            return readAnswer(begun.response, { stream: false, reader: new ResponseReader(), ignored: [] });
+          }
           return wholeResponse(call, await answerText(response));
         };
         const { body } = call.request;

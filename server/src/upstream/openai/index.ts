@@ -2,14 +2,24 @@ import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { type Changes, JsonBody } from "../../json/json-body.ts";
 import { producedBy } from "../../tokens/token-estimate.ts";
-import type { Dialect, DialectDefinition, ForwardCall, UpstreamCall, WholeAnswer } from "../dialect.ts";
+import type {
+  ConversationAnswer,
+  Dialect,
+  DialectDefinition,
+  ForwardCall,
+  UpstreamCall,
+  WholeAnswer,
+} from "../dialect.ts";
 import { asksForBase64, base64Of, isVector } from "../embedding-encoding.ts";
 import { answerText, postWithBearer } from "../post-json.ts";
+import { readAnswer } from "../read-answer.ts";
 import { malformedResponse, refusalOf } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
-import type { Transport } from "../transport.ts";
+import type { Transport, TransportResponse } from "../transport.ts";
+import { begunAnswer } from "../whole-for-stream.ts";
+import { CompletionReader } from "./answer-events.ts";
 import { ABOUT_CALL_IDS, shortCallId, withCallIds } from "./call-ids.ts";
-import type { ChatForm } from "./conversation-body.ts";
+import { type ChatForm, thinkerOf } from "./conversation-body.ts";
 import { CHAT_PATH, converserOf } from "./converse.ts";
 import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
 import { hasFailure } from "./finish-reason.ts";
@@ -58,12 +68,23 @@ export function openAiDialect(transport: Transport, monotonicMs: () => number): 
         const hasOthers = Object.keys(otherOptions(body)).length > 0;
         const clientText = () => body.textWith({ stream_options: undefined });
         const response = await usage.ask(call, { send, clientText, appliesToOthers: !hasOthers });
-        return streamedAnswer(call, response.body);
+        const begun = await begunAnswer(response);
+        return begun.isWhole
+          ? wholeForStream(call, begun.response)
+          : streamedAnswer(call, begun.response.body);
       },
     },
     converse: converserOf(transport, { usage, callIds }, monotonicMs),
     embed: embedderOf(transport, monotonicMs),
   };
+}
+
+/** A whole answer in the place of a stream. @throws {UpstreamRefused} for several choices, which are not written as a stream. */
+async function wholeForStream(call: ForwardCall, response: TransportResponse): Promise<ConversationAnswer> {
+  const reader = new CompletionReader(thinkerOf(call));
+  const answer = await readAnswer(response, { stream: false, reader, ignored: [] });
+  if ((call.request.body.value.n ?? 1) !== 1) throw malformedResponse().reporting(reader.usageSoFar);
+  return answer;
 }
 
 /** Embeds texts as all of OpenAI's servers do. */
