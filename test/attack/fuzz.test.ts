@@ -181,7 +181,15 @@ describe("cursors and filters", () => {
 });
 
 describe("JSON bodies", () => {
-  const limits = { depth: 20, values: 1_000, containers: 500, names: 500, strings: 1_000, members: 100 };
+  const limits: ScanLimits = {
+    depth: 20,
+    values: 1_000,
+    containers: 500,
+    names: 500,
+    strings: 1_000,
+    numerals: 500,
+    members: 100,
+  };
   const read = (text: string, within: ScanLimits) => {
     const scanned = scanObject(text, within);
     return scanned.kind === "object" ? JsonBody.of(text, scanned) : null;

@@ -86,7 +86,7 @@ describe("a JSON object that is passed on", () => {
   });
 
   it("is not parsed beyond the maximum depth", () => {
-    const limits = { depth: 4, values: 10, containers: 6, names: 5, strings: 12, members: 4 };
+    const limits = { depth: 4, values: 10, containers: 6, names: 5, strings: 12, numerals: 2, members: 4 };
     expect(scanObject('{"a":[[["]]]]"]]]}', limits).kind).toBe("object");
     expect(scanObject('{"a":[[[[1]]]]}', limits).kind).toBe("too-deep");
     expect(scanObject(`{"a":[${"1,".repeat(10)}1]}`, limits).kind).toBe("object");
@@ -96,6 +96,11 @@ describe("a JSON object that is passed on", () => {
     expect(scanObject('{"a":{"b":1,"c":2,"d":3,"e:":4}}', limits).kind).toBe("object");
     const names = '{"a":{"b":1,"c":2,"d":3,"e":4},"f":5}';
     expect(scanObject(names, limits)).toEqual({ kind: "too-many", of: "names" });
+    expect(scanObject('{"a":["12345","67890","1234","012345","1234567890123"],"54321":0}', limits).kind).toBe(
+      "object",
+    );
+    const numerals = '{"a":["12345","67890","\\u003112345"]}';
+    expect(scanObject(numerals, limits)).toEqual({ kind: "too-many", of: "numerals" });
     const members = '{"a":1,"b":2,"c":3,"d":4,"e":5}';
     expect(scanObject(members, limits)).toEqual({ kind: "too-many", of: "members" });
   });

@@ -72,7 +72,6 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
   let names = 0;
   let strings = 0;
   let numerals = 0;
-  let isAfterNumeral = false;
   let nameStart = -1;
   let name: string | null = null;
   let valueStart = -1;
@@ -85,8 +84,8 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
       const end = endOfString(text, index);
       if (end === -1) return { kind: "other" };
       if (++strings > limits.strings) return { kind: "too-many", of: "strings" };
-      isAfterNumeral = isNumeral(text, index, end);
-      if (isAfterNumeral && ++numerals > limits.numerals) return { kind: "too-many", of: "numerals" };
+      if (isNumeral(text, index, end) && ++numerals > limits.numerals)
+        return { kind: "too-many", of: "numerals" };
       if (isMemberName) {
         nameStart = index;
         name = nameOf(text, index, end);
@@ -99,8 +98,6 @@ export function scanObject(text: string, limits: ScanLimits): Scanned {
     }
     if (code === COLON) {
       if (++names > limits.names) return { kind: "too-many", of: "names" };
-      if (isAfterNumeral) numerals--;
-      isAfterNumeral = false;
       continue;
     }
     if (code === COMMA) {
@@ -147,7 +144,14 @@ function isNumeral(text: string, start: number, end: number): boolean {
   const first = text.charCodeAt(start + 1);
   if (first !== BACKSLASH && (first < DIGIT_1 || first > DIGIT_9)) return false;
   NUMERAL.lastIndex = start;
-  return NUMERAL.test(text);
+  return NUMERAL.test(text) && !isName(text, end);
+}
+
+/** Whether the string before `end` is the name of a member: a colon follows. */
+function isName(text: string, end: number): boolean {
+  let next = end;
+  while (text.charCodeAt(next) <= 0x20) next++;
+  return text.charCodeAt(next) === COLON;
 }
 
 /** The position after the closing quote; -1 if there is none. */
