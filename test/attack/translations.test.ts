@@ -187,6 +187,18 @@ describe("an answer of an upstream", () => {
     );
   });
 
+  it.each([": x\n\n", "data:\n\n", "event: ping\n\n"])(
+    "fails if its stream does not end, and has nothing but %j",
+    async (nothing) => {
+      const malformed = { failure: { code: "upstream_error" } };
+      for (const first of ["", chunk({ content: "so" })]) {
+        streamsWithoutEnd(first, nothing.repeat(100_000));
+        await expect(readToEnd(chat(openai, "m", STREAMED))).rejects.toMatchObject(malformed);
+        await expect(readToEnd(messages(openai, "m", STREAMED))).rejects.toMatchObject(malformed);
+      }
+    },
+  );
+
   it("may have thousands of calls with the same id, whole and streamed", async () => {
     const calls = times(4_000, (index) => ({ index, ...called("a") }));
     const message = { role: "assistant", content: null, tool_calls: calls };

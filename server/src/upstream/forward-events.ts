@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { EventReader, EventTooLarge } from "../../../sdk/src/contract/event-reader.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import { JsonBody } from "../json/json-body.ts";
-import { MAX_EVENT_BYTES, parseable, reservePending } from "./post-json.ts";
+import { MAX_EVENT_BYTES, MAX_SILENT_BYTES, parseable, reservePending } from "./post-json.ts";
 import { malformedResponse } from "./refusal.ts";
 import type { ResponseBody } from "./transport.ts";
 
@@ -38,6 +38,8 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
   readonly #reader = new EventReader(MAX_EVENT_BYTES);
   /** What is reserved for events that have not ended. */
   #reserved = 0;
+  /** The bytes since there was text for the client. */
+  #silentBytes = 0;
   /** Whether the first event is still to be sent before the rest of its piece. */
   #isAhead: boolean;
   /** The rest of the piece whose first event was sent ahead. */
@@ -92,7 +94,7 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
     if (done === true) return this.#complete();
     if (!this.#isAhead) return this.#forward(value);
     const end = endOfEvent(value);
-    const first = this.#textOf(() => this.#reader.push(value.subarray(0, end)));
+    const first = this.#textOf(value.subarray(0, end));
     if (first !== "") {
       this.#isAhead = false;
       if (this.#forwarder.isDone) this.#isOver = true;
@@ -103,14 +105,14 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
   }
 
   #forward(bytes: Uint8Array): Piece | null {
-    const text = this.#textOf(() => this.#reader.push(bytes));
+    const text = this.#textOf(bytes);
     if (this.#forwarder.isDone) this.#isOver = true;
     return text === "" ? null : { done: false, value: text };
   }
 
   /** The last text, when the upstream's stream has ended. It sets the fault if the answer is incomplete. */
   #complete(): Piece | null {
-    const text = this.#textOf(() => this.#reader.end());
+    const text = this.#textOf(null);
     this.#isOver = true;
     if (this.#fault === null && !this.#forwarder.isDone)
       this.#fault = this.#faultOf(() => this.#forwarder.end());
@@ -127,16 +129,21 @@ class ForwardedEvents implements AsyncIterableIterator<string> {
     return end;
   }
 
-  /** The text up to the event that ends the stream with a fault: the events before it are valid. */
-  #textOf(read: () => readonly string[]): string {
+  /**
+   * The text up to the event that ends the stream with a fault: the events before it are valid. `null`: of the event that the end of the stream
+   * completes.
+   */
+  #textOf(bytes: Uint8Array | null): string {
     let text = "";
     this.#fault = this.#faultOf(() => {
-      for (const data of read()) {
+      for (const data of bytes === null ? this.#reader.end() : this.#reader.push(bytes)) {
         if (this.#forwarder.isDone) break;
         // Some servers keep a connection open by events without data.
         if (data !== "") text += this.#forwarder.forward(parseable(data));
       }
       this.#reserved = reservePending(this.#reader, this.#reserved, this.#received);
+      this.#silentBytes = text === "" ? this.#silentBytes + (bytes?.length ?? 0) : 0;
+      if (this.#silentBytes > MAX_SILENT_BYTES) throw malformedResponse();
     });
     return text;
   }

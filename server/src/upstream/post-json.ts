@@ -12,6 +12,11 @@ const MAX_ERROR_BYTES = 64 * 1024;
 /** An event larger than this is not a model's answer. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 /**
+ * The maximum of a stream's bytes of which nothing is passed on, such as comments, after which something is. An upstream that sends nothing else
+ * would use up the processor until its longest answer is over.
+ */
+export const MAX_SILENT_BYTES = MAX_EVENT_BYTES;
+/**
  * What an answer or an event may hold: as much as one of 16,000 tokens with 20 alternatives for each. Megabytes of empty objects, or of names that
  * differ, would take seconds and a gigabyte to be parsed. Numbers are cheap, and embeddings have millions.
  */
@@ -136,9 +141,12 @@ export function parseable(text: string): string {
 export async function* eventDataOf(body: ResponseBody): AsyncGenerator<readonly string[]> {
   const events = new EventReader(MAX_EVENT_BYTES);
   let reserved = 0;
+  let silentBytes = 0;
   try {
     for await (const bytes of body) {
       const data = events.push(bytes);
+      silentBytes = data.some((text) => text !== "") ? 0 : silentBytes + bytes.length;
+      if (silentBytes > MAX_SILENT_BYTES) throw malformedResponse();
       reserved = reservePending(events, reserved, body);
       if (data.length > 0) yield data;
     }
