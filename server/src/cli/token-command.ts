@@ -9,6 +9,11 @@ type ListedToken = Awaited<ReturnType<Trpc["tokens"]["list"]["query"]>>["tokens"
 export function addTokenCommand(program: Command, { asConfiguredOperator, print }: CommandParts): void {
   const token = program
     .command("token")
+    .description("create, list and revoke the management tokens of this operator");
+
+  // `token <name>` is short for it.
+  token
+    .command("create", { isDefault: true })
     .description("create a management token for this operator; the token is not shown again")
     .argument("<name>", "name of the token")
     .option(
