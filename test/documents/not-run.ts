@@ -40,6 +40,10 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     reason:
       "Needs a pg_dump of the bundled server's version. test/embedded starts the server in these folders.",
   },
+  {
+    command: /^psql "\$DATABASE_URL" /,
+    reason: "Needs a server of one's own. test/integration/responses-key.test.ts reads the same column.",
+  },
   { command: /^pg_(dump|restore) /, reason: "test/endurance/restore.test.ts does it." },
   {
     command: /^(node scripts\/image\.mjs|docker run) /,
