@@ -53,6 +53,17 @@ describe("a thought without a signature, which Anthropic refuses", () => {
   });
 });
 
+describe("a text to stop at", () => {
+  it.each([[["END", "\n\n"]], [" "]])(
+    "is refused if it is only white space, as Anthropic does: %j",
+    async (stop) => {
+      const refused = { code: "invalid_request", param: "stop" };
+      await expect(chat(upstream, "claude-sonnet-4-5", { ...HI, stop })).rejects.toMatchObject(refused);
+      expect(vendor.sent).toEqual([]);
+    },
+  );
+});
+
 describe("the id of a user, of which other vendors' servers take letters and digits only", () => {
   const id = JSON.stringify({
     device_id: "0".repeat(64),

@@ -18,7 +18,7 @@ import { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type ModelTraits, traitsOf } from "./models.ts";
 import { isOutputSchema, outputSchema } from "./output-schema.ts";
 import { isImage, promptOf } from "./prompt.ts";
-import { isWritten } from "./sides.ts";
+import { isBlank, isWritten } from "./sides.ts";
 import { isThinking, ownBudgetOf, type Thinking, thinkingOf, thinkingWithin } from "./thinking.ts";
 import { answerToolFields, type ToolOptions, toolFields } from "./tools.ts";
 
@@ -49,6 +49,7 @@ export interface MessagesBody extends WrittenConversation {
 export function messagesBodyOf(call: ConversationCall, keepsInstructions = true): MessagesBody {
   const { upstreamModel, stream } = call;
   requireExpressible(call.conversation, LIMITS);
+  requireVisibleStops(call.conversation);
   const traits = traitsOf(upstreamModel);
   requireCompatible(call.conversation, traits);
   const hasLostThoughts = losesThoughts(call.conversation, traits);
@@ -85,6 +86,14 @@ export function messagesBodyOf(call: ConversationCall, keepsInstructions = true)
     ...(breakpoints.isExceeded ? ["cache_control"] : []),
   ];
   return { body, betas: [...prompt.betas, ...output.betas], answerTool: output.answerTool, ignored };
+}
+
+/** Refuses texts of nothing but white space, which Anthropic does not stop at. Without them the answer would be longer than it was asked to be. */
+function requireVisibleStops(conversation: Conversation): void {
+  if (!conversation.stop.some(isBlank)) return;
+  const reason =
+    "must not have a text of nothing but white space for this model; remove that text, and cut the answer off yourself";
+  throw cannot(nameOf(conversation, "stop"), reason);
 }
 
 /** Refuses fields that Anthropic does not take together. Models without sampling parameters are asked for none. */
