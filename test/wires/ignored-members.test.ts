@@ -326,6 +326,29 @@ describe("a part of a message", () => {
     );
   });
 
+  it("is not the only one: items have members that others do not have, such as the phase of a message", async () => {
+    const said = { type: "output_text", text: "Yes?" };
+    const call = { type: "function_call", id: "fc_1", status: "completed", call_id: "a", arguments: "{}" };
+    const result = { call_id: "a", output: "x" };
+    const input = [
+      { role: "user", content: "hi", tone: "x" },
+      {
+        type: "message",
+        role: "assistant",
+        id: "msg_1",
+        status: "completed",
+        phase: "commentary",
+        content: [said],
+      },
+      { ...call, name: "w", namespace: null, caller: { type: "program" }, async: true },
+      { ...result, type: "function_call_output", id: "fco_1", status: null, caller: { type: "program" } },
+      { type: "reasoning", id: "rs_1", summary: [], content: [], encrypted_content: null, async: false },
+    ];
+    expect(await ignoredBy(await responses({ input }))).toBe(
+      "input.0.tone, input.1.phase, input.2.caller, input.2.async, input.3.caller",
+    );
+  });
+
   it("is not the only one: a namespace of tools has no other members elsewhere", async () => {
     const tools = [
       { type: "namespace", name: "n", description: "d", tools: [{ type: "function", name: "f" }], x: 1 },

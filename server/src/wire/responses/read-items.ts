@@ -76,6 +76,25 @@ const PART_MEMBERS = new Set([
   "logprobs",
 ]);
 
+/** What every item may have. */
+const ALL_HAVE = ["id", "type", "status"];
+const CALL = [...ALL_HAVE, "call_id", "name", "namespace"];
+const RESULT = [...ALL_HAVE, "call_id", "name", "output"];
+/** By types of items, the members that are read, or that say nothing to a model. */
+const ITEM_MEMBERS: ReadonlyMap<Json, ReadonlySet<string>> = new Map(
+  Object.entries({
+    message: [...ALL_HAVE, "role", "content"],
+    reasoning: [...ALL_HAVE, "summary", "content", "encrypted_content"],
+    function_call: [...CALL, "arguments"],
+    custom_tool_call: [...CALL, "input"],
+    tool_search_call: [...ALL_HAVE, "call_id", "execution", "arguments"],
+    function_call_output: RESULT,
+    custom_tool_call_output: RESULT,
+    tool_search_output: [...ALL_HAVE, "call_id", "execution", "tools"],
+    additional_tools: [...ALL_HAVE, "role", "tools"],
+  }).map(([type, names]) => [type, new Set(names)]),
+);
+
 const UPDATE_MEMBERS = new Set(["id", "type", "reasoning", "text"]);
 const UPDATE_REASONING = new Set(["effort"]);
 const UPDATE_TEXT = new Set(["format"]);
@@ -108,6 +127,8 @@ class ItemReader {
    */
   read(item: JsonObject, at: string, place: string): void {
     const type = item.type ?? "message";
+    const members = ITEM_MEMBERS.get(type);
+    if (members !== undefined) this.ignored.push(...otherMembersOf(item, members, at));
     if (READ_PARTS.has(type)) {
       const name = type === "message" ? "content" : "output";
       this.ignored.push(...otherMembersOfParts(item[name], PART_MEMBERS, `${at}.${name}`));
