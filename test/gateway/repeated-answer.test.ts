@@ -5,8 +5,9 @@ import {
   EARLY_MESSAGES_CONTROL_EVENTS,
 } from "../../server/src/conversation/control-events.ts";
 import { EARLY_RESPONSE_CONTROL_EVENTS } from "../../server/src/conversation/response-format.ts";
-import { Failure } from "../../server/src/errors/failure.ts";
-import { claimOrReplay } from "../../server/src/request/idempotent-reply.ts";
+import { Failure, toFailure } from "../../server/src/errors/failure.ts";
+import { FREE_FACTS } from "../../server/src/operations/operation.ts";
+import { claimOrReplay, keepAnswer } from "../../server/src/request/idempotent-reply.ts";
 import type { RequestContext } from "../../server/src/request/request-context.ts";
 import type { Services } from "../../server/src/request/services.ts";
 
@@ -40,5 +41,36 @@ describe("a stream that is repeated for its idempotency key", () => {
     expect(reply.controlEvents?.failure(new Failure("internal_error", "It can't be recorded."))).toContain(
       event,
     );
+  });
+});
+
+describe("a stream whose request has an idempotency key", () => {
+  const chunksUntil = (failure: Error | null) =>
+    (async function* () {
+      yield "data: 1\n\n";
+      if (failure !== null) throw failure;
+    })();
+
+  it.each([
+    ["is kept with its end when it is complete", null, "data: 1\n\ndata: [DONE]\n\n"],
+    ["is not kept when it fails, even if its client has left before", new Error("reset"), undefined],
+  ])("%s", async (_, failure, text) => {
+    const reply = keepAnswer({ claim: {} } as RequestContext, {
+      kind: "stream",
+      headers: {},
+      chunks: chunksUntil(failure),
+      last: () => "data: [DONE]\n\n",
+      controlEvents: null,
+      facts: async () => FREE_FACTS,
+      failureOf: toFailure,
+    });
+    if (reply.kind !== "stream") throw new Error("not a stream");
+    const sent: unknown[] = [];
+    const sending = (async () => {
+      for await (const chunk of reply.chunks) sent.push(chunk);
+    })();
+    await (failure === null ? sending : expect(sending).rejects.toBe(failure));
+    expect(sent).toHaveLength(1);
+    expect((await reply.facts()).kept?.text).toBe(text);
   });
 });
