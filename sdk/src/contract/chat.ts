@@ -109,6 +109,8 @@ export type ChatCompletionMessageParam = Cacheable &
         readonly refusal?: string | null | undefined;
         /** The model's reasoning, which some models' servers need back with calls of tools. */
         readonly reasoning_content?: string | null | undefined;
+        /** The images in the answer, which models that produce images can edit. */
+        readonly images?: readonly ChatCompletionImage[] | null | undefined;
         /** The calls of tools in the answer. A message with the result of each must follow. */
         readonly tool_calls?: readonly ChatCompletionToolCall[] | undefined;
         /** An earlier spoken answer. */
@@ -368,8 +370,11 @@ export interface ChatCompletionCreateParams extends ChatCompletionExtensions {
     | undefined;
   /** How long the answer is. Default `medium`. */
   readonly verbosity?: "low" | "medium" | "high" | null | undefined;
-  /** The forms of the answer. Default `["text"]`. `audio` needs {@link ChatCompletionCreateParams.audio}. */
-  readonly modalities?: readonly ("text" | "audio")[] | null | undefined;
+  /**
+   * The forms of the answer. Default: what the model answers with, mostly `["text"]`. `audio` needs {@link ChatCompletionCreateParams.audio}; `image`
+   * needs a model that produces images.
+   */
+  readonly modalities?: readonly ("text" | "audio" | "image")[] | null | undefined;
   /** Voice and format of a spoken answer. Only with the modality `audio`. */
   readonly audio?: ChatCompletionAudioParam | null | undefined;
   /** Text that the answer will largely repeat. Default: none. */
@@ -512,6 +517,8 @@ export interface ChatCompletionMessage {
   readonly content: string | null;
   /** The refusal, if the model refused to answer. */
   readonly refusal?: string | null;
+  /** The images in the answer, of models that produce images. */
+  readonly images?: readonly ChatCompletionImage[];
   /** The tools that the model wants called. */
   readonly tool_calls?: readonly ChatCompletionToolCall[];
   /** The model's reasoning, where its server has this name for it. */
@@ -522,6 +529,21 @@ export interface ChatCompletionMessage {
   readonly annotations?: readonly ChatCompletionAnnotation[];
   /** The spoken answer, if one was requested. */
   readonly audio?: ChatCompletionAudio | null;
+}
+
+/** An image that the model has produced. */
+export interface ChatCompletionImage {
+  /** The kind of the part. */
+  readonly type: "image_url";
+  /** The place among the images of the answer, from 0. */
+  readonly index?: number;
+  /** The image. */
+  readonly image_url: {
+    /** A data URL with the image in base64. */
+    readonly url: string;
+  };
+  /** Data that the model's server expects back with the image. */
+  readonly extra_content?: unknown;
 }
 
 /** A spoken answer. */
@@ -605,6 +627,8 @@ export interface ChatCompletionChunk {
           readonly arguments?: string;
         };
       }[];
+      /** More images, each as a whole. */
+      readonly images?: readonly ChatCompletionImage[];
       /** More of the model's reasoning, where its server has this name for it. */
       readonly reasoning?: string | null;
       /** More of the model's reasoning, where its server has this name for it. */
