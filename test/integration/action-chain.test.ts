@@ -165,6 +165,22 @@ describe("an export of actions", () => {
     await expect(verifyActionsExport(["id,at", "1,2"])).rejects.toThrow(UnverifiableExportError);
   });
 
+  it("is complete in parts that follow each other", async () => {
+    const { client, trpc } = await ownerWithActions();
+    const whole = await collect(client.account.exportActions());
+    const lines: string[] = [];
+    for (let after: number | null = 0; after !== null; ) {
+      const part: { lines: readonly string[]; next: number | null } = await trpc.account.exportActions.query({
+        after,
+        limit: 2,
+      });
+      lines.push(...part.lines);
+      after = part.next;
+    }
+    expect(lines).toEqual(whole);
+    expect(lines.length).toBeGreaterThan(3);
+  });
+
   it("is written and verified on the command lines of accounts and operators", async () => {
     const { token } = await ownerWithActions();
     for (const [program, credential, command] of [
@@ -237,6 +253,19 @@ describe("the chain of actions", () => {
     expect(await problems()).toEqual([["changed"], ["changed"]]);
     expect(await verifyActionsExport(client.account.exportActions())).toMatchObject({ ok: false });
     await sql`update actions set action = 'key.revoke' where id = ${id}`;
+    expect(await problems()).toEqual([[], []]);
+    const [chain] = await sql<{ length: bigint; digest: Uint8Array }[]>`
+      select length, digest from action_chains where owner = ${accountId}`;
+    const { length = 0n, digest = new Uint8Array() } = chain ?? {};
+    // As if the last action were replaced together with its link, or cut off.
+    await sql`update action_chains set digest = sha256('another') where owner = ${accountId}`;
+    expect(await problems()).toEqual([["changed"], []]);
+    await sql`
+      update action_chains set (length, digest) = (
+        select position, links.digest from action_links links where owner = ${accountId} and position = ${length - 1n})
+      where owner = ${accountId}`;
+    expect(await problems()).toEqual([["added"], []]);
+    await sql`update action_chains set length = ${length}, digest = ${digest} where owner = ${accountId}`;
     expect(await problems()).toEqual([[], []]);
     const added = uuidv7();
     await inTransaction(sql, async (transaction) => {
