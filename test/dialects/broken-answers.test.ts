@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../server/src/json/json.ts";
 import { TextTally } from "../../server/src/tokens/text-tally.ts";
 import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
 import { systemError } from "../fixtures/faulty-disk.ts";
@@ -132,6 +133,17 @@ describe("counting tokens", () => {
     expect(await usage()).toMatchObject({ promptTokens: 5 });
     await usage();
     expect(loads).toBe(2);
+  });
+
+  it("includes messages, tools, instructions, and an input of text or of tokens", async () => {
+    const estimator = new TokenEstimator(async () => (text) => text.length);
+    const promptTokens = async (request: JsonObject) =>
+      (await estimator.usageOf(request, new TextTally())).promptTokens;
+    // Four for the message itself, and its texts.
+    expect(await promptTokens({ messages: [{ role: "user", content: "hi" }] })).toBe(10);
+    expect(await promptTokens({ tools: [{ type: "function", function: { name: "abc" } }] })).toBe(11);
+    expect(await promptTokens({ instructions: "be brief", input: "four" })).toBe(12);
+    expect(await promptTokens({ input: [[1_000, 2, 3], [4]] })).toBe(4);
   });
 });
 
