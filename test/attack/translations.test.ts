@@ -211,6 +211,24 @@ describe("an answer of an upstream", () => {
     expect(new Set(ids).size).toBe(calls.length);
   });
 
+  it.each(costly)(
+    "is malformed if the input of a call holds too many $what to be parsed",
+    async ({ input }) => {
+      const malformed = { failure: { code: "upstream_error" } };
+      const message = { role: "assistant", content: null, tool_calls: [called("a", input)] };
+      vendor.answers(200, { choices: [{ index: 0, message, finish_reason: "tool_calls" }] });
+      await expect(whole(messages(openai, "m", ASKED))).rejects.toMatchObject(malformed);
+      // In a stream, what has come is passed on. The next call does not begin before the stream ends.
+      vendor.streams(
+        chunk({ tool_calls: [{ index: 0, ...called("a", input) }] }) +
+          chunk({ tool_calls: [{ index: 1, ...called("b") }] }) +
+          END,
+      );
+      const events = await streamText(messages(openai, "m", STREAMED));
+      expect(events.split("event: content_block_stop\n")).toHaveLength(3);
+    },
+  );
+
   it("may have an incomplete call of megabytes before thousands of others", async () => {
     const numbers = `[${"1,".repeat(4_000_000)}`;
     const others = times(4_000, (index) => ({ index: index + 1, ...called(`c${index}`) }));

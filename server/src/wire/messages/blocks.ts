@@ -1,8 +1,12 @@
 import { messagesEvent } from "../../conversation/control-events.ts";
+import { BODY_LIMITS, BoundedParser } from "../../json/bounded-parser.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { ObjectEnd } from "../../json/object-end.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
+
+/** The limits of the inputs of an answer's calls together: as those of a body, but for numerals, of which a model may write a long list. */
+const INPUT_LIMITS = { ...BODY_LIMITS, numerals: 20_000 };
 
 /** A block of an answer: `content` as its `content_block_start` has it, without the pieces that follow. */
 export interface Block {
@@ -25,6 +29,8 @@ export interface Block {
  */
 export class Blocks {
   readonly #all: Block[] = [];
+  /** Counts the inputs before they are parsed. */
+  readonly #inputs = new BoundedParser(INPUT_LIMITS);
   /** The position of the block whose events are written. Those before it are complete. */
   #open = 0;
 
@@ -32,7 +38,7 @@ export class Blocks {
   begin(content: JsonObject): { readonly block: Block; readonly events: string } {
     // Providers that send one call after the other do not always tell where one ends.
     const before = this.#all[this.#open];
-    const closed = before !== undefined && isWholeCall(before) ? this.end(before) : "";
+    const closed = before !== undefined && this.#isWholeCall(before) ? this.end(before) : "";
     const index = this.#all.length;
     const block: Block = {
       index,
@@ -93,9 +99,25 @@ export class Blocks {
     return this.#all.map(({ content, text, signature }) => {
       if (content.type === "text") return { ...content, text };
       if (content.type === "thinking") return { ...content, thinking: text, signature };
-      if (content.type === "tool_use") return { ...content, input: inputOf(text, isCut) };
+      if (content.type === "tool_use") return { ...content, input: this.#inputOf(text, isCut) };
       return content;
     });
+  }
+
+  /** The Messages API has inputs as objects. Their numbers stay as they are. */
+  #inputOf(text: string, isCut: boolean): JsonObject {
+    if (text.trim() === "") return {};
+    if (!this.#inputs.count(text)) throw malformedResponse();
+    const input = parseExact(text);
+    if (input === null && !isCut) throw malformedResponse();
+    return input ?? {};
+  }
+
+  /** Whether a block is a call whose input is complete. It is asked at each further block, and parses the input once. */
+  #isWholeCall(block: Block): boolean {
+    if (block.isEnded || !block.inputEnd.isFound || block.isMalformed) return false;
+    block.isMalformed = !this.#inputs.count(block.text) || parseJsonObject(block.text) === null;
+    return !block.isMalformed;
   }
 
   #write(block: Block, delta: JsonObject): string {
@@ -110,20 +132,6 @@ export class Blocks {
 function startOf({ index, content, waiting }: Block): string {
   const deltas = waiting.splice(0).map((delta) => eventOf("content_block_delta", { index, delta }));
   return eventOf("content_block_start", { index, content_block: content }) + deltas.join("");
-}
-
-/** The Messages API has inputs as objects. Their numbers stay as they are. */
-function inputOf(text: string, isCut: boolean): JsonObject {
-  const input = text.trim() === "" ? {} : parseExact(text);
-  if (input === null && !isCut) throw malformedResponse();
-  return input ?? {};
-}
-
-/** Whether a block is a call whose input is complete. It is asked at each further block, and parses the input once. */
-function isWholeCall(block: Block): boolean {
-  if (block.isEnded || !block.inputEnd.isFound || block.isMalformed) return false;
-  block.isMalformed = parseJsonObject(block.text) === null;
-  return !block.isMalformed;
 }
 
 /** An event of the Messages API, whose data repeats its type. */
