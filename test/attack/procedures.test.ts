@@ -190,6 +190,17 @@ describe("the body of a procedure call", () => {
   });
 });
 
+it("a request that is no call is refused in JSON", async () => {
+  for (const path of ["%", `${"models.list,".repeat(20)}models.list?batch=1`]) {
+    const { status, code, headers } = await call(path, "{}");
+    expect({ status, code, type: headers.get("content-type") }, path).toEqual({
+      status: 400,
+      code: "invalid_request",
+      type: "application/json",
+    });
+  }
+});
+
 /** Batches of 20 calls each, one after the other: how many calls were let through, and one of the refusals. */
 async function flood(procedure: string, batches: number, headers: Record<string, string>) {
   const names = Array.from({ length: 20 }, () => procedure).join(",");

@@ -118,6 +118,10 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
   }
   for (const [name, value] of failureHeaders) response.headers.set(name, value);
   for (const value of setCookies) response.headers.append("set-cookie", value);
+  // tRPC names no type for the refusal of a request that it can't read, which is JSON.
+  if (response.headers.get("content-type")?.startsWith("text/plain") === true) {
+    response.headers.set("content-type", "application/json");
+  }
   response.headers.set("x-request-id", requestId);
   response.headers.set("cache-control", "no-store");
   return response;
