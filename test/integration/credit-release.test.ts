@@ -12,7 +12,7 @@ import { openDatabaseOf } from "../fixtures/database.ts";
 import { MIGRATIONS } from "../fixtures/migrations.ts";
 import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import type { Service } from "../fixtures/service.ts";
+import { logLines, type Service } from "../fixtures/service.ts";
 import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
 /** What accounts begin with: 5 USD. */
@@ -98,6 +98,8 @@ describe("credit that an absent node has reserved", () => {
       code: "server_is_overloaded",
       message: expect.stringContaining("a node that is not running"),
     });
+    const [failed] = logLines(service.stderr()).filter(({ msg }) => msg === "a request failed");
+    expect(failed?.reason).toContain(`operator nodes release ${spender} --reason`);
     expect(await owner.trpc.credits.balance.query()).toEqual({
       balanceNanoUsd: CREDIT,
       reservedNanoUsd: CREDIT,

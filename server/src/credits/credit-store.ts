@@ -23,6 +23,15 @@ export interface AskAnswer {
   readonly elsewhereNanoUsd: bigint;
   /** The credit of the account that is reserved by spenders without a heartbeat in the last minute. */
   readonly stuckNanoUsd: bigint;
+  /** Of the other spenders that have reserved credit of the account, the one that was not seen for the longest time. */
+  readonly leastSeen: LeastSeenSpender | null;
+}
+
+/** A spender of another node, as the log names it. */
+export interface LeastSeenSpender {
+  readonly id: string;
+  /** For how long it has not been seen, by the database's clock. */
+  readonly unseenMs: number;
 }
 
 /** The spender was closed or released: it can reserve nothing. */

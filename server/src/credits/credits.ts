@@ -165,18 +165,18 @@ export class Credits {
   #mayBeReclaimed(
     range: HoldRange,
     free: bigint,
-    { elsewhereNanoUsd, stuckNanoUsd }: AskOutcome,
+    { elsewhereNanoUsd, stuckNanoUsd, leastSeen }: AskOutcome,
     beganMs: number,
   ): boolean {
     // Whatever becomes of the reserves of others, they hold no more than this.
     const mayBecomeFree = free + elsewhereNanoUsd;
     if (!pays(range, mayBecomeFree + stuckNanoUsd)) throw exhausted();
-    if (!pays(range, mayBecomeFree)) throw reservedByAbsentNode();
+    if (!pays(range, mayBecomeFree)) throw reservedByAbsentNode(leastSeen);
     if (elsewhereNanoUsd === 0n) return false;
     // Nodes release what they do not need within a second, unless the database is slow to answer them. A request is answered in part
     // only if the account has no more.
     const waitedMs = this.#parts.monotonicMs() - beganMs;
-    if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw reservedElsewhere();
+    if (waitedMs + RECLAIM_PAUSE_MS > RECLAIM_TIMEOUT_MS) throw reservedElsewhere(leastSeen);
     return true;
   }
 

@@ -79,7 +79,9 @@ export class PostgresCredit implements CreditStore {
           ),
           others as (
             select coalesce(sum(granted_nano_usd - charged_nano_usd) filter (where seen_at >= now() - ${AWAY_MS} * interval '1 millisecond'), 0)::bigint as "elsewhereNanoUsd",
-                   coalesce(sum(granted_nano_usd - charged_nano_usd) filter (where seen_at < now() - ${AWAY_MS} * interval '1 millisecond'), 0)::bigint as "stuckNanoUsd"
+                   coalesce(sum(granted_nano_usd - charged_nano_usd) filter (where seen_at < now() - ${AWAY_MS} * interval '1 millisecond'), 0)::bigint as "stuckNanoUsd",
+                   (array_agg(jsonb_build_object('id', credit_spenders.id::text, 'unseenMs', round(extract(epoch from now() - seen_at) * 1000)) order by seen_at)
+                     filter (where granted_nano_usd > charged_nano_usd))[1] as "leastSeen"
             from credit_reserves join credit_spenders on credit_spenders.id = credit_reserves.spender
             where account_id = ${accountId} and spender <> ${spender}
           ),
@@ -90,7 +92,15 @@ export class PostgresCredit implements CreditStore {
           )
           select coalesce((select granted from now_granted), was.granted) as "grantedNanoUsd", was.charged as "chargedNanoUsd", others.*
           from was, others`;
-        return answer ?? { grantedNanoUsd: 0n, chargedNanoUsd: 0n, elsewhereNanoUsd: 0n, stuckNanoUsd: 0n };
+        return (
+          answer ?? {
+            grantedNanoUsd: 0n,
+            chargedNanoUsd: 0n,
+            elsewhereNanoUsd: 0n,
+            stuckNanoUsd: 0n,
+            leastSeen: null,
+          }
+        );
       });
     } catch (error) {
       if (violatesForeignKey(error, SPENDER_REFERENCE)) throw new SpenderGone(`spender ${spender} is closed`);

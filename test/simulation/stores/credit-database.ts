@@ -5,6 +5,7 @@ import {
   type Ask,
   type AskAnswer,
   type CreditStore,
+  type LeastSeenSpender,
   SpenderGone,
   type SpenderNews,
   type UnseenSpender,
@@ -156,14 +157,18 @@ export class CreditDatabase {
     const chargedNanoUsd = this.#faults.has("asks tell no charges") ? 0n : was.charged;
     let elsewhereNanoUsd = 0n;
     let stuckNanoUsd = 0n;
+    let leastSeen: LeastSeenSpender | null = null;
     for (const [id, other] of this.spenders) {
       const reserve = id === spender ? undefined : other.reserves.get(accountId);
       if (reserve === undefined) continue;
       if (this.#nowMs() - other.seenMs <= AWAY_MS) elsewhereNanoUsd += reserve.granted - reserve.charged;
       else stuckNanoUsd += reserve.granted - reserve.charged;
+      const unseenMs = this.#nowMs() - other.seenMs;
+      if (reserve.granted > reserve.charged && unseenMs > (leastSeen?.unseenMs ?? Number.NEGATIVE_INFINITY))
+        leastSeen = { id: String(id), unseenMs };
       if (was.number < number && granted < target) reserve.wanted = true;
     }
-    return { grantedNanoUsd: granted, chargedNanoUsd, elsewhereNanoUsd, stuckNanoUsd };
+    return { grantedNanoUsd: granted, chargedNanoUsd, elsewhereNanoUsd, stuckNanoUsd, leastSeen };
   }
 
   heartbeat(spenders: readonly SpenderId[]): SpenderNews {
