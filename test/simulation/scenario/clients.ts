@@ -10,9 +10,9 @@ import { burstTimes, type Schedule } from "./schedule.ts";
 const REPEATED = 0.3;
 const MIN_PAUSE_MS = 300;
 const MAX_PAUSE_MS = 3_000;
-/** How long an impatient client waits for an answer. */
-const MIN_PATIENCE_MS = 1_000;
-const MAX_PATIENCE_MS = 10_000;
+/** When a request is sent again though its answer may still come. */
+const MIN_EARLY_RETRY_MS = 1_000;
+const MAX_EARLY_RETRY_MS = 10_000;
 /** Answers after which a client does not ask again: nothing would change. */
 const FINAL_CODES = new Set([
   "credit_balance_exhausted",
@@ -65,7 +65,7 @@ export interface ClientParts {
   readonly world: World;
   readonly nodes: readonly SimulatedNode[];
   /** Whether a request with an idempotency key is sent again when its answer takes long, though it may still come. */
-  readonly areImpatient: boolean;
+  readonly retriesEarly: boolean;
   /** Told of each attempt that reaches a node. */
   readonly onStarted: (attempt: Attempt) => void;
 }
@@ -108,7 +108,7 @@ export class Clients {
   }
 
   #attempt(wish: Wish, at: number): void {
-    const { world, nodes, areImpatient, onStarted } = this.#parts;
+    const { world, nodes, retriesEarly, onStarted } = this.#parts;
     const node = nodes[at];
     const attempt: Attempt = {
       wish,
@@ -122,8 +122,8 @@ export class Clients {
     wish.attempts.push(attempt);
     if (node?.handle(attempt) === true) {
       onStarted(attempt);
-      if (areImpatient && wish.idempotencyKey !== null)
-        world.schedule(wish.random.between(MIN_PATIENCE_MS, MAX_PATIENCE_MS), null, () => {
+      if (retriesEarly && wish.idempotencyKey !== null)
+        world.schedule(wish.random.between(MIN_EARLY_RETRY_MS, MAX_EARLY_RETRY_MS), null, () => {
           if (attempt.endedMs === null) this.#again(wish);
         });
       return;

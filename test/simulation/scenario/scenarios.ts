@@ -41,7 +41,7 @@ const RULES: Rules = {
   slotLeaseMs: 45 * SECOND_MS,
   // Credit that is not used goes back after ten minutes.
   drainWithinMs: 15 * MINUTE_MS,
-  areClientsImpatient: false,
+  retriesEarly: false,
 };
 
 const MENU: Menu = {
@@ -333,7 +333,7 @@ export const DATABASE_CLOCK_JUMPS = scenario(
     minEvents: 2,
     maxEvents: 5,
   },
-  { areClientsImpatient: true, drainWithinMs: 30 * MINUTE_MS, invariants: [...MONEY, "keys come free"] },
+  { retriesEarly: true, drainWithinMs: 30 * MINUTE_MS, invariants: [...MONEY, "keys come free"] },
 );
 
 export const CREDIT_IS_THERE = scenario(

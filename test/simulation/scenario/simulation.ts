@@ -56,7 +56,7 @@ export interface Rules {
   /** After the last fault everything has drained within this. */
   readonly drainWithinMs: number;
   /** Whether clients send a request with an idempotency key again that is still being answered. */
-  readonly areClientsImpatient: boolean;
+  readonly retriesEarly: boolean;
 }
 
 export interface Result {
@@ -138,7 +138,7 @@ export class Simulation {
     this.#clients = new Clients({
       world,
       nodes: this.#nodes,
-      areImpatient: rules.areClientsImpatient,
+      retriesEarly: rules.retriesEarly,
       onStarted: (attempt) => this.#referee.started(attempt),
     });
   }
