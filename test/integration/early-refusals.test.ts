@@ -282,7 +282,11 @@ describe("an overloaded service on Node", () => {
 
   it.skipIf(!hasOpenSsl)("does the same on a connection with TLS", async () => {
     using authority = new Authority();
-    const { service, port } = await overloaded({ ...authority.sign(), expiresAt: new Date() });
+    const { service, port } = await overloaded({
+      ...authority.sign(),
+      validFrom: new Date(),
+      expiresAt: new Date(),
+    });
     service.refuses = ({ path }) => path.endsWith("refused");
     const socket = connectSecurely({ port, host: "127.0.0.1", rejectUnauthorized: false });
     await once(socket, "secureConnect");

@@ -13,6 +13,8 @@ export interface TlsFiles {
 export interface TlsPair {
   readonly cert: string;
   readonly key: string;
+  /** When it begins to be valid. */
+  readonly validFrom: Date;
   readonly expiresAt: Date;
 }
 
@@ -32,13 +34,21 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new TlsPairError(`TLS_KEY_FILE: ${keyFile} is not the key of the certificate in ${certFile}`);
   }
-  return { cert, key, expiresAt: new Date(certificate.validTo) };
+  return { cert, key, validFrom: new Date(certificate.validFrom), expiresAt: new Date(certificate.validTo) };
 }
 
-/** A warning if a certificate has expired; `null` otherwise. The certificate is used all the same, because there is no other. */
-export function expiryWarning({ expiresAt }: TlsPair, now: Date): string | null {
-  if (expiresAt > now) return null;
-  return `The certificate of TLS_CERT_FILE expired at ${expiresAt.toISOString()}, so clients refuse to connect. Renew its files; the service reloads them.`;
+/** A warning if clients refuse a certificate because of its dates; `null` otherwise. It is used all the same if there is no other. */
+export function validityWarning(pair: TlsPair, now: Date): string | null {
+  const dates = invalidDatesOf(pair, now);
+  if (dates === null) return null;
+  return `The certificate of TLS_CERT_FILE ${dates}, so clients refuse to connect. Renew its files; the service reloads them.`;
+}
+
+/** Which date makes clients refuse a certificate, as the end of a sentence that begins with its name; `null`: it is valid. */
+function invalidDatesOf({ validFrom, expiresAt }: TlsPair, now: Date): string | null {
+  if (expiresAt <= now) return `expired at ${expiresAt.toISOString()}`;
+  if (validFrom > now) return `is not valid before ${validFrom.toISOString()}`;
+  return null;
 }
 
 /** Why a certificate and its key can't be used, in one line that begins with a setting. */
@@ -75,6 +85,7 @@ export interface TlsWatchParts {
   readonly onRenewed: (pair: TlsPair) => Promise<void>;
   /** Called once for each broken state of the files. The pair that is in use stays. */
   readonly onBroken: (problem: string) => void;
+  readonly now: () => Date;
 }
 
 /** Detects when the files of a certificate change. */
@@ -96,7 +107,7 @@ export class TlsWatch {
 
   /**
    * Reads the files, and passes on a pair that differs. Call it every few seconds: polling also detects files that are
-   * replaced, linked or mounted.
+   * replaced, linked or mounted, and a certificate that has become valid.
    */
   check(): Promise<void> {
     // A check that failed must not prevent later ones.
@@ -108,8 +119,10 @@ export class TlsWatch {
     const { files, onRenewed, onBroken } = this.#parts;
     try {
       const pair = await readTlsPair(files);
+      const isOther = pair.cert !== this.#current.cert || pair.key !== this.#current.key;
+      if (isOther) this.#requireAcceptance(pair);
       this.#problem = null;
-      if (pair.cert === this.#current.cert && pair.key === this.#current.key) return;
+      if (!isOther) return;
       await onRenewed(pair);
       this.#current = pair;
     } catch (error) {
@@ -117,5 +130,19 @@ export class TlsWatch {
       if (error.message !== this.#problem) onBroken(error.message);
       this.#problem = error.message;
     }
+  }
+
+  /**
+   * A certificate that clients refuse does not replace one that they accept.
+   *
+   * @throws {TlsPairError} if it would.
+   */
+  #requireAcceptance(pair: TlsPair): void {
+    const now = this.#parts.now();
+    const dates = invalidDatesOf(pair, now);
+    if (dates === null || invalidDatesOf(this.#current, now) !== null) return;
+    throw new TlsPairError(
+      `TLS_CERT_FILE: the certificate in ${this.#parts.files.certFile} ${dates}. Replace it with a valid one`,
+    );
   }
 }

@@ -5,7 +5,7 @@ import { loadEnvironmentFile } from "../config/environment-file.ts";
 import { unknownSettings } from "../config/unknown-settings.ts";
 import type { Plans } from "../contract/plans.ts";
 import { maxOpenFiles, OTHER_FILES } from "../http/open-files.ts";
-import { expiryWarning, readTlsPair, type TlsPair } from "../http/tls-pair.ts";
+import { readTlsPair, type TlsPair, validityWarning } from "../http/tls-pair.ts";
 import { memoryWarnings, readMemory } from "./memory.ts";
 import { type CatalogFromFile, readCatalogFile } from "./open-models.ts";
 import { openPlans } from "./open-plans.ts";
@@ -48,12 +48,12 @@ export async function readSettings(environment: Environment): Promise<Settings> 
   const path = settingOf(environment, "OSTIARY_CATALOG");
   const catalogFile = path === null ? null : await attempt(() => readCatalogFile(resolve(path), environment));
   if (config !== null && plans !== null && problems.length === 0) {
-    const expired = tls === null ? null : expiryWarning(tls, new Date());
+    const tlsWarning = tls === null ? null : validityWarning(tls, new Date());
     const warnings = [
       ...config.warnings,
       ...fileLimitWarnings(config),
       ...memoryWarnings(config, readMemory()),
-      ...(expired === null ? [] : [expired]),
+      ...(tlsWarning === null ? [] : [tlsWarning]),
     ];
     return { config: { ...config, warnings }, tls, plans, catalogFile };
   }

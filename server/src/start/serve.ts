@@ -4,7 +4,7 @@ import type { AuditTail } from "../audit/audit-tail.ts";
 import { requestIdOf } from "../contract/entry.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import { hostForUrl, type Listener, type ListenerOptions, type Served } from "../http/listener.ts";
-import { expiryWarning, TlsWatch } from "../http/tls-pair.ts";
+import { TlsWatch, validityWarning } from "../http/tls-pair.ts";
 import { readMemory, unreadBytesOf } from "./memory.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import { listen } from "./runtime.ts";
@@ -87,11 +87,12 @@ function renewCertificates(startup: Startup, listener: Listener): TlsWatch | nul
     onRenewed: async (pair) => {
       await listener.renew(pair);
       log.info({ expiresAt: pair.expiresAt }, "reloaded the TLS certificate");
-      const expired = expiryWarning(pair, startup.now());
-      if (expired !== null) log.warn(expired);
+      const warning = validityWarning(pair, startup.now());
+      if (warning !== null) log.warn(warning);
     },
     onBroken: (problem) =>
       log.error({ problem }, "the TLS certificate can't be used: the previous one stays in use"),
+    now: startup.now,
   });
   watchFile(startup, "TLS certificate", () => watch.check());
   return watch;
