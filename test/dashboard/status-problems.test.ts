@@ -15,6 +15,7 @@ function node(given: Partial<NodeStatus> = {}): NodeStatus {
     schema: { version: "0001", newer: [] },
     database: {
       isUp: true,
+      problem: null,
       pingMs: 1,
       label: "db",
       busyConnections: 0,
@@ -40,6 +41,21 @@ describe("the status of a node", () => {
     expect(problemsOf(node({ breakers, certificateExpiresAt: new Date(NOW + 60 * DAY_MS) }), NOW)).toEqual(
       [],
     );
+  });
+
+  it("says what a store refuses", () => {
+    const { database } = node();
+    const problem = "refuses to write";
+    const down = { isUp: false, pingMs: null, problem };
+    expect(
+      problemsOf(
+        node({ database: { ...database, ...down }, redis: { ...down, problem: null, mayEvict: false } }),
+        NOW,
+      ),
+    ).toEqual([
+      "PostgreSQL refuses to write: entries wait in the journal.",
+      "Redis does not answer: requests are refused.",
+    ]);
   });
 
   it("names the upstreams that are down and those that are recovering", () => {

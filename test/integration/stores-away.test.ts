@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { logLines, RUNTIME, runToExit, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
@@ -172,6 +173,8 @@ describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a 
     /** What the node's log says, and a start. */
     readonly logged: string;
     readonly refusal: string;
+    /** What operators see; `null`: nothing, because their sessions cannot be read. */
+    readonly problem: string | null;
     readonly readiness: { readonly status: string; readonly reason?: string };
   }
   /** Sessions keep the setting that they began with. */
@@ -181,6 +184,7 @@ describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a 
       goOn: "reset default_transaction_read_only",
       logged: "PostgreSQL refuses to write",
       refusal: "it accepts no writes, because default_transaction_read_only is on. Turn it off",
+      problem: "refuses to write",
       // Most requests need no write.
       readiness: { status: "ready" },
     },
@@ -189,13 +193,15 @@ describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a 
       goOn: "allow_connections true",
       logged: "PostgreSQL accepts no connections",
       refusal: "is not currently accepting connections",
+      problem: null,
       readiness: { status: "not ready", reason: "PostgreSQL accepts no connections" },
     },
   };
-  for (const [what, { stop, goOn, logged, refusal, readiness }] of Object.entries(troubles)) {
+  for (const [what, { stop, goOn, logged, refusal, problem, readiness }] of Object.entries(troubles)) {
     it(`serves what needs no statement, and answers 503 until it does again: ${what}`, async () => {
-      await using node = await startService({ env: { ...ALONE, OSTIARY_LOG: "warn" } });
+      await using node = await startOperatedService({ env: { ...ALONE, OSTIARY_LOG: "warn" } });
       const { key } = await signUpWithKey(node.baseUrl);
+      const operator = await signInOperator(node.baseUrl);
       const url = new URL(node.databaseUrl ?? "");
       const name = url.pathname.slice(1);
       url.pathname = "/postgres";
@@ -216,6 +222,8 @@ describe.skipIf(!hasDatabaseServer)("while the database does not do its work, a 
       await expect.poll(() => node.stderr(), { timeout: 20_000 }).toContain(logged);
       expect(await (await fetch(`${node.baseUrl}/readyz`)).json()).toEqual(readiness);
       expect(await (await fetch(`${node.baseUrl}/metrics`)).text()).toContain("\nostiary_database_up 0\n");
+      const status = await operator.trpc.operator.status.query().catch(() => null);
+      expect(status?.database.problem ?? null).toBe(problem);
       await sql.unsafe(`alter database "${name}" ${goOn}`);
       await expect.poll(() => claim(node.baseUrl, key)).toEqual({ status: 200, retryAfter: null });
     });

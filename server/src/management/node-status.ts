@@ -21,8 +21,10 @@ export interface NodeStatus {
   readonly database: {
     /** Which one it is: host and name, or the folder of the bundled one. */
     readonly label: string;
-    /** Whether it answered when it was last asked, at most 5 seconds ago. */
+    /** Whether it answered when it was last asked, at most 5 seconds ago, and accepts writes. */
     readonly isUp: boolean;
+    /** What it does instead, such as `refuses to write` or `does not answer`; `null`: it answers. */
+    readonly problem: string | null;
     /** The time in which it answered, in milliseconds; `null`: it did not. */
     readonly pingMs: number | null;
     /** Open connections on which a statement or transaction runs. */
@@ -34,8 +36,10 @@ export interface NodeStatus {
   };
   /** Redis; `null`: the node runs without it. */
   readonly redis: {
-    /** Whether it answered when it was last asked, at most 5 seconds ago. */
+    /** Whether it answered when it was last asked, at most 5 seconds ago, and accepts writes. */
     readonly isUp: boolean;
+    /** What it does instead, such as `refuses to write` or `does not answer`; `null`: it answers. */
+    readonly problem: string | null;
     /** The time in which it answered, in milliseconds; `null`: it did not. */
     readonly pingMs: number | null;
     /** Whether it may evict keys, which lifts rate limits; `null`: it does not say. */

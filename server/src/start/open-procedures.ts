@@ -91,6 +91,7 @@ function databaseOf({ label, probes, poolUses }: OpenNode): NodeStatus["database
   return {
     label,
     isUp: probes.database.last?.isUp ?? false,
+    problem: probes.database.last?.problem ?? null,
     pingMs: probes.database.last?.ms ?? null,
     busyConnections: sum(({ busy }) => busy),
     maxConnections: sum(({ max }) => max),
@@ -101,5 +102,10 @@ function databaseOf({ label, probes, poolUses }: OpenNode): NodeStatus["database
 function redisOf({ probes, redisMemory }: OpenNode): NodeStatus["redis"] {
   if (probes.redis === null) return null;
   const { last } = probes.redis;
-  return { isUp: last?.isUp ?? false, pingMs: last?.ms ?? null, mayEvict: redisMemory?.mayEvict() ?? null };
+  return {
+    isUp: last?.isUp ?? false,
+    problem: last?.problem ?? null,
+    pingMs: last?.ms ?? null,
+    mayEvict: redisMemory?.mayEvict() ?? null,
+  };
 }

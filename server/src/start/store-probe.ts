@@ -1,10 +1,13 @@
 import { withTimeout } from "../errors/deadline.ts";
+import { complaintAbout } from "./readiness.ts";
 
 const PROBE_TIMEOUT_MS = 2_000;
 
 /** The answer of a store. */
 interface StoreAnswer {
   readonly isUp: boolean;
+  /** What it did instead, as the end of a sentence that begins with its name, such as `refuses to write`; `null` if it answered. */
+  readonly problem: string | null;
   /** How long it took, in milliseconds; `null` if it did not answer in time. */
   readonly ms: number | null;
 }
@@ -37,7 +40,9 @@ export function probeOf(
       );
       const isUp = error === null;
       const wasUp = last?.isUp ?? true;
-      last = { isUp, ms: isUp ? monotonicMs() - startedMs : null };
+      last = isUp
+        ? { isUp, problem: null, ms: monotonicMs() - startedMs }
+        : { isUp, problem: complaintAbout(error), ms: null };
       if (isUp !== wasUp) onChange(error);
     },
   };

@@ -11,7 +11,7 @@ import { PageHead } from "../../components/PageHead.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import consoleStyles from "./console.module.css";
 import { ProblemList } from "./ProblemList.tsx";
-import { problemsOf } from "./status/problems.ts";
+import { complaintOf, problemsOf } from "./status/problems.ts";
 import { HEALTH } from "./upstreams/health.ts";
 
 /** The refresh interval of the visible page. */
@@ -48,7 +48,7 @@ function Stores({ node: { database, redis, isFenced, unpublishedChanges } }: Par
   return (
     <Part id="stores" title="Stores">
       <Fact label="PostgreSQL">
-        <Answers isUp={database.isUp} ms={database.pingMs} />
+        <Answers store={database} />
       </Fact>
       <Fact label="Address">{database.label}</Fact>
       <Fact label="Connections">
@@ -56,7 +56,7 @@ function Stores({ node: { database, redis, isFenced, unpublishedChanges } }: Par
         {formatCount(database.waitingStatements)} waiting
       </Fact>
       <Fact label="Redis">
-        {redis === null ? "Not used" : <Answers isUp={redis.isUp} ms={redis.pingMs} />}
+        {redis === null ? "Not used" : <Answers store={redis} />}
         {redis?.mayEvict === true ? <Badge tone="warning">May evict keys</Badge> : null}
         {isFenced ? <Badge tone="bad">Not the other nodes' Redis</Badge> : null}
       </Fact>
@@ -142,11 +142,15 @@ function skewText(ms: number): string {
   return `${formatDuration(seconds * 1_000)} ${ms > 0 ? "ahead of" : "behind"} the database`;
 }
 
-function Answers({ isUp, ms }: { readonly isUp: boolean; readonly ms: number | null }) {
-  if (!isUp) return <Badge tone="bad">Does not answer</Badge>;
+function Answers({ store }: { readonly store: Pick<NodeStatus["database"], "isUp" | "problem" | "pingMs"> }) {
+  if (!store.isUp) {
+    const complaint = complaintOf(store);
+    return <Badge tone="bad">{complaint.charAt(0).toUpperCase() + complaint.slice(1)}</Badge>;
+  }
   return (
     <>
-      <Badge tone="good">Answers</Badge> {ms === null ? null : `in ${formatDuration(Math.ceil(ms))}`}
+      <Badge tone="good">Answers</Badge>{" "}
+      {store.pingMs === null ? null : `in ${formatDuration(Math.ceil(store.pingMs))}`}
     </>
   );
 }

@@ -18,13 +18,18 @@ const MUST_BE_SHARED: Readonly<Record<NodeStatus["settingDifferences"][number]["
     "other keys or another retention of stored responses than this node. Give every node the same OSTIARY_RESPONSES_KEY and OSTIARY_RESPONSES_TTL_DAYS.",
 };
 
+/** What a store that is not up does instead. During an upgrade, a node of an older version may answer, which does not report it. */
+export function complaintOf(store: { readonly problem?: string | null } | null): string {
+  return store?.problem ?? "does not answer";
+}
+
 /** What is wrong with a node and what to do, a sentence or two each. The texts stay the same while nothing changes, as screen readers announce them. */
 export function problemsOf(node: NodeStatus, now: number): readonly string[] {
   const { database, redis, isFenced, recorder, journal, unpublishedChanges, clockSkewMs } = node;
   const certificateMs = (node.certificateExpiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - now;
   const problems: readonly (readonly [isTrue: boolean, text: string])[] = [
-    [!database.isUp, "PostgreSQL does not answer or refuses to write: entries wait in the journal."],
-    [redis?.isUp === false, "Redis does not answer: requests are refused."],
+    [!database.isUp, `PostgreSQL ${complaintOf(database)}: entries wait in the journal.`],
+    [redis?.isUp === false, `Redis ${complaintOf(redis)}: requests are refused.`],
     [
       isFenced,
       "This node uses another Redis server than the others and admits no requests. Check REDIS_URL.",
