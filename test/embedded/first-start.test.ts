@@ -1,4 +1,4 @@
-import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import { describe, expect, it } from "vitest";
@@ -79,6 +79,35 @@ describe("an embedded database", () => {
     const service = await installation.start();
     await service.write("kept");
     expect(await service.read()).toEqual(["kept"]);
+  });
+
+  it("finds its password when its first start was interrupted at the very end", async () => {
+    await using installation = await Installation.build();
+    await (await installation.start()).stop();
+    const password = join(installation.dataDir, "postgres.password");
+    await rename(password, `${password}.new`);
+    await (await installation.start()).write("kept");
+    expect((await stat(password)).isFile()).toBe(true);
+  });
+
+  it("is not created again where a copy left out a part of it, and the error says what to do", async () => {
+    await using installation = await Installation.build();
+    await (await installation.start()).stop();
+    const cluster = join(installation.dataDir, "postgres");
+    for (const part of ["base", "global/pg_control", "pg_wal", "PG_VERSION"]) {
+      await rename(join(cluster, part), join(installation.dataDir, "left out"));
+      await expect(installation.start()).rejects.toThrow(
+        `is incomplete: it lacks ${part}. Restore the whole data folder from a backup.`,
+      );
+      await rename(join(installation.dataDir, "left out"), join(cluster, part));
+    }
+    await rename(cluster, join(installation.dataDir, "left out"));
+    await expect(installation.start()).rejects.toThrow(/The database of .* is missing: .*DATABASE_URL/);
+    await mkdir(cluster);
+    await expect(installation.start()).rejects.toThrow("is missing: there is postgres.password");
+    await rm(cluster, { recursive: true });
+    await rename(join(installation.dataDir, "left out"), cluster);
+    await (await installation.start()).stop();
   });
 
   it("of another PostgreSQL version is left unchanged, and the error says so", async () => {

@@ -21,13 +21,41 @@ import type { User } from "./reach.ts";
 import type { Runner } from "./runner.ts";
 import { ACCESS_FILE, configurationFile, DATABASE_USER } from "./settings.ts";
 
-/** Creates the cluster if there is none, and otherwise checks that it can be used. Returns the user's password. */
+/** Parts of a cluster of which a copy that was cut off, or that left something out, lacks one. */
+const PARTS = ["PG_VERSION", "base", "global/pg_control", "pg_wal", "pg_xact"];
+
+/** Creates the cluster at the first start, and otherwise checks that it can be used. Returns the user's password. */
 export async function openCluster(folders: Folders, runner: Runner, socketFolder: string): Promise<string> {
   await requireOwnCluster(folders);
-  const version = await readFile(join(folders.cluster, "PG_VERSION"), "utf8").catch(missing);
-  if (version === null) return makeCluster(folders, runner, socketFolder);
+  const entries = await readdir(folders.cluster).catch(missing);
+  // An empty folder may be one that was prepared for it.
+  if (entries === null || entries.length === 0) {
+    await requireFirstStart(folders);
+    return makeCluster(folders, runner, socketFolder);
+  }
+  await requireWhole(folders);
+  const version = await readFile(join(folders.cluster, "PG_VERSION"), "utf8");
   requireVersion(folders, runner, Number(version.trim()));
   return readPassword(folders);
+}
+
+/** Checks that there never was a cluster. A new, empty one would look as if all data were lost, and requests would be answered 401. */
+async function requireFirstStart(folders: Folders): Promise<void> {
+  if ((await stat(folders.passwordFile).catch(missing)) === null) return;
+  throw new EmbeddedPostgresError(
+    `The database of ${folders.dataDir} is missing: there is postgres.password, but nothing in the folder postgres. ` +
+      "Restore the whole data folder from a backup. If the database was moved to a server of your own, set DATABASE_URL. " +
+      "To begin with an empty database, set OSTIARY_DATA_DIR to a new folder.",
+  );
+}
+
+async function requireWhole(folders: Folders): Promise<void> {
+  const found = await Promise.all(PARTS.map((part) => stat(join(folders.cluster, part)).catch(missing)));
+  const lacking = PARTS.filter((_part, index) => found[index] === null);
+  if (lacking.length === 0) return;
+  throw new EmbeddedPostgresError(
+    `The database in ${folders.cluster} is incomplete: it lacks ${lacking.join(", ")}. Restore the whole data folder from a backup.`,
+  );
 }
 
 /**
@@ -48,8 +76,6 @@ export async function prepareCluster(folders: Folders, runner: Runner, socketFol
 async function makeCluster(folders: Folders, runner: Runner, socketFolder: string): Promise<string> {
   await removeUnfinished(folders);
   const password = randomBytes(24).toString("base64url");
-  await writePassword(folders, password);
-
   const unfinished = `${folders.cluster}.new-${randomBytes(4).toString("hex")}`;
   await mkdir(unfinished, { mode: 0o700 });
   await setOwner(unfinished, runner.owner);
@@ -83,8 +109,11 @@ async function makeCluster(folders: Folders, runner: Runner, socketFolder: strin
       `The embedded database could not be made in ${folders.dataDir}: ${reason}${roomRemedy(reason)}`,
     );
   }
+  await writeFile(newPasswordFile(folders), `${password}\n`, { mode: 0o600, flush: true });
   // The rename completes the cluster. A start that is interrupted before it begins again.
   await rename(unfinished, folders.cluster);
+  // The password's file says that there is a cluster, so it comes last.
+  await rename(newPasswordFile(folders), folders.passwordFile);
   return password;
 }
 
@@ -97,13 +126,17 @@ async function removeUnfinished(folders: Folders): Promise<void> {
   }
 }
 
-async function writePassword(folders: Folders, password: string): Promise<void> {
-  await writeFile(`${folders.passwordFile}.new`, `${password}\n`, { mode: 0o600, flush: true });
-  await rename(`${folders.passwordFile}.new`, folders.passwordFile);
+/** Where the password is until the cluster is complete. */
+function newPasswordFile(folders: Folders): string {
+  return `${folders.passwordFile}.new`;
 }
 
 async function readPassword(folders: Folders): Promise<string> {
   try {
+    // A first start that was interrupted at its very end leaves it there.
+    if ((await stat(folders.passwordFile).catch(missing)) === null) {
+      await rename(newPasswordFile(folders), folders.passwordFile).catch(missing);
+    }
     const password = (await readFile(folders.passwordFile, "utf8")).trim();
     if (password !== "") return password;
     throw new Error("it is empty");
