@@ -29,6 +29,7 @@ async function readToEnd(answer: Promise<WireAnswer>): Promise<void> {
   if (begun.kind !== "stream") throw new Error("not a stream");
   for await (const _ of begun.events);
 }
+const USAGE = { prompt_tokens: 1, completion_tokens: 1 };
 const END = `${chunk({}, "tool_calls")}data: [DONE]\n\n`;
 
 describe("a request of a client", () => {
@@ -228,6 +229,72 @@ describe("an answer of an upstream", () => {
       expect(events.split("event: content_block_stop\n")).toHaveLength(3);
     },
   );
+
+  const ofResponse = (tool: object, more: object = {}) =>
+    respond(openai, "m", { input: "hi", tools: [{ name: "look", ...tool }], ...more });
+  const FUNCTION = { type: "function", parameters: {} };
+
+  it.each(costly)(
+    "is not parsed for a response if a call's input holds too many $what",
+    async ({ input }) => {
+      vendor.streams(
+        chunk({ tool_calls: [{ index: 0, ...called("a", input) }] }) +
+          chunk({ tool_calls: [{ index: 1, ...called("b") }] }) +
+          END,
+      );
+      const events = await streamText(ofResponse(FUNCTION, { stream: true }));
+      const order = events
+        .match(/^event: response.output_item.\w+$/gm)
+        ?.map((line) => line.split(".").at(-1));
+      expect(order).toEqual(["added", "added", "done", "done"]);
+      // An input that could be cut off is not completed to find out.
+      const message = { role: "assistant", content: null, tool_calls: [called("a", input.slice(0, -1))] };
+      vendor.answers(200, { choices: [{ index: 0, message, finish_reason: "tool_calls" }], usage: USAGE });
+      const { status, output } = await whole(ofResponse(FUNCTION));
+      expect([status, output[0].status, output[0].arguments]).toEqual([
+        "completed",
+        "completed",
+        input.slice(0, -1),
+      ]);
+    },
+  );
+
+  it("is not parsed for a custom tool if the inputs of its calls together hold too many names", async () => {
+    const input = `{${'"text":"ls",'.repeat(60_000)}"text":"ls"}`;
+    const message = {
+      role: "assistant",
+      content: null,
+      tool_calls: [called("a", input), called("b", input)],
+    };
+    vendor.answers(200, { choices: [{ index: 0, message, finish_reason: "tool_calls" }], usage: USAGE });
+    const written = async (tool: object, member: string) =>
+      (await whole(ofResponse(tool))).output.map((item: Record<string, unknown>) => item[member]);
+    expect(await written({ type: "custom" }, "input")).toEqual(["ls", input]);
+    const chosen = { ...ASKED, tools: [{ type: "custom", custom: { name: "look" } }] };
+    vendor.streams(
+      [
+        { type: "message_start", message: { usage: { input_tokens: 1, output_tokens: 1 } } },
+        ...[0, 1].flatMap((index) => [
+          {
+            type: "content_block_start",
+            index,
+            content_block: { type: "tool_use", id: `c${index}`, name: "look" },
+          },
+          { type: "content_block_delta", index, delta: { type: "input_json_delta", partial_json: input } },
+          { type: "content_block_stop", index },
+        ]),
+        { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 1 } },
+        { type: "message_stop" },
+      ]
+        .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+        .join(""),
+    );
+    const chunks = await streamText(chat(anthropic, "claude-x", { ...chosen, stream: true }));
+    const inputs = [...chunks.matchAll(/"custom":\{"input":("(?:[^"\\]|\\.)*")/g)].map(([, json]) =>
+      JSON.parse(json ?? ""),
+    );
+    expect(inputs).toEqual(["ls", input]);
+  });
 
   it("may have an incomplete call of megabytes before thousands of others", async () => {
     const numbers = `[${"1,".repeat(4_000_000)}`;

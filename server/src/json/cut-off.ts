@@ -8,12 +8,17 @@ const PART_OF_LITERAL = /(?:t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)
  */
 const ENDS = ["", "0", ":0", '"":0'];
 
-/** Whether a text is an incomplete JSON text: the beginning of one, and not a JSON text itself. An empty text does not count. */
-export function isCutOff(text: string): boolean {
-  if (text.trim() === "" || isJson(text)) return false;
+/**
+ * Whether a text is an incomplete JSON text: the beginning of one, and not a JSON text itself. An empty text does not count.
+ *
+ * @param mayParse is asked before anything is parsed, with the text and what closes it. If it returns false, so does this function.
+ */
+export function isCutOff(text: string, mayParse: (closed: string) => boolean = () => true): boolean {
+  if (text.trim() === "") return false;
   const { closing, isInString } = openIn(text);
   const part = isInString ? PART_OF_ESCAPE.exec(text)?.groups?.part : PART_OF_LITERAL.exec(text)?.[0];
   const kept = text.slice(0, text.length - (part?.length ?? 0)) + (isInString ? '"' : "");
+  if (!mayParse(kept + closing) || isJson(text)) return false;
   return ENDS.some((end) => isJson(kept + end + closing));
 }
 

@@ -1,4 +1,4 @@
-import { parseJsonObject } from "../json/json.ts";
+import type { CallInputs } from "../json/call-inputs.ts";
 
 /** The beginning of the input of a custom tool's function, up to the text. */
 const HEAD = /^\s*\{\s*"input"\s*:\s*"/;
@@ -30,6 +30,11 @@ export class CustomInput {
   #half = "";
   #isBegun = false;
   #isClosed = false;
+  readonly #inputs: CallInputs;
+
+  constructor(inputs: CallInputs) {
+    this.#inputs = inputs;
+  }
 
   /** Whether the input so far is only the beginning of one. */
   get isCut(): boolean {
@@ -60,7 +65,7 @@ export class CustomInput {
   /** The rest of the text, when the input is complete. */
   end(): string {
     if (this.#isBegun) return "";
-    this.text = wholeText(this.#received);
+    this.text = wholeText(this.#received, this.#inputs);
     return this.text;
   }
 
@@ -86,8 +91,8 @@ function unescaped(token: string): string {
   return Number.isNaN(code) ? "\u{fffd}" : String.fromCharCode(code);
 }
 
-function wholeText(received: string): string {
-  const parsed = parseJsonObject(received);
+function wholeText(received: string, inputs: CallInputs): string {
+  const parsed = inputs.parse(received);
   if (parsed === null) return received;
   if (typeof parsed.input === "string") return parsed.input;
   const [only, another] = Object.values(parsed);

@@ -1,6 +1,6 @@
 import type { Signature } from "../../conversation/conversation.ts";
 import { dataSourceOf } from "../../conversation/media.ts";
-import { isCutOff } from "../../json/cut-off.ts";
+import { CallInputs } from "../../json/call-inputs.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { ObjectEnd } from "../../json/object-end.ts";
@@ -103,7 +103,7 @@ export class CompletionReader extends AnswerReader {
     if (this.#reason === null) throw incompleteAnswer("a finish");
     if (isFailure(this.#reason)) throw refusalOf(500, "").reporting(this.#usageSoFar);
     const last = this.#all.at(-1);
-    const isCut = last !== undefined && isCutOff(last.input);
+    const isCut = last !== undefined && !last.inputEnd.isFound && new CallInputs().isCutOff(last.input);
     const reason = finishOf(this.#reason, { areMade: last !== undefined, isCut });
     this.#endThought();
     // The input of the last call of an answer that was cut off may be incomplete.

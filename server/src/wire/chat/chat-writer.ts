@@ -4,6 +4,7 @@ import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-even
 import type { Signature } from "../../conversation/conversation.ts";
 import { urlOf } from "../../conversation/media.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
+import { CallInputs } from "../../json/call-inputs.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { CustomInput } from "../custom-input.ts";
@@ -43,6 +44,7 @@ export class ChatWriter implements AnswerWriter {
   readonly #chunkHead: string;
   readonly #options: ChatWriterOptions;
   readonly #calls: Call[] = [];
+  readonly #inputs = new CallInputs();
   /** Clients match results to calls by their ids, and some upstreams give each call the same one. */
   readonly #callIds = new CallIds();
   readonly #images: JsonObject[] = [];
@@ -86,7 +88,7 @@ export class ChatWriter implements AnswerWriter {
       case "call": {
         const { call, name, signature = null } = event;
         const id = this.#callIds.next(event.id);
-        const custom = this.#options.customTools.has(name) ? new CustomInput() : null;
+        const custom = this.#options.customTools.has(name) ? new CustomInput(this.#inputs) : null;
         this.#calls[call] = { id, name, input: "", signature, custom };
         // Google's signature is in the first piece of its call, where the AI SDK looks for it.
         return this.#callDelta(call, calledOf({ id, name, input: "", signature, custom }));

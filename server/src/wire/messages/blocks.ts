@@ -1,12 +1,8 @@
 import { messagesEvent } from "../../conversation/control-events.ts";
-import { BODY_LIMITS, BoundedParser } from "../../json/bounded-parser.ts";
-import { parseExact } from "../../json/exact-numbers.ts";
-import { type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { CallInputs } from "../../json/call-inputs.ts";
+import type { JsonObject } from "../../json/json.ts";
 import { ObjectEnd } from "../../json/object-end.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
-
-/** The limits of the inputs of an answer's calls together: as those of a body, but for numerals, of which a model may write a long list. */
-const INPUT_LIMITS = { ...BODY_LIMITS, numerals: 20_000 };
 
 /** A block of an answer: `content` as its `content_block_start` has it, without the pieces that follow. */
 export interface Block {
@@ -29,8 +25,7 @@ export interface Block {
  */
 export class Blocks {
   readonly #all: Block[] = [];
-  /** Counts the inputs before they are parsed. */
-  readonly #inputs = new BoundedParser(INPUT_LIMITS);
+  readonly #inputs = new CallInputs();
   /** The position of the block whose events are written. Those before it are complete. */
   #open = 0;
 
@@ -107,8 +102,7 @@ export class Blocks {
   /** The Messages API has inputs as objects. Their numbers stay as they are. */
   #inputOf(text: string, isCut: boolean): JsonObject {
     if (text.trim() === "") return {};
-    if (!this.#inputs.count(text)) throw malformedResponse();
-    const input = parseExact(text);
+    const input = this.#inputs.parseExact(text);
     if (input === null && !isCut) throw malformedResponse();
     return input ?? {};
   }
@@ -116,7 +110,7 @@ export class Blocks {
   /** Whether a block is a call whose input is complete. It is asked at each further block, and parses the input once. */
   #isWholeCall(block: Block): boolean {
     if (block.isEnded || !block.inputEnd.isFound || block.isMalformed) return false;
-    block.isMalformed = !this.#inputs.count(block.text) || parseJsonObject(block.text) === null;
+    block.isMalformed = this.#inputs.parse(block.text) === null;
     return !block.isMalformed;
   }
 

@@ -1,5 +1,6 @@
-import { isCutOff } from "../../json/cut-off.ts";
-import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import type { CallInputs } from "../../json/call-inputs.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { ObjectEnd } from "../../json/object-end.ts";
 import { CustomInput } from "../custom-input.ts";
 import type { ClientTool } from "./client-tools.ts";
 
@@ -191,11 +192,13 @@ export class ImageItem extends OutputItem {
 export abstract class CallItem extends OutputItem {
   readonly callId: string;
   protected readonly tool: ClientTool;
+  protected readonly inputs: CallInputs;
 
-  constructor(place: ItemPlace, idPrefix: string, tool: ClientTool, callId: string) {
+  constructor(place: ItemPlace, idPrefix: string, tool: ClientTool, callId: string, inputs: CallInputs) {
     super(place, idPrefix);
     this.tool = tool;
     this.callId = callId;
+    this.inputs = inputs;
   }
 
   /** Adds a piece of the call's input. To a call that is complete it adds nothing. */
@@ -219,36 +222,55 @@ export abstract class CallItem extends OutputItem {
   }
 }
 
-class FunctionCallItem extends CallItem {
-  #input = "";
+/** A call whose input is an object. */
+abstract class ObjectCallItem extends CallItem {
+  protected input = "";
+  readonly #end = new ObjectEnd();
+  #object: JsonObject | null = null;
+  #isParsed = false;
 
   get isCut(): boolean {
-    return isCutOff(this.#input);
+    return !this.#end.isFound && this.inputs.isCutOff(this.input);
   }
 
   get isWhole(): boolean {
-    return parseJsonObject(this.#input) !== null;
+    return this.#end.isFound && this.object() !== null;
   }
 
   protected addInput(piece: string): string {
-    this.#input += piece;
+    this.input += piece;
+    this.#end.add(piece);
+    return "";
+  }
+
+  /** The input; `null` if it is no object. It is parsed once: after the end of an object no more text makes another one of it. */
+  protected object(): JsonObject | null {
+    if (!this.#isParsed) this.#object = this.inputs.parse(this.input);
+    this.#isParsed = true;
+    return this.#object;
+  }
+}
+
+class FunctionCallItem extends ObjectCallItem {
+  protected override addInput(piece: string): string {
+    super.addInput(piece);
     return piece === "" ? "" : this.emit("response.function_call_arguments.delta", { delta: piece });
   }
 
   value(): JsonObject {
-    return { ...this.named("function_call"), arguments: this.#input };
+    return { ...this.named("function_call"), arguments: this.input };
   }
 
   protected endContent(status: ItemStatus): string {
     // A tool without parameters may be called without input. Clients parse it. A call that was cut off must not become a whole one.
-    const filled = this.#input === "" && status === "completed" ? this.addInput("{}") : "";
+    const filled = this.input === "" && status === "completed" ? this.addInput("{}") : "";
     const { name } = this.tool;
-    return filled + this.emit("response.function_call_arguments.done", { name, arguments: this.#input });
+    return filled + this.emit("response.function_call_arguments.done", { name, arguments: this.input });
   }
 }
 
 class CustomCallItem extends CallItem {
-  readonly #input = new CustomInput();
+  readonly #input = new CustomInput(this.inputs);
 
   get isCut(): boolean {
     return this.#input.isCut;
@@ -277,25 +299,10 @@ class CustomCallItem extends CallItem {
 }
 
 /** A search for tools. Its input is an object, and has no events of its own. */
-class SearchCallItem extends CallItem {
-  #input = "";
-
-  get isCut(): boolean {
-    return isCutOff(this.#input);
-  }
-
-  get isWhole(): boolean {
-    return parseJsonObject(this.#input) !== null;
-  }
-
-  protected addInput(piece: string): string {
-    this.#input += piece;
-    return "";
-  }
-
+class SearchCallItem extends ObjectCallItem {
   value(): JsonObject {
     const { id, callId: call_id, status } = this;
-    const input: Json = status === "in_progress" ? {} : (parseJsonObject(this.#input) ?? {});
+    const input = status === "in_progress" ? {} : (this.object() ?? {});
     return { id, type: "tool_search_call", status, call_id, execution: "client", arguments: input };
   }
 
@@ -304,13 +311,13 @@ class SearchCallItem extends CallItem {
   }
 }
 
-export function callItem(place: ItemPlace, tool: ClientTool, callId: string): CallItem {
+export function callItem(place: ItemPlace, tool: ClientTool, callId: string, inputs: CallInputs): CallItem {
   switch (tool.kind) {
     case "function":
-      return new FunctionCallItem(place, "fc", tool, callId);
+      return new FunctionCallItem(place, "fc", tool, callId, inputs);
     case "custom":
-      return new CustomCallItem(place, "ctc", tool, callId);
+      return new CustomCallItem(place, "ctc", tool, callId, inputs);
     case "search":
-      return new SearchCallItem(place, "tsc", tool, callId);
+      return new SearchCallItem(place, "tsc", tool, callId, inputs);
   }
 }

@@ -12,6 +12,7 @@ import {
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Failure } from "../../errors/failure.ts";
+import { CallInputs } from "../../json/call-inputs.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
@@ -62,6 +63,7 @@ export class ResponsesWriter implements AnswerWriter {
   readonly #items: OutputItem[] = [];
   readonly #calls = new Map<number, CallItem>();
   readonly #callIds = new Set<string>();
+  readonly #inputs = new CallInputs();
   /** The call that began last, until something else begins. */
   #lastCall: CallItem | null = null;
   /** The message or thought that is being written. */
@@ -186,7 +188,7 @@ export class ResponsesWriter implements AnswerWriter {
     const callId = id === "" || this.#callIds.has(id) ? newId("call") : id;
     this.#callIds.add(callId);
     const tool = this.#parts.tools.toolOf(name);
-    const item = this.#add((place) => callItem(place, tool, callId));
+    const item = this.#add((place) => callItem(place, tool, callId, this.#inputs));
     this.#calls.set(call, item);
     this.#lastCall = item;
     return closed + item.open();

@@ -1,0 +1,30 @@
+import { BODY_LIMITS, BoundedParser } from "./bounded-parser.ts";
+import { isCutOff } from "./cut-off.ts";
+import { parseExact } from "./exact-numbers.ts";
+import { type JsonObject, parseJsonObject } from "./json.ts";
+
+/** The limits of the inputs of an answer's calls together: as those of a body, but for numerals, of which a model may write a long list. */
+const INPUT_LIMITS = { ...BODY_LIMITS, numerals: 20_000 };
+
+/**
+ * Parses the inputs of an answer's calls. An input is a text in most answers, whose content the limits of an answer do not count: here all inputs
+ * together stay within the limits of one body.
+ */
+export class CallInputs {
+  readonly #parser = new BoundedParser(INPUT_LIMITS);
+
+  /** @returns `null` when the text is no JSON object, or when the inputs so far are too many to be parsed. */
+  parse(text: string): JsonObject | null {
+    return this.#parser.count(text) ? parseJsonObject(text) : null;
+  }
+
+  /** As {@link parse}, with numbers as `exactJson` writes them. */
+  parseExact(text: string): JsonObject | null {
+    return this.#parser.count(text) ? parseExact(text) : null;
+  }
+
+  /** Whether a text is the beginning of JSON. One that is too much to be parsed counts as something else. */
+  isCutOff(text: string): boolean {
+    return isCutOff(text, (closed) => this.#parser.count(closed));
+  }
+}
