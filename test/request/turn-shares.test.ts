@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { TurnShares } from "../../server/src/request/turn-shares.ts";
+import { TurnShares } from "../../server/src/overload/turn-shares.ts";
 
 const HEAVY = "heavy" as AccountId;
 const OTHER = "other" as AccountId;

@@ -1,8 +1,8 @@
 import pino from "pino";
 import { describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { Overload } from "../../server/src/request/overload.ts";
-import { TurnShares } from "../../server/src/request/turn-shares.ts";
+import { Overload } from "../../server/src/overload/overload.ts";
+import { TurnShares } from "../../server/src/overload/turn-shares.ts";
 
 const TICK_MS = 20;
 /** How long the simulated process takes for a request. */

@@ -13,10 +13,10 @@ import type { Idempotency } from "../idempotency/idempotency.ts";
 import type { DashboardSessions } from "../management/dashboard-sessions.ts";
 import type { Networks } from "../networks/networks.ts";
 import type { Compress } from "../operations/compressed-body.ts";
+import type { Overload } from "../overload/overload.ts";
+import type { TurnShares } from "../overload/turn-shares.ts";
 import type { CrossOrigin } from "./cross-origin.ts";
 import type { OperationTable } from "./find-operation.ts";
-import type { Overload } from "./overload.ts";
-import type { TurnShares } from "./turn-shares.ts";
 
 /** What the request lifecycle uses. */
 export interface Services {
