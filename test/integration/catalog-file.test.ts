@@ -1,4 +1,6 @@
-import { rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { metricOf } from "../fixtures/metrics.ts";
@@ -103,6 +105,40 @@ describe("the catalog file", () => {
       "from the former",
     ]);
     expect(later.received).toEqual([]);
+  });
+
+  it("names a file with a credential, of which a corrected one is tried at once", async () => {
+    await using upstream = await startModelServer((request) =>
+      request.headers.authorization === "Bearer the-corrected-one"
+        ? answerWhole(request)
+        : failing(401)(request),
+    );
+    const folder = await mkdtemp(join(tmpdir(), "ostiary-credential-"));
+    const credentialFile = join(folder, "credential");
+    await writeFile(credentialFile, "the-revoked-one");
+    await using file = await writeCatalog({
+      upstreams: {
+        // Without the correction no request would reach it for a minute.
+        one: {
+          dialect: "openai",
+          baseUrl: upstream.baseUrl,
+          credentialFile,
+          breaker: { failures: 1, openMs: 60_000 },
+        },
+      },
+      models: [{ id: "acme/one", routes: routesTo("one") }],
+    });
+    await using own = await startService({ env: { OSTIARY_CATALOG: file.file } });
+    const { key } = await signUpWithKey(own.baseUrl);
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ model: "acme/one", messages: [{ role: "user", content: "hi" }] });
+    const statusOfChat = async () =>
+      (await fetch(`${own.baseUrl}/v1/chat/completions`, { method: "POST", headers, body })).status;
+    expect([await statusOfChat(), await statusOfChat()]).toEqual([502, 503]);
+    await writeFile(credentialFile, "the-corrected-one");
+    process.kill(own.pid, "SIGHUP");
+    await expect.poll(statusOfChat, { timeout: 30_000 }).toBe(200);
+    await rm(folder, { recursive: true, force: true });
   });
 
   it("is parsed beside the requests, so that none of them waits for a large one", async () => {

@@ -23,6 +23,11 @@ export class Credential {
     return this.#value;
   }
 
+  /** Whether the other credential has the same value. */
+  equals(other: Credential | null): boolean {
+    return other !== null && other.#value === this.#value;
+  }
+
   /** The text of an error with the value replaced by a placeholder. */
   cutFromError(text: string): string {
     return this.#spellings.reduce((cut, spelling) => cut.replaceAll(spelling, REDACTED), text);

@@ -50,6 +50,14 @@ export class Breaker {
     return this.state === "open" ? Math.max(0, this.#openUntilMs - this.#monotonicMs()) : 0;
   }
 
+  /** Lets the next request pass as a probe, however long the breaker would stay open. */
+  probe(): void {
+    if (this.#openings === 0) return;
+    this.#openings = 1;
+    this.#openUntilMs = this.#monotonicMs();
+    this.#probe = null;
+  }
+
   /** Lets a request pass. @returns `null` if none may. */
   enter(): Attempt | null {
     if (!this.isPassable) return null;

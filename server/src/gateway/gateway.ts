@@ -297,7 +297,7 @@ export class Gateway {
     return outcome;
   }
 
-  /** The state of an upstream is kept as long as the catalog describes it in the same way. */
+  /** The state of an upstream is kept as long as it has the same address and limits. */
   #stateOf(upstream: Upstream): UpstreamState {
     const known = this.#stateOfSame.get(upstream);
     if (known !== undefined) return known;
@@ -307,7 +307,7 @@ export class Gateway {
     if (state === undefined) {
       state = new UpstreamState(upstream, this.#parts.monotonicMs);
       this.#states.set(key, state);
-    }
+    } else state.describe(upstream);
     this.#stateOfSame.set(upstream, state);
     return state;
   }

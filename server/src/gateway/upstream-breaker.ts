@@ -48,6 +48,11 @@ export class UpstreamBreaker {
     return Math.max(this.#ofAll.waitMs, this.#of(sender)?.waitMs ?? 0);
   }
 
+  /** Lets the next request of each sender pass as a probe, however long the breakers would stay open. */
+  probe(): void {
+    for (const breaker of [this.#ofAll, ...this.#ofSenders.values()]) breaker.probe();
+  }
+
   /** Lets a request pass. @returns `null` if none of the sender may. */
   enter(sender: Sender): Attempt | null {
     if (!this.isPassable(sender)) return null;

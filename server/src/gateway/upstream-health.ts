@@ -44,17 +44,32 @@ export class UpstreamState {
   readonly isSimulated: boolean;
   readonly breaker: UpstreamBreaker;
   readonly slots: Slots;
+  #description: Upstream;
   #successes = 0;
   #failures = 0;
   #unbilledTokens = 0;
   #lastFailure: UpstreamHealth["lastFailure"] = null;
   #credentialRefusedAt: Date | null = null;
 
-  constructor({ name, isSandbox, maxConcurrency, breaker }: Upstream, monotonicMs: () => number) {
+  constructor(description: Upstream, monotonicMs: () => number) {
+    const { name, isSandbox, maxConcurrency, breaker } = description;
+    this.#description = description;
     this.name = name;
     this.isSimulated = isSandbox;
     this.breaker = new UpstreamBreaker(breaker, monotonicMs);
     this.slots = new Slots(maxConcurrency, MAX_WAITING, WAIT_TIMEOUT_MS, monotonicMs);
+  }
+
+  /**
+   * Call it with each new description of the catalog. If it differs from the former one, such as by a corrected credential, failures before it say
+   * nothing about the upstream: the next request tests it.
+   */
+  describe(description: Upstream): void {
+    const former = this.#description;
+    this.#description = description;
+    if (isSameDescription(former, description)) return;
+    this.#credentialRefusedAt = null;
+    this.breaker.probe();
   }
 
   succeeded(): void {
@@ -89,4 +104,10 @@ export class UpstreamState {
       credentialRefusedAt: this.#credentialRefusedAt,
     };
   }
+}
+
+/** Whether two descriptions are equal. JSON does not have the values of credentials. */
+function isSameDescription(one: Upstream, other: Upstream): boolean {
+  const hasSameCredential = one.credential?.equals(other.credential) ?? other.credential === null;
+  return hasSameCredential && JSON.stringify(one) === JSON.stringify(other);
 }
