@@ -70,6 +70,31 @@ describe("a request for which the account has too little", () => {
   });
 });
 
+describe("credit that is granted after requests were refused for lack of it", () => {
+  it("pays the next request, however many were refused just before", async () => {
+    const range = { minNanoUsd: 20n, maxNanoUsd: 20n };
+    database.grant(account, 1n);
+    // More than ask the database within a second.
+    for (let refused = 0; refused < 8; refused++)
+      expect(await ask(range)).toEqual({ outcome: "credit_balance_exhausted", waitedMs: 0 });
+    database.grant(account, 19n);
+    here.granted(account);
+    expect(await ask(range)).toEqual({ outcome: "held 20", waitedMs: 0 });
+  });
+
+  it("is asked for as often as before, when it is too little again", async () => {
+    const range = { minNanoUsd: 20n, maxNanoUsd: 20n };
+    database.grant(account, 1n);
+    for (let refused = 0; refused < 8; refused++) await ask(range);
+    database.grant(account, 1n);
+    here.granted(account);
+    // The first of them finds that it is too little. It may be granted more on another node, which this one is not told.
+    await ask(range);
+    database.grant(account, 18n);
+    expect(await ask(range)).toEqual({ outcome: "held 20", waitedMs: 0 });
+  });
+});
+
 describe("a request for which the account may have enough", () => {
   const range = { minNanoUsd: 20n, maxNanoUsd: 100n };
 

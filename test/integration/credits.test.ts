@@ -115,15 +115,16 @@ describe("credit", () => {
     });
     // One request's cost at a time, which any of them may take.
     for (let grants = 1; grants <= 10; grants++) {
-      const refused = await credit.chat(owner.key);
-      expect(refused.status).toBe(402);
+      expect((await credit.chat(owner.key)).status).toBe(402);
       await credit.grant(owner.accountId, OUTPUT_NANO_USD);
-      const answers = await Promise.all(Array.from({ length: 8 }, () => credit.chat(owner.key)));
       await expect.poll(() => balanceOf(owner)).toBe(0n);
-      await Promise.all(answers.map((answer) => answer.arrayBuffer()));
     }
     ended.abort();
     await Promise.all(beside);
+    // The node does not ask the database for each of so many.
+    for (let refused = 0; refused < 8; refused++) expect((await credit.chat(owner.key)).status).toBe(402);
+    await credit.grant(owner.accountId, OUTPUT_NANO_USD);
+    expect((await credit.chat(owner.key)).status).toBe(200);
     await credit.reconcile();
   });
 
