@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inTransaction } from "../../server/src/database/database.ts";
 import { mintSecretString } from "../../server/src/secrets/secret-string.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
@@ -206,6 +208,27 @@ describe("an upstream", () => {
 });
 
 describe("the list of security events", () => {
+  it("includes those that are being written when it is asked for", async () => {
+    const address = freshAddress();
+    const owner = await signUp(service.baseUrl);
+    await using sql = await openDatabaseOf(service);
+    const { listed } = await inTransaction(sql, async (transaction) => {
+      await transaction`lock table security_events in exclusive mode`;
+      await useUnknownKey(service.baseUrl, address);
+      // The service writes events every few seconds.
+      const waits = async () => {
+        await transaction`select`; // so that the server does not end it as idle
+        return sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      };
+      await expect.poll(waits, { timeout: 20_000 }).toHaveLength(1);
+      const listed = operator.trpc.operator.security.query({ source: address });
+      // A list that waits for nothing would be read by the time that this is answered, which is sent later.
+      for (let later = 0; later < 3; later++) await owner.trpc.account.get.query();
+      return { listed };
+    });
+    expect((await listed).events).toHaveLength(1);
+  });
+
   it("has the first and last time of each, and counts repetitions", async () => {
     const address = freshAddress();
     const before = Date.now();
