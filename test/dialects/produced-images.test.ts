@@ -144,4 +144,26 @@ describe("a request", () => {
     const other = chat(upstreamOf("anthropic"), "claude-sonnet-4-5", { ...HI, modalities: ["image"] });
     await expect(other).rejects.toMatchObject({ code: "invalid_request", param: "modalities" });
   });
+
+  it("has the form that clients of OpenRouter ask for, and no other provider's model does", async () => {
+    vendor.answers(200, answer(PARTS));
+    const asked = (image_config: unknown) => ({ ...HI, image_config });
+    await chat(google, MODEL, asked({ aspect_ratio: "16:9", image_size: "2K" }));
+    await chat(google, MODEL, asked({ aspect_ratio: "1:1" }));
+    await chat(google, MODEL, asked({}));
+    const sent = vendor.sent.map(({ body }) => body.generationConfig.imageConfig);
+    expect(sent).toEqual([{ aspectRatio: "16:9", imageSize: "2K" }, { aspectRatio: "1:1" }, undefined]);
+    const refused = [
+      [google, "wide", "image_config"],
+      [google, { aspect_ratio: 2 }, "image_config.aspect_ratio"],
+      [google, { font_inputs: [] }, "image_config.font_inputs"],
+      ...["anthropic", "openai-responses"].map(
+        (dialect) => [upstreamOf(dialect), { aspect_ratio: "1:1" }, "image_config"] as const,
+      ),
+    ] as const;
+    for (const [upstream, config, param] of refused) {
+      const failed = chat(upstream, MODEL, asked(config));
+      await expect(failed).rejects.toMatchObject({ code: "invalid_request", param });
+    }
+  });
 });

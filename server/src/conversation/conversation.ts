@@ -22,6 +22,7 @@ export interface Conversation {
   readonly format: OutputFormat | null;
   /** What the answer is to consist of, where that is not text alone. Empty: the model decides. */
   readonly modalities: readonly Modality[];
+  readonly imageConfig: ImageConfig | null;
   readonly reasoning: Reasoning | null;
   readonly verbosity: string | null;
   readonly serviceTier: string | null;
@@ -58,6 +59,7 @@ export const EMPTY_CONVERSATION: Conversation = {
   stop: [],
   format: null,
   modalities: [],
+  imageConfig: null,
   reasoning: null,
   verbosity: null,
   serviceTier: null,
@@ -183,6 +185,14 @@ export type ToolChoice =
   | { readonly kind: "tool"; readonly name: string };
 
 export type Modality = "text" | "image";
+
+/** The form of the images that a model is to produce, as its provider writes it; `null`: the model decides. */
+export interface ImageConfig {
+  /** Such as `16:9`. */
+  readonly aspectRatio: string | null;
+  /** Such as `2K`. */
+  readonly size: string | null;
+}
 
 export type OutputFormat =
   | { readonly kind: "text" }

@@ -23,7 +23,7 @@ import { isThinking, ownBudgetOf, type Thinking, thinkingOf, thinkingWithin } fr
 import { answerToolFields, type ToolOptions, toolFields } from "./tools.ts";
 
 const LIMITS: ConversationLimits = {
-  unsupported: ["seed", "presencePenalty", "frequencyPenalty", "modalities"],
+  unsupported: ["seed", "presencePenalty", "frequencyPenalty", "modalities", "imageConfig"],
   maxTemperature: 1,
   hasOneCallAtATime: true,
   hasFilename: (file) => !isImage(file),

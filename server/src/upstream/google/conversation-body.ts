@@ -50,6 +50,7 @@ export function contentBodyOf({ conversation, upstreamModel, maxTokens }: Conver
       stopSequences: givenList(conversation.stop),
       ...format,
       responseModalities: givenList(conversation.modalities.map((modality) => modality.toUpperCase())),
+      imageConfig: imageConfigOf(conversation),
       thinkingConfig: thinkingOf(conversation.reasoning, traits),
     },
     systemInstruction: instructions.length === 0 ? undefined : { parts: instructions },
@@ -57,6 +58,11 @@ export function contentBodyOf({ conversation, upstreamModel, maxTokens }: Conver
     ...tools,
   };
   return { body, answerTool, ignored: leftOutOf(conversation, LIMITS) };
+}
+
+function imageConfigOf({ imageConfig }: Conversation): JsonObject | undefined {
+  if (imageConfig === null) return undefined;
+  return { aspectRatio: given(imageConfig.aspectRatio), imageSize: given(imageConfig.size) };
 }
 
 interface Output {

@@ -35,7 +35,14 @@ export const RESPONSES_SIGNATURE = "openai-responses";
 /** The longest identifier of a user that OpenAI has taken. Claude Code's are longer. */
 const MAX_USER_LENGTH = 64;
 /** Fields of other formats that the Responses API does not have. */
-const WITHOUT_FIELD = ["presencePenalty", "frequencyPenalty", "seed", "stop", "modalities"] as const;
+const WITHOUT_FIELD = [
+  "presencePenalty",
+  "frequencyPenalty",
+  "seed",
+  "stop",
+  "modalities",
+  "imageConfig",
+] as const;
 
 /** A conversation as a request of the Responses API. @throws {Failure} `invalid_request` naming what can't be expressed. */
 export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolean): WrittenConversation {

@@ -65,7 +65,7 @@ export function chatBodyOf(
   { asksUsage, keepsCallIds, thoughts, keepsSystems }: ChatForm,
 ): WrittenConversation {
   const { conversation, upstream, upstreamModel, stream, maxTokens } = call;
-  requireSupported(conversation, ["modalities"]);
+  requireSupported(conversation, ["modalities", "imageConfig"]);
   const isOpenAi = isOpenAiHost(upstream);
   const form: TurnForm = {
     thinker: thinkerOf(call),

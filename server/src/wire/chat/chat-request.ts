@@ -3,9 +3,11 @@ import {
   type Conversation,
   cannot,
   EMPTY_CONVERSATION,
+  type ImageConfig,
   type Modality,
   type Tool,
   type ToolChoice,
+  UNSUPPORTED,
 } from "../../conversation/conversation.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
@@ -28,6 +30,7 @@ const NAMES: Conversation["names"] = {
   presencePenalty: "presence_penalty",
   frequencyPenalty: "frequency_penalty",
   format: "response_format",
+  imageConfig: "image_config",
 };
 
 /** Fields that a conversation has, or that say nothing about the answer. */
@@ -49,6 +52,7 @@ const READ = new Set<string>([
   "tool_choice",
   "parallel_tool_calls",
   "response_format",
+  "image_config",
   ...REASONING_FIELDS,
   "verbosity",
   "service_tier",
@@ -134,6 +138,7 @@ function readChatConversation(request: JsonBody): Conversation {
     seed: numberOf(body.seed),
     stop: stopOf(body.stop),
     modalities: modalitiesOf(body.modalities),
+    imageConfig: imageConfigOf(body.image_config),
     format: formatOf(format, "response_format", described, exact),
     reasoning,
     verbosity: textOf(body.verbosity),
@@ -182,6 +187,20 @@ function modalitiesIn(value: Json | undefined): readonly Modality[] | null {
   if (!Array.isArray(value) || value.length === 0) return null;
   const known = value.filter((one): one is Modality => one === "text" || one === "image");
   return known.length === value.length ? [...new Set(known)] : null;
+}
+
+/** OpenRouter's field for the form of the images that a model is to produce. @throws {Failure} `invalid_request` naming another member. */
+function imageConfigOf(value: Json | undefined): ImageConfig | null {
+  if (value === undefined || value === null) return null;
+  if (!isJsonObject(value)) throw cannot("image_config", "must be an object");
+  const { aspect_ratio = null, image_size = null, ...others } = value;
+  for (const [name, one] of Object.entries({ aspect_ratio, image_size })) {
+    if (one !== null && typeof one !== "string") throw cannot(`image_config.${name}`, "must be a text");
+  }
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw cannot(`image_config.${other}`, UNSUPPORTED);
+  if (aspect_ratio === null && image_size === null) return null;
+  return { aspectRatio: textOf(aspect_ratio), size: textOf(image_size) };
 }
 
 /** OpenAI has no such field. Of servers that do, 0 and -1 turn it off. */
