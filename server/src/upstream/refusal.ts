@@ -5,7 +5,11 @@ import { isJsonObject, type Json } from "../json/json.ts";
 import { UpstreamRefused } from "./dialect.ts";
 
 const DEFAULT_RETRY_AFTER_MS = 1_000;
-const MAX_RETRY_AFTER_MS = 60_000;
+/** The AI SDK ignores a wait of 60 seconds, and uses up its retries within seconds instead. */
+const MAX_RETRY_AFTER_MS = 59_000;
+/** Google's type of a detail that tells how long to wait, and the wait: a duration of Protocol Buffers as JSON. */
+const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
+const DURATION = /^(?<seconds>\d{1,12}(?:\.\d{1,9})?)s$/;
 const MESSAGE_LENGTH = 1_000;
 /** The codes of a prompt that is too long: OpenAI's and GitHub's. Clients shorten the conversation then. */
 const TOO_LONG_CODES = new Set([
@@ -84,7 +88,10 @@ function failureOf(status: number, body: string, headers: Readonly<Record<string
     case 503:
     case OVERLOADED_STATUS: {
       const message = "The model's provider is busy. Try again shortly.";
-      return new Failure("server_is_overloaded", message, { retryAfterMs: retryAfterMs(headers), cause });
+      return new Failure("server_is_overloaded", message, {
+        retryAfterMs: retryAfterMs(headers, error.retryMs),
+        cause,
+      });
     }
     case 408:
     case 504: {
@@ -116,6 +123,8 @@ interface ReadError {
   readonly message: string | null;
   readonly code: string | null;
   readonly param: string | null;
+  /** How long the error itself asks to wait. */
+  readonly retryMs: number | null;
 }
 
 /**
@@ -133,13 +142,14 @@ function readError(body: string): ReadError {
   const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
   const outer = isJsonObject(first) ? first : {};
   const error = outer.error ?? outer;
-  const { message, code, param } = isJsonObject(error) ? error : { message: error };
+  const { message, code, param, details } = isJsonObject(error) ? error : { message: error };
   const text = textOf(message);
   const detail = text === null ? detailOf(isJsonObject(message) ? message.detail : outer.detail) : null;
   return {
     message: text ?? detail?.message ?? null,
     code: textOf(code),
     param: textOf(param) ?? detail?.param ?? null,
+    retryMs: retryMsIn(details),
   };
 }
 
@@ -156,11 +166,27 @@ function textOf(value: Json | undefined): string | null {
   return typeof value === "string" && value !== "" ? value.slice(0, MESSAGE_LENGTH) : null;
 }
 
-/** The header is in seconds or a date (RFC 9110, section 10.2.3). */
-function retryAfterMs({ "retry-after": value = "" }: Readonly<Record<string, string>>): number {
+/** The wait in the details of an error of Google, which sends no header. */
+function retryMsIn(details: Json | undefined): number | null {
+  if (!Array.isArray(details)) return null;
+  const info = details.find((detail: Json) => isJsonObject(detail) && detail["@type"] === RETRY_INFO);
+  const delay = isJsonObject(info) ? textOf(info.retryDelay) : null;
+  const { seconds } = DURATION.exec(delay ?? "")?.groups ?? {};
+  return seconds === undefined ? null : Number(seconds) * 1_000;
+}
+
+/**
+ * How long a client is to wait: as the upstream's header says, in milliseconds (OpenAI's own), in seconds or as a date (RFC 9110, section 10.2.3), or
+ * else its error.
+ */
+function retryAfterMs(
+  { "retry-after-ms": precise = "", "retry-after": value = "" }: Readonly<Record<string, string>>,
+  retryMs: number | null,
+): number {
   const seconds = Number(value);
-  const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1_000;
-  return Number.isFinite(ms) && ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : DEFAULT_RETRY_AFTER_MS;
+  const asked = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1_000;
+  const ms = [Number(precise), asked, retryMs ?? 0].find((wait) => Number.isFinite(wait) && wait > 0);
+  return Math.min(ms ?? DEFAULT_RETRY_AFTER_MS, MAX_RETRY_AFTER_MS);
 }
 
 /** Whether an upstream has refused a request with words that match, in its message or the name of a field. */
