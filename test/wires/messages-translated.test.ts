@@ -273,6 +273,13 @@ describe("a request of the Messages API for an upstream of chat completions", ()
     const message = "max_tokens: must be at least 1 for this model";
     expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error", message } });
   });
+
+  it("can't ask for a summary in the place of an answer", async () => {
+    const response = await service.post({ ...HI, compaction: { type: "summarize" } });
+    expect(response.status).toBe(400);
+    const message = expect.stringMatching(/^compaction: is not supported by this model's provider/);
+    expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error", message } });
+  });
 });
 
 describe("a request for more tokens than the model gives", () => {

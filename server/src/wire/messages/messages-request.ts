@@ -10,6 +10,7 @@ import {
   type ToolChoice,
   type ToolResultPart,
   type Turn,
+  UNSUPPORTED,
   type UserPart,
 } from "../../conversation/conversation.ts";
 import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
@@ -155,6 +156,8 @@ function readMessagesConversation(
   const body = request.value;
   refuseMisplaced(body, MISPLACED);
   if (body.max_tokens === 0) throw cannot("max_tokens", "must be at least 1 for this model");
+  // Without it the model would continue the conversation, and its client would replace what was said by that.
+  if (isJsonObject(body.compaction)) throw cannot("compaction", UNSUPPORTED);
   const ignored: string[] = [];
   const reading: BlockReading = {
     signatures,
