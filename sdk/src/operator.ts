@@ -214,7 +214,7 @@ export class OperatedAccounts {
     this.#trpc = trpc;
   }
 
-  /** Lists accounts, newest first. */
+  /** Lists accounts, newest first or in the given order. The first page has their number in `total`. */
   list(
     params: AccountListParams = {},
     options?: RequestOptions,

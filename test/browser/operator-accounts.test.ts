@@ -79,6 +79,37 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     await page.getByRole("row", { name: free.email }).waitFor();
   });
 
+  it("sorts accounts by balance, highest or lowest first, and sees how many match", async () => {
+    const { page } = consoleSite.watched;
+    const { accounts } = consoleSite.operator.trpc.operator;
+    const name = `Sorted ${crypto.randomUUID()}`;
+    const balances = [2n, 40n, 1n];
+    for (const [index, granted] of balances.entries()) {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { account } = await accounts.create.mutate({ email, accountName: `${name} ${index}` });
+      const amountNanoUsd = granted * 1_000_000_000n;
+      await accounts.grantCredits.mutate({ id: account.id, amountNanoUsd, reason: "sorting" });
+    }
+    await page.goto(`/operator?search=${encodeURIComponent(name)}`);
+    await page.getByText("3 accounts match, newest first.").waitFor();
+    const names = () => page.getByRole("table").getByRole("link").allTextContents();
+    const sorted = (order: readonly number[]) => order.map((index) => `${name} ${index}`);
+    const header = page.getByRole("columnheader", { name: "Balance" });
+    await header.getByRole("button").click();
+    await page.getByText("3 accounts match, highest balance first.").waitFor();
+    await expect.poll(names).toEqual(sorted([1, 0, 2]));
+    expect(await header.getAttribute("aria-sort")).toBe("descending");
+    await header.getByRole("button").click();
+    await page.getByText("3 accounts match, lowest balance first.").waitFor();
+    await expect.poll(names).toEqual(sorted([2, 0, 1]));
+    expect(new URL(page.url()).searchParams.get("order")).toBe("balance");
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export CSV" }).click();
+    const csv = await readFile(await (await downloading).path(), "utf8");
+    const exported = csv.trimEnd().split("\r\n").slice(1);
+    expect(exported.map((line) => line.split(",")[1])).toEqual(sorted([2, 0, 1]));
+  });
+
   it("reads on in a list that is longer than a page, without losing their place", async () => {
     const { page } = consoleSite.watched;
     const owner = await signUp(consoleSite.site.service.baseUrl);

@@ -5,6 +5,8 @@ import { statusOf } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
 import { signUp, signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
+type ListedAccount = Awaited<ReturnType<Visitor["trpc"]["operator"]["accounts"]["get"]["query"]>>;
+
 let service: Service;
 let operator: Visitor;
 
@@ -59,7 +61,7 @@ describe("an operator who reads an account", () => {
 });
 
 describe("the list of accounts", () => {
-  it("has the usage of 30 days and the latest request, and can be ordered by it", async () => {
+  it("has the usage of 30 days and the latest request", async () => {
     const [quiet, busy] = [await signUpWithKey(service.baseUrl), await signUpWithKey(service.baseUrl)];
     for (let number = 0; number < 3; number++) await statusOf(service.baseUrl, busy.key);
     const idOf = async (owner: typeof busy) => (await owner.trpc.account.get.query()).id;
@@ -75,16 +77,56 @@ describe("the list of accounts", () => {
       recentCostNanoUsd: 0n,
       lastRequestHour: null,
     });
-    for (const order of ["requests", "cost"] as const) {
-      const page = await accounts.list.query({ order, limit: 200 });
-      const figures = page.accounts.map((each) =>
-        order === "cost" ? each.recentCostNanoUsd : BigInt(each.recentRequests),
-      );
-      expect(figures).toEqual(figures.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0)));
-      expect(page.nextCursor).toBeNull();
-    }
     const [first] = (await accounts.list.query({ order: "requests", limit: 1 })).accounts;
     expect(first?.id).toBe(id);
+  });
+
+  it("is read in pages in each order and direction: each account once, and their number with the first page", async () => {
+    const { accounts } = operator.trpc.operator;
+    const name = `Paged ${crypto.randomUUID()}`;
+    // Two have the same balance.
+    for (const granted of [3n, 1n, 3n, 20n, 0n]) {
+      const email = `${crypto.randomUUID()}@example.com`;
+      const { account } = await accounts.create.mutate({ email, accountName: name });
+      if (granted === 0n) continue;
+      const amountNanoUsd = granted * 1_000_000_000n;
+      await accounts.grantCredits.mutate({ id: account.id, amountNanoUsd, reason: "paging" });
+    }
+    const figures = {
+      created: ({ createdAt }: ListedAccount) => BigInt(createdAt.getTime()),
+      balance: ({ balanceNanoUsd }: ListedAccount) => balanceNanoUsd,
+      cost: ({ recentCostNanoUsd }: ListedAccount) => recentCostNanoUsd,
+      requests: ({ recentRequests }: ListedAccount) => BigInt(recentRequests),
+    };
+    for (const order of ["created", "balance", "cost", "requests"] as const) {
+      for (const ascending of [false, true]) {
+        const read: ListedAccount[] = [];
+        const totals: (number | null)[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await accounts.list.query({ search: name, order, ascending, limit: 2, cursor });
+          read.push(...page.accounts);
+          totals.push(page.total);
+          cursor = page.nextCursor ?? undefined;
+        } while (cursor !== undefined);
+        expect(totals).toEqual([5, null, null]);
+        const sign = ascending ? 1 : -1;
+        const figure = figures[order];
+        const expected = read.toSorted((a, b) => {
+          const [one, other] = figure(a) === figure(b) ? [a.id, b.id] : [figure(a), figure(b)];
+          return one < other ? -sign : sign;
+        });
+        expect(read.map((account) => account.id)).toEqual(expected.map((account) => account.id));
+        expect(new Set(read.map((account) => account.id)).size).toBe(5);
+      }
+    }
+    expect(await accounts.list.query({ search: name, limit: 5 })).toMatchObject({
+      total: 5,
+      nextCursor: null,
+    });
+    expect((await accounts.list.query({ search: `${name} none` })).total).toBe(0);
+    const { code } = await refusalOf(accounts.list.query({ order: "balance", cursor: crypto.randomUUID() }));
+    expect(code).toBe("invalid_request");
   });
 });
 

@@ -22,11 +22,13 @@ interface PagedProps {
   readonly query: PagedQuery;
   /** The kind of items, such as "accounts". */
   readonly what: string;
+  /** How much of the list is shown, such as "50 of 75 shown", for lists whose length is known. */
+  readonly shown?: string | undefined;
   readonly children: ReactNode;
 }
 
 /** A paginated list: its loading state, its error, its items, and a button that loads more. */
-export function Paged({ query, what, children }: PagedProps) {
+export function Paged({ query, what, shown, children }: PagedProps) {
   const [asking, setAsking] = useState<"never" | "now" | "done">("never");
   const foot = useRef<HTMLDivElement>(null);
   const { isFetchingNextPage } = query;
@@ -60,9 +62,12 @@ export function Paged({ query, what, children }: PagedProps) {
           {query.isFetchNextPageError ? (
             <LoadError error={query.error} busy={isFetchingNextPage} retry={() => void loadMore()} />
           ) : query.hasNextPage ? (
-            <Button busy={isFetchingNextPage} onClick={() => void loadMore()}>
-              Load more {what}
-            </Button>
+            <>
+              {shown === undefined ? null : <p className={textStyles.small}>{shown}</p>}
+              <Button busy={isFetchingNextPage} onClick={() => void loadMore()}>
+                Load more {what}
+              </Button>
+            </>
           ) : (
             <p className={textStyles.small}>No more {what}.</p>
           )}

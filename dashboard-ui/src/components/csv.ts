@@ -30,18 +30,19 @@ function cell(value: string | number | bigint | Date | null): string {
 }
 
 /** The maximum number of rows of an export. */
-const MAX_ROWS = 10_000;
+export const MAX_ROWS = 10_000;
 
 interface Page<Row> {
   readonly rows: readonly Row[];
   readonly next: string | null;
 }
 
-/** Reads up to 10,000 rows, page by page, and downloads them as a CSV file. */
+/** Reads up to 10,000 rows, page by page, and downloads them as a CSV file, sorted if there is a comparison. */
 export async function exportCsv<Row>(
   name: string,
   columns: readonly CsvColumn<Row>[],
   readPage: (cursor: string | undefined) => Promise<Page<Row>>,
+  compare?: (one: Row, other: Row) => number,
 ): Promise<void> {
   const rows: Row[] = [];
   let next: string | null | undefined;
@@ -50,6 +51,7 @@ export async function exportCsv<Row>(
     rows.push(...page.rows);
     next = page.next;
   } while (next !== null && rows.length < MAX_ROWS);
+  if (compare !== undefined) rows.sort(compare);
   downloadCsv(`${name}-${new Date().toISOString().slice(0, 10)}`, columns, rows);
   toast(
     `${rows.length} rows exported`,

@@ -2093,12 +2093,10 @@ export interface Procedures {
           readonly nextCursor: string | null;
         }
       >;
-      /** Accounts, newest first or by their usage of the last 30 days. */
+      /** Accounts, newest first or in another order. */
       readonly list: Procedure<
         "query",
         | {
-            /** The `nextCursor` of the previous page. Omit it for the first page. */
-            readonly cursor?: string | undefined;
             /** Has no effect. Infinite queries of TanStack Query send it. */
             readonly direction?: "forward" | undefined;
             /** The maximum number of rows of the page: 1 to 200. Default 50. */
@@ -2110,32 +2108,19 @@ export interface Procedures {
             /** The plan of the accounts. Default: any. */
             readonly plan?: "enterprise" | "free" | "pro" | undefined;
             /**
-             * `created`: the newest first. `cost` and `requests`: those with most in the last 30 days first, without further
-             * pages. Default `created`.
+             * What the accounts are sorted by: `created`, their `balance`, or their `cost` or `requests` of the last 30 days. A balance or usage
+             * that changes while you read pages may leave its account out or repeat it. Default `created`.
              */
-            readonly order?: "cost" | "created" | "requests" | undefined;
+            readonly order?: "balance" | "cost" | "created" | "requests" | undefined;
+            /** Whether the oldest or the lowest are first. Default `false`: the newest or the highest are. */
+            readonly ascending?: boolean | undefined;
+            /** The `nextCursor` of the previous page, which had the same filters and order. Omit it for the first page. */
+            readonly cursor?: string | undefined;
           }
         | undefined,
         {
-          /** The accounts of the page, newest first. */
+          /** The accounts of the page, in the requested order. */
           readonly accounts: readonly {
-            /** The users who can sign in to the account. */
-            readonly users: readonly {
-              /** The id of the user, a UUID. */
-              readonly id: string;
-              /** The e-mail address, in lower case. */
-              readonly email: string;
-            }[];
-            /** The number of active keys. */
-            readonly activeKeys: number;
-            /** The balance in nano-USD, including what nodes have reserved. */
-            readonly balanceNanoUsd: bigint;
-            /** The requests of the last 30 UTC days, today included. */
-            readonly recentRequests: number;
-            /** The cost of these requests in nano-USD. */
-            readonly recentCostNanoUsd: bigint;
-            /** The beginning of the UTC hour of the latest request; `null`: there was none. */
-            readonly lastRequestHour: Date | null;
             /** The id of the account, a UUID. */
             readonly id: string;
             /** The name of the account. */
@@ -2167,9 +2152,28 @@ export interface Procedures {
               /** Requests that may be answered at the same time. */
               readonly concurrentRequests: number | null;
             };
+            /** The users who can sign in to the account. */
+            readonly users: readonly {
+              /** The id of the user, a UUID. */
+              readonly id: string;
+              /** The e-mail address, in lower case. */
+              readonly email: string;
+            }[];
+            /** The number of active keys. */
+            readonly activeKeys: number;
+            /** The balance in nano-USD, including what nodes have reserved. */
+            readonly balanceNanoUsd: bigint;
+            /** The requests of the last 30 UTC days, today included. */
+            readonly recentRequests: number;
+            /** The cost of these requests in nano-USD. */
+            readonly recentCostNanoUsd: bigint;
+            /** The beginning of the UTC hour of the latest request; `null`: there was none. */
+            readonly lastRequestHour: Date | null;
             /** When the account was created. */
             readonly createdAt: Date;
           }[];
+          /** The number of accounts that match, on all pages; `null` on pages after the first. */
+          readonly total: number | null;
           /** The `cursor` of the next page; `null` on the last page. */
           readonly nextCursor: string | null;
         }
@@ -2182,23 +2186,6 @@ export interface Procedures {
           readonly id: string;
         },
         {
-          /** The users who can sign in to the account. */
-          readonly users: readonly {
-            /** The id of the user, a UUID. */
-            readonly id: string;
-            /** The e-mail address, in lower case. */
-            readonly email: string;
-          }[];
-          /** The number of active keys. */
-          readonly activeKeys: number;
-          /** The balance in nano-USD, including what nodes have reserved. */
-          readonly balanceNanoUsd: bigint;
-          /** The requests of the last 30 UTC days, today included. */
-          readonly recentRequests: number;
-          /** The cost of these requests in nano-USD. */
-          readonly recentCostNanoUsd: bigint;
-          /** The beginning of the UTC hour of the latest request; `null`: there was none. */
-          readonly lastRequestHour: Date | null;
           /** The id of the account, a UUID. */
           readonly id: string;
           /** The name of the account. */
@@ -2230,6 +2217,23 @@ export interface Procedures {
             /** Requests that may be answered at the same time. */
             readonly concurrentRequests: number | null;
           };
+          /** The users who can sign in to the account. */
+          readonly users: readonly {
+            /** The id of the user, a UUID. */
+            readonly id: string;
+            /** The e-mail address, in lower case. */
+            readonly email: string;
+          }[];
+          /** The number of active keys. */
+          readonly activeKeys: number;
+          /** The balance in nano-USD, including what nodes have reserved. */
+          readonly balanceNanoUsd: bigint;
+          /** The requests of the last 30 UTC days, today included. */
+          readonly recentRequests: number;
+          /** The cost of these requests in nano-USD. */
+          readonly recentCostNanoUsd: bigint;
+          /** The beginning of the UTC hour of the latest request; `null`: there was none. */
+          readonly lastRequestHour: Date | null;
           /** When the account was created. */
           readonly createdAt: Date;
         }
@@ -2248,23 +2252,6 @@ export interface Procedures {
         {
           /** The new account. */
           readonly account: {
-            /** The users who can sign in to the account. */
-            readonly users: readonly {
-              /** The id of the user, a UUID. */
-              readonly id: string;
-              /** The e-mail address, in lower case. */
-              readonly email: string;
-            }[];
-            /** The number of active keys. */
-            readonly activeKeys: number;
-            /** The balance in nano-USD, including what nodes have reserved. */
-            readonly balanceNanoUsd: bigint;
-            /** The requests of the last 30 UTC days, today included. */
-            readonly recentRequests: number;
-            /** The cost of these requests in nano-USD. */
-            readonly recentCostNanoUsd: bigint;
-            /** The beginning of the UTC hour of the latest request; `null`: there was none. */
-            readonly lastRequestHour: Date | null;
             /** The id of the account, a UUID. */
             readonly id: string;
             /** The name of the account. */
@@ -2296,6 +2283,23 @@ export interface Procedures {
               /** Requests that may be answered at the same time. */
               readonly concurrentRequests: number | null;
             };
+            /** The users who can sign in to the account. */
+            readonly users: readonly {
+              /** The id of the user, a UUID. */
+              readonly id: string;
+              /** The e-mail address, in lower case. */
+              readonly email: string;
+            }[];
+            /** The number of active keys. */
+            readonly activeKeys: number;
+            /** The balance in nano-USD, including what nodes have reserved. */
+            readonly balanceNanoUsd: bigint;
+            /** The requests of the last 30 UTC days, today included. */
+            readonly recentRequests: number;
+            /** The cost of these requests in nano-USD. */
+            readonly recentCostNanoUsd: bigint;
+            /** The beginning of the UTC hour of the latest request; `null`: there was none. */
+            readonly lastRequestHour: Date | null;
             /** When the account was created. */
             readonly createdAt: Date;
           };

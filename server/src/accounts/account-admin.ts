@@ -3,58 +3,30 @@ import {
   ACTIVE_KEY_LIMITS,
   type Account,
   type AccountId,
-  type AccountState,
   type IpRules,
   type Plan,
 } from "../contract/account.ts";
 import type { Action, ActionId, Actor } from "../contract/action.ts";
-import { isUuid } from "../contract/ids.ts";
-import { isKeyId } from "../contract/key.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
 import { readPage } from "../database/page.ts";
 import { Failure } from "../errors/failure.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { randomBase62 } from "../secrets/oslo.ts";
 import { type AccountChange, changed, differenceOf, noticesOf } from "./account-change.ts";
+import {
+  type AccountListing,
+  type AccountPage,
+  findListedAccount,
+  type ListedAccount,
+  listAccounts,
+} from "./account-list.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { ActionChain } from "./action-chain.ts";
-import { type ActionFilter, escapedForLike, listActions, recordAction } from "./actions-store.ts";
+import { type ActionFilter, listActions, recordAction } from "./actions-store.ts";
 import { type CreditGrant, type GrantedCredit, grantCredits } from "./credit-grant.ts";
 import type { IpRuleBook, IpVerdict } from "./ip-rules.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
-import type { User } from "./user.ts";
 import { createAccount } from "./users-store.ts";
-
-/** An account as operators see it in a list. */
-export interface ListedAccount extends Account {
-  /** The users who can sign in to the account. */
-  readonly users: readonly User[];
-  /** The number of active keys. */
-  readonly activeKeys: number;
-  /** The balance in nano-USD, including what nodes have reserved. */
-  readonly balanceNanoUsd: bigint;
-  /** The requests of the last 30 UTC days, today included. */
-  readonly recentRequests: number;
-  /** The cost of these requests in nano-USD. */
-  readonly recentCostNanoUsd: bigint;
-  /** The beginning of the UTC hour of the latest request; `null`: there was none. */
-  readonly lastRequestHour: Date | null;
-}
-
-/** The order of a list of accounts: the newest, or those with the highest cost or most requests of the last 30 days, first. */
-export const ACCOUNT_ORDERS = ["created", "cost", "requests"] as const;
-export type AccountOrder = (typeof ACCOUNT_ORDERS)[number];
-
-/** Filters accounts. `null` matches every value. */
-export interface AccountFilter {
-  /** The beginning of a name or of a user's address, in any case, an id, or the last four characters of a key; empty: all. */
-  readonly search: string;
-  readonly state: AccountState | null;
-  readonly plan: Plan | null;
-}
-
-/** The days of UTC, today included, whose usage is summed up for operators. */
-const RECENT_DAYS = 30;
 
 export interface AccountAdminParts {
   readonly database: Database;
@@ -65,11 +37,6 @@ export interface AccountAdminParts {
   readonly ipRules: IpRuleBook;
   readonly now: () => Date;
 }
-
-type ListedRow = AccountRow &
-  Omit<ListedAccount, keyof Account | "recentRequests" | "recentCostNanoUsd"> & {
-    readonly recent: { readonly requests: number; readonly costNanoUsd: string };
-  };
 
 /** Administers accounts for operators. Every change is recorded in the audit trail. */
 export class AccountAdmin {
@@ -96,62 +63,15 @@ export class AccountAdmin {
     return row === undefined ? null : accountOf(row);
   }
 
-  /** A page of accounts, newest first. */
-  async list(
-    filter: AccountFilter,
-    cursor: AccountId | null,
-    limit: number,
-  ): Promise<{
-    /** The accounts of the page, newest first. */
-    readonly accounts: readonly ListedAccount[];
-    /** The `cursor` of the next page; `null` on the last page. */
-    readonly nextCursor: AccountId | null;
-  }> {
-    const sql = this.#parts.longReads;
-    const page = await readPage(limit, async (max) => {
-      const rows = await sql<ListedRow[]>`
-        select ${listedColumns(sql, this.#recentFrom())}
-        from accounts
-        where true
-          ${this.#matching(filter)}
-          ${cursor === null ? sql`` : sql`and accounts.id < ${cursor}`}
-        order by accounts.id desc
-        limit ${max}`;
-      return rows.map(listedOf);
-    });
-    return { accounts: page.items, nextCursor: page.last?.id ?? null };
-  }
-
-  /**
-   * The accounts with the highest cost or most requests of the last 30 days, then the newest without any. There are no further pages.
-   */
-  async listByUsage(
-    filter: AccountFilter,
-    order: Exclude<AccountOrder, "created">,
-    limit: number,
-  ): Promise<readonly ListedAccount[]> {
-    const sql = this.#parts.longReads;
-    const by = order === "cost" ? sql`cost_nano_usd` : sql`requests`;
-    // Uses usage_days_by_day: the rows of 30 days, however many accounts there are.
-    const rows = await sql<ListedRow[]>`
-      with recent as materialized (
-        select account_id, sum(requests) as requests, sum(cost_nano_usd) as cost_nano_usd
-        from usage_days where day >= ${this.#recentFrom()} group by account_id
-      )
-      select ${listedColumns(sql, this.#recentFrom())}
-      from accounts left join recent on recent.account_id = accounts.id
-      where true ${this.#matching(filter)}
-      order by recent.${by} desc nulls last, accounts.id desc
-      limit ${limit}`;
-    return rows.map(listedOf);
+  /** A page of accounts, as {@link listAccounts} reads it. */
+  list(listing: AccountListing): Promise<AccountPage> {
+    return listAccounts(this.#parts.longReads, this.#parts.now(), listing);
   }
 
   /** @throws {Failure} `not_found` */
   async get(id: AccountId): Promise<ListedAccount> {
-    const sql = this.#parts.longReads;
-    const [row] = await sql<ListedRow[]>`
-      select ${listedColumns(sql, this.#recentFrom())} from accounts where id = ${id}`;
-    return row === undefined ? noSuchAccount() : listedOf(row);
+    const { longReads, now } = this.#parts;
+    return (await findListedAccount(longReads, now(), id)) ?? noSuchAccount();
   }
 
   /**
@@ -246,32 +166,6 @@ export class AccountAdmin {
     const page = await readPage(limit, (max) => listActions(this.#parts.longReads, filter, cursor, max));
     return { actions: page.items, nextCursor: page.last?.id ?? null };
   }
-
-  #recentFrom(): Date {
-    const now = this.#parts.now();
-    return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1 - RECENT_DAYS));
-  }
-
-  #matching({ search, state, plan }: AccountFilter) {
-    const sql = this.#parts.longReads;
-    const text = search.trim();
-    const prefix = `${escapedForLike(text.toLowerCase())}%`;
-    const byKey = isKeyId(text) ? sql`union select account_id from keys where key_id = ${text}` : sql``;
-    // Uses accounts_by_name, users_by_email_prefix and keys_by_key_id.
-    const matching = isUuid(text)
-      ? sql`accounts.id = ${text}`
-      : sql`accounts.id in (
-              select id from accounts where lower(name) like ${prefix}
-              union
-              select account_id from users where email like ${prefix} and account_id is not null
-              ${byKey}
-            )`;
-    // State and plan alone walk all accounts: half a million of them take 0.15 s.
-    return sql`
-      ${text === "" ? sql`` : sql`and ${matching}`}
-      ${state === null ? sql`` : sql`and accounts.state = ${state}`}
-      ${plan === null ? sql`` : sql`and accounts.plan = ${plan}`}`;
-  }
 }
 
 /** @throws {Failure} `invalid_request` naming the first that is neither an address nor a block. */
@@ -291,29 +185,6 @@ async function updateAccount(transaction: Transaction, account: Account): Promis
         requests_per_minute = ${limits.requestsPerMinute}, tokens_per_minute = ${limits.tokensPerMinute},
         concurrent_requests = ${limits.concurrentRequests}
     where id = ${account.id}`;
-}
-
-function listedColumns(sql: Database, recentFrom: Date) {
-  // Uses users_by_account, keys_active_name_unique, usage_days_pkey and usage_hours_pkey. Both sums are one walk of the days.
-  return sql`
-    ${accountColumns(sql)},
-    (select coalesce(json_agg(json_build_object('id', users.id, 'email', users.email) order by users.id), '[]')
-     from users where users.account_id = accounts.id) as users,
-    (select count(*)::int from keys where keys.account_id = accounts.id and keys.state = 'active') as "activeKeys",
-    balance_nano_usd(accounts) as "balanceNanoUsd",
-    (select json_build_object('requests', coalesce(sum(requests), 0), 'costNanoUsd', coalesce(sum(cost_nano_usd), 0)::text)
-     from usage_days where usage_days.account_id = accounts.id and day >= ${recentFrom}) as recent,
-    (select max(hour) from usage_hours where usage_hours.account_id = accounts.id) as "lastRequestHour"`;
-}
-
-function listedOf(row: ListedRow): ListedAccount {
-  const { users, activeKeys, balanceNanoUsd, recent, lastRequestHour } = row;
-  const usage = {
-    recentRequests: recent.requests,
-    recentCostNanoUsd: BigInt(recent.costNanoUsd),
-    lastRequestHour,
-  };
-  return { ...accountOf(row), users, activeKeys, balanceNanoUsd, ...usage };
 }
 
 function noSuchAccount(): never {

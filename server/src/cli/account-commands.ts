@@ -57,7 +57,7 @@ const plan = () => new Option("--plan <plan>").choices(PLANS);
 function addFinding({ accounts, ofAccount, client, find, print }: AccountCommandParts): void {
   accounts
     .command("list")
-    .description("list accounts, newest first")
+    .description("list accounts, newest first or in another order")
     .option(
       "--search <text>",
       "the beginning of a name or of a user's e-mail address, an id, or a key's last four characters",
@@ -65,6 +65,12 @@ function addFinding({ accounts, ofAccount, client, find, print }: AccountCommand
     )
     .addOption(new Option("--state <state>").choices(ACCOUNT_STATES))
     .addOption(plan())
+    .addOption(
+      new Option("--order <order>", "highest first; cost and requests are those of the last 30 days")
+        .choices(ORDERS)
+        .default("created"),
+    )
+    .option("--ascending", "begin with the oldest or the lowest")
     .option("--limit <number>", "accounts per page, 1 to 200", wholeNumber("--limit", 1, 200), 50)
     .option("--cursor <cursor>", "cursor of the next page, as printed by the previous call")
     .action(async (options: ListOptions) => {
@@ -73,6 +79,7 @@ function addFinding({ accounts, ofAccount, client, find, print }: AccountCommand
         account.id,
         account.state,
         account.plan,
+        ...sortedFigures(account, options.order),
         `${account.activeKeys} ${account.activeKeys === 1 ? "key" : "keys"}`,
         account.name,
         account.users.map(({ email }) => email).join(", "),
@@ -220,10 +227,29 @@ function addPasswordReset(program: Command, { client, print }: AccountCommandPar
     });
 }
 
+const ORDERS = ["created", "balance", "cost", "requests"] as const;
+type Order = (typeof ORDERS)[number];
+
+/** The figure that a list is sorted by, as a column of it. */
+function sortedFigures(account: ListedAccount, order: Order): string[] {
+  switch (order) {
+    case "created":
+      return [];
+    case "balance":
+      return [usdOf(account.balanceNanoUsd)];
+    case "cost":
+      return [usdOf(account.recentCostNanoUsd)];
+    case "requests":
+      return [`${account.recentRequests} ${account.recentRequests === 1 ? "request" : "requests"}`];
+  }
+}
+
 interface ListOptions {
   readonly search: string;
   readonly state?: OperatedAccount["state"];
   readonly plan?: OperatedAccount["plan"];
+  readonly order: Order;
+  readonly ascending?: boolean;
   readonly limit: number;
   readonly cursor?: string;
 }

@@ -1,13 +1,14 @@
 import * as z from "zod";
-import { ACCOUNT_ORDERS, requireNetworks } from "../accounts/account-admin.ts";
+import { requireNetworks } from "../accounts/account-admin.ts";
 import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts";
+import { ACCOUNT_ORDERS } from "../accounts/account-list.ts";
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { entryPage, readEntriesPage } from "./audit.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
-import { idempotencyKey, idOf, ipAddress, paging, words } from "./inputs.ts";
+import { CURSOR, idempotencyKey, idOf, ipAddress, paging, words } from "./inputs.ts";
 import { keysPage, readKeysPage } from "./keys.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
@@ -89,7 +90,7 @@ export function operatorAccountsRouter(services: RpcServices) {
     what: AccountChange,
   ) => accountAdmin.change(actor, id, what, reason);
   return router({
-    /** Accounts, newest first or by their usage of the last 30 days. */
+    /** Accounts, newest first or in another order. */
     list: operatorProcedure
       .input(
         z
@@ -100,23 +101,21 @@ export function operatorAccountsRouter(services: RpcServices) {
             /** The plan of the accounts. Default: any. */
             plan: z.enum(PLANS).optional(),
             /**
-             * `created`: the newest first. `cost` and `requests`: those with most in the last 30 days first, without further
-             * pages. Default `created`.
+             * What the accounts are sorted by: `created`, their `balance`, or their `cost` or `requests` of the last 30 days. A balance or usage
+             * that changes while you read pages may leave its account out or repeat it. Default `created`.
              */
             order: z.enum(ACCOUNT_ORDERS).default("created"),
-            ...paging<AccountId>(),
+            /** Whether the oldest or the lowest are first. Default `false`: the newest or the highest are. */
+            ascending: z.boolean().default(false),
+            ...paging(),
+            /** The `nextCursor` of the previous page, which had the same filters and order. Omit it for the first page. */
+            cursor: z.string().max(64).describe(CURSOR).optional(),
           })
           .prefault({}),
       )
-      .query(async ({ ctx, input: { search, state = null, plan = null, order, cursor = null, limit } }) => {
-        const filter = { search, state, plan };
-        if (order === "created")
-          return reads.inOneSlice(ctx.reader, () => accountAdmin.list(filter, cursor, limit));
-        const accounts = await reads.inOneSlice(ctx.reader, () =>
-          accountAdmin.listByUsage(filter, order, limit),
-        );
-        return { accounts, nextCursor: null };
-      }),
+      .query(({ ctx, input: { state = null, plan = null, cursor = null, ...listing } }) =>
+        reads.inOneSlice(ctx.reader, () => accountAdmin.list({ ...listing, state, plan, cursor })),
+      ),
 
     /** One account. */
     get: operatorProcedure

@@ -1,9 +1,10 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
+import type { ListedAccount } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { ExportButton } from "../../components/ExportButton.tsx";
-import { formatCounted } from "../../components/format.ts";
+import { formatCount, formatCounted } from "../../components/format.ts";
 import { Empty } from "../../components/Notice.tsx";
 import { Paged } from "../../components/Paged.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
@@ -18,38 +19,44 @@ import { exportAccounts } from "./exports.ts";
 import { focusPage } from "./focus.ts";
 import { PLANS } from "./plans.ts";
 import { accountsQuery } from "./queries.ts";
-import { readAccountsSearch } from "./search.ts";
+import { type AccountOrder, readAccountsSearch } from "./search.ts";
 
 const ANY = { value: "", label: "Any" };
 const STATES = [ANY, { value: "active", label: "Active" }, { value: "suspended", label: "Suspended" }];
 
+/** Which accounts are first, descending and ascending. */
+const FIRST: Readonly<Record<AccountOrder | "created", readonly [string, string]>> = {
+  created: ["newest", "oldest"],
+  balance: ["highest balance", "lowest balance"],
+  cost: ["highest cost in 30 days", "lowest cost in 30 days"],
+  requests: ["most requests in 30 days", "fewest requests in 30 days"],
+};
+
 /** The list of all accounts, with a search and a form to create one. */
 export function Accounts() {
   const [isCreating, setCreating] = useState(false);
-  const { search = "", state, plan, order } = useSearch({ from: "/shell/operator/operator" });
+  const wanted = useSearch({ from: "/shell/operator/operator" });
+  const { search = "", state, plan, order, ascending } = wanted;
   const navigate = useNavigate({ from: "/operator" });
-  const narrow = (change: Readonly<Record<string, string | undefined>>) =>
+  const narrow = (change: Readonly<Record<string, string | true | undefined>>) =>
     void navigate({ search: (before) => readAccountsSearch({ ...before, ...change }), replace: true });
 
   const showAll = () => {
     void navigate({ search: {} });
     focusPage();
   };
-  const list = useInfiniteQuery(accountsQuery({ search, state, plan, order }));
-  const accounts = list.data?.pages.flatMap((page) => page.accounts) ?? [];
+  const list = useInfiniteQuery(accountsQuery(wanted));
+  const accounts = distinct(list.data?.pages.flatMap((page) => page.accounts) ?? []);
+  const total = list.isPlaceholderData ? undefined : list.data?.pages[0]?.total;
   const isNarrowed = search !== "" || state !== undefined || plan !== undefined;
 
   return (
     <>
       <PageHead
         title="Accounts"
-        lead={
-          order === undefined
-            ? "Accounts of this service, newest first."
-            : `The 50 accounts with the highest ${order === "cost" ? "cost" : "number of requests"} in 30 days first.`
-        }
+        lead={`${countText(total, isNarrowed)}, ${FIRST[order ?? "created"][ascending === true ? 1 : 0]} first.`}
       >
-        <ExportButton run={() => exportAccounts({ search, state, plan, order })} />
+        <ExportButton run={() => exportAccounts(wanted)} />
         <Button look="primary" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setCreating(true)}>
           Create account
         </Button>
@@ -75,9 +82,13 @@ export function Accounts() {
         />
       </search>
       <p className={textStyles.visuallyHidden} role="status">
-        {list.isSuccess && !list.isPlaceholderData ? countOf(accounts.length, list.hasNextPage) : ""}
+        {total == null ? "" : `${formatCount(accounts.length)} of ${formatCounted(total, "account")} shown.`}
       </p>
-      <Paged query={list} what="accounts">
+      <Paged
+        query={list}
+        what="accounts"
+        shown={total == null ? undefined : `${formatCount(accounts.length)} of ${formatCount(total)} shown`}
+      >
         {list.isSuccess && accounts.length === 0 ? (
           <Empty
             title={isNarrowed ? "No account matches" : "No accounts yet"}
@@ -91,12 +102,7 @@ export function Accounts() {
           </Empty>
         ) : null}
         {accounts.length > 0 ? (
-          <AccountTable
-            accounts={accounts}
-            busy={list.isPlaceholderData}
-            order={order}
-            onOrder={(next) => narrow({ order: next })}
-          />
+          <AccountTable accounts={accounts} busy={list.isPlaceholderData} sort={wanted} onSort={narrow} />
         ) : null}
       </Paged>
       {isCreating ? <CreateAccount onClose={() => setCreating(false)} /> : null}
@@ -104,6 +110,12 @@ export function Accounts() {
   );
 }
 
-function countOf(count: number, isMore: boolean): string {
-  return `${formatCounted(count, "account")} shown${isMore ? "; more are available" : ""}.`;
+function countText(total: number | null | undefined, isNarrowed: boolean): string {
+  if (total == null) return "Accounts";
+  return `${formatCounted(total, "account")}${isNarrowed ? (total === 1 ? " matches" : " match") : ""}`;
+}
+
+/** The accounts, each once: one whose figures have changed may be on two pages. */
+function distinct(accounts: readonly ListedAccount[]): readonly ListedAccount[] {
+  return [...new Map(accounts.map((account) => [account.id, account])).values()];
 }

@@ -1,8 +1,8 @@
 import { client } from "../../api/client.ts";
 import type { ListedAccount, OperatorAction, SecurityEvent } from "../../api/types.ts";
-import { type CsvColumn, exportCsv } from "../../components/csv.ts";
+import { type CsvColumn, exportCsv, MAX_ROWS } from "../../components/csv.ts";
 import { accountsInput, securityInput, trailInput } from "./queries.ts";
-import type { AccountsSearch, SecuritySearch, TrailSearch } from "./search.ts";
+import type { AccountOrder, AccountsSearch, SecuritySearch, TrailSearch } from "./search.ts";
 
 const PAGE_SIZE = 200;
 const after = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
@@ -21,13 +21,32 @@ const ACCOUNT: readonly CsvColumn<ListedAccount>[] = [
   { name: "created_at", read: ({ createdAt }) => createdAt },
 ];
 
-/** Downloads the accounts that match; if they are ordered by usage, the first 200. */
-export function exportAccounts(search: AccountsSearch): Promise<void> {
-  return exportCsv("accounts", ACCOUNT, async (cursor) => {
-    const input = { ...accountsInput(search), limit: PAGE_SIZE, ...after(cursor) };
-    const { accounts, nextCursor } = await client.operator.accounts.list.query(input);
+const FIGURES: Readonly<Record<AccountOrder, (account: ListedAccount) => bigint>> = {
+  balance: ({ balanceNanoUsd }) => balanceNanoUsd,
+  cost: ({ recentCostNanoUsd }) => recentCostNanoUsd,
+  requests: ({ recentRequests }) => BigInt(recentRequests),
+};
+
+/**
+ * Downloads the accounts that match, in the order of the list. They are read in the order of their creation and sorted here, because an
+ * account whose balance or usage changes meanwhile could be missing in pages that are sorted by it.
+ */
+export async function exportAccounts(search: AccountsSearch): Promise<void> {
+  const { order, ascending, ...filter } = search;
+  const read = (input: AccountsSearch) => async (cursor: string | undefined) => {
+    const page = { ...accountsInput(input), limit: PAGE_SIZE, ...after(cursor) };
+    const { accounts, nextCursor } = await client.operator.accounts.list.query(page);
     return { rows: accounts, next: nextCursor };
-  });
+  };
+  if (order === undefined) return exportCsv("accounts", ACCOUNT, read(search));
+  const { total } = await client.operator.accounts.list.query({ ...accountsInput(filter), limit: 1 });
+  // Of a longer list only the beginning is exported, which has to be that of the list in its order.
+  const isCut = total !== null && total > MAX_ROWS;
+  const figure = FIGURES[order];
+  const sign = ascending === true ? 1 : -1;
+  const compare = (a: ListedAccount, b: ListedAccount) =>
+    sign * (figure(a) < figure(b) ? -1 : figure(a) > figure(b) ? 1 : a.id < b.id ? -1 : 1);
+  return exportCsv("accounts", ACCOUNT, read(isCut ? search : filter), compare);
 }
 
 const ACTION: readonly CsvColumn<OperatorAction>[] = [

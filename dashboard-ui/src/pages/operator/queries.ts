@@ -5,12 +5,13 @@ import { SECURITY_KINDS } from "./security/security-labels.ts";
 
 const PAGE_SIZE = 50;
 
-/** The filters of a list of accounts. */
-export function accountsInput({ search = "", state, plan, order }: AccountsSearch) {
+/** The filters and the order of a list of accounts. */
+export function accountsInput({ search = "", state, plan, order, ascending }: AccountsSearch) {
   return {
     limit: PAGE_SIZE,
     search,
     ...(order === undefined ? {} : { order }),
+    ...(ascending === undefined ? {} : { ascending }),
     ...(state === undefined ? {} : { state }),
     ...(plan === undefined ? {} : { plan }),
   };

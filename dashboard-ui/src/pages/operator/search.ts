@@ -5,16 +5,24 @@ export interface AccountsSearch {
   readonly search?: string | undefined;
   readonly state?: "active" | "suspended" | undefined;
   readonly plan?: "free" | "pro" | "enterprise" | undefined;
-  /** Absent: the newest first. */
-  readonly order?: "cost" | "requests" | undefined;
+  /** Absent: by their creation. */
+  readonly order?: AccountOrder | undefined;
+  /** Whether the oldest or the lowest are first. Absent: the newest or the highest are. */
+  readonly ascending?: true | undefined;
 }
 
-export function readAccountsSearch({ search, state, plan, order }: Record<string, unknown>): AccountsSearch {
+/** The figures that accounts can be sorted by. */
+const ACCOUNT_ORDERS = ["balance", "cost", "requests"] as const;
+export type AccountOrder = (typeof ACCOUNT_ORDERS)[number];
+
+export function readAccountsSearch(read: Record<string, unknown>): AccountsSearch {
+  const { search, state, plan, order, ascending } = read;
   return {
     search: textOf(search),
     state: state === "active" || state === "suspended" ? state : undefined,
     plan: plan === "free" || plan === "pro" || plan === "enterprise" ? plan : undefined,
-    order: order === "cost" || order === "requests" ? order : undefined,
+    order: ACCOUNT_ORDERS.find((known) => known === order),
+    ascending: ascending === true ? true : undefined,
   };
 }
 

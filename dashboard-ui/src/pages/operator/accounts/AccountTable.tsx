@@ -11,8 +11,8 @@ import type { AccountsSearch } from "../search.ts";
 import styles from "./AccountTable.module.css";
 
 const columnsFor = (
-  order: AccountsSearch["order"],
-  onOrder: AccountTableProps["onOrder"],
+  sort: AccountSort,
+  onSort: AccountTableProps["onSort"],
 ): readonly Column<ListedAccount>[] => [
   {
     label: "Account",
@@ -36,51 +36,58 @@ const columnsFor = (
     isMinor: true,
     cell: ({ activeKeys }) => formatCount(activeKeys),
   },
-  { label: "Balance", kind: "number", cell: ({ balanceNanoUsd }) => formatBalance(balanceNanoUsd) },
+  {
+    label: "Balance",
+    kind: "number",
+    cell: ({ balanceNanoUsd }) => formatBalance(balanceNanoUsd),
+    ...sortBy("balance", sort, onSort),
+  },
   {
     label: "Requests, 30\u00a0d",
     kind: "number",
     cell: ({ recentRequests }) => formatCount(recentRequests),
-    ...sortOf("requests", order, onOrder),
+    ...sortBy("requests", sort, onSort),
   },
   {
     label: "Cost, 30\u00a0d",
     kind: "number",
     cell: ({ recentCostNanoUsd }) => formatUsdRoughly(recentCostNanoUsd),
-    ...sortOf("cost", order, onOrder),
+    ...sortBy("cost", sort, onSort),
   },
   { label: "Last request", isMinor: true, cell: (account) => <LastRequest account={account} /> },
   {
     label: "Created",
     cell: ({ createdAt }) => <time dateTime={createdAt.toISOString()}>{formatDate(createdAt)}</time>,
-    ...sortOf(undefined, order, onOrder),
+    ...sortBy(undefined, sort, onSort),
   },
 ];
+
+type AccountSort = Pick<AccountsSearch, "order" | "ascending">;
 
 interface AccountTableProps {
   readonly accounts: readonly ListedAccount[];
   readonly busy: boolean;
-  /** The order of the accounts. Absent: the newest first. */
-  readonly order: AccountsSearch["order"];
-  readonly onOrder: (order: AccountsSearch["order"]) => void;
+  readonly sort: AccountSort;
+  readonly onSort: (sort: AccountSort) => void;
 }
 
-function sortOf(
-  order: AccountsSearch["order"],
-  now: AccountsSearch["order"],
-  onOrder: AccountTableProps["onOrder"],
-) {
-  const sorted = order === now ? ("descending" as const) : ("none" as const);
-  return { sorted, onSort: () => onOrder(order) };
+/** A column that sorts by itself: the highest first, then, if it is pressed again, the lowest. */
+function sortBy(order: AccountSort["order"], now: AccountSort, onSort: AccountTableProps["onSort"]) {
+  const isSorted = order === now.order;
+  const isAscending = now.ascending === true;
+  return {
+    sorted: !isSorted ? ("none" as const) : isAscending ? ("ascending" as const) : ("descending" as const),
+    onSort: () => onSort({ order, ascending: isSorted && !isAscending ? true : undefined }),
+  };
 }
 
 /** Accounts with links to their pages. */
-export function AccountTable({ accounts, busy, order, onOrder }: AccountTableProps) {
+export function AccountTable({ accounts, busy, sort, onSort }: AccountTableProps) {
   return (
     <DataTable
       caption="Accounts"
       className={styles.accountsTable}
-      columns={columnsFor(order, onOrder)}
+      columns={columnsFor(sort, onSort)}
       rows={accounts}
       rowKey={({ id }) => id}
       busy={busy}
