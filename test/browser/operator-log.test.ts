@@ -102,7 +102,8 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
     const file = await download;
     expect(file.suggestedFilename()).toMatch(/^requests-\d{4}-\d\d-\d\d\.csv$/);
     const [head, ...lines] = (await readFile(await file.path(), "utf8")).trimEnd().split("\r\n");
-    expect(head).toMatch(/^request_id,timestamp,account_id,account_name,key_id,/);
+    // Excel needs the byte order mark.
+    expect(head).toMatch(/^\uFEFFrequest_id,timestamp,account_id,account_name,key_id,/);
     expect(lines.map((line) => line.split(",")[0])).toEqual([third, first]);
     expect(lines[0]).toContain(`,${id},Test,${owner.key.slice(-4)},test,`);
     expect(complaints).toEqual([]);

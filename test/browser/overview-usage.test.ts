@@ -78,8 +78,9 @@ describe.skipIf(!hasBrowser)("an account's usage", () => {
     const { page, complaints } = await overview.pageOf(owner, "/?by=key");
     const byKey = await downloadOf(page);
     expect(byKey.name).toMatch(/^usage-by-key-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.csv$/);
+    // Excel needs the byte order mark.
     expect(byKey.lines[0]).toBe(
-      "start,end,time_zone,key,key_name,requests,errors,prompt_tokens,completion_tokens,cached_tokens,cost_nano_usd",
+      "\uFEFFstart,end,time_zone,key,key_name,requests,errors,prompt_tokens,completion_tokens,cached_tokens,cost_nano_usd",
     );
     const line = byKey.lines.find((line) => line.includes(formula.id)) ?? "";
     expect(line).toContain(`,UTC,${formula.id},"'=HYPERLINK(""a""),1 …${formula.key.slice(-4)}",1,0,`);
@@ -91,7 +92,7 @@ describe.skipIf(!hasBrowser)("an account's usage", () => {
     await page.getByRole("button", { name: "Show all 24" }).waitFor();
     const total = await downloadOf(page);
     expect(total.lines[0]).toBe(
-      "start,end,time_zone,requests,errors,prompt_tokens,completion_tokens,cached_tokens,cost_nano_usd",
+      "\uFEFFstart,end,time_zone,requests,errors,prompt_tokens,completion_tokens,cached_tokens,cost_nano_usd",
     );
     // All intervals of the period, in their order, each ending where the next begins.
     expect(total.lines).toHaveLength(25);

@@ -1,5 +1,11 @@
 import { toast } from "./toast.ts";
 
+/**
+ * The byte order mark, at the beginning of CSV files that a browser saves: without it, Excel takes their UTF-8 for another encoding. What the API and
+ * the command line export is for scripts and has none.
+ */
+export const BYTE_ORDER_MARK = "\uFEFF";
+
 /** A column of a CSV file. */
 export interface CsvColumn<Row> {
   readonly name: string;
@@ -65,7 +71,7 @@ export function downloadCsv<Row>(
   columns: readonly CsvColumn<Row>[],
   rows: readonly Row[],
 ): void {
-  const url = URL.createObjectURL(new Blob([csvOf(columns, rows)], { type: "text/csv" }));
+  const url = URL.createObjectURL(new Blob([BYTE_ORDER_MARK, csvOf(columns, rows)], { type: "text/csv" }));
   const link = document.createElement("a");
   link.href = url;
   link.download = `${name}.csv`;

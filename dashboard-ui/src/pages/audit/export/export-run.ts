@@ -1,5 +1,6 @@
 import { AuditExport } from "../../../../../sdk/src/session.ts";
 import { sessionTransport } from "../../../api/session-transport.ts";
+import { BYTE_ORDER_MARK } from "../../../components/csv.ts";
 import type { AuditFilters } from "../filters.ts";
 import type { ExportTarget } from "./export-target.ts";
 
@@ -82,9 +83,10 @@ export class ExportRun {
     // An export that restarts at the beginning sends its header again.
     let isHeaderWritten = this.#cursor === null && bytes > 0;
     for await (const text of lines.text()) {
+      const mark = this.#format === "csv" && this.#progress.bytes === 0 ? BYTE_ORDER_MARK : "";
       const whole = isHeaderWritten ? text.slice(text.indexOf("\n") + 1) : text;
       isHeaderWritten = false;
-      await this.#write(new TextEncoder().encode(whole));
+      await this.#write(mark + whole);
       const { cursor, timestamp: last } = lines.progress;
       this.#cursor = cursor;
       const first = this.#progress.first ?? last;
@@ -99,7 +101,8 @@ export class ExportRun {
     await this.#target.discard();
   }
 
-  async #write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+  async #write(text: string): Promise<void> {
+    const bytes = new TextEncoder().encode(text);
     try {
       await this.#target.write(bytes);
     } catch (error) {
