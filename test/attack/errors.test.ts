@@ -58,6 +58,7 @@ function appThat(throws: () => never) {
   const app = createApp({
     accessLog: null,
     clientAddress: () => null,
+    requireOwnHost: () => {},
     rpc: fail,
     metrics: fail,
     dashboard: { answer: throws },

@@ -2,6 +2,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { createServer } from "vite";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { openRaw } from "../fixtures/raw-http.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
@@ -64,6 +65,43 @@ describe("the health endpoints", () => {
     expect(answer).toMatch(/^HTTP\/1\.[01] 200 /);
     expect(answer).toContain('{"status":"ready"}');
   });
+});
+
+/** The status of a request whose address has this host, as a browser sends it that was told a wrong address for a name. */
+async function statusAt(host: string, path: string, body = ""): Promise<number> {
+  const port = new URL(service.baseUrl).port;
+  const type = `origin: http://${host}:${port}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+  using connection = await openRaw(service.baseUrl);
+  connection.send(
+    `${body === "" ? "GET" : "POST"} ${path} HTTP/1.1\r\nhost: ${host}:${port}\r\n${body && type}\r\n${body}`,
+  );
+  return (await connection.answer()).status;
+}
+
+describe("a service that listens on its own machine only", () => {
+  const signUpBody = () => {
+    const email = `${crypto.randomUUID()}@example.com`;
+    return JSON.stringify({ json: { email, password: PASSWORD, accountName: "Test" } });
+  };
+
+  it.each(["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "xlocalhost"])(
+    "is not used by a page of %s, whose name leads to this machine",
+    async (host) => {
+      expect(await statusAt(host, "/trpc/auth.signUp", signUpBody())).toBe(403);
+      for (const path of ["/trpc/service.info", "/metrics", "/", "/docs"]) {
+        expect(await statusAt(host, path), path).toBe(403);
+      }
+      for (const path of ["/healthz", "/readyz"]) expect(await statusAt(host, path), path).toBe(200);
+    },
+  );
+
+  it.each(["localhost", "LOCALHOST", "localhost.", "app.localhost", "127.0.0.1", "[::1]"])(
+    "is open at %s",
+    async (host) => {
+      expect(await statusAt(host, "/trpc/service.info")).toBe(200);
+      expect(await statusAt(host, "/sign-in")).toBe(200);
+    },
+  );
 });
 
 describe("the dashboard in development", () => {
@@ -218,5 +256,6 @@ describe("a service that browsers reach over HTTPS", () => {
     const response = await signUpFrom("https://keys.example");
     expect(response.status).toBe(200);
     expect(response.headers.getSetCookie()[0]).toMatch(/^__Host-ostiary_session=.*Secure/i);
+    expect((await fetch(secure.baseUrl, { headers: { host: "keys.example" } })).status).toBe(200);
   });
 });

@@ -112,6 +112,8 @@ function configOf(values: SettingValues, present: Environment) {
     trustedProxies: values.TRUSTED_PROXIES,
     /** Scheme, host and port, without a trailing slash. `null`: the address on which the service listens. */
     publicUrl,
+    /** Whether only this machine reaches the service, without a proxy: at `localhost` or an IP address. */
+    isLocal: isLoopback(values) && publicUrl === null && tls === null && values.TRUSTED_PROXIES.length === 0,
     /** Whether browsers and clients reach the service by HTTPS. */
     isHttps: publicUrl === null ? tls !== null : publicUrl.startsWith("https:"),
     /** The origins of web pages that may call the API from a browser, or `*`. */
@@ -186,11 +188,14 @@ function warningsOf(values: SettingValues): readonly string[] {
   ];
 }
 
+function isLoopback({ HOST: host }: SettingValues): boolean {
+  return host === "localhost" || host === "::1" || /^127\./.test(host);
+}
+
 function isOpenWithoutTls(values: SettingValues): boolean {
-  const isLoopback = values.HOST === "localhost" || values.HOST === "::1" || /^127\./.test(values.HOST);
   const isBehindTls =
     values.TLS_CERT_FILE !== undefined ||
     values.TRUSTED_PROXIES.length > 0 ||
     values.OSTIARY_PUBLIC_URL?.startsWith("https:") === true;
-  return !isLoopback && !isBehindTls;
+  return !isLoopback(values) && !isBehindTls;
 }

@@ -22,6 +22,8 @@ export interface AppParts {
   /** `null` without an access log. */
   readonly accessLog: AccessLog | null;
   readonly clientAddress: (request: Request, peer: string) => string | null;
+  /** Throws for a request to a host that is not the service's own. */
+  readonly requireOwnHost: (request: Request) => void;
 }
 
 /**
@@ -55,6 +57,11 @@ export function createApp(parts: AppParts): AnswerAll {
     const reason = await parts.notReady();
     if (reason === null) return context.json({ status: "ready" });
     return context.json({ status: "not ready", reason }, 503);
+  });
+  // Probes have addresses of all kinds.
+  app.use(async (context, next) => {
+    parts.requireOwnHost(context.req.raw);
+    await next();
   });
   app.get("/metrics", (context) => parts.metrics(context.req.raw, context.env.peer));
   app.all("/trpc/*", (context) => parts.rpc(context.req.raw, context.env.peer));

@@ -5,6 +5,7 @@ import type { Served } from "../http/listener.ts";
 import { createRpcHandler } from "../management/handler.ts";
 import { answerMetrics } from "../metrics/metrics-endpoint.ts";
 import { clientAddress } from "../networks/client-address.ts";
+import { isLocalHost } from "../networks/local-host.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { openAccessLog } from "./open-log.ts";
 import { measure } from "./open-metrics.ts";
@@ -62,11 +63,13 @@ export async function openManagement(
   });
   const answerScrape = (request: Request, peer: string) =>
     answerMetrics(metrics, metricsAccess, request, peer);
-  await serveMetrics(startup, requests, async (request, peer) =>
-    new URL(request.url).pathname === "/metrics"
-      ? answerScrape(request, peer)
-      : notHere("Only /metrics is served on this port. Use that of PORT for everything else."),
-  );
+  const isOwnHost = (request: Request) => !config.isLocal || isLocalHost(new URL(request.url).hostname);
+  await serveMetrics(startup, requests, async (request, peer) => {
+    if (!isOwnHost(request)) return refuse(foreignHost());
+    return new URL(request.url).pathname === "/metrics"
+      ? await answerScrape(request, peer)
+      : notHere("Only /metrics is served on this port. Use that of PORT for everything else.");
+  });
   return createApp({
     rpc: createRpcHandler({
       router,
@@ -89,6 +92,9 @@ export async function openManagement(
     faults,
     accessLog: openAccessLog(startup),
     clientAddress: addressOf,
+    requireOwnHost: (request) => {
+      if (!isOwnHost(request)) throw foreignHost();
+    },
     notReady: async () => {
       if (shutdown.hasBegun) return "stopping";
       return isStarted() ? await unavailable() : "starting";
@@ -107,6 +113,16 @@ export function loadDashboard({ settings, folders }: Startup): Promise<Dashboard
 }
 
 function notHere(message: string): Response {
-  const failure = new Failure("not_found", message);
+  return refuse(new Failure("not_found", message));
+}
+
+function foreignHost(): Failure {
+  return new Failure(
+    "permission_denied",
+    "The service listens on its own machine, and is open there at `localhost` and IP addresses only. Use one of these, or set OSTIARY_PUBLIC_URL to the address that browsers use.",
+  );
+}
+
+function refuse(failure: Failure): Response {
   return Response.json(envelopeOf(failure), { status: failure.status });
 }
