@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { createTRPCClient, TRPCClientError } from "@trpc/client";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type { Procedure, Procedures } from "../../sdk/src/contract/procedures.ts";
@@ -82,7 +83,26 @@ describe.each(Object.entries(surfaces))("a proxy's answer to %s", (_, ask) => {
       status: 204,
     });
     const elsewhere = { status: 302, headers: { location: "https://sign-in.example" } };
-    expect(await ask(() => new Response(null, elsewhere))).toMatchObject({ name: "APIError", status: 302 });
+    expect(await ask(() => new Response(null, elsewhere))).toMatchObject({
+      name: "APIError",
+      status: 302,
+      message: expect.stringContaining("a redirect to https://sign-in.example, which"),
+    });
+  });
+});
+
+describe("the error of a redirect", () => {
+  it.each([
+    ["https://example.org/v1/models?token=secret#secret", "redirect to https://example.org/v1/models,"],
+    ["https://user:secret@example.org/", "redirect to https://example.org/,"],
+    ["//secret@example.org/a@b", "redirect to //example.org/a@b,"],
+    ["/sign-in?next=secret", "redirect to /sign-in,"],
+    [undefined, "redirect, which"],
+  ])("tells where it leads, without what may be secret: %s", async (location, told) => {
+    const headers = location === undefined ? {} : { location };
+    const error = await caught(client(() => new Response(null, { status: 301, headers })).models.list());
+    expect(error).toMatchObject({ status: 301, message: expect.stringContaining(told) });
+    expect(`${inspect(error)} ${JSON.stringify(error)}`).not.toContain("secret");
   });
 });
 

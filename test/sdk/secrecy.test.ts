@@ -88,7 +88,7 @@ describe("an API key in use", () => {
   });
 });
 
-describe("an error as JSON, as logs write it", () => {
+describe("an error as JSON and as it is printed, as logs write it", () => {
   it("has its message and what tells errors apart, and no headers", async () => {
     const headers = { "x-request-id": "req_1", "set-cookie": "session=secret" };
     const refusal = { error: { message: "no such key", type: "t", param: null, code: "invalid_api_key" } };
@@ -103,6 +103,8 @@ describe("an error as JSON, as logs write it", () => {
       param: null,
       requestId: "req_1",
     });
+    expect(inspect(error)).toMatch(/no such key[\s\S]*invalid_api_key[\s\S]*req_1/);
+    expect(inspect(error)).not.toContain("session=");
     expect(JSON.parse(JSON.stringify(refused({ apiKey: "" })))).toEqual({
       name: "OstiaryError",
       message: expect.stringContaining("is empty"),

@@ -67,7 +67,9 @@ describe("a key or token", () => {
       ["OSTIARY_MANAGEMENT_TOKEN", "management token"],
     ] as const) {
       vi.stubEnv(variable, value);
-      expect(() => new Ostiary()).toThrow(new RegExp(`The ${what} is malformed: .*quotation mark`));
+      expect(() => new Ostiary()).toThrow(
+        new RegExp(`The ${what} in ${variable} is malformed: .*quotation mark`),
+      );
       expect(() => new Ostiary()).not.toThrow(/0123/);
       vi.stubEnv(variable, undefined);
     }

@@ -48,37 +48,32 @@ type Note = readonly ["Date" | "bigint" | "undefined"];
  * Values of other types than `Date`, `bigint` and `undefined` are written as plain data.
  */
 export function writeProcedureData(value: unknown): ProcedureData {
-  const note = noteOf(value);
-  if (note !== null) return { json: plain(value), meta: { values: note, v: 1 } };
+  const whole = typedJson(value);
+  if (whole !== null) return { json: whole.json, meta: { values: [whole.type], v: 1 } };
   const values: Record<string, Note> = {};
-  const json = written(value, null, values);
+  const json = written(value, "", values);
   return Object.keys(values).length === 0 ? { json } : { json, meta: { values, v: 1 } };
 }
 
-/** Writes a value, and notes the places of typed values below `path`; `null` for the whole. */
-function written(value: unknown, path: string | null, values: Record<string, Note>): unknown {
+/** Writes a value, and notes the places of typed values in it, whose paths begin with `prefix`. */
+function written(value: unknown, prefix: string, values: Record<string, Note>): unknown {
   if (typeof value !== "object" || value === null) return value;
   const writeAt = (field: unknown, name: string | number) => {
-    const place = path === null ? segmentOf(name) : `${path}.${segmentOf(name)}`;
-    const note = noteOf(field);
-    if (note === null) return written(field, place, values);
-    values[place] = note;
-    return plain(field);
+    const place = prefix + segmentOf(name);
+    const whole = typedJson(field);
+    if (whole === null) return written(field, `${place}.`, values);
+    values[place] = [whole.type];
+    return whole.json;
   };
   if (Array.isArray(value)) return value.map(writeAt);
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, writeAt(field, name)]));
 }
 
-function noteOf(value: unknown): Note | null {
-  if (value instanceof Date) return ["Date"];
-  if (typeof value === "bigint") return ["bigint"];
-  return value === undefined ? ["undefined"] : null;
-}
-
-/** A typed value in JSON. */
-function plain(value: unknown): string | null {
-  if (value instanceof Date) return value.toISOString();
-  return value === undefined ? null : String(value);
+/** A value of one of the three types in JSON; `null` for all others. */
+function typedJson(value: unknown): { readonly json: string | null; readonly type: Note[0] } | null {
+  if (value instanceof Date) return { json: value.toISOString(), type: "Date" };
+  if (typeof value === "bigint") return { json: String(value), type: "bigint" };
+  return value === undefined ? { json: null, type: "undefined" } : null;
 }
 
 /** A name as a segment of a path: dots and backslashes are escaped. */
@@ -166,29 +161,23 @@ function segmentsOf(path: string): string[] {
 /** Converts a value to its annotated type. @throws {UnreadableData} the type is another, or the value does not match it. */
 function typed(value: unknown, note: unknown): Date | bigint | undefined {
   const [type, ...rest]: readonly unknown[] = Array.isArray(note) ? note.slice(0, 2) : [];
-  if (rest.length > 0) throw new UnreadableData("meta.values: only Date, bigint and undefined can be sent");
-  switch (type) {
+  switch (rest.length === 0 && type) {
     case "undefined":
       if (value === null) return undefined;
       break;
     case "bigint":
       if (typeof value === "string" && BIGINT.test(value)) return BigInt(value);
       break;
-    case "Date":
-      if (typeof value === "string" && value.length <= MAX_DATE_LENGTH && DATE.test(value))
-        return dateOf(value);
+    case "Date": {
+      const isDate = typeof value === "string" && value.length <= MAX_DATE_LENGTH && DATE.test(value);
+      const date = new Date(isDate ? value : Number.NaN);
+      if (!Number.isNaN(date.getTime())) return date;
       break;
+    }
     default:
       throw new UnreadableData("meta.values: only Date, bigint and undefined can be sent");
   }
   throw new UnreadableData(`meta.values: notes ${type} for a value that is none`);
-}
-
-function dateOf(text: string): Date {
-  const date = new Date(text);
-  if (Number.isNaN(date.getTime()))
-    throw new UnreadableData("meta.values: notes Date for a value that is none");
-  return date;
 }
 
 function isObject(value: unknown): value is Json {

@@ -13,7 +13,8 @@ import {
   RateLimitError,
   UnprocessableEntityError,
 } from "./errors.ts";
-import { isFields } from "./fields.ts";
+import { type Fields, isFields } from "./fields.ts";
+import { withoutQuery } from "./path.ts";
 import type { WireAnswer } from "./wire.ts";
 
 const CLASSES: Readonly<Record<number, new (message: string, details: APIErrorDetails) => APIError>> = {
@@ -30,28 +31,34 @@ const CLASSES: Readonly<Record<number, new (message: string, details: APIErrorDe
 
 /** The error for an answer. Only this function maps a status to a class. */
 export function errorFor(status: number, body: unknown, headers: Headers): APIError {
-  const envelope = readEnvelope(body);
+  const error = errorIn(body);
   const Class = CLASSES[status] ?? (status >= 500 ? InternalServerError : APIError);
-  const details = { ...envelope, status, requestId: headers.get("x-request-id"), headers };
-  return new Class(envelope.message ?? defaultMessage(status), details);
+  const message = textIn(error.message) ?? defaultMessage(status, headers);
+  return new Class(message, detailsOf(status, error, headers));
 }
 
-/** The error for an error event inside a stream, whose answer had begun with 200. */
+/** The error for an error event inside a stream, whose answer had begun with 200 and which has no status of its own. */
 export function errorForEvent(body: unknown, headers: Headers): APIError {
-  const { code, httpStatus } = readEnvelope(body);
-  return errorFor(isListed(code) ? ERROR_STATUSES[code] : httpStatus, body, headers);
+  const { code, httpStatus } = errorIn(body);
+  const status = isListed(code) ? ERROR_STATUSES[code] : httpStatus;
+  return errorFor(typeof status === "number" ? status : 500, body, headers);
 }
 
 /** The error for a success that the service cannot have sent. */
 export function notFromService({ status, headers }: Pick<WireAnswer, "status" | "headers">): APIError {
-  return new APIError("The answer is not from the service. Check the base URL.", {
+  const message = "The answer is not from the service. Check the base URL.";
+  return new APIError(message, detailsOf(status, {}, headers));
+}
+
+function detailsOf(status: number, { code, type, param }: Fields, headers: Headers): APIErrorDetails {
+  return {
     status,
-    code: null,
-    type: null,
-    param: null,
+    code: textIn(code),
+    type: textIn(type),
+    param: textIn(param),
     requestId: headers.get("x-request-id"),
     headers,
-  });
+  };
 }
 
 /**
@@ -71,44 +78,35 @@ export function streamOf(wire: WireAnswer): NonNullable<Response["body"]> {
   throw notFromService(wire);
 }
 
-function defaultMessage(status: number): string {
-  // A redirect that a web page does not follow has the status 0.
-  return status === 0 || (status >= 300 && status < 400)
-    ? "The service answered with a redirect, which the client does not follow. Check the base URL."
-    : `The answer with status ${status} has no error of the service: it may be a proxy's. Check the base URL and the proxies before the service.`;
+function defaultMessage(status: number, headers: Headers): string {
+  // A redirect that a web page does not follow has the status 0, and no headers.
+  if (status === 0 || (status >= 300 && status < 400)) {
+    return `The service answered with a redirect${leadingTo(headers.get("location"))}, which the client does not follow. Check the base URL.`;
+  }
+  return `The answer with status ${status} has no error of the service: it may be a proxy's. Check the base URL and the proxies before the service.`;
 }
 
-function isListed(code: string | null): code is ErrorCode {
-  return code !== null && Object.hasOwn(ERROR_STATUSES, code);
+/** Where a redirect leads, without the parts of its address that may be secret. */
+function leadingTo(location: string | null): string {
+  return location === null ? "" : ` to ${withoutQuery(location).replace(/\/\/[^/]*@/, "//")}`;
 }
 
-/** A procedure's error has the same content as an envelope, in tRPC's form, and its status. */
-function errorIn(outer: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const error = asRecord(outer.error);
-  const { message, data } = asRecord(error.json);
-  const { ostiary, httpStatus } = asRecord(data);
-  return ostiary === undefined ? { ...error, httpStatus } : { ...asRecord(ostiary), message, httpStatus };
+function isListed(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ERROR_STATUSES, code);
 }
 
-function readEnvelope(body: unknown): {
-  message: string | null;
-  code: string | null;
-  type: string | null;
-  param: string | null;
-  httpStatus: number;
-} {
-  const error = errorIn(asRecord(body));
-  const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
-  return {
-    message: text(error.message),
-    code: text(error.code),
-    type: text(error.type),
-    param: text(error.param),
-    // An event has no status of its own.
-    httpStatus: typeof error.httpStatus === "number" ? error.httpStatus : 500,
-  };
+/** The error in a body. A procedure's has the same content as an envelope, in tRPC's form, and its status. */
+function errorIn(body: unknown): Fields {
+  const error = fieldsOf(fieldsOf(body).error);
+  const { message, data } = fieldsOf(error.json);
+  const { ostiary, httpStatus } = fieldsOf(data);
+  return ostiary === undefined ? { ...error, httpStatus } : { ...fieldsOf(ostiary), message, httpStatus };
 }
 
-function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+function textIn(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {};
 }

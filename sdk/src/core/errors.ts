@@ -6,9 +6,9 @@ export class OstiaryError extends Error {
   /** The name of the error's class. */
   override readonly name: string = "OstiaryError";
 
-  /** The error for `JSON.stringify`, with its message and without headers. */
+  /** The error for `JSON.stringify`, with its message. */
   toJSON(): object {
-    return { ...this, message: this.message, headers: undefined };
+    return { ...this, message: this.message };
   }
 }
 
@@ -24,7 +24,7 @@ export interface APIErrorDetails {
   readonly param: string | null;
   /** The `x-request-id` of the answer, for the operator of the service; `null` without one. */
   readonly requestId: string | null;
-  /** The headers of the answer. */
+  /** The headers of the answer. An error is printed without them. */
   readonly headers: Headers;
 }
 
@@ -34,21 +34,18 @@ export interface APIErrorDetails {
  */
 export class APIError extends OstiaryError implements APIErrorDetails {
   override readonly name: string = "APIError";
-  readonly status: number;
-  readonly code: ErrorCode | (string & {}) | null;
-  readonly type: string | null;
-  readonly param: string | null;
-  readonly requestId: string | null;
-  readonly headers: Headers;
+  declare readonly status: number;
+  declare readonly code: ErrorCode | (string & {}) | null;
+  declare readonly type: string | null;
+  declare readonly param: string | null;
+  declare readonly requestId: string | null;
+  declare readonly headers: Headers;
 
   constructor(message: string, details: APIErrorDetails) {
     super(message);
-    this.status = details.status;
-    this.code = details.code;
-    this.type = details.type;
-    this.param = details.param;
-    this.requestId = details.requestId;
-    this.headers = details.headers;
+    Object.assign(this, details);
+    // `console.log` and crashes print enumerable properties, and the headers of an answer may have cookies of proxies.
+    Object.defineProperty(this, "headers", { enumerable: false });
   }
 }
 

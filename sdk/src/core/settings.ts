@@ -71,7 +71,7 @@ export function secretOf(what: string, given: string | undefined, variable: stri
   // `fetch` would refuse most of these too, with the value in its message. Some shells and files leave quotation marks.
   if (secret !== undefined && !/^[!#-&(-~]+$/.test(secret)) {
     throw new OstiaryError(
-      `The ${what} is malformed: it is empty, or contains a space, a line break, a quotation mark or a non-ASCII character.`,
+      `The ${what}${given == null ? ` in ${variable}` : ""} is malformed: it is empty, or contains a space, a line break, a quotation mark or a non-ASCII character.`,
     );
   }
   return secret;

@@ -38,50 +38,29 @@ export interface WireAnswer {
 /** Sends a request and resolves when its answer begins. Rejects when no answer comes or `signal` is aborted. */
 export type Send = (request: WireRequest, signal: AbortSignal) => Promise<WireAnswer>;
 
-/** Sends a request with a `fetch`. */
+/** Sends a request with a `fetch`. @throws {TypeError} its answer is no response, which a `fetch` of the caller's may return. */
 export async function sendByFetch(
   fetch: typeof globalThis.fetch,
   { url, fetchOptions, ...init }: WireRequest,
   signal: AbortSignal,
 ): Promise<WireAnswer> {
   // A redirect could send prompts to another host or turn a POST into a GET. Some workers do not support "error".
-  return new FetchAnswer(await fetch(url, { ...fetchOptions, ...init, redirect: "manual", signal }));
-}
-
-class FetchAnswer implements WireAnswer {
-  readonly status: number;
-  readonly ok: boolean;
-  readonly headers: Headers;
-  readonly #response: Response;
-
-  /** @throws {TypeError} it is no response, which a `fetch` of the caller's may return. */
-  constructor(response: Response) {
-    const { status, ok, headers } = response;
-    if (!headers) throw new TypeError("not a Response");
-    this.status = status;
-    this.ok = ok;
-    this.headers = headers;
-    this.#response = response;
-  }
-
-  header(name: string): string | null {
-    return this.headers.get(name);
-  }
-
-  get body(): Response["body"] {
-    return this.#response.body;
-  }
-
-  text(): Promise<string> {
-    return this.#response.text();
-  }
-
-  discard(): void {
-    // The cancellation is not awaited, because a `fetch` that clones answers may hold the body open.
-    this.#response.body?.cancel().catch(() => {});
-  }
-
-  toResponse(): Response {
-    return this.#response;
-  }
+  const response = await fetch(url, { ...fetchOptions, ...init, redirect: "manual", signal });
+  const { status, ok, headers } = response;
+  if (!headers) throw new TypeError("not a Response");
+  return {
+    status,
+    ok,
+    headers,
+    header: (name) => headers.get(name),
+    get body() {
+      return response.body;
+    },
+    text: () => response.text(),
+    discard: () => {
+      // The cancellation is not awaited, because a `fetch` that clones answers may hold the body open.
+      response.body?.cancel().catch(() => {});
+    },
+    toResponse: () => response,
+  };
 }
