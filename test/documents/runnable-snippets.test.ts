@@ -140,7 +140,7 @@ async function substituted(script: string, document: string): Promise<string> {
   return text;
 }
 
-/** A folder with the programs that documents call, as a shell finds them after an installation. */
+/** A folder with the programs that documents call. A shell does not find `ostiary` itself, which an installation puts into a project. */
 function installPrograms({ folder }: Project): string {
   const bin = mkdtempSync(join(tmpdir(), "ostiary-programs-"));
   const write = (name: string, ...lines: string[]) => {
@@ -148,7 +148,6 @@ function installPrograms({ folder }: Project): string {
     chmodSync(join(bin, name), 0o755);
   };
   const cli = `exec ${process.execPath} ${join(folder, "node_modules/ostiary/dist/cli.js")}`;
-  write("ostiary", `${cli} "$@"`);
   const server = `exec ${process.execPath} ${join(ROOT, "server/dist/ostiary-server.js")}`;
   write(
     "npx",
