@@ -25,22 +25,22 @@ const TIMEOUT_MS = 10_000;
 export const BACKLOG = 4_096;
 
 /**
- * The program of the child process: it sends a handle back the requested number of times. Each time another file descriptor of the same socket arrives. It is sent as a bare
- * handle, because a process that receives a `Server` accepts connections by itself.
+ * The program of the child process: it sends a handle back the requested number of times. Each time, a new file descriptor of the same socket
+ * arrives. It sends a bare handle, because a process that receives a `Server` begins to accept connections.
  */
 const ECHO = `process.on("message", (times, handle) => {
   for (let index = 0; index < times; index++) process.send("handle", handle, { keepOpen: true });
   process.disconnect();
 })`;
 
-/** A handle of a listening socket. What Node has of it is not public. */
+/** Node's handle of a listening socket, which has no public type. */
 interface Handle {
   close(): void;
 }
 
 /**
- * Further handles of a server's listening socket, and the limit of its connections. In a turn of its event loop Node accepts one connection for each
- * handle. When turns are long because many requests come, a single handle lets new connections wait for seconds, unseen by the process.
+ * Further handles of a server's listening socket, and the limit on its connections. In each turn of the event loop, Node accepts one connection per
+ * handle. When many requests make turns long, new connections wait for a single handle for seconds, without the process noticing.
  *
  * Node has no call that makes another handle of a socket. It does so when it sends one to another process. In a crowd there is no time for that, so
  * the handles for it are made before, and do not accept until then.
@@ -69,7 +69,7 @@ export class Acceptors {
   /** Ends the present crowd; `null` without one. */
   #crowdEnds: NodeJS.Timeout | null = null;
   readonly #closing = new AbortController();
-  /** Resolves when no handle arrives any more. */
+  /** Resolves when no further handle will arrive. */
   #copying: Promise<unknown> = Promise.resolve();
   /** Set by {@link close}; called when the last connection of the further handles has closed. */
   #ended: (() => void) | null = null;
@@ -95,7 +95,7 @@ export class Acceptors {
     this.#isAllowed = true;
   }
 
-  /** Accepts no connections any more. Those that were accepted stay open; resolves when those of the further handles are closed. */
+  /** Stops accepting connections. Accepted ones stay open. Resolves when those that came by the further handles are closed. */
   async close(): Promise<void> {
     if (this.#crowdEnds !== null) clearTimeout(this.#crowdEnds);
     const ended = new Promise<void>((resolve) => {

@@ -3,7 +3,7 @@ import { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { networkOf, withoutZone } from "../networks/networks.ts";
 
-/** The part of the maximum that is kept free for new connections. By default it is more than a turn of the event loop accepts. */
+/** The share of the maximum that is kept free for new connections. With the default maximum that is more than one turn of the event loop accepts. */
 const KEPT_FREE = 1 / 16;
 /**
  * A connection is idle if it was neither opened nor used for a request in this time: a client that has just connected is about to send one. A request
@@ -33,15 +33,18 @@ interface State {
 /** `_httpMessage` is private to Node's server: the answer that is being written. No public property tells whether there is one. */
 export type ClientSocket = Socket & { [STATE]?: State; _httpMessage?: ServerResponse | null };
 
-/** In the place of an answer: Node does not close a connection whose answer has not ended. */
+/** Stands in for an answer: Node does not close a connection whose answer has not ended. */
 const UNFINISHED = { finished: false } as ServerResponse;
 
 /**
- * The connections of a server's clients. When few more may be opened, idle ones are closed, as nginx does: those of the address (of
- * IPv6 the network) that has the most, the longest idle first, and none of an address that has fewer than the average. If they are too few, those are
- * closed whose clients keep a request from ending: they do not send its body, or do not read its answer. If these are too few, too, those are closed
- * that are between two requests. What is kept free last is for addresses that have no more connections than the average. So no client can keep
- * others out by opening as many connections as there may be, however often it uses them.
+ * The connections of a server's clients. When the maximum is nearly reached, it closes some to make room, as nginx does. It begins with the address (for
+ * IPv6, the network) that has the most connections, and leaves addresses with fewer than the average alone. At each address it closes
+ *
+ * 1. idle connections, the longest idle first;
+ * 2. connections whose client keeps a request from ending: it does not send the rest of the body, or does not read the answer.
+ *
+ * If that does not free enough, it also closes connections between two requests. The last free connections are reserved for addresses that have no
+ * more than the average. So no client can keep others out by opening as many connections as it can, however often it uses them.
  */
 export class ClientConnections {
   readonly #maximum: number;

@@ -142,7 +142,7 @@ function isSimple(socket: ServerSocket, headers: readonly string[]): boolean {
   return valuesOf(headers, "host").length === 1 && valuesOf(headers, "expect").length === 0;
 }
 
-/** A request of which only the head was read. */
+/** A request whose head was read, and not its body. */
 class EarlyExchange implements RefusableExchange {
   readonly method = "POST";
   readonly path: string;

@@ -5,8 +5,8 @@ interface Unread {
 }
 
 /**
- * Answers in the order in which they are dropped when unread bytes exceed their maximum: those of the network with most unread bytes come first, and
- * of one network the longest.
+ * Sorts answers into the order in which they are dropped when too many bytes are unread: first the network with the most unread bytes, and within a
+ * network the largest answer first.
  */
 export function mostUnreadFirst<Answer>(
   answers: Iterable<Answer>,

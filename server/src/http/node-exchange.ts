@@ -228,7 +228,7 @@ function writeChunk(
   const bytes = Buffer.byteLength(chunk);
   const text = `${bytes.toString(16)}\r\n${chunk}\r\n`;
   const { socket } = response;
-  // A response has no socket any more when its client has gone.
+  // A response loses its socket when its client has gone.
   if (isBegun && socket !== null)
     return socket.write(text, bytes === chunk.length ? "latin1" : "utf8") ? null : socket;
   response.chunkedEncoding = false;

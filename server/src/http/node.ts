@@ -29,9 +29,9 @@ const MAX_HEADERS = 1_000;
 /** How long the rest of a refused body is read and dropped, so that the client sees the answer. */
 const LINGER_MS = 10_000;
 /**
- * How long a connection stays open after an answer that ended while the server was being stopped, and whose head had promised to keep it
- * open. A proxy sends its next request on the connection that it used last: closed at once, that request would be lost. A connection that had no
- * request yet stays open as long after the listener was closed, because its client may have opened it to send one.
+ * How long a connection stays open after an answer that ended during shutdown, if the head of the answer had promised to keep the connection open. A
+ * proxy sends its next request on the connection that it used last, and would lose that request if the connection were closed at once. A connection
+ * without a request so far stays open this long after the listener was closed, because its client may be about to send one.
  */
 const KEPT_WHEN_STOPPING_MS = 500;
 /** How long a client may take to negotiate TLS. */

@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 import { type ReadSocket, readAgain, stopReading } from "./reading.ts";
 
-/** The number of waiting requests from which a connection is not read any further. Until then a client that leaves is noticed at once. */
+/** A connection with this many waiting requests is not read until some are handled. With fewer, a client that leaves is noticed at once. */
 const MAX_READ = 8;
 /**
- * The maximum number of requests of a connection that wait for their turn. A piece of what a client sends can hold 2,600 of them,
- * each of which takes a hundred times its size in memory.
+ * The maximum number of requests of a connection that wait for their turn. One chunk from a client can contain 2,600 requests, and each takes a
+ * hundred times its size in memory.
  */
 const MAX_WAITING = 100;
 
@@ -20,8 +20,8 @@ interface State {
 }
 
 /**
- * Handles a request that was sent before an earlier one of its connection was answered: as soon as its answer may be sent. Otherwise a client could
- * have any number of requests handled at once on a single connection. A connection with too many that wait is closed.
+ * Handles a pipelined request (one that was sent before the connection's earlier requests were answered) when its answer may be sent. Otherwise a
+ * client could have any number of requests handled at once on a single connection. A connection with too many waiting requests is closed.
  *
  * @param response the answer, to which Node has given no connection yet.
  */

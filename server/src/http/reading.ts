@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** What Node's HTTP server keeps of a connection that it does not read. There is no public way to stop one: it reads on after a request. */
+/** The private fields by which Node's HTTP server pauses a connection. There is no public way to do it: the server reads on after each request. */
 export type ReadSocket = Socket & {
   _paused?: boolean;
   readonly parser?: { resume(): void } | null;

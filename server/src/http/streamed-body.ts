@@ -67,7 +67,7 @@ export class StreamedBody implements Unread {
     return this.#unread > 0;
   }
 
-  /** Returns a promise that resolves when the client can take more, or `null` if it can take more now. What is written after the end is dropped. */
+  /** Returns a promise that resolves when the client can take more, or `null` if it can take more now. Chunks written after the end are dropped. */
   write(chunk: Uint8Array): Promise<void> | null {
     if (this.#isOver || this.#isEnding || chunk.length === 0) return null;
     // The client may have read everything long ago.

@@ -10,8 +10,9 @@ const CHECK_MS = 250;
 
 /**
  * Limits the bytes of answers that wait for their clients to read them. No other limit covers them: the request has ended and released its slot and
- * its body, and a client that reads nothing stays connected for up to two minutes. Beyond the limit, connections with unread bytes are closed: those
- * of the address that has the most, the largest first, and none that has just begun to wait. A single answer may exceed the limit.
+ * its body, and a client that reads nothing stays connected for up to two minutes. Beyond the limit, connections with unread bytes are closed, beginning
+ * with the largest of the address with the most unread bytes. A connection that has just begun to wait is not closed, and a single answer may exceed the
+ * limit.
  */
 export class UnreadAnswers {
   readonly #maxBytes: number;

@@ -5,13 +5,13 @@ import { mostUnreadFirst } from "./most-unread-first.ts";
 import { StreamedBody } from "./streamed-body.ts";
 
 /**
- * What the runtime gets of a body each time that its client has read. Smaller bodies are given to it at once. With HTTP/2 it keeps as much for each
- * of the many streams that a connection may have.
+ * How much of a body the runtime gets whenever the client has read. Smaller bodies are handed over whole. With HTTP/2 the runtime keeps this much for
+ * each of the many streams of a connection.
  */
 export const PIECE_BYTES = 16 * 1024;
 /**
- * What an answer takes in the runtime, which reads bodies ahead, until its client has read it or has gone. Measured with answers that nobody
- * reads. No means of the runtime drops them.
+ * How much memory of the runtime an answer takes until its client has read it or has gone, because the runtime reads bodies ahead. Measured with
+ * answers that are never read. The runtime has no call that drops them.
  */
 const READ_AHEAD_BYTES = 128 * 1024;
 /** How often the unread bytes are added up. */
@@ -49,12 +49,13 @@ export interface Unread {
 const encoder = new TextEncoder();
 
 /**
- * Limits the bytes of answers that wait for their clients to read them, where the runtime does not tell how many it keeps. It gets large bodies
- * piece by piece, as clients read. Beyond the limit, bodies are dropped: those of the address that has the most, the largest first, and none
- * that has just begun to wait. A single body may exceed the limit. One whose client reads nothing for a minute is dropped, too.
+ * Limits the bytes of answers that wait for their clients to read them, on a runtime that does not tell how many it keeps. The runtime gets large
+ * bodies piece by piece, as clients read. Beyond the limit, bodies are dropped, beginning with the largest of the address with the most unread bytes. A
+ * body that has just begun to wait is not dropped, and a single body may exceed the limit. A body whose client reads nothing for a minute is dropped,
+ * too.
  *
- * What the runtime has got can't be dropped. So when there are very many answers that it has not sent, those addresses that have more of them than the
- * average get no further large answer.
+ * Pieces that the runtime has received can't be dropped. So when very many answers are unsent, addresses with more of them than the average get no
+ * further large answer.
  */
 export class UnreadBodies {
   readonly #maxBytes: number;
@@ -70,7 +71,7 @@ export class UnreadBodies {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** The response to a request, of which a large body is sent as its client reads it. An answer to HEAD has no body. */
+  /** The response to a request. A large body is handed over as the client reads it. An answer to HEAD has no body. */
   response(content: string | Uint8Array, head: ResponseHead, reader: BodyReader): Response {
     if (content.length < PIECE_BYTES || reader.method === "HEAD") {
       return new Response(typeof content === "string" ? content : new Uint8Array(content), head);
