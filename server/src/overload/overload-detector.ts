@@ -30,8 +30,9 @@ interface Tick {
 
 /** Finds the signs that more requests come than the process can serve: long turns of the event loop, or a long backlog. */
 export class OverloadDetector {
-  /** When the first of a series of long turns ended, and since when the backlog is long; `null` while that is not so. */
+  /** When the first of a series of long turns ended; `null` if the last turn was not long. */
   #longTurnsSinceMs: number | null = null;
+  /** Since when the backlog has been long; `null` if it is not. */
   #longBacklogSinceMs: number | null = null;
   /** How many requests waited at each of the last ticks. */
   readonly #waitingBefore: number[] = [];

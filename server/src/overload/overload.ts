@@ -49,10 +49,9 @@ export interface OverloadOptions {
 }
 
 /**
- * Measures how long the event loop takes for a turn: how late a timer is that is due at its end. If more requests come than the
- * process can serve, turns become longer and longer, or more and more requests wait for a later one, and no request is answered in time.
- * Then it refuses some, so that the others are served as fast as ever. docs/explanation/decisions/0024-an-overloaded-process-refuses-early.md
- * gives the reasons.
+ * Refuses some requests when more arrive than the process can serve, so that the others are served as fast as usual. Otherwise turns of the event loop
+ * would become longer and longer, or more and more requests would wait for a later turn, until none is answered in time. A turn is as long as the timer
+ * that is due at its end is late. docs/explanation/decisions/0024-an-overloaded-process-refuses-early.md gives the reasons.
  */
 export class Overload {
   readonly #monotonicMs: () => number;
@@ -183,8 +182,8 @@ export class Overload {
   }
 
   /**
-   * Whether so little comes that requests which share turns are admitted at any rate. What can be served has to be learnt again when
-   * requests take less time than before, or the clients of an overload have gone.
+   * Whether so few requests arrive that all of them can be admitted, whatever the allowed rate. The process thereby learns that it can serve more: when
+   * requests take less time than before, or the clients that caused the overload have gone.
    */
   get #hasTime(): boolean {
     if (this.#isBacklogFull || this.#averageMs > LONG_MS || this.isTurnLong) return false;
@@ -233,13 +232,16 @@ export class Overload {
       const { bestPerMs } = this.#servedRate;
       this.#allowedRate.begin(nowMs, bestPerMs);
       this.#shares.begin(nowMs, bestPerMs);
-      this.#log.warn("more requests come than this process can serve: some are refused");
+      this.#log.warn("more requests arrive than this process can serve: some are refused");
     }
     this.#overloadedUntilMs = nowMs + RECOVERY_MS;
   }
 
   #end(): void {
     this.#overloadedUntilMs = null;
-    this.#log.info({ refused: this.#refused - this.#refusedBefore }, "requests are not refused any more");
+    this.#log.info(
+      { refused: this.#refused - this.#refusedBefore },
+      "the overload is over: no requests are refused",
+    );
   }
 }

@@ -1,7 +1,6 @@
 /**
- * The share of the time that refusals may take while the backlog is full. With a smaller one there is too little time to refuse the others
- * soon: at twice what can be served refusals take a third. With a larger one clients that send again as soon as they are refused would leave
- * too little time to serve.
+ * The share of the time that refusals may take while the backlog is full. A smaller share would delay refusals: at twice the load that can be served,
+ * they take a third of the time. With a larger share, clients that send again as soon as they are refused would leave too little time to serve.
  */
 const MAX_SHARE_OF_TIME = 0.4;
 /** The time for refusals that was not used for this long is lost. */

@@ -4,7 +4,7 @@ import type { AccountId } from "../contract/account.ts";
 const SHARE_MS = 2;
 /** The share of each account while a long backlog waits. It is larger because a turn itself takes time, however little is done in it. */
 const LONG_SHARE_MS = 8;
-/** A request counts as one more for each of this many bytes: to read and forward them takes about as long as all else that is done for it. */
+/** A request counts as one more small request per this many bytes: reading and forwarding them takes about as long as the rest of a request. */
 const BYTES_OF_SMALL_REQUEST = 8_192;
 /** The weight of earlier turns in the average of what a small request takes. */
 const AVERAGE_WEIGHT = 0.8;
@@ -28,9 +28,9 @@ interface Queue {
 }
 
 /**
- * Shares the turns of the event loop between accounts: when the requests that an account has begun in a turn are its share, its further
- * ones begin in later turns. Those that wait are resumed fairly, by their size. So requests of an account that sends a little do not wait
- * until all of another's are parsed, however many came at once and however large they are.
+ * Shares the turns of the event loop between accounts. When an account has begun its share of requests in a turn, its further requests wait for later
+ * turns. Waiting requests are resumed fairly, weighted by size. So an account that sends little does not wait until all requests of another account are
+ * parsed, however many or large they are.
  */
 export class TurnShares {
   readonly #monotonicMs: () => number;
@@ -42,9 +42,8 @@ export class TurnShares {
   #begunSize = 0;
   #resumedSize = 0;
   /**
-   * What began in earlier turns beyond their shares. Later turns make up for it: they use their shares for that first, and resume waiting
-   * requests with what is left. What begins without a wait counts only while nothing waits, or accounts that send all the time would keep
-   * the waiting requests from going on.
+   * By how much earlier turns exceeded their shares. Later turns make up for it before they resume waiting requests. Requests that begin without
+   * waiting count only while nothing waits. Otherwise accounts that send all the time would keep the waiting requests from being resumed.
    */
   #excess = 0;
   /** When the request that has waited longest began to wait. */
