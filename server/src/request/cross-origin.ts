@@ -14,9 +14,8 @@ const PREFLIGHT_HEADERS: ResponseHeaders = {
 };
 
 /**
- * Lets pages of the operator's choice call the API from a browser: the CORS protocol
- * (https://fetch.spec.whatwg.org/#http-cors-protocol). Pages of other origins get the answers that they would get without it, which
- * browsers keep from them.
+ * Lets pages of the operator's choice call the API from a browser, by the CORS protocol (https://fetch.spec.whatwg.org/#http-cors-protocol). Answers
+ * to pages of other origins carry no CORS headers, so browsers do not let these pages read them.
  */
 export class CrossOrigin {
   readonly #origins: ReadonlySet<string>;

@@ -28,13 +28,13 @@ export interface RefusableExchange {
   /** Address of the socket's other end. */
   readonly peer: string;
   /**
-   * Lets other connections go first: no further request of this one is read before it is its turn again. Returns a promise to await
-   * before this request is answered, or `null` if it may be answered now.
+   * Lets other connections go first: this connection's next request is not read before its turn. Returns a promise to await before this request
+   * is answered, or `null` if it may be answered now.
    */
   letOthersGoFirst(): Promise<void> | null;
   /**
-   * How long a request that is answered at once takes in all, including what the runtime does before and after, divided by the time until
-   * {@link respond} has returned.
+   * The total time of a request that is answered at once, including the runtime's work before and after, divided by the time until {@link respond}
+   * returns.
    */
   readonly answerTimeFactor: number;
   /** The headers are in several objects, because merging them would take as long as writing them. No name is in two of them. */

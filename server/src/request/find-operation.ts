@@ -63,7 +63,7 @@ interface Found {
   readonly parameters: PathParameters;
 }
 
-/** What a request asks for if no operation is served at its method and path. */
+/** The result for a request whose method and path no operation serves. */
 interface Unserved {
   readonly operation: { readonly kind: "unserved"; readonly failure: Failure };
   readonly parameters: PathParameters;

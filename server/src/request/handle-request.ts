@@ -15,8 +15,8 @@ import { runManagement } from "./run-management.ts";
 import type { Services } from "./services.ts";
 
 /**
- * The lifecycle of a request under `/v1` and `/dashboard` that the process has the capacity to serve. Whatever happens the request is
- * answered and, if its key is known, recorded. If an answer can't be sent, its connection is closed.
+ * The lifecycle of a request under `/v1` and `/dashboard` that the process has the capacity to serve. Whatever happens, the request is
+ * answered and, if its key is known, recorded. If an answer can't be sent, the connection is closed.
  */
 export async function handleRequest(request: RequestContext, services: Services): Promise<void> {
   try {
@@ -32,8 +32,8 @@ export async function handleRequest(request: RequestContext, services: Services)
 }
 
 /**
- * Does what a request asks for. Each step throws a `Failure` to end the request; the comment names the statuses. It is a function of its own,
- * so that a body is not kept in memory while its answer is streamed, except for the values that its tokens are counted from.
+ * Carries out a request and returns its reply. Each step throws a `Failure` to end the request; the comments name the statuses. It is separate from
+ * {@link handleRequest}, so that a body is not kept in memory while its answer is streamed, except for the values that its tokens are counted from.
  */
 async function replyTo(request: RequestContext, services: Services): Promise<Reply> {
   const { exchange } = request;
@@ -123,7 +123,7 @@ function requireCapacityForAccount(request: RequestContext, { recorder }: Servic
   }
 }
 
-/** Releases the memory that an answer does not need. That of a stream which has begun before its upstream answered still needs all of it. */
+/** Releases the memory of the body that an answer does not need. A stream that begins before its upstream has answered still needs all of it. */
 function releaseBody({ body }: RequestContext, reply: Reply): void {
   if (reply.kind === "whole") body?.release();
   else if (reply.isEarly !== true) body?.releaseForStream();

@@ -35,8 +35,8 @@ export function readIdempotencyKey(values: readonly string[]): string | null {
 }
 
 /**
- * Claims a request with an idempotency key for this node: when it is sent again with its key it gets the same answer, and is not
- * charged. It runs to completion even if its client disconnects, so that the client can come back for the answer.
+ * Claims a request with an idempotency key for this node. A retry with the same key gets the same answer and is not charged. The request runs to
+ * completion even if its client disconnects, so that the client can retry to get the answer.
  *
  * @returns the answer, if it was answered before; `null`: the request is to be answered now.
  * @throws {Failure} as {@link Idempotency.claim}.

@@ -13,7 +13,7 @@ import type { Services } from "./services.ts";
 /** Only this many characters of a value are read. No number of tokens is longer. */
 const MAX_NUMBER_LENGTH = 32;
 const NO_BYTES = new Uint8Array(0);
-/** What a refusal calls the parts of which a body has too many. */
+/** How a refusal names the limit that a body exceeds. */
 const COUNTED_AS = {
   values: "values",
   containers: "objects and arrays",
@@ -62,7 +62,7 @@ export async function receiveBody(
     bytes = await startBody(request, caller, operation.maxBodyBytes, services).receive((body) =>
       request.exchange.receive(body),
     );
-    // Most of what a request costs comes from here on.
+    // Decoding and parsing are most of what a request costs.
     const turn = services.turnShares.begin(caller.snapshot.account.id, bytes.length);
     if (turn !== null) await turn;
     const text = decode(bytes);

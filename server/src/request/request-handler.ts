@@ -57,8 +57,8 @@ export class RequestHandler {
   }
 
   /**
-   * Refuses a request of which only the head was read, if there are too many. Returns whether it was refused; otherwise
-   * {@link handleAdmitted} answers it.
+   * Refuses a request before its body is read, if there are too many. Returns whether it was refused. If not, call {@link handleAdmitted} to answer
+   * it.
    */
   refuseIfOverloaded(exchange: RefusableExchange): boolean {
     try {
@@ -131,11 +131,11 @@ export class RequestHandler {
       exchange.method === "POST",
     );
     if (refusal === null) return null;
-    // A key can be revoked whatever the load. To tell a page that it may send a request costs no more than a refusal.
+    // A key can be revoked under any load. Answering a preflight costs no more than a refusal.
     return operations.isManagement(exchange) || crossOrigin.isPreflight(exchange) ? null : refusal;
   }
 
-  /** The account of the request's key, if it was read lately. Whether the key may be used is not decided. */
+  /** The account of the request's key, if the key was read recently. It does not say whether the key may be used. */
   #accountIfKnown(exchange: RefusableExchange): AccountId | null {
     return this.#services.access.accountIfKnown(sentKeyOf(exchange));
   }
@@ -151,7 +151,7 @@ export class RequestHandler {
     }
   }
 
-  /** Refuses a request before anything is done for it: under overload nearly all the time must be left for the others. */
+  /** Refuses a request before anything else is done for it: under overload, nearly all of the time must go to admitted requests. */
   #refuse(exchange: RefusableExchange, failure: Failure): void {
     const { newId, monotonicMs, overload, crossOrigin } = this.#services;
     const beganMs = monotonicMs();
@@ -181,7 +181,7 @@ export class RequestHandler {
     });
   }
 
-  /** The answer to a refused request. That of most clients is made once, as nothing in it is the request's. */
+  /** The answer to a refused request. Clients of OpenAI's format share one answer, because nothing in it depends on the request. */
   #refusalOf(exchange: RefusableExchange, failure: Failure, requestId: string): ErrorAnswer {
     if (errorFormatOf(exchange) !== "openai") return errorAnswerOf(exchange, failure, requestId);
     if (this.#lastRefusal?.failure !== failure)

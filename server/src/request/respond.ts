@@ -55,7 +55,7 @@ async function compressed(
   return { headers: { ...varied, "content-encoding": coded.coding }, body: coded.bytes };
 }
 
-/** Sends a stream: its chunks, and, once the request is recorded, what tells the client that it is complete. */
+/** Sends a stream: its chunks and, once the request is recorded, the last event, which tells the client that the answer is complete. */
 async function respondStream(request: RequestContext, reply: StreamReply, services: Services): Promise<void> {
   const { exchange } = request;
   const chunks = await openStream(request, reply);
@@ -234,7 +234,7 @@ function send(
   try {
     request.exchange.respond(status, withRequestHeaders(request, headers), body);
   } catch (fault) {
-    // Without this the client would wait for ever.
+    // Otherwise the client would wait until it times out.
     request.exchange.abandon();
     throw fault;
   }
