@@ -1,6 +1,6 @@
 import { Failure } from "../errors/failure.ts";
 
-/** There is no memory for an answer. The failure says nothing about the upstream, and another upstream's answer would need as much. */
+/** There is no memory for an answer. It is not the upstream's fault, and another upstream's answer would need as much. */
 export class NoAnswerMemory extends Failure {}
 
 /** The memory that a request may use for the answer of its upstream. The bytes stay reserved until the request has ended. */

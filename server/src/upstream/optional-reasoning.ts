@@ -5,7 +5,7 @@ import { effortIn } from "./write-conversation.ts";
 
 /** Words by which upstreams refuse reasoning that a model does not have, or not in such a request. */
 const ABOUT_REASONING = /reasoning|thinking|effort/i;
-/** OpenAI's models that think only when asked take these only while they do not think. */
+/** OpenAI's models that think only when asked accept these fields only without thinking. */
 const ABOUT_REASONING_OR_SAMPLING = /reasoning|thinking|effort|temperature|top_p/i;
 const NAME = String.raw`\w*(?:reasoning|thinking|effort)\w*`;
 const NOT_KNOWN = "un(?:supported|known|recognized|expected)";

@@ -12,8 +12,8 @@ const MAX_ERROR_BYTES = 64 * 1024;
 /** An event larger than this is not a model's answer. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 /**
- * The maximum of a stream's bytes of which nothing is passed on, such as comments, after which something is. An upstream that sends nothing else
- * would use up the processor until its longest answer is over.
+ * The maximum number of bytes, such as comments, that a stream may have between two events that are passed on. An upstream that sends nothing else
+ * would otherwise use up the processor until its timeout.
  */
 export const MAX_SILENT_BYTES = MAX_EVENT_BYTES;
 /**

@@ -137,7 +137,7 @@ export interface AnswerReading {
 
 const nothingMore = () => null;
 
-/** The answer to a conversation, of which a whole one is read at once, also where a stream was asked for. @throws {UpstreamRefused} for a malformed one. */
+/** Reads the answer to a conversation. A whole answer is read at once, even if a stream was requested. @throws {UpstreamRefused} for a malformed one. */
 export async function readAnswer(
   first: TransportResponse,
   reading: AnswerReading,

@@ -6,7 +6,7 @@ import { isQuotation, isRefusalAbout } from "./refusal.ts";
  * How long a refusal is remembered. The upstream may be corrected, and the reason of the refusal may have been another one than the form.
  */
 const KEPT_MS = 5 * 60_000;
-/** The maximum number of forms that are remembered of an upstream. The oldest are forgotten. */
+/** The maximum number of refused forms that are remembered for an upstream. The oldest are forgotten. */
 const MAX_KEPT = 1_000;
 
 /** A request that has a usual and another form. */

@@ -148,7 +148,7 @@ export function markedInstructions(parts: readonly TextPart[]): string {
   return `<system>\n${parts.map(({ text }) => text).join("\n")}\n</system>`;
 }
 
-/** The refusal of a conversation of which nothing is left, as providers do not take empty texts. */
+/** The refusal of a conversation that is empty once its empty texts, which providers do not accept, are left out. */
 export function nothingToRead(conversation: Conversation): Failure {
   return cannot(nameOf(conversation, "turns"), NOTHING_TO_READ);
 }

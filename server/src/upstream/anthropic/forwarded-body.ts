@@ -5,7 +5,7 @@ import type { ForwardCall } from "../dialect.ts";
 import { hashOf, plainIdentifier } from "../identifiers.ts";
 import { isAnthropicModel } from "./models.ts";
 
-/** The form of a request, of which upstreams refuse some. Usually all of it is true. */
+/** The optional parts of a request that some upstreams refuse. By default all are `true`. */
 export interface ForwardedForm {
   readonly keepsUser: boolean;
   readonly keepsThoughts: boolean;

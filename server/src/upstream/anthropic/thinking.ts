@@ -55,9 +55,9 @@ export function isThinking({ field }: Thinking): boolean {
 }
 
 /**
- * Thinking within a maximum, of which the answer needs some, too: the tokens that are paid for, or those of the model.
+ * Thinking within the maximum of a request, which must also leave tokens for the answer. The maximum is what is paid for, or the model's.
  *
- * @throws {Failure} `invalid_request` when they are too few for any thinking.
+ * @throws {Failure} `invalid_request` when it leaves too few tokens for any thinking.
  */
 export function thinkingWithin(thinking: Thinking, maxTokens: number, conversation: Conversation): Thinking {
   if (thinking.budgetTokens === null) return thinking;

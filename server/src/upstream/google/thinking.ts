@@ -3,7 +3,7 @@ import type { JsonObject } from "../../json/json.ts";
 import { BUDGET_SHARES, given } from "../write-conversation.ts";
 import type { ModelTraits, ThinkingLevel } from "./models.ts";
 
-/** The maximum tokens of which a budget is a share. */
+/** The maximum tokens that budgets are shares of. */
 const MAX_TOKENS = 65_536;
 
 /** The field `thinkingConfig`; `undefined`: the model thinks as it does by default. */

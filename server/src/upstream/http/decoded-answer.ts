@@ -17,7 +17,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 
 /**
  * The maximum size of a decoded answer: so many bytes, and so many for each byte that was received. Models' answers become forty times as long at most.
- * Without a maximum, 100 KB of spaces or comments, of which nothing is passed on, would take seconds of the processor.
+ * Without a maximum, 100 KB that decode to spaces or comments, which are not passed on, would take seconds of CPU time.
  */
 const FREE_BYTES = 1024 * 1024;
 const MAX_RATIO = 100;

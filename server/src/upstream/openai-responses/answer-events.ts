@@ -21,7 +21,7 @@ export class ResponseReader extends AnswerReader {
   readonly failure = new HeldFailure();
   /** The numbers of calls, by the position of their item. */
   readonly #calls = new Map<number, number>();
-  /** The positions of items of which pieces were read. */
+  /** The positions of items that have had a piece. */
   readonly #begun = new Set<number>();
   /** The positions of items by their ids, for events that have only an id. Below 0: no event has had the position yet, and this number stands for it. */
   readonly #positions = new Map<string, number>();
@@ -137,7 +137,7 @@ export class ResponseReader extends AnswerReader {
     }
   }
 
-  /** @param response The whole response, of which some servers send the items only at the end. */
+  /** @param response The whole response. Some servers send its items only at the end. */
   #finish({ status, incomplete_details: details, usage, output }: JsonObject): void {
     const isStreamed = this.#begun.size > 0 || this.#calls.size > 0 || this.#hasEnded;
     const items = !isStreamed && Array.isArray(output) ? output : [];

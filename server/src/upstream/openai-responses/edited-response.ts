@@ -5,7 +5,7 @@ import type { Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall } from "../dialect.ts";
 import { readResponsesUsage } from "../openai/usage.ts";
 
-/** Changes an upstream's responses into the client's, and leaves all else as it is. */
+/** Edits an upstream's responses for the client. Everything that is not named here stays as it is. */
 export class ResponseEditor {
   readonly #changes: JsonObject;
   readonly #hidesEncrypted: boolean;

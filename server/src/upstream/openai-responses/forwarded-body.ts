@@ -5,7 +5,7 @@ import { SEALED_TEXT_PREFIX as SEALED_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
 import { callIdsFor, MAX_RESPONSES_ID_LENGTH } from "../openai/openai-limits.ts";
 
-/** The form of a request, of which upstreams refuse some. Usually all of it is true. */
+/** The optional parts of a request that some upstreams refuse. By default all are `true`. */
 export interface ForwardedForm {
   readonly asksForReasoning: boolean;
   readonly keepsThoughts: boolean;

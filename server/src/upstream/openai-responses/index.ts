@@ -36,8 +36,8 @@ const ABOUT_ENCRYPTED = /encrypted.content|\binclude\b/i;
 const UNREADABLE = /\bencrypted content\b.{0,200}?\bcould not be (?:verified|decrypted|parsed)/is;
 
 /**
- * Only what the service decides is changed in a request: the model's name, where responses are stored, and encrypted reasoning, of which the upstream
- * gets none that it can't read.
+ * Only what the service decides is changed in a request: the model's name, where responses are stored, and encrypted reasoning. The upstream gets no
+ * reasoning that it can't read.
  */
 function responsesDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const reasoning = new RefusedForms(ABOUT_ENCRYPTED, monotonicMs);

@@ -26,7 +26,7 @@ interface Call {
   extra: Json;
 }
 
-/** Reads a chat completion or the chunks of one, of which the first choice counts. */
+/** Reads a chat completion, or the chunks of one. Only the first choice counts. */
 export class CompletionReader extends AnswerReader {
   #usage: Usage | null = null;
   #usageSoFar: Usage | null = null;

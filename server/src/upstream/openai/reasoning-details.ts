@@ -18,12 +18,12 @@ export class ReasoningDetails {
     return this.#all.length === 0;
   }
 
-  /** Adds the details of a message, each of which is whole. */
+  /** Adds the details of a message. Each is complete. */
   addWhole(details: Json | undefined): void {
     for (const detail of objectsIn(details)) this.#all.push(detail);
   }
 
-  /** Adds the details of a piece of a message, each of which may continue the one before. */
+  /** Adds the details of a chunk of a message. Each may continue the previous one. */
   addPiece(details: Json | undefined): void {
     for (const detail of objectsIn(details)) {
       const last = this.#all.at(-1);

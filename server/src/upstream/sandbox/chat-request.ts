@@ -22,7 +22,7 @@ const allowedTools = z.looseObject({
   type: z.literal("allowed_tools"),
   allowed_tools: z.looseObject({
     mode: z.enum(["auto", "required"]),
-    // A schema of the tools would report each wrong one, of which a body may have millions.
+    // A schema of the tools would report each wrong one, and a body may have millions of them.
     tools: z.custom<readonly { readonly function: { readonly name: string } }[]>(areNamed),
   }),
 });
@@ -126,7 +126,7 @@ export function readChatRequest(body: unknown): ChatRequest {
   };
 }
 
-/** The tools that the model may call, of which the client may allow some only, and which of them it is to call. */
+/** The tools that the client allows the model to call, and which of them it must call. */
 function allowedOf(
   choice: z.output<typeof chat>["tool_choice"],
   tools: readonly SandboxTool[],
