@@ -6,7 +6,7 @@ export function messagesCallId(id: string): string {
   return id.replace(NOT_OF_ID, "_");
 }
 
-/** Gives the calls of a conversation, or of an answer, ids in a provider's or a client's form. Each is another one, and none is empty. */
+/** Gives the calls of a conversation, or of an answer, ids in a provider's or a client's form. All ids differ, and none is empty. */
 export class CallIds {
   readonly #form: (id: string) => string;
   readonly #given = new Set<string>();

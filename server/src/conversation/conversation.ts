@@ -228,10 +228,10 @@ export function cannot(param: string, reason: string): Failure {
   return new Failure("invalid_request", `${param}: ${reason}`, { param });
 }
 
-/** Ends the refusal of what a provider has no equivalent of. */
+/** The end of a refusal of something that a provider has no equivalent for. */
 export const UNSUPPORTED = "is not supported by this model's provider; remove it, or choose another model";
 
-/** Ends the refusal of a conversation that has nothing but items or texts that its provider does not take. */
+/** The end of a refusal of a conversation that has only items or texts that its provider does not accept. */
 export const NOTHING_TO_READ = "has nothing that this model can read. Send at least one message";
 
 /** What the client's format calls a field of a conversation. */

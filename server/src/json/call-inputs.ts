@@ -3,7 +3,7 @@ import { isCutOff } from "./cut-off.ts";
 import { parseExact } from "./exact-numbers.ts";
 import { type JsonObject, parseJsonObject } from "./json.ts";
 
-/** The limits of the inputs of an answer's calls together: as those of a body, but for numerals, of which a model may write a long list. */
+/** The limits for the inputs of all calls of an answer together: those of a body, except for numerals, because a model may write a long list of them. */
 const INPUT_LIMITS = { ...BODY_LIMITS, numerals: 20_000 };
 
 /**

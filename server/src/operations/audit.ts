@@ -167,7 +167,7 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
           vary: "accept-encoding",
           ...(coding === null ? {} : { "content-encoding": coding }),
         },
-        // Generators that are left before they have come to the lines do not leave those.
+        // A generator that is closed before it has reached the lines does not close them.
         chunks: untilEnded(chunks, () => void lines.return?.(), signal),
         last: () => "",
         controlEvents: null,

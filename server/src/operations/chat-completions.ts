@@ -11,7 +11,7 @@ import type { ModelOperation, ModelUse } from "./operation.ts";
 import { invalid } from "./query-parameters.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
 
-/** What the gateway needs to know of a chat request. */
+/** The fields of a chat request that the gateway uses. */
 interface ChatInput extends ModelUse {
   readonly stream: boolean;
   readonly includeUsage: boolean;

@@ -7,7 +7,7 @@ import { bodySchema, modelName } from "./body-schema.ts";
 import type { ModelUse } from "./operation.ts";
 import { invalid } from "./query-parameters.ts";
 
-/** What the gateway needs to know of a request of the Messages API. */
+/** The fields of a request of the Messages API that the gateway uses. */
 export interface MessagesInput extends ModelUse {
   readonly stream: boolean;
 }
@@ -27,7 +27,7 @@ const BLOCK = {
   additionalProperties: {},
 };
 const CONTENT_ERROR = "must be a text, or an array of blocks with a type";
-/** A schema of blocks would report each wrong one, of which a body may have millions. The description is for the OpenAPI document. */
+/** A schema of blocks would report each wrong one, and a body may have millions. The description is for the OpenAPI document. */
 const content = z
   .custom<Json>(isContent, CONTENT_ERROR)
   .meta({ anyOf: [{ type: "string" }, { type: "array", items: BLOCK }] });

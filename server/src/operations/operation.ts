@@ -150,7 +150,7 @@ export interface ModelCall<Input> extends Call<Input> {
   readonly startedMs: number;
 }
 
-/** What is asked of a model, as far as it affects limits and credit. */
+/** The fields of a request for a model that affect limits and credit. */
 export interface ModelUse {
   /** A model's id or alias, as the client wrote it. */
   readonly model: string;
@@ -183,7 +183,7 @@ export interface EntryFacts {
   readonly kept?: KeptAnswer | null;
 }
 
-/** What is known of a request that no model has answered. Objects made in one place have one shape, which their readers rely on to be fast. */
+/** The facts of a request that no model has answered. They are made in one place, because reading objects of one shape is faster. */
 export function factsWithoutUsage(model: string | null, upstream: string | null = null): EntryFacts {
   return {
     model,

@@ -32,7 +32,7 @@ export function readLimit(query: URLSearchParams, limits: { default: number; max
   throw invalid("limit", `must be a whole number from 1 to ${limits.max}`);
 }
 
-/** One of several values, of which the first is the default. @throws {Failure} `invalid_request` for any other. */
+/** Reads one of several values. The first is the default. @throws {Failure} `invalid_request` for any other value. */
 export function readChoice<Choice extends string>(
   query: URLSearchParams,
   name: string,

@@ -250,7 +250,7 @@ function requireArray(value: Json | undefined, at: string): readonly Json[] {
   return value;
 }
 
-/** Counts the images and files that a model reads, in messages and in the results of tools. */
+/** Counts the images and files in messages and in the results of tools. */
 export function mediaInItems(items: readonly Json[]): { readonly images: number; readonly files: number } {
   let images = 0;
   let files = 0;

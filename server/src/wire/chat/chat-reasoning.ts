@@ -60,7 +60,7 @@ export function askedReasoning(body: JsonObject): AskedReasoning {
   return { reasoning: { effort: decided, budgetTokens, summary, ...showsThoughts, ...isOptional }, field };
 }
 
-/** Whether the client does not want to see the thoughts of the model, which thinks all the same. */
+/** Whether the client hides the thoughts of the model. The model still thinks. */
 export function hidesThoughts({ reasoning, thinking, include_reasoning: included }: JsonObject): boolean {
   if (isJsonObject(thinking)) return thinking.display === "omitted";
   const exclude = isJsonObject(reasoning) ? (reasoning.exclude ?? null) : null;

@@ -269,7 +269,7 @@ function nameIn(tool: Json): string | null {
   return textOf(objectOf(type === "custom" ? custom : called).name);
 }
 
-/** The tools that the model may use, of which the client may allow some only, and how it is to use them. */
+/** The tools that the client allows the model to use, and how it must use them. */
 function allowedOf(
   tools: readonly Tool[],
   choice: Json | undefined,

@@ -44,7 +44,7 @@ export function textPart(block: JsonObject, at: string): TextPart {
   return { kind: "text", text: block.text, cache: cacheOf(block), at };
 }
 
-/** The blocks of a message or a result, all of which are texts, images and documents. */
+/** The blocks of a message or a result that has only texts, images and documents. */
 function mediaPartsOf(content: Json | undefined, at: string, reading: BlockReading): MediaPart[] {
   return blocksOf(content, at, reading).flatMap(({ block, at: blockAt }) =>
     mediaParts(block, blockAt, reading),

@@ -35,7 +35,7 @@ export function lateEffortOf(messages: readonly Json[]): LateEffort | null {
   return present;
 }
 
-/** Whether instructions are not shown any more once a message of the user follows. */
+/** Whether the model stops seeing instructions once a message of the user follows. */
 export function isForOneTurn(message: Json): boolean {
   const { role, clear_at: clearing } = objectOf(message);
   return role === "system" && clearing === FOR_ONE_TURN;

@@ -201,7 +201,7 @@ export class ResponsesWriter implements AnswerWriter {
     this.#calls.delete(call);
     const closed = item.close("completed");
     const encrypted = this.#sealed(signature, item.callId);
-    // A call has no place for what its provider wants back.
+    // A call has no field for the data that its provider wants back.
     return encrypted === null ? closed : closed + this.#carry(encrypted);
   }
 
