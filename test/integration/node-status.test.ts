@@ -44,7 +44,10 @@ describe("the status of a node", () => {
     expect(await isUp()).toBe(true);
     await redis.kill();
     await expect.poll(isUp, { timeout: 30_000 }).toBe(false);
-    expect((await trpc.operator.status.query()).redis).toMatchObject({ problem: "does not answer", pingMs: null });
+    expect((await trpc.operator.status.query()).redis).toMatchObject({
+      problem: "does not answer",
+      pingMs: null,
+    });
     const readiness = await fetch(`${service.baseUrl}/readyz`);
     expect(await readiness.json()).toEqual({ status: "not ready", reason: "Redis does not answer" });
     const models = await fetch(`${service.baseUrl}/v1/models`, {

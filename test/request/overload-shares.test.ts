@@ -1,7 +1,7 @@
 import pino from "pino";
 import { describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { Overload } from "../../server/src/request/overload.ts";
+import { Overload } from "../../server/src/overload/overload.ts";
 
 const TICK_MS = 20;
 const LARGE = "large" as AccountId;
