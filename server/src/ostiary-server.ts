@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import process from "node:process";
 import { handleEarlySignals } from "./start/early-signals.ts";
+import { requireNode } from "./start/node-release.ts";
 
+requireNode();
 const isStart = process.argv[2] === "start";
 if (isStart) handleEarlySignals();
 const { endWithOutput } = await import("./cli/output.ts");

@@ -2,6 +2,7 @@ import process from "node:process";
 import { backgroundJobs } from "./start/background-jobs.ts";
 import { announce } from "./start/banner.ts";
 import { createFirstUsers } from "./start/first-users.ts";
+import { runtimeWarnings } from "./start/node-release.ts";
 import { openAccess } from "./start/open-access.ts";
 import { openLog } from "./start/open-log.ts";
 import { loadDashboard, openManagement } from "./start/open-management.ts";
@@ -106,7 +107,8 @@ async function main(): Promise<void> {
     const version = await readVersion(new URL("../package.json", import.meta.url));
     if (worker === null) {
       log.info({ version, runtime: RUNTIME, settings: config.logged }, "starting");
-      for (const line of [...config.unknownSettings, ...config.warnings]) log.warn(line);
+      const ofRuntime = runtimeWarnings(new Date());
+      for (const line of [...config.unknownSettings, ...config.warnings, ...ofRuntime]) log.warn(line);
       const exitCode = await supervise(config, { log, hasBanner }, process.env);
       if (exitCode !== null) process.exit(exitCode);
     } else log = log.child({ worker: worker.number });

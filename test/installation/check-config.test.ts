@@ -9,10 +9,12 @@ import { ROOT } from "../fixtures/service.ts";
 
 const run = promisify(execFile);
 
-/** Runs `ostiary-server check-config` with these settings alone. */
-function checkConfig(settings: Readonly<Record<string, string>>) {
+/** Runs `ostiary-server check-config` with these settings alone. The output is without a warning about the version of Node. */
+async function checkConfig(settings: Readonly<Record<string, string>>) {
   const command = [join(ROOT, "server/dist/ostiary-server.js"), "check-config"];
-  return run(process.execPath, command, { cwd: "/", env: { PATH: process.env.PATH ?? "", ...settings } });
+  const env = { PATH: process.env.PATH ?? "", ...settings };
+  const { stdout, stderr } = await run(process.execPath, command, { cwd: "/", env });
+  return { stdout: stdout.replace(/^warning {3}Node .*\n/m, ""), stderr };
 }
 
 describe("ostiary-server check-config", () => {

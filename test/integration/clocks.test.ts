@@ -10,7 +10,7 @@ import type { Database } from "../../server/src/database/database.ts";
 import { dropOldAnswers } from "../../server/src/idempotency/idempotency-store.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
-import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { logLines, RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey, visit } from "../fixtures/user.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -141,7 +141,8 @@ describe.skipIf(RUNTIME === "deno")("entries past retention by the database's cl
     await using right = await startService({ ...inheritance(past), env: shifted(0) });
     await using sql = await openDatabaseOf(right);
     await expect.poll(() => sql`select from audit_entries`).toHaveLength(0);
-    expect(right.stderr()).toBe("");
+    // Its runtime may be one that gets no security fixes any more.
+    expect(logLines(right.stderr()).filter(({ msg }) => !msg?.startsWith("Node "))).toEqual([]);
   });
 });
 
