@@ -62,7 +62,8 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
     reason: "Changes the system, and takes minutes under emulation.",
   },
   {
-    command: /^(systemctl |cp deploy\/systemd|install -m 600 |npm install --prefix \/opt)/,
+    command:
+      /^(systemctl |groupadd |ch(grp|mod) .*\/etc\/ostiary\/|cp deploy\/systemd|install -m 600 |npm install --prefix \/opt)/,
     reason: "Changes the system. test/deployment/systemd.test.ts checks the unit.",
   },
 ];

@@ -1,4 +1,4 @@
-import { chmod, chown, stat } from "node:fs/promises";
+import { chmod, chown, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
@@ -39,6 +39,20 @@ describe("as an ordinary user", () => {
       await using installation = await Installation.build();
       await chown(installation.dataDir, NAMELESS, NAMELESS);
       await keepsData(installation, { uid: NAMELESS });
+    },
+  );
+
+  it.runIf(isRoot && works("unshare", "--mount", "true"))(
+    "that has no name, the database is refused with what to do where user namespaces are forbidden",
+    async () => {
+      await using installation = await Installation.build();
+      await mkdir(installation.dataDir, { recursive: true });
+      await chown(installation.dataDir, NAMELESS, NAMELESS);
+      const asNameless = ["setpriv", `--reuid=${NAMELESS}`, `--regid=${NAMELESS}`, "--clear-groups"];
+      const runtime = inChangedRoot(installation, [...asNameless, process.execPath]);
+      await expect(installation.start({ runtime })).rejects.toThrow(
+        `user ${NAMELESS} has no name here, and needs one: add it to the system's list of users, for a dynamic user of systemd install libnss-systemd`,
+      );
     },
   );
 

@@ -59,13 +59,17 @@ export async function findRunner(folders: Folders, native: string): Promise<Runn
     if (outcome.code === 0 && major !== undefined) return runnerOf(way, Number(major));
     problem ||= outcome.output.trim().split("\n", 1)[0] ?? "";
   }
-  const advice =
-    process.getuid?.() === 0
-      ? "start the service as an ordinary user, or set DATABASE_URL to a PostgreSQL 15+ server"
-      : "set DATABASE_URL to a PostgreSQL 15+ server";
   throw new EmbeddedPostgresError(
-    `The embedded PostgreSQL can't be run here (${problem || "no user fits"}); ${advice}.`,
+    `The embedded PostgreSQL can't be run here (${problem || "no user fits"}); ${adviceFor(process.getuid?.() ?? 0)}.`,
   );
+}
+
+/** What to do if no way works for the user that runs the service. */
+function adviceFor(uid: number): string {
+  const otherServer = "set DATABASE_URL to a PostgreSQL 15+ server";
+  if (uid === 0) return `start the service as an ordinary user, or ${otherServer}`;
+  if (hasName()) return otherServer;
+  return `user ${uid} has no name here, and needs one: add it to the system's list of users, for a dynamic user of systemd install libnss-systemd, or ${otherServer}`;
 }
 
 async function* waysToTry(folders: Folders, native: string): AsyncGenerator<Way> {
