@@ -41,7 +41,7 @@ interface Container {
   readonly startupProbe: { readonly httpGet: { readonly path: string } };
   readonly livenessProbe: { readonly httpGet: { readonly path: string } };
   readonly readinessProbe: { readonly httpGet: { readonly path: string; readonly scheme: string } };
-  readonly volumeMounts: readonly { readonly name: string }[];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
 }
 
 interface Manifest {
@@ -152,6 +152,19 @@ describe.skipIf(MISSING_GO !== null)("the chart", () => {
       OSTIARY_RESPONSES_KEY_FILE: "/run/secrets/responses-key/key",
       TLS_CERT_FILE: "/run/secrets/tls/tls.crt",
       TLS_KEY_FILE: "/run/secrets/tls/tls.key",
+    });
+  });
+
+  it("mounts the whole Secret of an upstream's credential, where the catalog finds its file", async () => {
+    const objects = await render("replicated-values.yaml");
+    const { containers, volumes } = only(objects, "StatefulSet").spec.template.spec;
+    const mount = containers[0].volumeMounts.find(
+      ({ mountPath }) => mountPath === "/run/secrets/credentials/models-credentials",
+    );
+    // Kubernetes does not update files that are mounted one by one.
+    expect(mount).not.toHaveProperty("subPath");
+    expect(volumes.find(({ name }) => name === mount?.name)).toMatchObject({
+      secret: { secretName: "models-credentials" },
     });
   });
 
