@@ -139,6 +139,23 @@ it("leases follow a jump of the database's clock after a lease, and answers are 
   expect(await claimAfterSeconds(5)).toEqual(replaceableBy(clock.ms));
 });
 
+it("leases follow a jump of the database's clock no sooner where this node could not read it for most of a lease", async () => {
+  const database = new FakeDatabase();
+  const { idempotency, clock } = idempotencyOver(database);
+  const renewedBeforeAfter = async (ms: number) => {
+    clock.ms += ms;
+    await idempotency.watchClock();
+    await claimOne(idempotency);
+    return (database.replaceable?.renewedBefore.getTime() ?? 0) + CLAIM_LEASE_MS;
+  };
+  for (let reading = 0; reading < 20; reading++) await renewedBeforeAfter(5_000);
+  database.aheadMs = 2 * KEPT_MS;
+  expect(await renewedBeforeAfter(CLAIM_LEASE_MS - 5_000)).toBe(clock.ms);
+  expect(await renewedBeforeAfter(10_000)).toBe(clock.ms);
+  expect(await renewedBeforeAfter(CLAIM_LEASE_MS - 11_000)).toBe(clock.ms);
+  expect(await renewedBeforeAfter(2_000)).toBe(clock.ms + database.aheadMs);
+});
+
 it("lost releases are repeated many at a time, and none again that was confirmed", async () => {
   const { database, idempotency, running } = await afterOutage();
   await expect(idempotency.retryReleases()).rejects.toThrow("the database is gone");
