@@ -200,6 +200,65 @@ describe("an answer of an upstream", () => {
     },
   );
 
+  const sse = (events: readonly object[]) =>
+    events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+  const MANY = 10_001;
+  const many: readonly { of: string; answer: () => Promise<WireAnswer>; events: () => string }[] = [
+    {
+      of: "calls",
+      answer: () => messages(openai, "m", STREAMED),
+      events: () => chunk({ tool_calls: times(MANY, (index) => ({ index, ...called(`c${index}`) })) }),
+    },
+    {
+      of: "thoughts and texts by turns",
+      answer: () => respond(openai, "m", { input: "hi", stream: true }),
+      events: () => (chunk({ reasoning_content: "so" }) + chunk({ content: "ok" })).repeat(MANY / 2 + 1),
+    },
+    {
+      of: "images",
+      answer: () => messages(openai, "m", STREAMED),
+      events: () =>
+        chunk({ images: times(MANY, () => ({ image_url: { url: "data:image/png;base64,AA==" } })) }),
+    },
+    {
+      of: "details of thoughts",
+      answer: () => messages(openai, "m", STREAMED),
+      events: () => chunk({ reasoning_details: times(250_001, () => ({})) }).repeat(2),
+    },
+    {
+      of: "blocks of Anthropic",
+      answer: () => chat(anthropic, "claude-x", STREAMED),
+      events: () =>
+        sse(times(MANY, (index) => ({ type: "content_block_start", index, content_block: { type: "x" } }))),
+    },
+    {
+      of: "calls of Google",
+      answer: () => chat(google, "gemini-x", STREAMED),
+      events: () =>
+        sse([
+          { candidates: [{ content: { parts: times(MANY, () => ({ functionCall: { name: "look" } })) } }] },
+        ]),
+    },
+    {
+      of: "items of a response",
+      answer: () => chat(responses, "m", STREAMED),
+      events: () =>
+        sse(
+          times(MANY, (index) => ({
+            type: "response.output_item.added",
+            output_index: index,
+            item: { type: "function_call", call_id: `c${index}`, name: "look" },
+          })),
+        ),
+    },
+  ];
+
+  it.each(many)("fails if it has more $of than any model's", async ({ answer, events }) => {
+    const begun = sse([{ type: "message_start", message: {} }]);
+    vendor.streams(`${begun}${events()}`);
+    await expect(readToEnd(answer())).rejects.toMatchObject({ failure: { code: "upstream_error" } });
+  });
+
   it("may have thousands of calls with the same id, whole and streamed", async () => {
     const calls = times(4_000, (index) => ({ index, ...called("a") }));
     const message = { role: "assistant", content: null, tool_calls: calls };

@@ -14,6 +14,12 @@ import { begunAnswer } from "./whole-for-stream.ts";
  */
 const MAX_STREAM_CHARACTERS = 128 * 1024 * 1024;
 
+/**
+ * The maximum of calls, images, thoughts and texts that follow each other. No model's answer has as many. Each takes kilobytes in a client's format,
+ * although an upstream writes it with some bytes.
+ */
+const MAX_ITEMS = 10_000;
+
 /** Reads an answer in a provider's format, piece by piece, and collects its events. */
 export abstract class AnswerReader {
   /** The tool whose input is the answer, for models without the output format that was asked for; `null`: none. */
@@ -25,6 +31,9 @@ export abstract class AnswerReader {
   #events: AnswerEvent[] = [];
   #isOver = false;
   #isThinking = false;
+  #items = 0;
+  /** The kind of what is being said, which further pieces continue. */
+  #said: AnswerEvent["kind"] | null = null;
 
   constructor(answerTool: string | null = null) {
     this.answerTool = answerTool;
@@ -56,8 +65,31 @@ export abstract class AnswerReader {
     return { events, usageSoFar: this.usageSoFar };
   }
 
+  /** @throws {UpstreamRefused} as {@link countItem}. */
   protected found(event: AnswerEvent): void {
+    this.#countBegun(event.kind);
     this.#events.push(event);
+  }
+
+  /** Counts something that an answer consists of. @throws {UpstreamRefused} when there are more than a model's answer has. */
+  protected countItem(): void {
+    if (++this.#items > MAX_ITEMS) throw malformedResponse();
+  }
+
+  #countBegun(kind: AnswerEvent["kind"]): void {
+    switch (kind) {
+      case "text":
+      case "refusal":
+      case "reasoning":
+        if (this.#said !== kind) this.countItem();
+        this.#said = kind;
+        break;
+      case "call":
+      case "image":
+      case "reasoning-end":
+        this.countItem();
+        this.#said = null;
+    }
   }
 
   protected foundText(text: string): void {

@@ -94,6 +94,7 @@ export class MessageReader extends AnswerReader {
 
   #start(index: Json | undefined, block: Json | undefined): void {
     if (!isJsonObject(block)) throw malformedResponse();
+    this.countItem();
     switch (block.type) {
       case "text":
         this.#blocks.set(index, { kind: "text" });

@@ -1,11 +1,14 @@
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
-import { jsonText } from "../refusal.ts";
+import { jsonText, malformedResponse } from "../refusal.ts";
 
 /** The types of details that come in pieces, each with the member that the pieces continue. */
 const PIECED = new Map<Json | undefined, string>([
   ["reasoning.text", "text"],
   ["reasoning.summary", "summary"],
 ]);
+
+/** The maximum of details. They take little more than memory, and some models have one for each piece of a thought. */
+const MAX_DETAILS = 500_000;
 
 /**
  * The details that OpenRouter sends of thoughts, in the formats of their providers. They have to be sent back unchanged with the calls that followed
@@ -18,18 +21,23 @@ export class ReasoningDetails {
     return this.#all.length === 0;
   }
 
-  /** Adds the details of a message. Each is complete. */
+  /** Adds the details of a message. Each is complete. @throws {UpstreamRefused} when there are too many. */
   addWhole(details: Json | undefined): void {
-    for (const detail of objectsIn(details)) this.#all.push(detail);
+    for (const detail of objectsIn(details)) this.#add(detail);
   }
 
-  /** Adds the details of a chunk of a message. Each may continue the previous one. */
+  /** Adds the details of a chunk of a message. Each may continue the previous one. @throws as {@link addWhole}. */
   addPiece(details: Json | undefined): void {
     for (const detail of objectsIn(details)) {
       const last = this.#all.at(-1);
       if (last !== undefined && isContinued(last, detail)) extend(last, detail);
-      else this.#all.push(detail);
+      else this.#add(detail);
     }
+  }
+
+  #add(detail: JsonObject): void {
+    if (this.#all.length === MAX_DETAILS) throw malformedResponse();
+    this.#all.push(detail);
   }
 
   /** The details as a text, which {@link detailsIn} reads. */
