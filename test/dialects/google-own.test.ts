@@ -213,9 +213,37 @@ describe("embeddings of Google", () => {
     expect(usage).toBeNull();
   });
 
+  const texts = Array.from({ length: 201 }, (_, index) => `${index}`);
+  const embedsAll = (left = Number.POSITIVE_INFINITY) =>
+    vendor.answersBy((asked) => {
+      if (left-- <= 0) return Response.json({ error: { code: 429, message: "Busy." } }, { status: 429 });
+      const requests: { content: { parts: [{ text: string }] } }[] = asked.requests ?? [asked];
+      const found = requests.map(({ content }) => ({ values: [Number(content.parts[0].text)] }));
+      const usageMetadata = { promptTokenCount: requests.length };
+      return Response.json(
+        asked.requests === undefined
+          ? { embedding: found[0], usageMetadata }
+          : { embeddings: found, usageMetadata },
+      );
+    });
+
+  it("of more texts than Google takes at once are asked for in several requests", async () => {
+    embedsAll();
+    const { body, usage } = await embed({ input: texts });
+    expect(vendor.sent.map((sent) => sent.body.requests?.length ?? 1)).toEqual([100, 100, 1]);
+    const found = texts.map((text, index) => ({ object: "embedding", index, embedding: [Number(text)] }));
+    expect(JSON.parse(body)).toMatchObject({ data: found, usage: { prompt_tokens: 201 } });
+    expect(usage).toMatchObject({ promptTokens: 201 });
+  });
+
+  it("fail together, and report what was used before the failure", async () => {
+    embedsAll(2);
+    const failure = { failure: { code: "server_is_overloaded" }, usage: { promptTokens: 200 } };
+    await expect(embed({ input: texts })).rejects.toMatchObject(failure);
+  });
+
   it.each([
     [{ input: [[1, 2]] }, "input"],
-    [{ input: Array.from({ length: 101 }, () => "a") }, "input"],
     [{ input: "a", dimensions: "many" }, "dimensions"],
     [{ input: "a", input_type: "query" }, "input_type"],
   ])("are refused when they can't be asked for: %#", async (fields, param) => {

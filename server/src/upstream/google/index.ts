@@ -1,15 +1,16 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { googleHeaders } from "../credential-headers.ts";
-import type { Dialect, DialectDefinition, UpstreamCall } from "../dialect.ts";
+import { type Dialect, type DialectDefinition, type UpstreamCall, UpstreamRefused } from "../dialect.ts";
 import { answerText, postJson } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { jsonText } from "../refusal.ts";
 import type { Transport } from "../transport.ts";
 import { askWithThoughts, hasThoughts, withoutThoughts } from "../unreadable-thoughts.ts";
+import { totalUsage } from "../usage-counts.ts";
 import { written } from "../write-conversation.ts";
 import { ContentReader } from "./answer-events.ts";
 import { contentBodyOf } from "./conversation-body.ts";
-import { embeddingsOf, embedRequestOf } from "./embeddings.ts";
+import { type Embedded, embeddedIn, embeddingsOf, embedRequestsOf } from "./embeddings.ts";
 import { modelPath } from "./models.ts";
 
 /** Google's Gemini API. */
@@ -53,9 +54,18 @@ export function googleDialect(transport: Transport): Dialect {
       return readAnswer(response, { stream: call.stream, reader, ignored, more });
     },
     embed: async (call) => {
-      const { method, body, count } = embedRequestOf(call);
-      const response = await post(call, method, JSON.stringify(body));
-      return embeddingsOf(await answerText(response), count, call);
+      const embedded: Embedded[] = [];
+      try {
+        for (const { method, body, count } of embedRequestsOf(call)) {
+          const response = await post(call, method, JSON.stringify(body));
+          embedded.push(embeddedIn(await answerText(response), count, call));
+        }
+      } catch (error) {
+        // What was embedded before has used tokens.
+        const isPartly = error instanceof UpstreamRefused && embedded.length > 0;
+        throw isPartly ? error.reporting(totalUsage(embedded.map(({ usage }) => usage))) : error;
+      }
+      return embeddingsOf(embedded, call);
     },
   };
 }
