@@ -33,7 +33,43 @@ print("hello")
 ![spy](https://example.com/spy.png) [run](javascript:alert(1))
 `;
 
+const PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
+
 describe.skipIf(!hasBrowser)("an answer in the playground", () => {
+  it("shows the images that a model produces, also after a reload, and sends them back with the next message", async () => {
+    const { page, complaints } = await playground.openPlayground();
+    const image = { type: "image_url", index: 0, image_url: { url: PIXEL }, extra_content: { google: { a: 1 } } };
+    const elsewhere = { type: "image_url", index: 1, image_url: { url: "https://example.com/spy.png" } };
+    playground.answerWith(({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ role: "assistant", content: "" }));
+      response.write(chunkOf({ images: [image, elsewhere] }));
+      endStream(response);
+    });
+    await sayAndHear(page, "Draw a pixel");
+    const shown = messageOn(page, 2).getByRole("img", { name: "Image 1 of the answer" });
+    const loadedWidth = () =>
+      shown.evaluate((element) => (element as HTMLImageElement).decode().then(() => element.clientWidth));
+    expect(await loadedWidth()).toBeGreaterThan(0);
+    expect(await messageOn(page, 2).getByRole("img").count()).toBe(1);
+    expect(await messageOn(page, 2).getByText("The answer is empty.").count()).toBe(0);
+    expect(await violationsOf(page)).toEqual([]);
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Download image-1.gif" }).click();
+    expect((await downloading).suggestedFilename()).toBe("image-1.gif");
+
+    await page.reload();
+    expect(await loadedWidth()).toBeGreaterThan(0);
+    playground.answerWith((request) => answerInStream(request, ["Done"]));
+    await sayAndHear(page, "Make it red");
+    const { messages } = playground.lastBody() as { messages: readonly object[] };
+    expect(messages[1]).toMatchObject({
+      role: "assistant",
+      images: [{ image_url: { url: PIXEL }, extra_content: { google: { a: 1 } } }],
+    });
+    expect(complaints).toEqual([]);
+  });
+
   it("is rendered from Markdown, and can neither run code nor load anything from elsewhere", async () => {
     const { page, complaints } = await playground.openPlayground();
     const asked: string[] = [];

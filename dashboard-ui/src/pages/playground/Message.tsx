@@ -6,6 +6,7 @@ import { Deferred, lazyCode } from "../../components/lazy-code.tsx";
 import { Spinner } from "../../components/Spinner.tsx";
 import textStyles from "../../components/text.module.css";
 import { AnswerFigures } from "./AnswerFigures.tsx";
+import { AnswerImages } from "./AnswerImages.tsx";
 import { AnswerText, RawText } from "./AnswerText.tsx";
 import { Attachments } from "./Attachments.tsx";
 import { type Answer, isEmpty } from "./answer.ts";
@@ -60,7 +61,7 @@ export function Message({ number, message, edit, remove, setResult, askAgain, re
             <Button aria-label={`Edit ${name}`} onClick={() => setEditing(true)}>
               Edit
             </Button>
-            <CopyButton short text={text} what={name} />
+            {text === "" ? null : <CopyButton short text={text} what={name} />}
             {role === "assistant" && text !== "" ? (
               <Button aria-label={`Raw ${name}`} aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
                 Raw
@@ -106,14 +107,15 @@ function MessageContent({ message, isRaw, setResult, resume }: MessageContentPro
   return (
     <>
       {generated === null ? null : <Reasoning answer={generated.answer} />}
-      <Attachments attachments={attachments} />
+      {message.role === "user" ? <Attachments attachments={attachments} /> : null}
       <MessageText message={message} isRaw={isRaw} />
+      {message.role === "assistant" ? <AnswerImages images={attachments} /> : null}
       {calls.length > 0 ? (
         <Calls calls={calls} setResult={setResult} resume={resume} />
       ) : generated === null ? null : (
         <ArrivingCalls calls={generated.answer.calls} />
       )}
-      {generated === null ? null : <Course generated={generated} />}
+      {generated === null ? null : <Course generated={generated} hasImages={attachments.length > 0} />}
     </>
   );
 }
@@ -145,9 +147,14 @@ function Reasoning({ answer }: { readonly answer: Answer }) {
   );
 }
 
+interface CourseProps {
+  readonly generated: GeneratedAnswer;
+  readonly hasImages: boolean;
+}
+
 /** The progress of an answer, or a note that it is incomplete. */
-function Course({ generated: { answer, outcome } }: { readonly generated: GeneratedAnswer }) {
-  const words = courseOf(answer, outcome);
+function Course({ generated: { answer, outcome }, hasImages }: CourseProps) {
+  const words = courseOf(answer, outcome, hasImages);
   if (words === null) return null;
   return (
     <p className={classes(textStyles.quiet, styles.course)}>
@@ -157,18 +164,20 @@ function Course({ generated: { answer, outcome } }: { readonly generated: Genera
   );
 }
 
-function courseOf(answer: Answer, outcome: GeneratedAnswer["outcome"]): string | null {
+function courseOf(answer: Answer, outcome: GeneratedAnswer["outcome"], hasImages: boolean): string | null {
+  const hasContent = answer.text !== "" || answer.calls.length > 0 || hasImages;
+  const isNothing = isEmpty(answer) && !hasImages;
   switch (outcome) {
     case "underway":
-      if (isEmpty(answer)) return "Waiting for the answer…";
-      return answer.text === "" && answer.calls.length === 0 ? "Thinking…" : null;
+      if (isNothing) return "Waiting for the answer…";
+      return hasContent ? null : "Thinking…";
     case "stopped":
-      return isEmpty(answer) ? "Stopped before the answer began." : "Stopped.";
+      return isNothing ? "Stopped before the answer began." : "Stopped.";
     case "broken":
       return "Answer interrupted.";
     case "whole":
       if (answer.finishReason === "length") return "Token limit reached.";
       if (answer.finishReason === "content_filter") return "Stopped by the model's content filter.";
-      return answer.text === "" && answer.calls.length === 0 ? "The answer is empty." : null;
+      return hasContent ? null : "The answer is empty.";
   }
 }

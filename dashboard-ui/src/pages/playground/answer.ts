@@ -1,9 +1,13 @@
+import { type Attachment, newId } from "./attachment.ts";
+
 /** A model's answer, as received so far. */
 export interface Answer {
   readonly text: string;
   /** The model's reasoning, if it sends any. */
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
+  /** The images that the model has produced. Absent in a message, where they are its attachments. */
+  readonly images?: readonly Attachment[];
   /** The reason why the answer ended; `null` until it has. */
   readonly finishReason: string | null;
   /** The model server's token counts, once it has sent them. */
@@ -28,8 +32,8 @@ export interface Usage {
 export const NO_ANSWER: Answer = { text: "", reasoning: "", calls: [], finishReason: null, usage: null };
 
 /** Whether the answer has no content yet. */
-export function isEmpty({ text, reasoning, calls }: Answer): boolean {
-  return text === "" && reasoning === "" && calls.length === 0;
+export function isEmpty({ text, reasoning, calls, images = [] }: Answer): boolean {
+  return text === "" && reasoning === "" && calls.length === 0 && images.length === 0;
 }
 
 /**
@@ -45,6 +49,7 @@ export function extended(answer: Answer, chunk: unknown): Answer {
     reasoning:
       answer.reasoning + (textOf(member(said, "reasoning_content")) || textOf(member(said, "reasoning"))),
     calls: withCalls(answer.calls, member(said, "tool_calls")),
+    images: withImages(answer.images ?? [], member(said, "images")),
     finishReason: typeof finishReason === "string" ? finishReason : answer.finishReason,
     usage: usageOf(member(chunk, "usage")) ?? answer.usage,
   };
@@ -69,6 +74,26 @@ function withCalls(calls: readonly ToolCall[], pieces: unknown): readonly ToolCa
     };
   }
   return next;
+}
+
+/** An image in the answer itself. The page loads none from elsewhere. */
+const IMAGE = /^data:(image\/(?:png|jpeg|webp|gif));base64,/;
+
+/** Images arrive whole, in the form of OpenRouter: OpenAI's chat completions have none. */
+function withImages(images: readonly Attachment[], pieces: unknown): readonly Attachment[] {
+  if (!Array.isArray(pieces)) return images;
+  const added = pieces.flatMap((piece: unknown, index): Attachment[] => {
+    const url = member(member(piece, "image_url"), "url");
+    const [head, mediaType] = (typeof url === "string" && IMAGE.exec(url)) || [];
+    if (typeof url !== "string" || head === undefined || mediaType === undefined) return [];
+    const name = `image-${images.length + index + 1}.${mediaType.slice("image/".length)}`;
+    // Base64 takes 4 characters for 3 bytes.
+    const bytes = Math.floor(((url.length - head.length) * 3) / 4);
+    const extra = member(piece, "extra_content");
+    const kept = extra === undefined ? {} : { extra };
+    return [{ id: newId(), kind: "image", name, mediaType, bytes, url, ...kept }];
+  });
+  return added.length === 0 ? images : [...images, ...added];
 }
 
 function usageOf(usage: unknown): Usage | null {

@@ -8,6 +8,8 @@ export interface Attachment {
   readonly bytes: number;
   /** The content as a `data:` URL; `null` if this browser no longer has it. */
   readonly url: string | null;
+  /** Data that the model server expects back with an image that a model has produced. */
+  readonly extra?: unknown;
 }
 
 /** What a model takes beside text. */

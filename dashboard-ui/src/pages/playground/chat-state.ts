@@ -29,6 +29,7 @@ export interface ChatMessage {
   readonly id: number;
   readonly role: Role;
   readonly text: string;
+  /** The user's files, or the images that the model has produced. */
   readonly attachments: readonly Attachment[];
   /** The tool calls of an assistant's message. */
   readonly calls: readonly CalledTool[];
@@ -146,9 +147,10 @@ export function bodyOf(chat: SavedChat, messages: readonly ChatMessage[], model:
 
 /** A message of the request, and the results of its tool calls. Empty messages are left out, because most models refuse them. */
 function bodyMessagesOf({ role, text, attachments, calls }: ChatMessage): readonly BodyMessage[] {
+  const images = role === "assistant" ? imageFields(attachments) : {};
   if (calls.length > 0) {
     return [
-      { role, content: text === "" ? null : text, tool_calls: calls.map(callField) },
+      { role, content: text === "" ? null : text, ...images, tool_calls: calls.map(callField) },
       ...calls.map(({ id, result }) => ({ role: "tool", tool_call_id: id, content: result ?? "" })),
     ];
   }
@@ -157,7 +159,23 @@ function bodyMessagesOf({ role, text, attachments, calls }: ChatMessage): readon
     const said = text.trim() === "" ? [] : [{ type: "text", text }];
     return [{ role, content: [...said, ...parts] }];
   }
-  return text.trim() === "" ? [] : [{ role, content: text }];
+  return text.trim() === "" && images.images === undefined ? [] : [{ role, content: text, ...images }];
+}
+
+/** The images that a model has produced, so that it can edit them. */
+function imageFields(attachments: readonly Attachment[]): { readonly images?: readonly object[] } {
+  const images = attachments.flatMap(({ url, extra }) =>
+    url === null
+      ? []
+      : [
+          {
+            type: "image_url",
+            image_url: { url },
+            ...(extra === undefined ? {} : { extra_content: extra }),
+          },
+        ],
+  );
+  return images.length === 0 ? {} : { images };
 }
 
 function callField({ id, name, arguments: input, extra }: CalledTool) {

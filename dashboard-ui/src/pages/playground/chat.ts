@@ -274,11 +274,14 @@ export class Chat {
   /** Limits updates to the screen's refresh rate. */
   #update(laneId: number, id: number, generated: GeneratedAnswer): void {
     const isWhole = generated.outcome === "whole";
+    // The images are kept once, as attachments.
+    const { images = [], ...answer } = generated.answer;
     const messages = withMessage(this.#lane(laneId).messages, id, (message) => ({
       ...message,
-      text: generated.answer.text,
-      calls: isWhole ? generated.answer.calls.map((call) => ({ ...call, result: null })) : [],
-      generated,
+      text: answer.text,
+      attachments: images,
+      calls: isWhole ? answer.calls.map((call) => ({ ...call, result: null })) : [],
+      generated: { ...generated, answer },
     }));
     this.#state = { ...this.#state, lanes: withLane(this.#state.lanes, laneId, { messages }) };
     this.#frame ??= requestAnimationFrame(() => this.#notify());
@@ -372,7 +375,8 @@ function newAnswer(model: string, { format }: SavedChat): GeneratedAnswer {
   };
 }
 
-function announcementOf({ answer: { text, calls } }: GeneratedAnswer): string {
-  if (text === "") return calls.length > 0 ? "The answer is a tool call." : "The answer is empty.";
+function announcementOf({ answer: { text, calls, images = [] } }: GeneratedAnswer): string {
+  if (text === "" && calls.length > 0) return "The answer is a tool call.";
+  if (text === "") return images.length > 0 ? "The answer is an image." : "The answer is empty.";
   return text.length > ANNOUNCED_LENGTH ? `Answer: ${text.slice(0, ANNOUNCED_LENGTH)} …` : `Answer: ${text}`;
 }

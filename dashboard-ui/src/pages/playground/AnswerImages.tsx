@@ -1,0 +1,30 @@
+import { formatBytes } from "../../components/format.ts";
+import textStyles from "../../components/text.module.css";
+import styles from "./AnswerImages.module.css";
+import type { Attachment } from "./attachment.ts";
+
+/** The images that a model has produced. */
+export function AnswerImages({ images }: { readonly images: readonly Attachment[] }) {
+  if (images.length === 0) return null;
+  return (
+    <ul className={styles.images} aria-label="Images">
+      {images.map(({ id, name, url, bytes }, index) => (
+        <li key={id} className={styles.item}>
+          {url === null ? (
+            <p className={textStyles.quiet}>{name} is no longer in this browser.</p>
+          ) : (
+            <>
+              <img src={url} alt={`Image ${index + 1} of the answer`} className={styles.image} />
+              <p className={textStyles.small}>
+                <a href={url} download={name}>
+                  Download {name}
+                </a>{" "}
+                {formatBytes(bytes)}
+              </p>
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
