@@ -38,7 +38,12 @@ const PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAA
 describe.skipIf(!hasBrowser)("an answer in the playground", () => {
   it("shows the images that a model produces, also after a reload, and sends them back with the next message", async () => {
     const { page, complaints } = await playground.openPlayground();
-    const image = { type: "image_url", index: 0, image_url: { url: PIXEL }, extra_content: { google: { a: 1 } } };
+    const image = {
+      type: "image_url",
+      index: 0,
+      image_url: { url: PIXEL },
+      extra_content: { google: { a: 1 } },
+    };
     const elsewhere = { type: "image_url", index: 1, image_url: { url: "https://example.com/spy.png" } };
     playground.answerWith(({ response }) => {
       response.setHeader("content-type", "text/event-stream");
@@ -47,7 +52,7 @@ describe.skipIf(!hasBrowser)("an answer in the playground", () => {
       endStream(response);
     });
     await sayAndHear(page, "Draw a pixel");
-    const shown = messageOn(page, 2).getByRole("img", { name: "Image 1 of the answer" });
+    const shown = messageOn(page, 2).getByRole("img", { name: "Output 1 of the model" });
     const loadedWidth = () =>
       shown.evaluate((element) => (element as HTMLImageElement).decode().then(() => element.clientWidth));
     expect(await loadedWidth()).toBeGreaterThan(0);

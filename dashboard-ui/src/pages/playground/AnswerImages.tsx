@@ -14,7 +14,7 @@ export function AnswerImages({ images }: { readonly images: readonly Attachment[
             <p className={textStyles.quiet}>{name} is no longer in this browser.</p>
           ) : (
             <>
-              <img src={url} alt={`Image ${index + 1} of the answer`} className={styles.image} />
+              <img src={url} alt={`Output ${index + 1} of the model`} className={styles.image} />
               <p className={textStyles.small}>
                 <a href={url} download={name}>
                   Download {name}
