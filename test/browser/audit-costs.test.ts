@@ -78,6 +78,29 @@ describe.skipIf(!hasBrowser)("costs in the audit log", () => {
     );
     expect(within).toEqual([true, true]);
   });
+
+  it("leave the other columns readable where all of them do not fit: the table scrolls sideways, and the page does not", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await insertEntries(site.service, owner, 2);
+    await setCosts(owner, [24_691_200_001n, 0n]);
+    const { page } = await site.open(owner, "/audit", { viewport: { width: 1_220, height: 900 } });
+    await rowsOf(page).first().waitFor();
+    const overflow = (selector: string) =>
+      page.locator(selector).evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+    expect(await overflow(".EntryTable_entriesFrame")).toBe(0);
+    await page.getByRole("button", { name: "View", exact: true }).click();
+    for (const column of ["Upstream", "First token"])
+      await page.getByRole("dialog").getByLabel(column).check();
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("columnheader", { name: "First token" }).waitFor();
+    const widths = await rowsOf(page)
+      .first()
+      .locator(".EntryTable_entryKey, .EntryTable_entryModel, .EntryTable_entryUpstream")
+      .evaluateAll((cells) => cells.map((cell) => cell.clientWidth));
+    expect(widths.map((width) => width >= 80)).toEqual([true, true, true]);
+    expect(await overflow(".EntryTable_entriesFrame")).toBeGreaterThan(0);
+    expect(await overflow("html")).toBe(0);
+  });
 });
 
 /** Gives the entries of an account their costs, the oldest entry the first. */

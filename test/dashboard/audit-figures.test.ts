@@ -196,7 +196,9 @@ describe("an export", () => {
     await new ExportRun("csv", {}, place.target, progress).run();
     expect(place.written.join("")).toBe(`id,timestamp,cursor\n${line(0)}${line(1)}`);
     expect(place.finished).toHaveBeenCalledOnce();
-    expect(progress.mock.lastCall?.[0]).toMatchObject({ entries: 2, bytes: place.written.join("").length });
+    // The byte order mark, which the decoder of the test leaves out, has three bytes.
+    const bytes = place.written.join("").length + 3;
+    expect(progress.mock.lastCall?.[0]).toMatchObject({ entries: 2, bytes });
   });
 
   it.each([

@@ -88,9 +88,13 @@ export function EntryTable(props: EntryTableProps) {
 
   const { costDigits } = entries;
   const gridStyle = useMemo(() => {
-    const { widths, status } = gridOf(columns);
-    const style = { "--entry-columns": widths, "--entry-status": status, "--entry-cost-digits": costDigits };
-    return style as CSSProperties;
+    const { widths, min, status } = gridOf(columns);
+    return {
+      "--entry-columns": widths,
+      "--entry-min": min,
+      "--entry-status": status,
+      "--entry-cost-digits": costDigits,
+    } as CSSProperties;
   }, [columns, costDigits]);
   const isPrinting = usePrinting();
   const printed = Math.min(entries.length, MAX_PRINTED);

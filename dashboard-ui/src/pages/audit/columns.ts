@@ -16,15 +16,25 @@ export const COLUMN_NAMES: Readonly<Record<Column, string>> = {
   source: "Source IP",
 };
 
-const WIDTHS: Readonly<Record<Column, string>> = {
-  account: "minmax(0, 1fr)",
-  key: "minmax(0, 1fr)",
-  upstream: "minmax(0, 0.8fr)",
-  tokens: "4.4rem",
-  cost: "max(5.2rem, var(--entry-cost-digits) * 1ch)",
-  latency: "4.2rem",
-  firstToken: "5rem",
-  source: "8.4rem",
+interface Width {
+  /** A length of CSS. */
+  readonly min: string;
+  /** The column's part of the space that is left; absent: none. */
+  readonly flex?: number;
+}
+
+const TIME: Width = { min: "5.6rem" };
+const MODEL: Width = { min: "7.5rem", flex: 1.5 };
+const OPEN: Width = { min: "2rem" };
+const WIDTHS: Readonly<Record<Column, Width>> = {
+  account: { min: "6rem", flex: 1 },
+  key: { min: "5rem", flex: 1 },
+  upstream: { min: "5.5rem", flex: 0.8 },
+  tokens: { min: "4.4rem" },
+  cost: { min: "max(5.2rem, var(--entry-cost-digits) * 1ch)" },
+  latency: { min: "4.2rem" },
+  firstToken: { min: "5rem" },
+  source: { min: "8.4rem" },
 };
 const KEPT_AS = "audit-columns";
 const DEFAULT: readonly Column[] = ["key", "tokens", "cost", "latency", "source"];
@@ -59,15 +69,27 @@ export function afterStatus(columns: readonly Column[]): readonly Exclude<Column
   return columns.filter((column) => !isBeforeModel(column));
 }
 
-/** The grid of a row: the widths of its columns, and which of them is that of the status. */
-export function gridOf(columns: readonly Column[]): { readonly widths: string; readonly status: number } {
+/** The grid of a row. */
+interface Grid {
+  /** The widths of its columns. */
+  readonly widths: string;
+  /** Its width below which the table scrolls sideways. */
+  readonly min: string;
+  /** The number of the column of the status. */
+  readonly status: number;
+}
+
+export function gridOf(columns: readonly Column[]): Grid {
   const widthsOf = (some: readonly Column[]) => some.map((column) => WIDTHS[column]);
   const rest = widthsOf(afterStatus(columns));
-  const before = ["5.6rem", ...widthsOf(columns.filter(isBeforeModel)), "minmax(0, 1.5fr)"];
+  const before = [TIME, ...widthsOf(columns.filter(isBeforeModel)), MODEL];
   // An error code continues below the columns after the status. The longest has 28 characters.
-  const status = rest.length < 2 ? "12.7rem" : "5.2rem";
+  const status: Width = { min: rest.length < 2 ? "12.7rem" : "5.2rem" };
+  const all = [...before, status, ...rest, OPEN];
+  const trackOf = ({ min, flex }: Width) => (flex === undefined ? min : `minmax(${min}, ${flex}fr)`);
   return {
-    widths: [...before, status, ...rest, "2rem"].join(" "),
+    widths: all.map(trackOf).join(" "),
+    min: `calc(${all.map(({ min }) => min).join(" + ")} + ${all.length - 1} * var(--entry-gap) + var(--entry-padding))`,
     status: before.length + 1,
   };
 }
