@@ -128,6 +128,35 @@ describe("the SDK's command line", () => {
     },
   );
 
+  describe("when a model or its provider writes control characters", () => {
+    // Fills the clipboard, clears the terminal, and makes its text red by the one character that also begins a command.
+    const HOSTILE = "a\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u009b31m\r\tb\n";
+    const SHOWN = "a·]52;c;ZXZpbA==··[2J·31m\tb\n";
+
+    it.skipIf(process.platform !== "linux" || !existsSync("/usr/bin/script"))(
+      "shows a terminal others in their place, and passes them on to a file",
+      async () => {
+        const chat = ["chat", "sandbox/echo", HOSTILE];
+        expect((await run(chat)).stdout).toBe(`${HOSTILE}\n`);
+        const onTerminal = `${process.execPath} ${CLI} chat sandbox/echo "$PROMPT"`;
+        const seen = await run(["-qec", onTerminal, "/dev/null"], { PROMPT: HOSTILE }, "/usr/bin/script");
+        // A terminal begins each line with a carriage return.
+        expect(seen.stdout.replaceAll("\r", "")).toBe(`${SHOWN}\n`);
+      },
+    );
+
+    it("does not repeat them in errors", async () => {
+      await using refusing = await loopback((_, response) => {
+        response.writeHead(400, { "content-type": "application/json" });
+        response.end(JSON.stringify({ error: { message: HOSTILE, code: "invalid_request", param: null } }));
+      });
+      const env = { OSTIARY_BASE_URL: refusing.url };
+      expect((await run(["chat", "m", "hi"], env)).stderr).toContain(`invalid_request: ${SHOWN}`);
+      const operator = [join(ROOT, "server/dist/operator.js"), "accounts", "list"];
+      expect((await run(operator, env, process.execPath)).stderr).toContain(SHOWN);
+    });
+  });
+
   it("exports to a file, resumes after a cut, and verifies it", async () => {
     const file = join(folder, "audit.ndjson");
     expect((await run(["audit", "export", "-o", file])).code).toBe(0);

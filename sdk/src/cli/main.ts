@@ -7,7 +7,7 @@ import {
   OstiaryError,
   StreamInterruptedError,
 } from "../core/errors.ts";
-import { endWithOutput } from "./output.ts";
+import { endWithOutput, forTerminal } from "./output.ts";
 import { connectionProblem, refusal } from "./problems.ts";
 import { createProgram } from "./program.ts";
 
@@ -36,27 +36,31 @@ function report(error: unknown, command: Command | undefined): number {
   if (error instanceof APIError) {
     const id = error.requestId === null ? "" : ` (request ${error.requestId})`;
     const code = error.code === null ? "" : ` ${error.code}`;
-    process.stderr.write(`${error.status}${code}: ${refusal(error, command)}${id}\n`);
+    writeError(`${error.status}${code}: ${refusal(error, command)}${id}`);
     return FAILED;
   }
   if (error instanceof APIConnectionError) {
-    process.stderr.write(`${connectionProblem(error)}\n`);
+    writeError(connectionProblem(error));
     return FAILED;
   }
   if (error instanceof StreamInterruptedError) {
-    process.stderr.write(`${error.message}\n`);
+    writeError(error.message);
     return FAILED;
   }
   if (error instanceof OstiaryError) {
     // Only a program can pass one.
-    process.stderr.write(`${error.message.replace(", or pass apiKey.", ".")}\n`);
+    writeError(error.message.replace(", or pass apiKey.", "."));
     return MISUSED;
   }
   // commander has already printed its message.
   if (typeof error === "object" && error !== null && "exitCode" in error)
     return Number(error.exitCode) === 0 ? 0 : MISUSED;
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  writeError(error instanceof Error ? error.message : String(error));
   return FAILED;
+}
+
+function writeError(text: string): void {
+  process.stderr.write(`${forTerminal(text)}\n`);
 }
 
 await run();

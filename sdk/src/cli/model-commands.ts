@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { aborted } from "../core/abort.ts";
 import { OstiaryError } from "../core/errors.ts";
 import { type CommandParts, MAX_COUNT } from "./command-parts.ts";
-import { table, wholeNumber } from "./output.ts";
+import { forTerminal, table, wholeNumber } from "./output.ts";
 
 /** Adds `chat` and `models`. */
 export function addModelCommands(program: Command, { client, print, isJson, signal }: CommandParts): void {
@@ -43,7 +43,9 @@ export function addModelCommands(program: Command, { client, print, isJson, sign
           },
           { signal },
         );
-        if (!isJson()) stream.on("content", (delta) => void process.stdout.write(delta));
+        // A file or a pipe gets the answer as it is.
+        const shown = process.stdout.isTTY ? forTerminal : (delta: string) => delta;
+        if (!isJson()) stream.on("content", (delta) => void process.stdout.write(shown(delta)));
         const completion = await stream.finalCompletion();
         if (isJson()) print(completion, []);
         else process.stdout.write("\n");

@@ -61,6 +61,14 @@ export function endWithOutput(): void {
   });
 }
 
+/**
+ * Text in a form that a terminal shows. A model or its provider may have written control characters, which a terminal obeys: they
+ * could fill the clipboard, or hide what comes next. Tabs and line feeds stay.
+ */
+export function forTerminal(text: string): string {
+  return text.replaceAll("\r", "").replace(/[^\P{Cc}\t\n]/gu, "·");
+}
+
 /** Rows in aligned columns, each as wide as its widest cell. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];

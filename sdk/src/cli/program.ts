@@ -8,7 +8,7 @@ import type { CommandParts } from "./command-parts.ts";
 import { addHelpCommands } from "./help-command.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addModelCommands } from "./model-commands.ts";
-import { timeoutOption, timeoutsOf, toJson } from "./output.ts";
+import { forTerminal, timeoutOption, timeoutsOf, toJson } from "./output.ts";
 import { addUsageCommand } from "./usage-command.ts";
 
 const HELP = `
@@ -44,7 +44,7 @@ export function createProgram(signal: AbortSignal): Command {
       return new Ostiary({ baseURL: options.baseUrl, ...timeoutsOf(options) });
     },
     print: (value, lines) => {
-      const text = isJson() ? toJson(value) : lines.join("\n");
+      const text = isJson() ? toJson(value) : forTerminal(lines.join("\n"));
       if (text !== "") process.stdout.write(`${text}\n`);
     },
     isJson,

@@ -5,6 +5,7 @@ export { addHelpCommands } from "../../../sdk/src/cli/help-command.ts";
 export {
   columns,
   endWithOutput,
+  forTerminal,
   timeoutOption,
   timeoutsOf,
   toJson,

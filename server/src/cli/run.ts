@@ -15,7 +15,7 @@ import { addAuditCommands } from "./audit-command.ts";
 import { asConfiguredOperator, type Environment, operatorOf } from "./connection.ts";
 import { addJournalCommands } from "./journal-commands.ts";
 import { addNodeCommands } from "./node-commands.ts";
-import { addHelpCommands, timeoutOption, timeoutsOf, toJson } from "./output.ts";
+import { addHelpCommands, forTerminal, timeoutOption, timeoutsOf, toJson } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
 
 export interface OperatorRun {
@@ -63,7 +63,7 @@ export function operatorProgram(run: OperatorRun): Command {
     asConfiguredOperator: (use) => asConfiguredOperator(run.environment, timeouts(), use),
     print: (answer, lines) => {
       const isJson = program.opts<{ json?: boolean }>().json === true;
-      run.write(isJson ? `${toJson(answer)}\n` : lines.map((line) => `${line}\n`).join(""));
+      run.write(isJson ? `${toJson(answer)}\n` : lines.map((line) => `${forTerminal(line)}\n`).join(""));
     },
   };
   addAccountCommands(program, parts);
@@ -83,10 +83,10 @@ export function reportCommandFailure(
   // Commander has printed its message, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (!(error instanceof OstiaryError)) {
-    for (const problem of problemsOf(error)) writeError(`${problem}\n`);
+    for (const problem of problemsOf(error)) writeError(`${forTerminal(problem)}\n`);
     return 1;
   }
-  writeError(`${explain(error, command)}\n`);
+  writeError(`${forTerminal(explain(error, command))}\n`);
   const isRefused = [APIError, APIConnectionError, NoSuchAccount].some((type) => error instanceof type);
   return isRefused ? 1 : 2;
 }
