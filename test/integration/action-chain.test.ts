@@ -39,8 +39,8 @@ afterAll(async () => {
 
 /** An account with some actions, one of them an operator's. */
 async function ownerWithActions() {
-  const owner = await signUp(service.baseUrl);
-  const { id: accountId } = await owner.trpc.account.get.query();
+  const owner = await signUpWithAccount();
+  const { accountId } = owner;
   for (const name of ["one", 'two "quoted"', "drei ü"]) {
     const { id } = await owner.trpc.keys.create.mutate({ name });
     await owner.trpc.keys.revoke.mutate({ id });
@@ -54,6 +54,12 @@ async function ownerWithActions() {
   const key = await owner.trpc.keys.create.mutate({ name: "last" });
   const client = new Ostiary({ managementToken: token, apiKey: key.key, baseURL: service.baseUrl });
   return { ...owner, accountId: accountId as AccountId, token, key: key.key, client };
+}
+
+async function signUpWithAccount() {
+  const owner = await signUp(service.baseUrl);
+  const { id: accountId } = await owner.trpc.account.get.query();
+  return { ...owner, accountId };
 }
 
 async function collect(lines: AsyncIterable<string>): Promise<string[]> {
@@ -145,6 +151,26 @@ describe("an account's actions", () => {
 });
 
 describe("an export of actions", () => {
+  it("are no longer exported when the token is revoked meanwhile", async () => {
+    const { trpc, accountId } = await signUpWithAccount();
+    const { id, token } = await trpc.tokens.create.mutate({ name: "stolen" });
+    // More than the connection holds while nothing is read.
+    await sql`
+      insert into actions (id, at, account_id, action, after)
+      select gen_random_uuid(), now(), ${accountId}, 'key.create', json_build_object('name', repeat('x', 10000))
+      from generate_series(1, 2000)`;
+    const response = await fetch(`${service.baseUrl}/v1/account/actions/export`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const body = response.body?.getReader();
+    expect([response.status, (await body?.read())?.done]).toEqual([200, false]);
+    await trpc.tokens.revoke.mutate({ id });
+    const readRest = async () => {
+      while ((await body?.read())?.done === false);
+    };
+    await expect(readRest()).rejects.toThrow();
+  });
+
   it("fails verification when lines were changed, removed, repeated, swapped or added", async () => {
     const { client } = await ownerWithActions();
     const lines = await collect(client.account.exportActions());

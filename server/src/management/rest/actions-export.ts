@@ -7,7 +7,7 @@ import { MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
 import { type ManagementOperation, NO_FACTS } from "../../operations/operation.ts";
 import { afterPosition, MAX_LINES } from "../action-chain.ts";
 import { callingOwner, failureOfInput, readerOf } from "../trpc.ts";
-import { admitCaller, type RestCallParts, restErrors } from "./rest-call.ts";
+import { admitCaller, type RestCallParts, requireSameToken, restErrors } from "./rest-call.ts";
 import { inRestTerms, readRestInput, restFieldsOf, restParameters } from "./rest-input.ts";
 
 const PATH = "/v1/account/actions/export";
@@ -54,10 +54,14 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
           "cache-control": "no-store",
         },
         chunks: untilEnded(
-          pagesOf(
-            (after) => stream.run(() => parts.accountAdmin.actionChain.readLines(id, after, MAX_LINES)),
-            data.after,
-          ),
+          pagesOf(async (after) => {
+            const page = await stream.run(() =>
+              parts.accountAdmin.actionChain.readLines(id, after, MAX_LINES),
+            );
+            // The token may be revoked while its export runs.
+            await requireSameToken(request, parts);
+            return page;
+          }, data.after),
           () => stream.end(),
           request.signal,
         ),

@@ -27,6 +27,18 @@ export async function admitCaller(
   return caller;
 }
 
+/**
+ * Checks during a long answer that the management token which it was begun with is still valid.
+ *
+ * @throws {Failure} when it is not, or when it cannot be checked.
+ */
+export async function requireSameToken(
+  { credential, clientInfo }: ManagementCall,
+  parts: CallerParts,
+): Promise<void> {
+  if (credential.kind === "management-token") await callerOfToken(parts, credential.token, clientInfo);
+}
+
 /** The context of a procedure that a REST request calls. Such requests have no session, and no subscriptions. */
 export function contextOf({ requestId, clientInfo, signal }: ManagementCall, caller: RpcCaller): RpcContext {
   return {
