@@ -6,7 +6,8 @@ import type { JsonBody } from "../json/json-body.ts";
 import { chatRequest } from "../wire/chat/chat-request.ts";
 import { objectOf } from "../wire/members.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
-import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, modelAnswer, schemaOf } from "./openapi-parts.ts";
+import { modelAnswer } from "./model-answers.ts";
+import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, schemaOf } from "./openapi-parts.ts";
 import type { ModelOperation, ModelUse } from "./operation.ts";
 import { invalid } from "./query-parameters.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
@@ -93,7 +94,7 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
       parameters: [IDEMPOTENCY_KEY],
       requestBody: body(schemaOf(chatBody.schema)),
       responses: {
-        200: modelAnswer("As OpenAI's chat completions; `model` is the catalog's id"),
+        200: modelAnswer("ChatCompletion", "As OpenAI's chat completions", { isStreamable: true }),
         ...errors(MODEL_ERRORS),
       },
     }),

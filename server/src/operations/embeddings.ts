@@ -3,15 +3,8 @@ import { chargeFor } from "../credits/request-cost.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { TextTally } from "../tokens/text-tally.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
-import {
-  body,
-  errors,
-  IDEMPOTENCY_KEY,
-  json,
-  MODEL_ERRORS,
-  RATE_HEADERS,
-  schemaOf,
-} from "./openapi-parts.ts";
+import { modelAnswer } from "./model-answers.ts";
+import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, schemaOf } from "./openapi-parts.ts";
 import { JSON_HEADERS, type ModelCall, type ModelOperation, type ModelUse, type Reply } from "./operation.ts";
 import { invalid } from "./query-parameters.ts";
 import { type ModelOperationParts, rethrowCounted } from "./run-answer.ts";
@@ -57,11 +50,7 @@ export function embeddings(parts: ModelOperationParts): ModelOperation<Embedding
       parameters: [IDEMPOTENCY_KEY],
       requestBody: body(schemaOf(embeddingsBody.schema)),
       responses: {
-        200: {
-          description: "As OpenAI's embeddings",
-          headers: RATE_HEADERS,
-          content: json({ type: "object" }),
-        },
+        200: modelAnswer("Embeddings", "As OpenAI's embeddings", { isStreamable: false }),
         ...errors(MODEL_ERRORS),
       },
     }),

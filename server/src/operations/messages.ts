@@ -16,6 +16,7 @@ import {
   readCountTokens,
   readMessages,
 } from "./messages-body.ts";
+import { modelAnswer } from "./model-answers.ts";
 import {
   body,
   IDEMPOTENCY_KEY,
@@ -24,7 +25,6 @@ import {
   MESSAGES_VERSION,
   MODEL_ERRORS,
   messagesErrors,
-  modelAnswer,
   object,
   schemaOf,
 } from "./openapi-parts.ts";
@@ -56,7 +56,7 @@ export function messages(parts: MessagesParts): ModelOperation<MessagesInput> {
       parameters: [MESSAGES_VERSION, IDEMPOTENCY_KEY],
       requestBody: body(schemaOf(messagesBody.schema)),
       responses: {
-        200: modelAnswer("As Anthropic's messages; `model` is the catalog's id"),
+        200: modelAnswer("Message", "As Anthropic's messages", { isStreamable: true }),
         ...messagesErrors(MODEL_ERRORS),
       },
     }),

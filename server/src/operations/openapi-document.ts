@@ -2,6 +2,7 @@ import { AUDIT_FIELD_LIST, type AuditFieldKind } from "../../../sdk/src/contract
 import { END_REASONS, USAGE_SOURCES } from "../../../sdk/src/contract/audit-words.ts";
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
 import { MESSAGES_ERROR_TYPES } from "../errors/messages-error.ts";
+import { MODEL_ANSWERS } from "./model-answers.ts";
 import { PRICE_FIELDS } from "./models.ts";
 import { object, type Schema } from "./openapi-parts.ts";
 import { JSON_HEADERS, NO_FACTS, type Operation, type PublicOperation } from "./operation.ts";
@@ -85,6 +86,7 @@ const OF_KIND: Readonly<Record<AuditFieldKind, Schema>> = {
 
 const AUDIT_ENTRY: Schema = {
   type: "object",
+  required: AUDIT_FIELD_LIST.map(([name]) => name),
   properties: Object.fromEntries(
     AUDIT_FIELD_LIST.map(([name, { kind, nullable }]) => {
       const schema = OF_KIND[kind];
@@ -102,7 +104,13 @@ export function openApiDocument(
   service: { readonly name: string; readonly version: string; readonly url: string },
 ): Schema {
   const paths: Record<string, Record<string, unknown>> = {};
-  const schemas = { Error: ERROR, MessagesError: MESSAGES_ERROR, Model: MODEL, AuditEntry: AUDIT_ENTRY };
+  const schemas = {
+    Error: ERROR,
+    MessagesError: MESSAGES_ERROR,
+    Model: MODEL,
+    AuditEntry: AUDIT_ENTRY,
+    ...MODEL_ANSWERS,
+  };
   for (const { method, path, openapi } of operations) {
     if (openapi === null) continue;
     const { schemas: own, ...description } = openapi();

@@ -126,12 +126,6 @@ export function json(schema: Schema): Schema {
   return { "application/json": { schema } };
 }
 
-/** What a model answers: in JSON, or with `stream` as server-sent events. */
-export function modelAnswer(description: string): Schema {
-  const content = { ...json({ type: "object" }), "text/event-stream": { schema: { type: "string" } } };
-  return { description, headers: RATE_HEADERS, content };
-}
-
 export function ref(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }

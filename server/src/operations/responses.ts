@@ -8,7 +8,8 @@ import type { ResponseStore } from "../responses/response-store.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { newId } from "../wire/responses/output-items.ts";
 import { responsesRequest } from "../wire/responses/responses-request.ts";
-import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, modelAnswer, schemaOf } from "./openapi-parts.ts";
+import { modelAnswer } from "./model-answers.ts";
+import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, schemaOf } from "./openapi-parts.ts";
 import type { ModelCall, ModelOperation, ModelUse } from "./operation.ts";
 import { invalid } from "./query-parameters.ts";
 import {
@@ -55,7 +56,7 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
       parameters: [IDEMPOTENCY_KEY],
       requestBody: body(schemaOf(responsesBody.schema)),
       responses: {
-        200: modelAnswer("As OpenAI's responses; `model` is the catalog's id"),
+        200: modelAnswer("ModelResponse", "As OpenAI's responses", { isStreamable: true }),
         ...errors([...MODEL_ERRORS, "not_found"]),
       },
     }),

@@ -2,7 +2,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { Reads } from "../database/reads.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { ResponseStore } from "../responses/response-store.ts";
-import { errors, json, KEY_ERRORS, object, parameter, query } from "./openapi-parts.ts";
+import { errors, json, KEY_ERRORS, object, parameter, query, ref } from "./openapi-parts.ts";
 import { jsonReply, type QueryOperation, type QuerySource } from "./operation.ts";
 import { invalid, readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
 
@@ -20,12 +20,6 @@ const ID_PARAMETER = parameter(
   { type: "string", description: "The `id` of the response" },
   true,
 );
-const RESPONSE = object({
-  id: { type: "string" },
-  object: { const: "response" },
-  output: { type: "array", items: { type: "object" } },
-});
-
 const idOrNull = { type: ["string", "null"] };
 const ITEM_PAGE = object({
   object: { const: "list" },
@@ -72,7 +66,10 @@ export function getResponse(parts: StoredResponses): QueryOperation<string> {
           description: "A stored response is not streamed again",
         }),
       ],
-      responses: { 200: { description: "The response", content: json(RESPONSE) }, ...errors(READ_ERRORS) },
+      responses: {
+        200: { description: "The response", content: json(ref("ModelResponse")) },
+        ...errors(READ_ERRORS),
+      },
     }),
     read: (source) => {
       requireKnown(source, ["stream", ...OF_STREAMS]);
