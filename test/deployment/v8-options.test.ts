@@ -12,10 +12,14 @@ const STARTS = [
   ["server/src/start/spawn-worker.ts", /"--v8-flags=(?<options>[^"]+)"/],
   ["deploy/systemd/ostiary.service", /^ExecStart=\S+ (?<options>.*) \S+ start$/m],
   ["deploy/image/Containerfile", /^ENTRYPOINT \["[^"]+", (?<options>.*), "[^"]+"\]$/m],
+  [
+    "docs/how-to/install.md",
+    /^node (?<options>--.*) node_modules\/ostiary-server\/server\/dist\/ostiary-server.js start$/m,
+  ],
   ["docs/how-to/install.md", /^deno run .*--v8-flags=(?<options>\S+) /m],
 ] as const;
 
-it("every way to start the service gives V8 the same options", async () => {
+it("every way to start the service in production gives V8 the same options", async () => {
   const found = STARTS.map(async ([file, start]) => {
     const options = start.exec(await readFile(join(ROOT, file), "utf8"))?.groups?.options ?? "";
     return { file, options: options.match(OPTION) };

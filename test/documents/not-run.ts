@@ -14,7 +14,7 @@ export const NOT_RUN: readonly { readonly command: RegExp; readonly reason: stri
   },
   {
     command:
-      /^(npx |deno run -A (?:\S+ )+npm:|node_modules\/\.bin\/)ostiary-server (start|migrate|backup-check)$/,
+      /^(npx |deno run -A (?:\S+ )+npm:|node (?:\S+ )+\S+\/)ostiary-server(\.js)? (start|migrate|backup-check)$/,
     reason: "Needs an installation and its database. test/installation/npm-package.test.ts does it.",
   },
   {
