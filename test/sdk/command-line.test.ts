@@ -188,6 +188,15 @@ describe("the SDK's command line", () => {
     });
   });
 
+  it.runIf(existsSync(FULL_DEVICE))("has done its work if only its note cannot be written", async () => {
+    const created = await run(
+      ["-c", `"$0" "$1" keys create unheard 2> ${FULL_DEVICE}`, process.execPath, CLI],
+      {},
+      "sh",
+    );
+    expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^sk-\w+\n$/) });
+  });
+
   it("exports to a pipe and verifies what comes from it, both by the name -", async () => {
     await client().models.list();
     const cli = `"${process.execPath}" "${CLI}"`;

@@ -54,6 +54,8 @@ async function write(file: FileHandle | null, text: string): Promise<void> {
  * does; otherwise, as on a full disk, with the reason and exit code 1, because what was written is incomplete.
  */
 export function endWithOutput(): void {
+  // Notes and errors that can't be written change neither what the command has done nor its exit code.
+  process.stderr.on("error", () => {});
   process.stdout.on("error", (error: Error & { readonly code?: unknown }) => {
     if (error.code === "EPIPE") process.exit(0);
     process.stderr.write(`The output cannot be written: ${error.message}\n`);
