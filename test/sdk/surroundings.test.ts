@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import Ostiary, { OstiaryError } from "../../sdk/src/index.ts";
 import { OstiaryOperator } from "../../sdk/src/operator.ts";
 import { ostiaryLink } from "../../sdk/src/trpc.ts";
-import { answersInTurn, emptyList } from "./fake-service.ts";
+import { answersInTurn, caught, collect, emptyList, newClient } from "./fake-service.ts";
 
 beforeEach(() => {
   for (const name of ["API_KEY", "MANAGEMENT_TOKEN", "BASE_URL"]) vi.stubEnv(`OSTIARY_${name}`, undefined);
@@ -53,6 +53,26 @@ describe.each([
     const fetch = answersInTurn(emptyList);
     await new Ostiary({ ...secrets, fetch }).models.list();
     expect(fetch.mock.calls[0]?.[1]?.headers).toHaveProperty("user-agent");
+  });
+});
+
+describe("in a runtime whose answers have no streams, as React Native's", () => {
+  const fetch = async () => Object.defineProperty(emptyList(), "body", { value: undefined });
+  const client = () => newClient({ fetch, managementToken: "mt-test" });
+  const asked = { model: "m", messages: [{ role: "user" as const, content: "hi" }] };
+
+  it("a whole answer is read", async () => {
+    expect((await client().models.list()).data).toEqual([]);
+  });
+
+  it.each([
+    ["a stream", async () => collect(await client().chat.completions.create({ ...asked, stream: true }))],
+    ["a stream with events", () => client().chat.completions.stream(asked).finalContent()],
+    ["an export", () => collect(client().audit.export())],
+    ["a tail", () => collect(client().audit.tail())],
+  ])("%s fails at once, and says what is missing", async (_, read) => {
+    const error = await caught(read());
+    expect(error).toMatchObject({ name: "OstiaryError", message: expect.stringMatching(/cannot stream/) });
   });
 });
 

@@ -8,6 +8,7 @@ import {
   ContentTooLargeError,
   InternalServerError,
   NotFoundError,
+  OstiaryError,
   PaymentRequiredError,
   PermissionDeniedError,
   RateLimitError,
@@ -70,12 +71,18 @@ export function isJsonOfService(wire: WireAnswer): boolean {
   return wire.ok && isJson && wire.header("x-request-id") !== null;
 }
 
-/** The body of an answer that should be a stream. @throws {APIError} it is a page, a JSON document or nothing. */
+/**
+ * The body of an answer that should be a stream.
+ *
+ * @throws {APIError} it is a page, a JSON document or nothing. {@link OstiaryError}: the runtime has no streams, as React Native.
+ */
 export function streamOf(wire: WireAnswer): NonNullable<Response["body"]> {
   const isOther = /^(text\/html|application\/json)\b/i.test(wire.header("content-type") ?? "");
-  if (wire.body !== null && !isOther) return wire.body;
+  const body: Response["body"] | undefined = wire.body;
+  if (body && !isOther) return body;
   wire.discard();
-  throw notFromService(wire);
+  if (body !== undefined) throw notFromService(wire);
+  throw new OstiaryError("This runtime's fetch cannot stream answers. Pass a `fetch` that can.");
 }
 
 function defaultMessage(status: number, headers: Headers): string {

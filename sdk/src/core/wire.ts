@@ -47,7 +47,7 @@ export async function sendByFetch(
   // A redirect could send prompts to another host or turn a POST into a GET. Some workers do not support "error".
   const response = await fetch(url, { ...fetchOptions, ...init, redirect: "manual", signal });
   const { status, ok, headers } = response;
-  if (!headers) throw new TypeError("not a Response");
+  if (!headers?.get) throw new TypeError("not a Response");
   return {
     status,
     ok,
