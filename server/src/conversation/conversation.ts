@@ -21,7 +21,7 @@ export interface Conversation {
   readonly stop: readonly string[];
   readonly format: OutputFormat | null;
   /** What the answer is to consist of, where that is not text alone. Empty: the model decides. */
-  readonly modalities: readonly Modality[];
+  readonly modalities: readonly OutputModality[];
   readonly imageConfig: ImageConfig | null;
   readonly reasoning: Reasoning | null;
   readonly verbosity: string | null;
@@ -80,7 +80,9 @@ export type Turn =
   | { readonly role: "assistant"; readonly parts: readonly AssistantPart[] }
   | { readonly role: "tool"; readonly parts: readonly ToolResultPart[] };
 
+/** A part of a message of the user. */
 export type UserPart = TextPart | ImagePart | FilePart | AudioPart;
+/** A part of what the model has said in an earlier turn. */
 export type AssistantPart = TextPart | RefusalPart | ReasoningPart | ProducedImagePart | ToolCallPart;
 
 /** How long an upstream is asked to cache the prompt up to and including the part that has it. */
@@ -92,11 +94,13 @@ interface Part {
   readonly cache: CacheTtl | null;
 }
 
+/** A text. Instructions consist of texts only. */
 export interface TextPart extends Part {
   readonly kind: "text";
   readonly text: string;
 }
 
+/** An image for the model to read. For one that the model has produced, see {@link ProducedImagePart}. */
 export interface ImagePart extends Part {
   readonly kind: "image";
   readonly source: MediaSource;
@@ -113,6 +117,7 @@ export interface FilePart extends Part {
   readonly filenameAt: string;
 }
 
+/** A recording for the model to hear. */
 export interface AudioPart extends Part {
   readonly kind: "audio";
   /** Base64. */
@@ -120,10 +125,12 @@ export interface AudioPart extends Part {
   readonly format: "wav" | "mp3";
 }
 
+/** Where the content of an image or a document comes from: the request itself, or a URL that the provider fetches. */
 export type MediaSource =
   | { readonly kind: "data"; readonly mediaType: string /** Base64. */; readonly data: string }
   | { readonly kind: "url"; readonly url: string };
 
+/** The words with which a model has refused to answer. */
 export interface RefusalPart extends Part {
   readonly kind: "refusal";
   readonly text: string;
@@ -143,6 +150,7 @@ export interface ProducedImagePart extends Part {
   readonly signature: Signature | null;
 }
 
+/** A call of a tool that a model has made. */
 export interface ToolCallPart extends Part {
   readonly kind: "call";
   readonly id: string;
@@ -152,6 +160,7 @@ export interface ToolCallPart extends Part {
   readonly signature: Signature | null;
 }
 
+/** What a tool has returned to a call. */
 export interface ToolResultPart extends Part {
   readonly kind: "result";
   /** The id of the call. `at` is the place of this id. */
@@ -180,11 +189,13 @@ export interface Tool {
   readonly cache: CacheTtl | null;
 }
 
+/** Whether the model may call tools, must call one (`required`), or must call a particular one. */
 export type ToolChoice =
   | { readonly kind: "auto" | "none" | "required" }
   | { readonly kind: "tool"; readonly name: string };
 
-export type Modality = "text" | "image";
+/** What an answer may consist of. Models can have more modalities: see `Modality` of the catalog. */
+export type OutputModality = "text" | "image";
 
 /** The form of the images that a model is to produce, as its provider writes it; `null`: the model decides. */
 export interface ImageConfig {
@@ -194,6 +205,7 @@ export interface ImageConfig {
   readonly size: string | null;
 }
 
+/** The format of the text of an answer: free text, any JSON, or JSON that matches a schema. */
 export type OutputFormat =
   | { readonly kind: "text" }
   | { readonly kind: "json" }
@@ -205,9 +217,11 @@ export type OutputFormat =
       readonly strict: boolean | null;
     };
 
+/** How much a model is to think, from nothing to as much as it can. Each dialect translates them to what its models know. */
 export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type Effort = (typeof EFFORTS)[number];
 
+/** What the client asks of the model's reasoning (its thoughts). */
 export interface Reasoning {
   /** `null`: as much as the model sees fit. */
   readonly effort: Effort | null;

@@ -4,7 +4,7 @@ import {
   cannot,
   EMPTY_CONVERSATION,
   type ImageConfig,
-  type Modality,
+  type OutputModality,
   type Tool,
   type ToolChoice,
   UNSUPPORTED,
@@ -177,15 +177,15 @@ function stopOf(value: Json | undefined): readonly string[] {
 }
 
 /** What an answer is to consist of. Text alone is what every model answers without being asked. */
-function modalitiesOf(value: Json | undefined): readonly Modality[] {
+function modalitiesOf(value: Json | undefined): readonly OutputModality[] {
   const modalities = modalitiesIn(value) ?? [];
   return modalities.includes("image") ? modalities : [];
 }
 
 /** `null`: there are other ones, such as speech. */
-function modalitiesIn(value: Json | undefined): readonly Modality[] | null {
+function modalitiesIn(value: Json | undefined): readonly OutputModality[] | null {
   if (!Array.isArray(value) || value.length === 0) return null;
-  const known = value.filter((one): one is Modality => one === "text" || one === "image");
+  const known = value.filter((one): one is OutputModality => one === "text" || one === "image");
   return known.length === value.length ? [...new Set(known)] : null;
 }
 
