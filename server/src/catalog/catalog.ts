@@ -11,6 +11,7 @@ export interface Catalog {
   upstreamsOf(model: CatalogModel): ReadonlyMap<string, Upstream>;
 }
 
+/** A model that requests can name, with everything that clients may know of it, and its routes. */
 export interface CatalogModel {
   /** The id of the model, which requests name. */
   readonly id: string;
@@ -34,6 +35,7 @@ export interface CatalogModel {
   readonly routes: readonly Route[];
 }
 
+/** The kinds of content that a model can read and write. */
 export interface Modalities {
   /** What a prompt may contain. */
   readonly input: readonly Modality[];
@@ -41,6 +43,7 @@ export interface Modalities {
   readonly output: readonly Modality[];
 }
 
+/** All kinds of content. `file` stands for documents such as PDFs, and `embedding` for the vectors of an embedding model. */
 export const MODALITIES = ["text", "image", "audio", "video", "file", "embedding"] as const;
 export type Modality = (typeof MODALITIES)[number];
 export const TEXT_ONLY: Modalities = { input: ["text"], output: ["text"] };
@@ -51,6 +54,7 @@ export function modalitiesByName(name: string): Modalities {
   return /embed|minilm|\bbge-/i.test(name) ? EMBEDDING : TEXT_ONLY;
 }
 
+/** A way to a model: an upstream, and the name that it has for the model. */
 export interface Route {
   /** Name of an upstream. */
   readonly upstream: string;
@@ -60,6 +64,7 @@ export interface Route {
   readonly weight: number;
 }
 
+/** A server that serves models: how to reach it, and the limits of its use. */
 export interface Upstream {
   /** The name of the upstream in the catalog. */
   readonly name: string;
@@ -93,6 +98,7 @@ export interface TransportTimeouts {
   readonly totalMs: number;
 }
 
+/** When the circuit breaker of an upstream opens, and for how long. */
 export interface BreakerSettings {
   /** The number of consecutive failures that opens the breaker. */
   readonly failures: number;
@@ -100,6 +106,7 @@ export interface BreakerSettings {
   readonly openMs: number;
 }
 
+/** The settings of upstreams for which the catalog file has no others. */
 export const DEFAULT_BREAKER: BreakerSettings = { failures: 5, openMs: 2_000 };
 export const DEFAULT_TIMEOUTS: TransportTimeouts = {
   connectMs: 5_000,

@@ -18,6 +18,7 @@ export interface DialectDefinition extends DialectSettings {
   readonly open: (parts: DialectParts) => Dialect;
 }
 
+/** What a dialect needs to send requests. */
 export interface DialectParts {
   readonly transport: Transport;
   readonly now: () => Date;
@@ -44,6 +45,7 @@ export interface Dialect {
   embed(call: EmbedCall): Promise<WholeAnswer>;
 }
 
+/** The wire that a kind of upstream speaks itself, whose requests are forwarded without a translation. */
 export interface OwnWire {
   readonly wire: WireName;
   /**
@@ -77,6 +79,7 @@ export class UpstreamRefused extends Error {
   }
 }
 
+/** What every request to an upstream has, whatever it asks for. */
 export interface UpstreamCall {
   readonly upstream: Upstream;
   /** The model's name at the upstream. */
@@ -89,6 +92,7 @@ export interface UpstreamCall {
   readonly memory?: AnswerMemory | undefined;
 }
 
+/** A request for embeddings. */
 export interface EmbedCall extends UpstreamCall {
   /** The client's body, unknown fields included. */
   readonly body: JsonBody;
@@ -102,10 +106,12 @@ interface AnswerCall extends UpstreamCall {
   readonly maxTokens: number | null;
 }
 
+/** A request of the upstream's own wire, to be forwarded. */
 export interface ForwardCall extends AnswerCall {
   readonly request: WireRequest;
 }
 
+/** A request of another wire, to be translated from its conversation. */
 export interface ConversationCall extends AnswerCall {
   readonly conversation: Conversation;
   readonly stream: boolean;

@@ -17,6 +17,7 @@ export interface Transport {
 /** The headers of a request: names, in lower case, and values in turn. Objects that are put together for each request cost more CPU time. */
 export type HeaderList = readonly string[];
 
+/** One HTTP request to an upstream. */
 export interface TransportRequest {
   readonly method: "GET" | "POST";
   /** Absolute URL. */
@@ -30,6 +31,7 @@ export interface TransportRequest {
   readonly memory?: AnswerMemory | undefined;
 }
 
+/** The status and headers of an answer, and its body, which is still being received. */
 export interface TransportResponse {
   readonly status: number;
   /** Names in lower case. */
@@ -56,6 +58,7 @@ export interface ResponseBody extends AsyncIterable<Uint8Array> {
 /** Why there is no complete answer from an upstream. `aborted`: the request's signal was aborted. */
 export type TransportFault = "connect" | "timeout" | "cut" | "aborted";
 
+/** No complete answer came from an upstream. An answer with an error status is a response, and not this error. */
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly fault: TransportFault;
