@@ -4,8 +4,10 @@ import { type Limits, UNLIMITED } from "./limits.ts";
 export type AccountId = string & { readonly __id: "account" };
 export type UserId = string & { readonly __id: "user" };
 
+/** The plans of accounts (specification, section 1). */
 export const PLANS = ["free", "pro", "enterprise"] as const;
 export type Plan = (typeof PLANS)[number];
+/** `suspended`: requests with any key of the account are answered with 403. */
 export const ACCOUNT_STATES = ["active", "suspended"] as const;
 export type AccountState = (typeof ACCOUNT_STATES)[number];
 
@@ -46,7 +48,9 @@ export interface IpRules {
 /** Limits of an account that differ from its plan's; `null`: as the plan says. */
 export type LimitOverrides = Limits;
 
+/** The rules of a new account: requests from every address pass. */
 export const NO_IP_RULES: IpRules = { mode: "enforce", networks: [] };
+/** The overrides of a new account: the limits of its plan apply. */
 export const NO_OVERRIDES: LimitOverrides = UNLIMITED;
 
 /** The maximum of active keys on each plan; `null`: unlimited (specification, section 8). */

@@ -1,6 +1,7 @@
 import type { AccountId, UserId } from "./account.ts";
 import type { TokenUuid } from "./ids.ts";
 
+/** The UUIDv7 of a recorded change. */
 export type ActionId = string & { readonly __id: "action" };
 
 /** The author of a change: a user by session, or a script with their management token. */
@@ -13,6 +14,7 @@ export interface Actor {
   readonly sourceIp: string | null;
 }
 
+/** The changes that are recorded. They are stored and published: never rename one. */
 export const ACTION_NAMES = [
   "account.create",
   "account.suspend",

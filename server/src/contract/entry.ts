@@ -53,7 +53,7 @@ export interface AuditEntry extends RecordedValues {
   readonly idempotency?: IdempotencyRecord | undefined;
 }
 
-/** The tokens of an entry of which none are known. */
+/** The tokens of an entry without a known usage. */
 export const NO_TOKENS = {
   promptTokens: null,
   completionTokens: null,

@@ -4,6 +4,7 @@
  */
 export type SpenderId = bigint & { readonly __id: "spender" };
 
+/** The UUIDv7 of an entry of the credit ledger. */
 export type LedgerEntryId = string & { readonly __id: "ledger-entry" };
 
 /** The token's UUIDv7. Not its token ID, which is the last 4 characters of the token. */

@@ -1,8 +1,9 @@
+/** The id of a claim: the right of one node to answer a request with an idempotency key. */
 export type ClaimId = string & { readonly __id: "claim" };
 
-/** What a request was answered with. */
+/** The stored answer to a request with an idempotency key. */
 export interface KeptAnswer {
-  /** Whether it is a stream of server-sent events, all of which are in the text, the closing one included. */
+  /** Whether the answer was a stream. Then the text has all of its server-sent events, including the last one. */
   readonly isStream: boolean;
   readonly model: string;
   /** Encrypted where it is stored; see `Idempotency`. */
@@ -19,6 +20,6 @@ export interface IdempotencyRecord {
   readonly idempotencyKeyDigest: string;
   /** SHA-256 of the body as it was sent, in Base64. */
   readonly bodyDigest: string;
-  /** `null`: only that it was answered is kept. */
+  /** `null`: the answer was too long to be kept. Only the fact that the request was answered is kept. */
   readonly answer: KeptAnswer | null;
 }

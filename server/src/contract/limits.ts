@@ -47,6 +47,7 @@ export interface LimitUse {
   readonly concurrent: number;
 }
 
+/** The limits of an account, by short names. */
 export type LimitName = "requests" | "tokens" | "concurrency";
 
 /** The release of a request that has ended. If the store does not hold the slot, the release changes nothing. */

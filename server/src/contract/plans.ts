@@ -6,10 +6,11 @@ export interface PlanTerms {
   readonly limits: Limits;
   /** The credit that a new account on this plan starts with. */
   readonly startingCreditsNanoUsd: bigint;
-  /** How long audit entries are kept; `null`: for ever. */
+  /** How many days audit entries are kept; `null`: forever. */
   readonly auditRetentionDays: number | null;
 }
 
+/** The terms of all plans, as the operator has configured them. */
 export type Plans = Readonly<Record<Plan, PlanTerms>>;
 
 /** 5 USD: enough to try everything. */

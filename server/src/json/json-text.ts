@@ -8,6 +8,7 @@ export interface Member {
   readonly valueEnd: number;
 }
 
+/** How much of each kind a JSON text may contain. They bound the cost of parsing it. */
 export interface ScanLimits {
   readonly depth: number;
   /** Elements and members, at any depth. */
