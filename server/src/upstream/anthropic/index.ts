@@ -5,6 +5,7 @@ import { isJsonObject, type Json, parseJsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import { ANTHROPIC_VERSION, anthropicHeaders } from "../credential-headers.ts";
 import {
+  type ConversationAnswer,
   type ConversationCall,
   type Dialect,
   type DialectDefinition,
@@ -12,6 +13,7 @@ import {
   type UpstreamCall,
   UpstreamRefused,
   type WholeAnswer,
+  type WireAnswer,
 } from "../dialect.ts";
 import { parsedBody } from "../forward-events.ts";
 import { plainIdentifier } from "../identifiers.ts";
@@ -49,86 +51,108 @@ const UNREADABLE =
 /** Words by which a model, or a platform that serves it, refuses instructions within a conversation. */
 const ABOUT_LATE = /\brole\W{1,3}system\b|\btop-level\W{1,3}system\b/i;
 
+/** How requests are sent, and which forms of them the upstreams of this dialect have refused. */
+interface DialectState {
+  readonly transport: Transport;
+  readonly users: RefusedForms;
+  readonly lateInstructions: RefusedForms;
+}
+
 /**
  * Requests of the Messages API go through as they are, except for the model's name, for an id of the user that another vendor's server
  * refuses, and for thoughts that the upstream refuses to read. All others are translated.
  */
 function anthropicDialect(transport: Transport, monotonicMs: () => number): Dialect {
-  const users = new RefusedForms(ABOUT_USER, monotonicMs);
-  const lateInstructions = new RefusedForms(ABOUT_LATE, monotonicMs);
+  const state: DialectState = {
+    transport,
+    users: new RefusedForms(ABOUT_USER, monotonicMs),
+    lateInstructions: new RefusedForms(ABOUT_LATE, monotonicMs),
+  };
   return {
-    own: {
-      wire: "messages",
-      forward: async (call) => {
-        const { query = "", headers, stream, body } = call.request;
-        const refused = (status: number, text: string) => refusedForward(status, text, call);
-        const post = (keepsUser: boolean, keepsThoughts: boolean) => {
-          const text = forwardedBody(call, { keepsUser, keepsThoughts });
-          return postMessage(transport, call, { query, headers, body: text, refused });
-        };
-        const send = (keepsUser: boolean) =>
-          askWithThoughts(UNREADABLE, {
-            send: (keepsThoughts) => post(keepsUser, keepsThoughts),
-            hasThoughts: () => hasForwardedThoughts(call),
-          });
-        const { metadata } = body.value;
-        const response = isAnthropicModel(call.upstreamModel, call.upstream)
-          ? await send(true)
-          : await users.ask(call, {
-              send,
-              clientText: () => body.textWith({ metadata: undefined }),
-              hasOtherForm: () => withPlainUser(metadata) !== metadata,
-            });
-        if (!stream) return wholeMessage(call, await answerText(response));
-        const begun = await begunAnswer(response);
-        if (!begun.isWhole) return streamedMessage(call, begun.response.body);
-        return readAnswer(begun.response, { stream: false, reader: new MessageReader(null), ignored: [] });
-      },
-    },
-    converse: async (call) => {
-      const { user } = call.conversation;
-      const post = (keepsUser: boolean, keepsInstructions: boolean, keepsThoughts: boolean) => {
-        const asked = keepsThoughts ? call.conversation : withoutThoughts(call.conversation);
-        const conversation = keepsUser ? asked : withPlainId(asked);
-        const { betas, answerTool, ignored, text } = written(() =>
-          messagesBodyOf({ ...call, conversation }, keepsInstructions),
-        );
-        const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
-        return {
-          answered: postMessage(transport, call, { query: "", headers, body: text }),
-          answerTool,
-          ignored,
-        };
-      };
-      const send = (keepsUser: boolean, keepsInstructions: boolean) =>
-        askWithThoughts(UNREADABLE, {
-          send: async (keepsThoughts) => {
-            const { answered, answerTool, ignored } = post(keepsUser, keepsInstructions, keepsThoughts);
-            const reader = new MessageReader(answerTool);
-            return readAnswer(await answered, { stream: call.stream, reader, ignored });
-          },
-          hasThoughts: () => hasThoughts(call.conversation),
-        });
-      const clientText = () => written(() => messagesBodyOf(withoutUser(call))).text;
-      const isOwnModel = user === null || isAnthropicModel(call.upstreamModel, call.upstream);
-      const sendWithUser = (keepsInstructions: boolean) =>
-        isOwnModel
-          ? send(true, keepsInstructions)
-          : users.ask(call, {
-              send: (keepsUser) => send(keepsUser, keepsInstructions),
-              clientText,
-              hasOtherForm: () => withPlainId(call.conversation).user !== user,
-            });
-      return await lateInstructions.ask(call, {
-        send: sendWithUser,
-        clientText,
-        hasOtherForm: () => messagesBodyOf(call).betas.includes(LATE_INSTRUCTIONS),
-      });
-    },
+    own: { wire: "messages", forward: (call) => forward(state, call) },
+    converse: (call) => converse(state, call),
     embed: async () => {
       throw cannot("model", "does not support embeddings. Choose another model");
     },
   };
+}
+
+/** Forwards a request of the Messages API. It is sent again without thoughts, or with a plain id of the user, if the upstream refuses these. */
+async function forward(
+  { transport, users }: DialectState,
+  call: ForwardCall,
+): Promise<WireAnswer | ConversationAnswer> {
+  const { query = "", headers, stream, body } = call.request;
+  const refused = (status: number, text: string) => refusedForward(status, text, call);
+  const post = (keepsUser: boolean, keepsThoughts: boolean) => {
+    const text = forwardedBody(call, { keepsUser, keepsThoughts });
+    return postMessage(transport, call, { query, headers, body: text, refused });
+  };
+  const send = (keepsUser: boolean) =>
+    askWithThoughts(UNREADABLE, {
+      send: (keepsThoughts) => post(keepsUser, keepsThoughts),
+      hasThoughts: () => hasForwardedThoughts(call),
+    });
+  const { metadata } = body.value;
+  const response = isAnthropicModel(call.upstreamModel, call.upstream)
+    ? await send(true)
+    : await users.ask(call, {
+        send,
+        clientText: () => body.textWith({ metadata: undefined }),
+        hasOtherForm: () => withPlainUser(metadata) !== metadata,
+      });
+  if (!stream) return wholeMessage(call, await answerText(response));
+  const begun = await begunAnswer(response);
+  if (!begun.isWhole) return streamedMessage(call, begun.response.body);
+  return readAnswer(begun.response, { stream: false, reader: new MessageReader(null), ignored: [] });
+}
+
+/**
+ * Sends a conversation as a request of the Messages API. It is sent again without thoughts, with a plain id of the user, or with all instructions as
+ * the user's, if the upstream refuses these.
+ */
+async function converse(
+  { transport, users, lateInstructions }: DialectState,
+  call: ConversationCall,
+): Promise<ConversationAnswer> {
+  const { user } = call.conversation;
+  const post = (keepsUser: boolean, keepsInstructions: boolean, keepsThoughts: boolean) => {
+    const asked = keepsThoughts ? call.conversation : withoutThoughts(call.conversation);
+    const conversation = keepsUser ? asked : withPlainId(asked);
+    const { betas, answerTool, ignored, text } = written(() =>
+      messagesBodyOf({ ...call, conversation }, keepsInstructions),
+    );
+    const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
+    return {
+      answered: postMessage(transport, call, { query: "", headers, body: text }),
+      answerTool,
+      ignored,
+    };
+  };
+  const send = (keepsUser: boolean, keepsInstructions: boolean) =>
+    askWithThoughts(UNREADABLE, {
+      send: async (keepsThoughts) => {
+        const { answered, answerTool, ignored } = post(keepsUser, keepsInstructions, keepsThoughts);
+        const reader = new MessageReader(answerTool);
+        return readAnswer(await answered, { stream: call.stream, reader, ignored });
+      },
+      hasThoughts: () => hasThoughts(call.conversation),
+    });
+  const clientText = () => written(() => messagesBodyOf(withoutUser(call))).text;
+  const isOwnModel = user === null || isAnthropicModel(call.upstreamModel, call.upstream);
+  const sendWithUser = (keepsInstructions: boolean) =>
+    isOwnModel
+      ? send(true, keepsInstructions)
+      : users.ask(call, {
+          send: (keepsUser) => send(keepsUser, keepsInstructions),
+          clientText,
+          hasOtherForm: () => withPlainId(call.conversation).user !== user,
+        });
+  return await lateInstructions.ask(call, {
+    send: sendWithUser,
+    clientText,
+    hasOtherForm: () => messagesBodyOf(call).betas.includes(LATE_INSTRUCTIONS),
+  });
 }
 
 function withPlainId(conversation: Conversation): Conversation {
