@@ -101,8 +101,6 @@ interface RouteCall<Answer> {
   usageSoFar(answer: Answer): Usage | null;
 }
 
-const NOTHING_TO_COUNT = (): void => {};
-
 /** Sends requests to upstreams. */
 export class Gateway {
   readonly #parts: GatewayParts;
@@ -171,10 +169,10 @@ export class Gateway {
     const upstreams = this.#parts.catalog.upstreamsOf(model);
     let failed: RoutesFailed | null = null;
     /**
-     * Counts the usage that the last failed attempt has reported. Called when another attempt follows, because the request's entry records the usage
-     * of the last attempt only.
+     * Counts the usage that the last failed attempt has reported; `null` if it reported none. Called when another attempt follows, because the request's
+     * entry records the usage of the last attempt only.
      */
-    let countFailed = NOTHING_TO_COUNT;
+    let countFailed: (() => void) | null = null;
     let wasSent = false;
     let shortestWaitMs = Number.POSITIVE_INFINITY;
     for (let route = routes.shift(); route !== undefined; route = routes.shift()) {
@@ -191,14 +189,14 @@ export class Gateway {
       const isLast = !routes.some((left) => this.#isPassable(upstreams.get(left.upstream), sender));
       try {
         const answer = await this.#attempt(upstream, route, state, { signal, sender, call, isLast });
-        countFailed();
-        countFailed = NOTHING_TO_COUNT;
+        countFailed?.();
+        countFailed = null;
         if (answer !== null) return answer;
         failed = new RoutesFailed(route.upstream, atCapacity());
       } catch (reason) {
-        countFailed();
+        countFailed?.();
         const usage = reason instanceof UpstreamRefused ? reason.usage : null;
-        countFailed = usage === null ? NOTHING_TO_COUNT : () => state.countUnbilled(usage);
+        countFailed = usage === null ? null : () => state.countUnbilled(usage);
         // The request can't be expressed in this upstream's dialect. Nothing was sent.
         if (reason instanceof Failure && !(reason instanceof NoAnswerMemory)) throw reason;
         wasSent = true;
