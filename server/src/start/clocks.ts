@@ -3,7 +3,7 @@ import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 
 /** Synchronised clocks differ by less than a second. Beyond minutes one of them is wrong. */
 const MAX_SKEW_MS = 5 * 60_000;
-/** Between two comparisons the database's time is counted by a clock that stands still while the computer is asleep. It may lag by this much. */
+/** Between two comparisons, the database's time is estimated by a clock that stops while the computer sleeps. The estimate may be behind by this much. */
 const MAX_ASLEEP_MS = DAY_MS;
 
 export type Clocks = ReturnType<typeof openClocks>;

@@ -90,7 +90,7 @@ async function demoOperator({ signIn }: OpenAccess, password: string): Promise<D
 /**
  * Creates the key of the demo account. An interrupted start may have created one whose string was never shown: it is replaced.
  *
- * @returns the string; `null` if the account has such a key that can't be replaced any more.
+ * @returns the string; `null` if the account has such a key that can no longer be replaced.
  */
 async function createDemoKey({ keys }: OpenAccess, signedIn: SignedIn): Promise<string | null> {
   if (signedIn.role !== "owner") throw new Error("the demo's user has no account");
@@ -100,7 +100,7 @@ async function createDemoKey({ keys }: OpenAccess, signedIn: SignedIn): Promise<
       return (await keys.create(by, signedIn.account.id, "demo", KEY_CREATION)).key;
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== "conflict") throw error;
-      // A string is replaced only when it can't be under way to a caller any more.
+      // A string is replaced only after the time in which it may still reach a caller.
       if (error.retryAfterMs === null) return null;
       await setTimeout(error.retryAfterMs);
     }

@@ -20,9 +20,9 @@ const OWN_BYTES = 300 * MIB;
 /** The part of it on V8's heap, with 96 MiB for new objects and 70 MiB of the tokenizer. */
 const OWN_HEAP_BYTES = 210 * MIB;
 /**
- * What a byte of a body takes at most. While its request waits for a model it is 1 byte outside of the heap, as it is sent, and 4 on it: the
- * text and its values, which have two bytes for a character if one of them is not in Latin-1. The rest is for the text that is sent, which is
- * not collected at once, and for the bytes that were received. Measured with bodies of 19 MB: 5 after a collection, up to 10 before.
+ * The maximum memory per byte of a body. While its request waits for a model, a byte takes 1 byte outside of the heap (the bytes that are sent) and 4
+ * on it: the text and its values, with two bytes per character if one of them is not in Latin-1. The rest is for the received bytes and for the sent
+ * text, which are not collected at once. Measured with bodies of 19 MB: 5 after a collection, up to 10 before.
  */
 const BYTES_PER_BYTE = 9;
 const HEAP_BYTES_PER_BYTE = 7;

@@ -32,7 +32,7 @@ const PAUSE_MS = 500;
 const RUNNING_MS = 5_000;
 /** A renewal that takes longer has failed. */
 const RENEWAL_TIMEOUT_MS = 5_000;
-/** Nodes that share Redis continue without a node that was not seen for 10 seconds. A process that stood still for this long therefore checks its membership first. */
+/** Nodes that share Redis continue without a node that was not seen for 10 seconds. A process that was stopped for this long therefore checks its membership first. */
 const MAX_PAUSE_MS = 5_000;
 
 export type Membership = Awaited<ReturnType<typeof joinNodes>>;
@@ -136,7 +136,7 @@ async function standAlone(
   await epoch.mayJoin(async () => false);
   admissions.confirmPublications(async (publish) => {
     await publishIn(epoch, publish);
-    // A node that has taken the place of this one since hears of the change only if it reads the account after it was committed.
+    // A node that has replaced this one in the meantime sees the change only if it reads the account after the commit.
     if (await renewRow()) return;
     replaced(TAKEN_OVER, "node");
     throw new Error(TAKEN_OVER);

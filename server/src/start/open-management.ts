@@ -23,7 +23,7 @@ export interface ManagementDependencies extends RequestDependencies {
   readonly isStarted: () => boolean;
 }
 
-/** Opens what answers everything else: procedures, the dashboard, metrics, `/healthz` and `/readyz`. */
+/** Opens the handler of all requests outside of `/v1` and `/dashboard`: procedures, the dashboard's files, metrics, `/healthz` and `/readyz`. */
 export async function openManagement(
   startup: Startup,
   dependencies: ManagementDependencies,

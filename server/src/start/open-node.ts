@@ -90,7 +90,7 @@ export async function openNode(startup: Startup) {
     redisMemory,
     logRedisError,
     probes,
-    /** Records the settings of this node. Returns those of the other nodes, of which there are none without Redis. */
+    /** Records the settings of this node. Returns those of the other nodes: none without Redis. */
     nodeSettings: membership.exchangeSettings,
     /** Whether the node stops because another node has its database, or because it was restored. */
     isReplaced: () => isReplaced,

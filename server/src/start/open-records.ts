@@ -75,7 +75,7 @@ export async function openRecords(
       );
     },
     onCommitted: onSettled,
-    // What rejected entries cost stays reserved while their lines are in the journal (`owesEntries`), and no longer.
+    // The cost of rejected entries stays reserved only while their lines are in the journal (`owesEntries`).
     onRejected: onSettled,
   });
   const { recorder, journal } = audit;

@@ -20,7 +20,7 @@ export async function openResponses(
 ) {
   const { responsesKeys, responsesTtlDays: ttlDays } = config;
   const own = await responsesKey(database, { isNeeded: responsesKeys.length === 0 });
-  // What was sealed before the operator set a key can still be opened.
+  // Data that was sealed before the operator set a key can still be opened.
   const sealer = new Sealer(own === null ? responsesKeys : [...responsesKeys, own]);
   const responseStore = new ResponseStore({
     database: responses,

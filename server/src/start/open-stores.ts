@@ -130,7 +130,7 @@ export async function openAdmissionStore(config: Config, log: Logger, logRedisEr
   } catch (error) {
     await store.close();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer";
-    // The client reports why a connection failed, and of the command only that it was closed.
+    // The client reports why a connection failed to `onError`. The command's own error only says that the connection was closed.
     const { sentinelProblem } = await import("../admission/redis-options.ts");
     const problem = (await sentinelProblem(config.redisUrl, connection)) ?? lastError ?? cause;
     // Some messages of the client end with a full stop, and others do not.
@@ -167,9 +167,9 @@ function tlsHint(redisUrl: string, reason: string): string {
 }
 
 /**
- * Logs an error when Redis may evict. An evicted key lifts a limit: an account whose counts are gone begins again at zero.
- * Nothing else is harmed, as the store may forget everything at any time. So the service starts all the same: the setting
- * often belongs to the provider of the Redis, and a refusal would turn an inexact limit into an outage.
+ * Logs an error when Redis may evict keys. An evicted key lifts a limit, because the counts of its account begin again at zero. Nothing else is harmed:
+ * the store may lose everything at any time. So the service starts nevertheless. Often only the provider of the Redis can change the setting, and
+ * a refusal would turn an inexact limit into an outage.
  */
 function watchRedisMemory(redis: RedisAdmissionStore, log: Logger) {
   let mayEvict: boolean | null = null;

@@ -5,7 +5,7 @@ import { withTimeout } from "../errors/deadline.ts";
 /** How Redis refuses the user or password of REDIS_URL. */
 const REFUSED_SIGN_IN = /^(?:WRONGPASS|NOAUTH)\b/;
 
-/** `/readyz` answers within two seconds, whatever hangs. */
+/** `/readyz` answers within two seconds, even if a part hangs. */
 const ANSWER_MS = 1_700;
 
 /** The parts that a node needs, each with a function that resolves if the part works. Sentences for the operator begin with their names. */
@@ -34,7 +34,7 @@ export function firstUnavailable(parts: NeededParts): () => Promise<string | nul
   };
 }
 
-/** What a part does that a node can't work with, as the end of a sentence that begins with its name. */
+/** The end of a sentence that begins with the name of a part and says what is wrong with it. */
 export function complaintAbout(error: unknown): string {
   if (!(error instanceof AdmissionStoreUnavailable && error.isRefused))
     return refusalOf(error) ?? "does not answer";

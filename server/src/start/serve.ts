@@ -11,9 +11,9 @@ import { listen } from "./runtime.ts";
 import { type Startup, watchFile } from "./startup.ts";
 import type { PortSetting } from "./startup-failure.ts";
 
-/** How long requests have to be answered and recorded that are aborted at the end of the drain time. */
+/** How long requests that are aborted at the end of the drain time have to be answered and recorded. */
 const ABORTED_MS = 2_000;
-/** How long requests have to be recorded that are cut off after {@link ABORTED_MS}. */
+/** How long requests that are cut off after {@link ABORTED_MS} have to be recorded. */
 const CUT_MS = 500;
 /** How long background jobs have to end. The next start repeats their work. */
 const JOBS_TIMEOUT_MS = 500;
@@ -38,7 +38,7 @@ export async function serve(startup: Startup, opened: OpenRequests, auditTail: A
     "PORT",
   );
   const certificate = renewCertificates(startup, listener);
-  // Jobs keep what is held and claimed for requests until the last has ended.
+  // Jobs renew the holds and claims of requests until the last request has ended.
   teardown.add(
     "background jobs",
     () => jobs.stop(),
@@ -61,7 +61,7 @@ export async function serve(startup: Startup, opened: OpenRequests, auditTail: A
     // Requests whose clients have disconnected have no connection that the listener could wait for.
     const ended = Promise.all([closed, handler.untilIdle()]);
     await Promise.race([ended, aborted]);
-    // Requests that were cut off are recorded as such.
+    // Waits until requests that were cut off are recorded as such.
     await resultWithin(CUT_MS, ended);
   };
   teardown.add("requests", drain, () => shutdown.prestopMs + drainMs + ABORTED_MS + SECOND_MS);

@@ -17,7 +17,7 @@ const MIN_RESTART_DELAY_MS = 500;
 const MAX_RESTART_DELAY_MS = 30_000;
 /** A worker that has run for this long is started again after the shortest delay. */
 const STABLE_MS = 60_000;
-/** A worker is killed this long after the time in which it should have ended by itself. */
+/** A worker is killed this long after it should have ended by itself. */
 const KILL_AFTER_MS = 2_000;
 /** `OSTIARY_MAX_CONNECTIONS` is at least this. */
 const MIN_CONNECTIONS = 10;

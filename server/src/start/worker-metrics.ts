@@ -6,7 +6,7 @@ const WORKER_TIMEOUT_MS = 2_000;
 
 const COUNTS = new Set(["counter", "histogram"]);
 
-/** A worker, as far as its metrics go. */
+/** The part of a worker that the collection of metrics uses. */
 export interface MeasuredWorker {
   /** Asks it for its metrics. Its answer carries the id. */
   collect(id: number): void;
@@ -39,7 +39,7 @@ export class WorkerMetrics {
     asked.answered();
   }
 
-  /** A worker has ended: its counts stay, and what it was doing is over. Nothing waits for its answers any more. */
+  /** A worker has ended. Its counters and histograms are kept, its gauges are dropped, and its pending answers are no longer awaited. */
   ended(worker: MeasuredWorker): void {
     for (const [id, asked] of this.#asked) {
       if (asked.worker !== worker) continue;
@@ -49,7 +49,7 @@ export class WorkerMetrics {
     const last = this.#last.get(worker);
     if (last === undefined) return;
     this.#last.delete(worker);
-    // The types of prom-client have numbers here; its values are words.
+    // prom-client's types declare a number here, but its values are words.
     const counts = last.filter(({ type }) => COUNTS.has(String(type)));
     this.#ended = [...this.#ended, counts];
     // Counts that could not be added up are added at the next end.
