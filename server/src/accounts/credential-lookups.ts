@@ -10,9 +10,8 @@ const UNKNOWN_OF_ADDRESS = 600;
 const MAX_VALID = 10_000;
 
 /**
- * Looks up sessions, or management tokens. Each look-up reads the database, and anybody can make up credentials of the right form, so
- * those that do not exist are limited for each client address, in this node's memory. Credentials that were valid at their last use are
- * looked up whatever else comes from their address.
+ * Looks up sessions, or management tokens. Each look-up reads the database, and anyone can make up credentials of the right form. So look-ups of
+ * unknown credentials are limited for each client address, in this node's memory. Credentials that were valid at their last use are always looked up.
  */
 export class CredentialLookups {
   readonly #kind: string;

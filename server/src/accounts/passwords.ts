@@ -13,7 +13,7 @@ export class Passwords {
   #decoy: Promise<string> | null = null;
 
   constructor() {
-    // Hashed before the first sign-in, which would take twice as long otherwise. That one tries again after a failure.
+    // Hashed in advance, because the first sign-in would otherwise take twice as long. If it fails, the first sign-in tries again.
     this.#decoyHash().catch(() => {});
   }
 

@@ -121,7 +121,7 @@ export class SignIn {
   /** Creates an operator unless a user with this address exists. @returns `false` when one does. */
   async ensureOperator(email: string, password: string): Promise<boolean> {
     if ((await this.#parts.store.findUser(normaliseEmail(email))) !== null) return false;
-    // Of nodes that start together, one creates the operator.
+    // If several nodes start together, one of them creates the operator.
     return this.#parts.store.createOperator(await this.#newUser(email, password));
   }
 
@@ -266,7 +266,7 @@ export class SignIn {
       return outcome;
     } catch (thrown) {
       const kind = kindOfFailure(thrown);
-      // Those who try again while the database does not answer must not be locked out when it does.
+      // Users who try again while the database does not answer must not be locked out when it answers again.
       if (kind === null) await attempts.uncountSignIn(email, sourceIp);
       else this.#parts.security.note({ kind, email, sourceIp });
       throw thrown;

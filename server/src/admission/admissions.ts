@@ -47,7 +47,7 @@ interface Unreleased {
   readonly lapsesMs: number;
 }
 
-/** The maximum of unconfirmed releases. Beyond it the first are dropped. Their slots expire with their leases, as those of a crashed node do. */
+/** The maximum number of unconfirmed releases. Beyond it, the oldest are dropped. Their slots expire with their leases, like those of a crashed node. */
 const MAX_UNRELEASED = 20_000;
 const RELEASED_AT_ONCE = 100;
 /** The accounts that are counted again at once. More would delay the commands of all clients. */
@@ -114,8 +114,8 @@ export class Admissions {
   }
 
   /**
-   * Sets a function that is called before each decision and may fence the node. A process that was stopped, and then continues,
-   * answers the requests that have arrived meanwhile before any of its timers runs.
+   * Sets a function that is called before each decision and may fence the node. A process that continues after it was stopped answers the requests
+   * that have arrived meanwhile before any of its timers runs.
    */
   beforeUse(look: () => void): void {
     this.#beforeUse = look;

@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 
-/** Limits on the bytes of request bodies and of answers that are in memory: of requests that are received, or whose answer has not ended. */
+/** Limits on the bytes of bodies and answers in memory: those of requests that are being received or answered. */
 export interface BodyBudgetLimits {
   readonly processBytes: number;
   /** Bodies sent with the keys or sessions of one account. */
@@ -10,7 +10,7 @@ export interface BodyBudgetLimits {
   readonly addressBytes: number;
 }
 
-/** The part of a budget that one account may use, and all answers together. */
+/** The share of the budget that one account may use, and that all answers together may use. */
 const MAX_SHARE = 5 / 8;
 /** Requests of unknown callers, such as sign-ins and management calls, have small bodies. */
 const ADDRESS_BYTES = 8 * 1024 * 1024;
@@ -85,7 +85,7 @@ export class BodyBudget {
   /** Called when bytes become free. */
   readonly #waiting = new Set<() => void>();
   #bytes = 0;
-  /** The part of them that are of answers. */
+  /** The part of these bytes that answers take. */
   #answerBytes = 0;
 
   constructor(limits: BodyBudgetLimits) {
@@ -203,7 +203,7 @@ export class BodySender {
   /**
    * Begins a body, which must be ended with {@link end} when it is admitted or refused.
    *
-   * @param maxBodies how many the sender may have at once that are not admitted; `null`: any number.
+   * @param maxBodies the maximum number of bodies of the sender that are not admitted yet; `null`: any number.
    * @throws {Failure} `too_many_concurrent_requests`.
    */
   begin(maxBodies: number | null): void {

@@ -71,7 +71,7 @@ export interface DatabaseEpochParts {
   readonly admissions: { fence(reason: string): void };
 }
 
-/** The node must stop: its database or its caches do not belong to the service any more. Waiting does not help. */
+/** The node must stop, because its database or its caches no longer belong to the service. Waiting does not help. */
 export class DatabaseEpochEnded extends Error {
   override readonly name = "DatabaseEpochEnded";
 }
@@ -157,7 +157,7 @@ export class DatabaseEpoch {
     if (inRedis !== null && isOther(inRedis, own)) {
       const watched = this.#watch(inRedis, own.epoch);
       if (watched === "moving") throw this.#end(OTHER_COPY);
-      // If no node moves it any more, an old Redis has returned. What it has of this epoch is not ahead of the database.
+      // If no node advances it, an old Redis has returned. Its data of this epoch is not ahead of the database.
       if (watched < IDLE_CHECKS) return;
     } else if (inRedis !== null && inRedis.tick > own.tick) throw this.#end(RESTORED);
     await redis.moveTo(own, { epoch: inRedis?.epoch ?? own.epoch });

@@ -10,8 +10,8 @@ const MIN_BYTES_PER_PIECE = 64;
 const MIN_BYTES_PER_SECOND = 4_096;
 const PACE_WINDOW_MS = 10_000;
 /**
- * What is left of a body in memory while its answer is streamed: the values that its tokens are counted from. While it waits for its model
- * there are its text, the values, and the text and bytes that the upstream gets; before that, the bytes that were received.
+ * The share of a body's bytes that stays in memory while its answer is streamed: the values that its tokens are counted from. While a request waits for
+ * its model, memory also holds the body's text, and the text and bytes for the upstream; before that, the received bytes.
  */
 const SHARE_OF_STREAMED = 1 / 4;
 const NO_BYTES = new Uint8Array(0);
@@ -112,7 +112,7 @@ export class IncomingBody {
     const receiving = this.#receiving;
     if (receiving === null) return;
     const content = this.#content ?? NO_BYTES;
-    // It is the receiver's now: the request may last long after it has been read.
+    // The receiver owns the content. This object may live for as long as the request.
     this.#content = null;
     this.#finish();
     this.#wholeBytes = this.#bytes;

@@ -18,8 +18,9 @@ interface Minute {
 }
 
 /**
- * What this node has admitted in the last minute, for a store that may lose it. Every admission is counted, so counting is a look-up and
- * an addition. Seconds are those of the store's clock, and epochs those in which the store has admitted: another node may have begun one.
+ * What this node has admitted in the last minute, to restore the counts of a store that has lost them. Every admission is counted, so counting must be
+ * cheap: a look-up and an addition. Seconds are those of the store's clock, and epochs those in which the store has admitted: another node may have
+ * begun one.
  */
 export class OwnUse {
   readonly #minutes = new Map<AccountId, Minute>();
@@ -50,7 +51,7 @@ export class OwnUse {
     numbers[index + 2] = (numbers[index + 2] ?? 0) + tokens;
   }
 
-  /** The accounts of which something was admitted. */
+  /** The accounts with admissions in the last minute. */
   accounts(): Iterable<AccountId> {
     return this.#minutes.keys();
   }
@@ -93,7 +94,7 @@ export class OwnUse {
   }
 }
 
-/** Drops the minutes, of this one and the former ones, of which nothing counts any more. @returns the newest that is left; `null` if none is. */
+/** Drops the expired minutes from a minute and its former ones. @returns the newest that is left; `null` if none is. */
 function withoutOld(minute: Minute | null, second: number): Minute | null {
   if (minute === null) return null;
   const former = withoutOld(minute.former, second);

@@ -10,7 +10,7 @@ const MIN_SOCKET_TIMEOUT_MS = 2_000;
 export interface RedisConnectionOptions {
   /** A command that takes longer fails, and its connection is closed. */
   readonly commandTimeoutMs: number;
-  /** Certificates in PEM, of which one must have signed the server's; `null`: the system's. */
+  /** The certificates (PEM) that may have signed the server's; `null`: those of the system. */
   readonly ca?: string | null;
 }
 

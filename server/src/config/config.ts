@@ -93,7 +93,7 @@ function configOf(values: SettingValues, present: Environment) {
     /** Where the certificate for HTTPS is; `null`: the service speaks HTTP. */
     tls,
     databaseUrl: values.DATABASE_URL,
-    /** Certificates in PEM, of which one must have signed the server's; `null`: the system's. */
+    /** The certificates (PEM) that may have signed the server's; `null`: those of the system. */
     databaseCa: values.DATABASE_CA_FILE,
     redisUrl: values.REDIS_URL,
     /** As `databaseCa`. */
@@ -173,7 +173,7 @@ function withoutSecretValues(values: SettingValues, present: Environment): Reado
   );
 }
 
-/** A URL without user, password and query, each of which may be secret. */
+/** A URL without its user, password and query, which may be secret. */
 function addressIn(url: string): string {
   if (!URL.canParse(url)) return "(set)";
   const { protocol, host, pathname } = new URL(url);
