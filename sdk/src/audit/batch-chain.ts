@@ -2,7 +2,7 @@ import { bytesOfHex, linkDigest, sha256 } from "./digest.ts";
 
 const DIGEST_BYTES = 32;
 
-/** A batch of which not all digests are known yet. */
+/** A batch with entries whose digests are not known yet. */
 interface OpenBatch {
   readonly entries: number;
   readonly digest: string;
@@ -43,7 +43,7 @@ export class BatchChain {
     this.#onDifference = onDifference;
   }
 
-  /** The batches of which digests are missing. */
+  /** The batches with missing digests. */
   get incomplete(): Iterable<number> {
     return this.#open.keys();
   }
@@ -71,7 +71,7 @@ export class BatchChain {
     await this.#completeIfWhole(recorded.batch, open);
   }
 
-  /** Adds a batch of which all entries were left out. */
+  /** Adds a batch without any of its entries, because all were left out. */
   async addContent(recorded: RecordedBatch, content: string): Promise<void> {
     const open = this.#opened(recorded);
     if (open === null) return;

@@ -9,7 +9,7 @@ export function sha256OfText(text: string): Promise<Uint8Array> {
 }
 
 /** Bytes as hexadecimal digits in lower case. */
-export function hexOf(bytes: Uint8Array): string {
+function hexOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

@@ -26,7 +26,7 @@ export interface ChatStreamEvents extends EndEvents {
 
 /**
  * A streamed chat completion with events and a final message. Reading starts at once. Iterate over it for its chunks, or await
- * {@link ChatStream.finalMessage}. An error that nobody awaits or listens for becomes an unhandled rejection.
+ * {@link ChatStream.finalMessage}. An error that is not awaited or listened for becomes an unhandled rejection.
  */
 export class ChatStream
   extends EventStream<ChatStreamEvents, ChatCompletion>

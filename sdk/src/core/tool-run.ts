@@ -61,8 +61,8 @@ export type AskModel = (
 const DEFAULT_ROUNDS = 10;
 
 /**
- * A conversation in which the model calls functions until it answers without a call. It starts at once. An error that nobody awaits or
- * listens for becomes an unhandled rejection.
+ * A conversation in which the model calls functions until it answers without a call. It starts at once. An error that is not awaited or
+ * listened for becomes an unhandled rejection.
  */
 export class ToolRun extends EventStream<ToolRunEvents, ChatCompletion> {
   readonly #controller = new AbortController();
