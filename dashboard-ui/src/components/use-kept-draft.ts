@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { api, queryClient } from "../api/client.ts";
 import { onSessionEnded, sessionStore } from "./storage.ts";
 
-/** A draft with its author: nobody else who signs in afterwards gets it. */
+/** A draft with its author. Another user who signs in afterwards does not get it. */
 interface Kept {
   readonly userId: string;
   readonly draft: unknown;

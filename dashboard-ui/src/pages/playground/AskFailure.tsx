@@ -16,7 +16,7 @@ interface AskFailureProps {
 export function AskFailure({ failure, askAgain }: AskFailureProps) {
   const { code, message, requestId, retryAfterMs } = failure;
   if (code === "not_signed_in") {
-    // Whoever reads this has signed in again. The log has no such request.
+    // The user who reads this has signed in again. The log has no such request.
     return (
       <Notice tone="error">
         <p>Your session ended before the message was sent.</p>
