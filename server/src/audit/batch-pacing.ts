@@ -15,7 +15,7 @@ export class BatchPacing {
   /** Ends the pause between two batches. */
   #endPause: () => void = () => {};
 
-  /** `isDue`: whether the next batch may start at once, whoever waits for it. Call {@link checkAgain} when that has changed. */
+  /** `isDue`: whether the next batch may start at once, even if neither an answer nor a read waits for it. Call {@link checkAgain} when that has changed. */
   constructor(isDue: () => boolean) {
     this.#isDue = isDue;
   }

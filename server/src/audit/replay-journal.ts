@@ -153,7 +153,7 @@ function warnOfRejected({ journal, log }: ReplayParts): void {
   );
 }
 
-/** Deletes a segment, of which the lines that can't be recorded are kept. */
+/** Deletes a segment, but keeps the lines that can't be recorded. */
 async function dropSegment(
   parts: ReplayParts,
   segment: Segment,

@@ -157,7 +157,7 @@ function spanOf({ oldest, newest, isCut }: SummaryRange, { from, to }: EntryFilt
   return { from: from === null || isCut ? timeOfEntry(oldest) : from, to: new Date(endMs) };
 }
 
-/** The length of an interval in milliseconds: the shortest of which at most {@link MAX_BUCKETS} cover the time. */
+/** The length of an interval in milliseconds: the shortest one for which {@link MAX_BUCKETS} intervals cover the time. */
 export function bucketLengthOf({ from, to }: Span): number {
   const lengthMs = Math.max(SECOND_MS, to.getTime() - from.getTime());
   const longest = BUCKETS_MS.find((bucketMs) => lengthMs / bucketMs < MAX_BUCKETS - 1);

@@ -10,7 +10,7 @@ const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true }), z.date()
 });
 
 /**
- * The beginning of a period, as a moment. A date without a time is a day of UTC, of which the period includes the whole.
+ * The beginning of a period, as a moment. A date without a time is a day in UTC, and the period includes the whole day.
  * JSON has times as text; procedures also take a `Date`.
  */
 export const periodStart = moment

@@ -15,7 +15,7 @@ function unavailable(message: string, retryAfterMs: number, cause?: Error): Fail
   return new Failure("server_is_overloaded", message, { retryAfterMs, cause });
 }
 
-/** What the log says instead of the client's message if a node that is not seen any more has reserved credit of the account. */
+/** What the log says instead of the client's message if an absent node has reserved credit of the account. */
 function absence(leastSeen: LeastSeenSpender | null): Error | undefined {
   if (leastSeen === null || leastSeen.unseenMs < SEEN_MS) return undefined;
   const { id, unseenMs } = leastSeen;

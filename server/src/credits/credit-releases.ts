@@ -21,7 +21,7 @@ export interface Reserve {
   readonly allowance: Allowance;
 }
 
-/** A reserve of which all is released that requests do not hold, except for an amount. */
+/** A reserve that is to be released, except for what requests hold and for an amount to keep. */
 export interface DueRelease extends Reserve {
   readonly keepNanoUsd: bigint;
 }

@@ -251,7 +251,7 @@ async function readReserved(database: Database) {
 
 /** What accounts did not pay, by reason: that of an {@link Uncollected}, or one that an operator wrote. */
 async function readUncollected(database: Database, since: Date) {
-  // Walks the ledger's uncollected rows, of which there are few: credit_ledger_uncollected.
+  // Walks the ledger's few uncollected rows by the index credit_ledger_uncollected.
   const rows = await database<
     {
       /** Why the amounts were not paid: see the `reason` of a ledger's transaction. */

@@ -37,8 +37,8 @@ export interface CostBasis {
 }
 
 /**
- * The range of a request's cost, of which the maximum is held. Which of its tokens will be cached, reasoning or audio is not known before, so
- * each counts at the highest price that it may have.
+ * The range of a request's cost. Its maximum is held. It is not known in advance which of the tokens will be cached, reasoning or audio, so each
+ * counts at the highest price that it may have.
  */
 export function rangeOf(basis: CostBasis): HoldRange {
   const { choices, images } = basis;

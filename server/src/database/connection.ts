@@ -55,7 +55,7 @@ export class Connection {
   #isSilent = false;
   #silentPid: number | null = null;
 
-  /** `onLost` is called once, when the connection can't be used any more. */
+  /** `onLost` is called once, when the connection becomes unusable. */
   constructor(open: (hooks: ConnectionHooks) => Driver, onLost: (connection: Connection) => void) {
     this.#onLost = onLost;
     this.#driver = open({

@@ -53,7 +53,7 @@ export class FairSemaphore {
 
   /**
    * Resolves with a function that releases the semaphore and must be called once, or with the reason why it was not acquired. A caller whose
-   * signal is aborted does not wait any more.
+   * signal is aborted stops waiting.
    */
   acquire(
     name: string,

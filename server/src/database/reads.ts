@@ -62,7 +62,7 @@ export interface ReadSlices {
 export interface StreamedRead {
   /** Runs a slice once the reader has budget. The slices of a stream run one after the other. @throws {Unavailable} once it has ended. */
   run<Result>(slice: () => Promise<Result>): Promise<Result>;
-  /** Must be called when the read has ended: see {@link untilEnded}. A slice that waits for its turn is not run any more. */
+  /** Must be called when the read has ended: see {@link untilEnded}. A slice that still waits for its turn is not run. */
   end(): void;
 }
 

@@ -185,7 +185,7 @@ export class Idempotency {
   }
 
   /**
-   * Stops renewing the claims of entries that do not wait for the database any more: it has them and their answers, or it has rejected
+   * Stops renewing the claims of entries that no longer wait for the database: it has them and their answers, or it has rejected
    * them. The claim of a rejected entry ends with its lease, as if its node had died.
    */
   forget(entries: readonly { readonly idempotency?: IdempotencyRecord | undefined }[]): void {

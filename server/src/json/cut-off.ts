@@ -2,10 +2,7 @@
 const PART_OF_ESCAPE = /(?<!\\)(?:\\\\)*(?<part>\\(?:u[0-9a-fA-F]{0,3})?)$/;
 /** An incomplete `true`, `false` or `null` there. */
 const PART_OF_LITERAL = /(?:t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)$/;
-/**
- * The texts of which one, before the closing brackets, completes any beginning of JSON: nothing, a value or a digit, a value with its colon, or a
- * member.
- */
+/** Any beginning of JSON is completed by one of these texts before its closing brackets: nothing, a value or a digit, a value with its colon, or a member. */
 const ENDS = ["", "0", ":0", '"":0'];
 
 /**

@@ -3,7 +3,7 @@ import { Failure } from "../errors/failure.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 
-/** The driver sends bytes as text of twice the length, of which PostgreSQL accepts at most 1 GB. */
+/** The driver sends bytes as text of twice the length, and PostgreSQL accepts texts of at most 1 GB. */
 const MAX_PART_BYTES = 256 * 1024 * 1024;
 /** By how much sealing lengthens a part: a head and a tag. */
 export const SEAL_BYTES = 33;

@@ -90,7 +90,7 @@ export class TokenEstimator {
     };
   }
 
-  /** The tokens of a prompt, of which only samples are counted if it is long. */
+  /** Counts the tokens of a prompt. Of a long prompt, only samples are counted. */
   async quickCountOf({ text, messages }: PromptText): Promise<number> {
     return (await tokensOf(text, await this.prepare(), QUICK_WINDOWS)) + messages * TOKENS_PER_MESSAGE;
   }
