@@ -29,8 +29,8 @@ interface OperationBase {
   /** Whether the path's parameter, which stands last, may contain slashes. */
   readonly parameterSpansSlashes?: true;
   /**
-   * Makes its part of the OpenAPI document; `null` for operations that are not a part of the public API. A start of the service describes
-   * nothing: to write the schemas of all inputs takes a thirtieth of it.
+   * Describes the operation for the OpenAPI document; `null` for operations that are not part of the public API. It is not called at start, because
+   * writing the schemas of all inputs would take a thirtieth of the start.
    */
   readonly openapi: (() => OperationDescription) | null;
 }
@@ -75,8 +75,8 @@ export interface ModelOperation<Input extends ModelUse> extends OperationBase {
   /** Checks the body alone. @throws {Failure} `invalid_request` naming the field. */
   read(body: JsonBody): Input;
   /**
-   * Reads what the account has stored and the request refers to. A request that is repeated by its idempotency key does not come here:
-   * what it refers to may have been deleted since. The model stays the same. Absent: no request refers to anything.
+   * Loads the stored responses and items that the request refers to. The model stays the same. It is not called for a retry with an idempotency key,
+   * because what the request refers to may have been deleted since. Absent: requests refer to nothing.
    *
    * @throws {Failure} `not_found`; `request_too_large`; `invalid_request` naming the field.
    */

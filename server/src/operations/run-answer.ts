@@ -106,8 +106,8 @@ export function runAnswer(
 }
 
 /**
- * Throws what was thrown, with the usage of the prompt if the client has left a request that its upstream had got: upstreams charge for a
- * prompt whether or not a client waits for the answer.
+ * Rethrows a failure. If the client has disconnected after the upstream got the request, the usage of the prompt is added: upstreams charge for a
+ * prompt whether or not the client waits for the answer.
  */
 export async function rethrowCounted(
   thrown: unknown,

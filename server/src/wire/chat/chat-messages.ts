@@ -78,8 +78,8 @@ export function turnsOf(messages: readonly Json[], ignored: string[]): readonly 
 }
 
 /**
- * Clients of LiteLLM and OpenRouter say of a whole message that it ends what is to be cached. Its last part then does, but for blank
- * texts, which Anthropic's models do not get.
+ * Clients of LiteLLM and OpenRouter can mark a whole message as the end of what is to be cached. The mark then applies to its last part that is not
+ * a blank text, because Anthropic's models do not get blank texts.
  */
 function cachedTo<Part extends { readonly cache: CacheTtl | null; readonly text?: unknown }>(
   message: JsonObject,

@@ -11,8 +11,9 @@ export interface LateEffort {
 }
 
 /**
- * The effort that instructions within the conversation set for the next answer; `null` if none do. As Anthropic documents it, one directly after
- * what the user says is for the answer to that, and another one for what follows the user's next words. Results of tools are no words of the user's.
+ * The effort that instructions within the conversation set for the next answer; `null` if none do. As Anthropic documents it, an effort directly
+ * after a message of the user is for the answer to that message, and any other effort is for what follows the user's next message. Results of tools
+ * do not count as messages of the user.
  */
 export function lateEffortOf(messages: readonly Json[]): LateEffort | null {
   let present: LateEffort | null = null;
