@@ -13,7 +13,7 @@ const ACCOUNT = "5c1e7cb4-3f7c-4b4b-9d53-0b6c8a3b1f10" as AccountId;
 const RATE = { limit: 100, remaining: 10, resetMs: 0 };
 const LIMITS: Limits = { requestsPerMinute: 10, tokensPerMinute: 100, concurrentRequests: 5 };
 
-/** A store that does what it is asked for, and of which any answer can be lost. */
+/** A store that does what it is asked, and whose answers can be lost. */
 class LossyStore {
   /** What was counted again. */
   readonly recounted: NodeUse[] = [];

@@ -9,7 +9,7 @@ import { signUpWithKey } from "../fixtures/user.ts";
 
 const MIB = 1024 * 1024;
 const CLIENTS = 12;
-/** Of the largest answers: 11 MiB, of which the system takes up to 4 MiB. The request has 16 KiB, and takes 2,048 tokens. */
+/** One of the largest answers: 11 MiB, up to 4 MiB of which the system buffers. The request has 16 KiB, and takes 2,048 tokens. */
 const LARGEST = {
   model: "sandbox/embedding",
   input: Array(2_048).fill("x"),

@@ -24,7 +24,7 @@ function released(slot: string, atS: number, tokensMore: number): Release {
   return { slot: slot as Slot, atS, tokensMore, isCancelled: false, isContested: false };
 }
 
-/** What one gives back of which the store's answer was lost. */
+/** The release of a request whose admission was not confirmed, because the store's answer was lost. */
 function unanswered(slot: string, tokens: number): Release {
   return { slot: slot as Slot, atS: null, tokensMore: -tokens, isCancelled: true, isContested: true };
 }

@@ -10,7 +10,7 @@ import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { chatRequest } from "../../server/src/wire/chat/chat-request.ts";
 import { FetchTransport } from "../fixtures/fetch-transport.ts";
 
-// The line that whoever adds a folder writes.
+// The line that a developer adds for the folder.
 vi.mock(import("../../server/src/upstream/dialects.ts"), async (importOriginal) => {
   const original = await importOriginal();
   const { parrot } = await import("../fixtures/parrot/index.ts");

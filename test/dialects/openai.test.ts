@@ -10,7 +10,7 @@ const TOOL = { name: "weather", description: "", input_schema: { type: "object",
 const HI = { max_tokens: 100, messages: [{ role: "user", content: "hi" }], tools: [TOOL] };
 const CALL = { id: "a", type: "function", function: { name: "weather", arguments: "{}" } };
 
-/** A new upstream, of which the service has learned nothing. */
+/** A new upstream: the service has learned nothing about it yet. */
 const upstreamAt = () => upstreamOf("openai", { baseUrl: BASE });
 const completion = (message: object, finish = "stop") => ({
   choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason: finish }],

@@ -28,7 +28,7 @@ const COMPLETION = {
 
 const vendor = replayVendor(/chat\/completions$/);
 
-/** What an upstream is sent for a request of which credit covers only this many tokens of the answer. */
+/** The body that an upstream gets for a request whose credit covers only this many tokens of the answer. */
 async function sentFor(baseUrl: string, fields: object, affordableTokens: number | null): Promise<object> {
   await using file = await writeCatalog({
     upstreams: { up: { dialect: "openai", baseUrl } },

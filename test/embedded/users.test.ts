@@ -13,7 +13,7 @@ async function keepsData(installation: Installation, options: RunOptions = {}): 
   const service = await installation.start(options);
   await service.write("kept");
   await service.kill();
-  // Whoever runs it, it does not outlive its service.
+  // It does not outlive its service, whichever user runs it.
   await installation.isEmpty();
   const again = await installation.start(options);
   expect(await again.read()).toEqual(["kept"]);

@@ -19,10 +19,10 @@ const ANSWERED_WITHIN_MS = 5_000 + ROOM_MS;
 const RECOVERED_WITHIN_MS = 10_000 + ROOM_MS;
 const ENDED_WITHIN_MS = DRAIN_S * 1_000 + 5_000 + ROOM_MS;
 
-/** A way to a server of which open connections can go silent, as behind a firewall that has forgotten them. */
+/** A proxy to a server whose open connections can go silent, as behind a firewall that has dropped their state. */
 interface ForgetfulProxy extends AsyncDisposable {
   readonly port: number;
-  /** Of the connections that are open now nothing comes through any more, in either direction. New ones work. */
+  /** Makes the open connections silent in both directions. New ones work. */
   forget(): void;
 }
 

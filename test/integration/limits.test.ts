@@ -238,7 +238,7 @@ describe("a limit on concurrent requests", () => {
     const refused = await chat(key);
     expect((await refused.json()).error.code).toBe("too_many_concurrent_requests");
     expect(refused.headers.get("retry-after")).toBe("1");
-    // Clients that have gone take no place any more.
+    // Clients that have gone no longer hold a concurrency slot.
     abort.abort();
     await Promise.all(slow);
     await expect.poll(async () => (await chat(key)).status).toBe(200);

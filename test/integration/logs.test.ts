@@ -10,7 +10,7 @@ import { logLines, RUNTIME, type Service, type ServiceOptions, startService } fr
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-/** It could be a URL, of which a log shows where it leads. */
+/** It could be a URL. A log shows where a URL leads. */
 const PASSWORD = "secret://that-no-log/shows";
 
 /** Its log at the level `info`, if the test does not say otherwise. */

@@ -22,7 +22,7 @@ it("a former server on Deno that fails to shut down does not end the process", a
   const listener = await serveOnDeno(served as unknown as Parameters<typeof serveOnDeno>[0], options);
   const pair: TlsPair = { cert: "", key: "", validFrom: new Date(), expiresAt: new Date() };
   await listener.renew(pair);
-  // A rejection that nobody handles would be reported by now.
+  // An unhandled rejection would be reported by now.
   await setImmediate();
   expect(opened).toBe(2);
   vi.unstubAllGlobals();

@@ -55,7 +55,7 @@ describe("the service goes on", () => {
     const { port } = server.address() as AddressInfo;
     const sockets = Array.from({ length: 40 }, () => connect(port, "127.0.0.1"));
     await expect.poll(() => system.refusals).toBe(1);
-    // All are accepted nevertheless, and a rejection that nobody handles would be reported by now.
+    // All are accepted nevertheless, and an unhandled rejection would be reported by now.
     await expect.poll(() => promisify(server.getConnections.bind(server))()).toBe(40);
     for (const socket of sockets) socket.destroy();
     await acceptors.close();
