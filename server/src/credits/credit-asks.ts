@@ -129,36 +129,18 @@ export class CreditAsks {
     // The count is lowered before the ask is sent: what is being released must not be held.
     if (targetNanoUsd < allowance.granted) allowance.granted = targetNanoUsd;
     const asked = targetNanoUsd < MAX_TARGET_NANO_USD ? targetNanoUsd : MAX_TARGET_NANO_USD;
-    const asking = withTimeout(ANSWER_TIMEOUT_MS, () =>
-      this.#parts.store.ask({
-        accountId,
-        spender: spender.id,
-        number,
-        targetNanoUsd: asked,
-        extraNanoUsd,
-      }),
-    )
+    const ask = { accountId, spender: spender.id, number, targetNanoUsd: asked, extraNanoUsd };
+    const asking = withTimeout(ANSWER_TIMEOUT_MS, () => this.#parts.store.ask(ask))
       .then(
         (answer) => {
           const isShort = answer.grantedNanoUsd < targetNanoUsd;
           const outcome = { ...answer, number, isShort };
-          allowance.granted = answer.grantedNanoUsd;
-          // A charge that this node did not settle, such as one of a replayed journal line that names the spender, has used its reserve.
-          if (answer.chargedNanoUsd > allowance.settled) allowance.settled = answer.chargedNanoUsd;
-          allowance.isUncertain = false;
-          allowance.failed = null;
-          const nowMs = this.#parts.monotonicMs();
-          allowance.short = isShort ? { outcome, atMs: nowMs } : null;
-          if (isShort) allowance.shortAsksMs = Math.max(allowance.shortAsksMs, nowMs) + SHORT_ASKS.everyMs;
+          this.#noteOutcome(allowance, outcome);
           if (extraNanoUsd > 0n) allowance.extra = isShort ? 0n : answer.grantedNanoUsd - targetNanoUsd;
           return outcome;
         },
         (error: unknown) => {
-          if (error instanceof SpenderGone) this.#parts.onGone(spender.id);
-          else {
-            allowance.isUncertain = true;
-            allowance.failed = { error, atMs: this.#parts.monotonicMs() };
-          }
+          this.#noteFailure(spender, allowance, error);
           throw error;
         },
       )
@@ -167,5 +149,28 @@ export class CreditAsks {
       });
     allowance.asking = asking;
     return asking;
+  }
+
+  /** Notes in the allowance what the database has answered to its latest ask. */
+  #noteOutcome(allowance: Allowance, outcome: AskOutcome): void {
+    const { grantedNanoUsd, chargedNanoUsd, isShort } = outcome;
+    allowance.granted = grantedNanoUsd;
+    // A charge that this node did not settle, such as one of a replayed journal line that names the spender, has used its reserve.
+    if (chargedNanoUsd > allowance.settled) allowance.settled = chargedNanoUsd;
+    allowance.isUncertain = false;
+    allowance.failed = null;
+    const nowMs = this.#parts.monotonicMs();
+    allowance.short = isShort ? { outcome, atMs: nowMs } : null;
+    if (isShort) allowance.shortAsksMs = Math.max(allowance.shortAsksMs, nowMs) + SHORT_ASKS.everyMs;
+  }
+
+  /** Notes why the latest ask has failed: the next ones wait, and what is granted is uncertain. */
+  #noteFailure({ id }: Spender, allowance: Allowance, error: unknown): void {
+    if (error instanceof SpenderGone) {
+      this.#parts.onGone(id);
+      return;
+    }
+    allowance.isUncertain = true;
+    allowance.failed = { error, atMs: this.#parts.monotonicMs() };
   }
 }
