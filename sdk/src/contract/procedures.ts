@@ -2136,22 +2136,6 @@ export interface Procedures {
               /** The reason that the operator gave. */
               readonly reason: string;
             } | null;
-            /** The addresses from which the keys may be used. */
-            readonly ipRules: {
-              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
-              readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
-              readonly networks: readonly string[];
-            };
-            /** The account's own limits. `null`: the limit of the plan. */
-            readonly limits: {
-              /** Requests in 60 seconds. */
-              readonly requestsPerMinute: number | null;
-              /** Tokens of prompts and answers in 60 seconds. */
-              readonly tokensPerMinute: number | null;
-              /** Requests that may be answered at the same time. */
-              readonly concurrentRequests: number | null;
-            };
             /** The users who can sign in to the account. */
             readonly users: readonly {
               /** The id of the user, a UUID. */
@@ -2169,6 +2153,22 @@ export interface Procedures {
             readonly recentCostNanoUsd: bigint;
             /** The beginning of the UTC hour of the latest request; `null`: there was none. */
             readonly lastRequestHour: Date | null;
+            /** The addresses from which the keys may be used. */
+            readonly ipRules: {
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
+              readonly mode: "enforce" | "report";
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
+              readonly networks: readonly string[];
+            };
+            /** The account's own limits. `null`: the limit of the plan. */
+            readonly limits: {
+              /** Requests in 60 seconds. */
+              readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
+              readonly tokensPerMinute: number | null;
+              /** Requests that may be answered at the same time. */
+              readonly concurrentRequests: number | null;
+            };
             /** When the account was created. */
             readonly createdAt: Date;
           }[];
@@ -2201,22 +2201,6 @@ export interface Procedures {
             /** The reason that the operator gave. */
             readonly reason: string;
           } | null;
-          /** The addresses from which the keys may be used. */
-          readonly ipRules: {
-            /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
-            readonly mode: "enforce" | "report";
-            /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
-            readonly networks: readonly string[];
-          };
-          /** The account's own limits. `null`: the limit of the plan. */
-          readonly limits: {
-            /** Requests in 60 seconds. */
-            readonly requestsPerMinute: number | null;
-            /** Tokens of prompts and answers in 60 seconds. */
-            readonly tokensPerMinute: number | null;
-            /** Requests that may be answered at the same time. */
-            readonly concurrentRequests: number | null;
-          };
           /** The users who can sign in to the account. */
           readonly users: readonly {
             /** The id of the user, a UUID. */
@@ -2234,6 +2218,22 @@ export interface Procedures {
           readonly recentCostNanoUsd: bigint;
           /** The beginning of the UTC hour of the latest request; `null`: there was none. */
           readonly lastRequestHour: Date | null;
+          /** The addresses from which the keys may be used. */
+          readonly ipRules: {
+            /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
+            readonly mode: "enforce" | "report";
+            /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
+            readonly networks: readonly string[];
+          };
+          /** The account's own limits. `null`: the limit of the plan. */
+          readonly limits: {
+            /** Requests in 60 seconds. */
+            readonly requestsPerMinute: number | null;
+            /** Tokens of prompts and answers in 60 seconds. */
+            readonly tokensPerMinute: number | null;
+            /** Requests that may be answered at the same time. */
+            readonly concurrentRequests: number | null;
+          };
           /** When the account was created. */
           readonly createdAt: Date;
         }
@@ -2267,22 +2267,6 @@ export interface Procedures {
               /** The reason that the operator gave. */
               readonly reason: string;
             } | null;
-            /** The addresses from which the keys may be used. */
-            readonly ipRules: {
-              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
-              readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
-              readonly networks: readonly string[];
-            };
-            /** The account's own limits. `null`: the limit of the plan. */
-            readonly limits: {
-              /** Requests in 60 seconds. */
-              readonly requestsPerMinute: number | null;
-              /** Tokens of prompts and answers in 60 seconds. */
-              readonly tokensPerMinute: number | null;
-              /** Requests that may be answered at the same time. */
-              readonly concurrentRequests: number | null;
-            };
             /** The users who can sign in to the account. */
             readonly users: readonly {
               /** The id of the user, a UUID. */
@@ -2300,6 +2284,22 @@ export interface Procedures {
             readonly recentCostNanoUsd: bigint;
             /** The beginning of the UTC hour of the latest request; `null`: there was none. */
             readonly lastRequestHour: Date | null;
+            /** The addresses from which the keys may be used. */
+            readonly ipRules: {
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
+              readonly mode: "enforce" | "report";
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
+              readonly networks: readonly string[];
+            };
+            /** The account's own limits. `null`: the limit of the plan. */
+            readonly limits: {
+              /** Requests in 60 seconds. */
+              readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
+              readonly tokensPerMinute: number | null;
+              /** Requests that may be answered at the same time. */
+              readonly concurrentRequests: number | null;
+            };
             /** When the account was created. */
             readonly createdAt: Date;
           };
