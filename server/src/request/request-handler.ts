@@ -117,7 +117,7 @@ export class RequestHandler {
     }
   }
 
-  /** One request's fault must not end the process, and its client must not wait for ever. */
+  /** One request's fault must not end the process, and its client must not wait forever. */
   #abandon(exchange: RefusableExchange, fault: unknown): void {
     this.#services.log.error({ err: fault }, "a request could not be answered");
     exchange.abandon();

@@ -43,7 +43,7 @@ const plans = z.strictObject({
 
 /**
  * Reads the configured plans: JSON, or the path of a JSON file. Omitted values are those of the built-in plans. `null` removes a
- * limit, or keeps entries for ever.
+ * limit, or keeps entries forever.
  *
  * @throws {ConfigError} with all problems of the plans.
  */
