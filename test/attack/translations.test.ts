@@ -366,6 +366,20 @@ describe("an answer of an upstream", () => {
     expect(events.split("event: content_block_stop\n")).toHaveLength(2 + others.length);
   });
 
+  it("may have thousands of pieces of a call that wait for another call to end, and are sent as one", async () => {
+    const piece = (index: number, text: string) =>
+      chunk({ tool_calls: [{ index, function: { arguments: text } }] });
+    const both = [0, 1].map((index) => ({ index, ...called(`c${index}`, '{"x":"') }));
+    vendor.streams(
+      chunk({ tool_calls: both }) + piece(1, "y").repeat(5_000) + piece(1, '"}') + piece(0, '"}') + END,
+    );
+    const events = await streamText(messages(openai, "m", STREAMED));
+    const inputs = [...events.matchAll(/"partial_json":("(?:[^"\\]|\\.)*")/g)].map(([, json = ""]) =>
+      JSON.parse(json),
+    );
+    expect(inputs).toEqual(['{"x":"', '"}', `{"x":"${"y".repeat(5_000)}"}`]);
+  });
+
   it("may have thousands of pieces of a thought with thousands of members", async () => {
     const members = Object.fromEntries(times(16_000, (index) => [`m${index}`, index]));
     const piece = (more: object) =>

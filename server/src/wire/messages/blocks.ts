@@ -4,12 +4,18 @@ import type { JsonObject } from "../../json/json.ts";
 import { ObjectEnd } from "../../json/object-end.ts";
 import { malformedResponse } from "../../upstream/refusal.ts";
 
+/** A piece of a block: the member of its delta, and the text. */
+interface Piece {
+  readonly member: "text" | "thinking" | "partial_json" | "signature";
+  text: string;
+}
+
 /** A block of an answer: `content` as its `content_block_start` has it, without the pieces that follow. */
 export interface Block {
   readonly index: number;
   readonly content: JsonObject;
-  /** Pieces that wait for an earlier block to end. */
-  readonly waiting: JsonObject[];
+  /** What waits for an earlier block to end: pieces of one kind that follow each other as one piece. */
+  readonly waiting: Piece[];
   text: string;
   /** The end of the text of a tool call. */
   readonly inputEnd: ObjectEnd;
@@ -54,15 +60,14 @@ export class Blocks {
     if (block.isEnded || text === "") return "";
     block.text += text;
     if (kind === "partial_json") block.inputEnd.add(text);
-    const type = kind === "partial_json" ? "input_json_delta" : `${kind}_delta`;
-    return this.#write(block, { type, [kind]: text });
+    return this.#write(block, { member: kind, text });
   }
 
   /** Adds the signature of a thought. */
   sign(block: Block, signature: string): string {
     if (block.isEnded) return "";
     block.signature = signature;
-    return this.#write(block, { type: "signature_delta", signature });
+    return this.#write(block, { member: "signature", text: signature });
   }
 
   /** Ends a block. @returns the events that can be written now: also those of blocks that have waited for it. */
@@ -114,18 +119,24 @@ export class Blocks {
     return !block.isMalformed;
   }
 
-  #write(block: Block, delta: JsonObject): string {
-    const { index, waiting } = block;
-    if (index === this.#open) return eventOf("content_block_delta", { index, delta });
-    waiting.push(delta);
+  #write({ index, waiting }: Block, piece: Piece): string {
+    if (index === this.#open) return deltaOf(index, piece);
+    const last = waiting.at(-1);
+    if (last?.member === piece.member) last.text += piece.text;
+    else waiting.push(piece);
     return "";
   }
 }
 
 /** The start of a block, with the pieces that have waited for it. */
 function startOf({ index, content, waiting }: Block): string {
-  const deltas = waiting.splice(0).map((delta) => eventOf("content_block_delta", { index, delta }));
+  const deltas = waiting.splice(0).map((piece) => deltaOf(index, piece));
   return eventOf("content_block_start", { index, content_block: content }) + deltas.join("");
+}
+
+function deltaOf(index: number, { member, text }: Piece): string {
+  const type = member === "partial_json" ? "input_json_delta" : `${member}_delta`;
+  return eventOf("content_block_delta", { index, delta: { type, [member]: text } });
 }
 
 /** An event of the Messages API, whose data repeats its type. */
