@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
+import postgres from "postgres";
 import { ADVISORY_LOCKS } from "./advisory-locks.ts";
 import {
   type Database,
@@ -55,8 +56,8 @@ export interface MigrationListeners {
  * nodes which start together wait for each other and a failing file changes nothing.
  *
  * @returns the schema as it was before.
- * @throws {SchemaMismatch} when a newer version has migrated the database in a way that this one doesn't work with, or when a transaction has
- *   kept a lock that a migration needs for an hour.
+ * @throws {SchemaMismatch} when a newer version has migrated the database in a way that this one doesn't work with, when it has tables of other
+ *   programs, when the user may not change it, or when a transaction has kept a lock that a migration needs for an hour.
  */
 export async function migrate(
   database: Database,
@@ -71,12 +72,33 @@ export async function migrate(
         migrateIn(transaction, { folder, files, onWaiting }),
       );
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      if (!isLockTimeout(error)) throw mismatchOf(error) ?? error;
       if (performance.now() > deadlineMs) throw new SchemaMismatch(BLOCKED, { cause: error });
     }
     if (isFirst) onBlocked();
     await setTimeout(LOCK_PAUSE_MS);
   }
+}
+
+/** SQLSTATE of what a migration fails with if tables of other programs are in its way, or a part of its own. */
+const IN_THE_WAY: ReadonlySet<string> = new Set(["42P07", "42710", "42723", "42703", "42P01"]);
+const NOT_PERMITTED = "42501";
+
+/** What an operator can do about an error of a migration; `null`: nothing is known. */
+function mismatchOf(error: unknown): SchemaMismatch | null {
+  if (!(error instanceof postgres.PostgresError)) return null;
+  const begin = `The database cannot be migrated: ${error.message}.`;
+  if (error.code === NOT_PERMITTED) {
+    return new SchemaMismatch(
+      `${begin} Make the service's user the owner of the database (ALTER DATABASE … OWNER TO …) and of its tables.`,
+      { cause: error },
+    );
+  }
+  if (!IN_THE_WAY.has(error.code)) return null;
+  return new SchemaMismatch(
+    `${begin} It has tables of another application, or only a part of those of the service. Give the service a database of its own, and restore backups into an empty one.`,
+    { cause: error },
+  );
 }
 
 const BLOCKED =

@@ -17,8 +17,8 @@ export interface DatabaseUse {
 }
 
 /**
- * Checks that the database of DATABASE_URL can be used: that it answers, that it is new enough, that each connection keeps its session, and
- * that it accepts writes, unless it is only read.
+ * Checks that the database of DATABASE_URL can be used: that it answers, that it is new enough, that each connection keeps its session, and,
+ * unless it is only read, that it accepts writes and every character.
  *
  * @param label names the database for people.
  * @returns what the operator should be warned of.
@@ -35,6 +35,7 @@ export async function requireUsableDatabase(
     await requireOwnSessions(one, other);
     if (isOnlyRead) return [];
     await requireWritable(one);
+    await requireUnicode(one);
     return await warningsOf(one);
   } catch (error) {
     if (error instanceof StartupFailure) throw error;
@@ -63,6 +64,16 @@ async function requireVersion(database: Database): Promise<void> {
   if (major < OLDEST_POSTGRES) {
     throw new StartupFailure(`DATABASE_URL is PostgreSQL ${major}. Use version ${OLDEST_POSTGRES} or newer.`);
   }
+}
+
+/** With another encoding the database refuses what clients send in other scripts, and entries with such text are not recorded. */
+async function requireUnicode(database: Database): Promise<void> {
+  const [row] = await database<{ encoding: string }[]>`
+    select current_setting('server_encoding') as encoding`;
+  if (row?.encoding === "UTF8") return;
+  throw new StartupFailure(
+    `The database of DATABASE_URL has the encoding ${row?.encoding}, which does not have every character. Create one with: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
+  );
 }
 
 /**
@@ -105,6 +116,15 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /unsupported startup parameter/,
     `If this is PgBouncer, set ignore_startup_parameters to ${UNKNOWN_TO_PGBOUNCER.join(",")}`,
+  ],
+  [/^database ".*" does not exist$/, "Create it with: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"],
+  [
+    /^role ".*" does not exist$|^password authentication failed/,
+    "Correct the user and the password of DATABASE_URL",
+  ],
+  [
+    /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|CONNECT_TIMEOUT/,
+    "Start PostgreSQL, or correct the host and the port of DATABASE_URL",
   ],
   [/is a replica/, "Lead DATABASE_URL to the primary, or promote this server"],
   [

@@ -138,7 +138,7 @@ export async function openAdmissionStore(config: Config, log: Logger, logRedisEr
     const { sufficientRule } = await import("../admission/redis-permissions.ts");
     const hint = reason.includes("NOPERM")
       ? `. Allow the user of REDIS_URL ${sufficientRule(config.redisPrefix)}, and on a cluster also +cluster`
-      : tlsHint(config.redisUrl, reason);
+      : connectionHint(config.redisUrl, reason);
     const place = redisPlace(config.redisUrl);
     throw new StartupFailure(`Cannot use the Redis of REDIS_URL (${place}): ${reason}${hint}`);
   }
@@ -154,8 +154,11 @@ function ignoreStateOfServer(thrown: unknown): void {
   if (!(cause instanceof Error) || !REFUSED_IN_STATE.test(cause.message)) throw thrown;
 }
 
-/** What to try if only one side speaks TLS. A server with TLS then closes the connection, and one without it waits for more. */
-function tlsHint(redisUrl: string, reason: string): string {
+/** What to do if no Redis is there, or if only one side speaks TLS. A server with TLS then closes the connection, and one without it waits for more. */
+function connectionHint(redisUrl: string, reason: string): string {
+  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH/.test(reason)) {
+    return ". Start Redis, or correct the host and the port of REDIS_URL";
+  }
   const isTls = redisUrl.startsWith("rediss");
   if (!isTls && /ECONNRESET|EPIPE|closed/i.test(reason)) {
     return ". If the server speaks TLS, begin the URL with rediss instead of redis";

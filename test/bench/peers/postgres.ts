@@ -29,6 +29,8 @@ export async function startPostgres(programs: string): Promise<PostgresServer> {
     "ostiary",
     "-A",
     "trust",
+    "--encoding=UTF8",
+    "--locale=C.UTF-8",
   ];
   await run(initdb, options);
   const port = await freePort();
