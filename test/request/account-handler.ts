@@ -17,11 +17,17 @@ export const CALLER = "018f3a5e-0000-7000-8000-00000000000a" as AccountId;
 const ACCOUNT = { id: CALLER, version: 1n };
 const KEY = { id: "018f3a5e-0000-7000-8000-00000000000b", keyId: "abcd", state: "active" };
 
-/** Handles requests of an account, whose entries the recorder takes or refuses. `admitted`: what its limits have admitted. */
+/**
+ * Handles requests of an account, whose entries the recorder takes or refuses.
+ *
+ * @param admitted what its limits have admitted.
+ * @param more further services, which requests for models use.
+ */
 export function handlerOf(
   operations: readonly Operation[],
   recorder: Partial<Services["recorder"]>,
   admitted: AdmittedRequest | null = null,
+  more: object = {},
 ): RequestHandler {
   const log = pino({ level: "silent" });
   const monotonicMs = () => 0;
@@ -31,6 +37,8 @@ export function handlerOf(
     access: {
       authenticate: () => ({ digest: "", snapshot, invalidations: 0 }),
       authorize: async () => ({ snapshot, wouldRefuse: null, admitted }),
+      seemsRefused: () => false,
+      limitsOf: () => ({ concurrentRequests: null }),
     },
     overload: { refusalOnArrival: () => null, served: () => {}, isTurnLong: false },
     crossOrigin: new CrossOrigin([]),
@@ -43,6 +51,7 @@ export function handlerOf(
     trace: () => {},
     newId: () => "018f3a5e-0000-7000-8000-000000000001" as EntryId,
     monotonicMs,
+    ...more,
   } as unknown as Services);
 }
 
