@@ -61,6 +61,7 @@ describe("an answer", () => {
       text: "Yes",
       reasoning: "",
       calls: [],
+      images: [],
       finishReason: "stop",
       usage: { promptTokens: 3, completionTokens: 1 },
     });

@@ -29,7 +29,14 @@ export interface Usage {
   readonly completionTokens: number;
 }
 
-export const NO_ANSWER: Answer = { text: "", reasoning: "", calls: [], finishReason: null, usage: null };
+export const NO_ANSWER: Answer = {
+  text: "",
+  reasoning: "",
+  calls: [],
+  images: [],
+  finishReason: null,
+  usage: null,
+};
 
 /** Whether the answer has no content yet. */
 export function isEmpty({ text, reasoning, calls, images = [] }: Answer): boolean {
