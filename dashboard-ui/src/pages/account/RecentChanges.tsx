@@ -2,6 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import type { AccountAction } from "../../api/types.ts";
 import { actionLabel } from "../../components/action-labels.ts";
 import { classes } from "../../components/classes.ts";
+import { Email } from "../../components/Email.tsx";
 import { formatDateTime } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
 import { Paged } from "../../components/Paged.tsx";
@@ -25,7 +26,7 @@ export function RecentChanges() {
               <li key={action.id}>
                 <span>{actionLabel(action)}</span>
                 <span className={textStyles.small}>
-                  {formatDateTime(action.at)} by {actorOf(action)}
+                  {formatDateTime(action.at)} by <Actor action={action} />
                   {action.reason === null ? "" : `: ${action.reason}`}
                 </span>
               </li>
@@ -37,10 +38,14 @@ export function RecentChanges() {
   );
 }
 
-function actorOf({ by, byOperator, userEmail }: AccountAction): string {
+function Actor({ action: { by, byOperator, userEmail } }: { readonly action: AccountAction }) {
   if (byOperator) return "the operator of the service";
   if (by === null) return "the service";
-  const how = by.managementToken === null ? "" : " with a management token";
-  const from = by.sourceIp === null ? "" : ` from ${by.sourceIp}`;
-  return `${userEmail ?? "a user"}${how}${from}`;
+  return (
+    <>
+      {userEmail === null ? "a user" : <Email address={userEmail} />}
+      {by.managementToken === null ? "" : " with a management token"}
+      {by.sourceIp === null ? "" : ` from ${by.sourceIp}`}
+    </>
+  );
 }
