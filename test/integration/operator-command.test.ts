@@ -98,6 +98,18 @@ describe("the operator's command line", () => {
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("not_found")]);
   });
 
+  it("logs to standard error, so that scripts can read standard output", async () => {
+    const logged = { ...env, ...OPERATOR_ENV, OSTIARY_LOG_LEVEL: "debug" };
+    for (const args of [
+      ["accounts", "list"],
+      ["token", "list"],
+    ]) {
+      const { code, stdout, stderr } = await runOperatorCommand(args, logged);
+      expect([code, stdout]).toEqual([0, expect.not.stringContaining("[ostiary]")]);
+      expect(stderr).toContain("[ostiary] request");
+    }
+  });
+
   it("says that a list is empty", async () => {
     const nobody = "nobody@example.com";
     expect(await operator("accounts", "list", "--search", nobody)).toBe("No accounts.\n");

@@ -97,6 +97,12 @@ describe("the SDK's command line", () => {
     expect(await run(["usage", "--from", today, "--days", "3"])).toMatchObject({ code: 2, stdout: "" });
   });
 
+  it("logs to standard error, so that scripts can read standard output", async () => {
+    const created = await run(["keys", "create", "logged"], { OSTIARY_LOG_LEVEL: "debug" });
+    expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^sk-\w+\n$/) });
+    expect(created.stderr).toContain("[ostiary] request");
+  });
+
   it("prints only the string of a key that it creates, and revokes it", async () => {
     const created = await run(["keys", "create", "by command"]);
     expect(created.stdout).toMatch(/^sk-\w{49}\n$/);

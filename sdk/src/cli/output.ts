@@ -1,8 +1,10 @@
+import { Console } from "node:console";
 import { once } from "node:events";
 import { type FileHandle, open } from "node:fs/promises";
 import process from "node:process";
 import { Option } from "commander";
 import { OstiaryError } from "../core/errors.ts";
+import type { Logger } from "../core/log.ts";
 
 const NANO_DIGITS = 9;
 const MAX_TIMEOUT_S = 86_400;
@@ -96,6 +98,11 @@ export function timeoutOption(): Option {
     "--timeout <seconds>",
     "seconds to wait for an answer (default: 600), or for more of one that has begun (default: 120)",
   ).argParser(wholeNumber("--timeout", 1, MAX_TIMEOUT_S));
+}
+
+/** The destination of the client's log: standard error, because scripts read standard output. */
+export function commandLogger(): Logger {
+  return new Console(process.stderr);
 }
 
 /** The client's timeouts by the value of {@link timeoutOption}. */

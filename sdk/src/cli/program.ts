@@ -8,7 +8,7 @@ import type { CommandParts } from "./command-parts.ts";
 import { addHelpCommands } from "./help-command.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addModelCommands } from "./model-commands.ts";
-import { forTerminal, timeoutOption, timeoutsOf, toJson } from "./output.ts";
+import { commandLogger, forTerminal, timeoutOption, timeoutsOf, toJson } from "./output.ts";
 import { addUsageCommand } from "./usage-command.ts";
 
 const HELP = `
@@ -41,7 +41,7 @@ export function createProgram(signal: AbortSignal): Command {
   const parts: CommandParts = {
     client: () => {
       const options = program.opts<{ baseUrl?: string; timeout?: number }>();
-      return new Ostiary({ baseURL: options.baseUrl, ...timeoutsOf(options) });
+      return new Ostiary({ baseURL: options.baseUrl, logger: commandLogger(), ...timeoutsOf(options) });
     },
     print: (value, lines) => {
       const text = isJson() ? toJson(value) : forTerminal(lines.join("\n"));

@@ -3,7 +3,7 @@ import { transportOf } from "../../../sdk/src/core/settings.ts";
 import { openTrpc, type Trpc } from "../../../sdk/src/core/trpc.ts";
 import { OstiaryOperator } from "../../../sdk/src/operator.ts";
 import { fileVariableOf, withSecretsFromFiles } from "../config/secret-files.ts";
-import type { timeoutsOf } from "./output.ts";
+import { commandLogger, type timeoutsOf } from "./output.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -22,6 +22,7 @@ export function operatorOf(environment: Environment, timeouts: Timeouts): Ostiar
     managementToken,
     baseURL: environment.OSTIARY_BASE_URL,
     maxRetries: 0,
+    logger: commandLogger(),
     service: SERVICE,
     ...timeouts,
   });
@@ -38,6 +39,7 @@ export async function asConfiguredOperator<Result>(
   const options = {
     baseURL: environment.OSTIARY_BASE_URL,
     maxRetries: 0,
+    logger: commandLogger(),
     fetch: sessionFetch(),
     ...timeouts,
   };

@@ -4,6 +4,7 @@ import { OstiaryError } from "../../../sdk/src/core/errors.ts";
 export { addHelpCommands } from "../../../sdk/src/cli/help-command.ts";
 export {
   columns,
+  commandLogger,
   endWithOutput,
   forTerminal,
   timeoutOption,
