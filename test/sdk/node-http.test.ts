@@ -90,6 +90,17 @@ describe("requests on Node", () => {
     expect(server.connections()).toBe(1);
   });
 
+  it("ask for answers without compression, which Node's client does not undo", async () => {
+    await using server = await loopback((request, response) => {
+      response.setHeader("x-request-id", String(request.headers["accept-encoding"]));
+      response.end('{"object":"list","data":[]}');
+    });
+    const defaultHeaders = { "Accept-Encoding": "br" };
+    const client = new Ostiary({ apiKey: "sk-test", baseURL: server.url, defaultHeaders });
+    const { requestId } = await client.models.list({ headers: { "accept-encoding": "gzip" } }).withResponse();
+    expect(requestId).toBe("identity");
+  });
+
   it("have the whole of an answer that arrives in pieces, even when characters are divided", async () => {
     const owner = "ä€😀".repeat(50_000);
     const bytes = Buffer.from(JSON.stringify({ id: "m", owned_by: owner }));

@@ -111,7 +111,9 @@ function opener(
   findProxy: FindProxy | null,
 ): (request: WireRequest, leaving: AbortSignal) => Outgoing {
   const tunnels = new Map<string, Agent>();
-  return ({ url, method, headers }, leaving) => {
+  return ({ url, method, headers: given }, leaving) => {
+    // Node's client does not decompress what a caller, or nobody, has asked for.
+    const headers = { ...given, "accept-encoding": "identity" };
     const target = new URL(url);
     const module = moduleFor(modules, target);
     const proxy = findProxy === null ? null : findProxy(target);
