@@ -152,16 +152,11 @@ export class Transport {
   }
 
   /**
-   * Returns the answer's JSON.
+   * Returns the JSON of an answer that has begun.
    *
-   * @throws the errors of {@link Transport.send}; also when the answer is interrupted (`APIConnectionError`) or is not JSON
-   *   (`APIError`). Neither is retried, because the service has done the work, unless the request has an idempotency key.
+   * @throws {APIConnectionError} the answer was interrupted; {@link APIError}: it is not JSON of an object. Neither is retried, because the
+   *   service has done the work, unless the request has an idempotency key.
    */
-  async json<Body>(target: RequestTarget, options?: RequestOptions): Promise<Identified<Body>> {
-    return this.read<Body>(await this.send(target, options));
-  }
-
-  /** The JSON of an answer that has begun. A request with an idempotency key is repeated if its answer is interrupted. */
   async read<Body>(answer: Answer): Promise<Identified<Body>> {
     const body = await wholeJson(answer);
     if (typeof body !== "object" || body === null) throw notFromService(answer.wire);
@@ -327,9 +322,7 @@ export class Transport {
       },
       body: target.body === undefined ? null : JSON.stringify(target.body),
       fetchOptions:
-        fetchOptions === undefined && options.fetchOptions === undefined
-          ? null
-          : { ...fetchOptions, ...options.fetchOptions },
+        fetchOptions || options.fetchOptions ? { ...fetchOptions, ...options.fetchOptions } : null,
     };
   }
 }
