@@ -5,9 +5,11 @@ import { Credits } from "../../server/src/credits/credits.ts";
 import { CreditDatabase } from "../simulation/stores/credit-database.ts";
 
 const USD = 1_000_000_000n;
-/** How long the database takes to answer an ask. */
+/** How long the database takes to answer an ask, unless a test says otherwise. */
 const ASK_MS = 1_000;
 
+let askMs: number;
+let isFailing: boolean;
 let database: CreditDatabase;
 let credits: Credits;
 let account: AccountId;
@@ -19,13 +21,16 @@ beforeEach(() => {
   database = new CreditDatabase(nowMs);
   account = crypto.randomUUID() as AccountId;
   asks = [];
+  askMs = ASK_MS;
+  isFailing = false;
   const store = database.storeOf("node");
   credits = new Credits({
     store: {
       ...store,
       ask: async (ask) => {
         asks.push(ask);
-        await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+        await new Promise((resolve) => setTimeout(resolve, askMs));
+        if (isFailing) throw new Error("the database is away");
         return store.ask(ask);
       },
     },
@@ -72,6 +77,51 @@ describe("requests that wait for one account's credit", () => {
     database.grant(account, 2n * USD);
     credits.granted(account);
     expect(await holdTogether(1)).toEqual(["held"]);
+  });
+});
+
+describe("a request that waits for one ask after another", () => {
+  it("waits no longer than for one", async () => {
+    askMs = 4_500;
+    database.grant(account, USD);
+    const range = { minNanoUsd: 2n * USD, maxNanoUsd: 2n * USD };
+    const outcomeOf = (hold: Promise<unknown>) => {
+      const beganMs = performance.now();
+      return hold.then(
+        () => "held",
+        (failure) => [failure.code ?? failure.name, performance.now() - beganMs],
+      );
+    };
+    const first = outcomeOf(credits.hold(account, range));
+    await vi.advanceTimersByTimeAsync(100);
+    // The ask that is under way was sent before it came, and so can't refuse it.
+    const second = outcomeOf(credits.hold(account, range));
+    await vi.runAllTimersAsync();
+    expect(await first).toEqual(["credit_balance_exhausted", 4_500]);
+    expect(await second).toEqual(["Unavailable", 5_000]);
+    expect(asks).toHaveLength(2);
+  });
+});
+
+describe("a node that reserves more before it needs it", () => {
+  it("asks once a second while the database fails", async () => {
+    database.grant(account, 20n * USD);
+    const first = credits.hold(account, { minNanoUsd: USD, maxNanoUsd: USD });
+    await vi.runAllTimersAsync();
+    (await first).settle(USD);
+    asks.length = 0;
+    isFailing = true;
+    askMs = 0;
+    // Each leaves less than a half of the usual extra, which is 1 USD.
+    const range = { minNanoUsd: 600_000_000n, maxNanoUsd: 600_000_000n };
+    for (let request = 0; request < 20; request++) {
+      credits.holdAtOnce(account, range)?.settle(0n);
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    expect(asks).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    credits.holdAtOnce(account, range)?.settle(0n);
+    expect(asks).toHaveLength(2);
   });
 });
 

@@ -12,10 +12,13 @@ let account: AccountId;
 let here: Credits;
 let other: Credits;
 let nowMs: () => number;
+/** How many asks the database has answered. */
+let asks: number;
 
 beforeEach(async () => {
   vi.useFakeTimers();
   nowMs = () => performance.now();
+  asks = 0;
   database = new CreditDatabase(nowMs);
   account = crypto.randomUUID() as AccountId;
   here = nodeNamed("here");
@@ -28,8 +31,15 @@ afterEach(() => {
 });
 
 function nodeNamed(nodeId: string): Credits {
+  const store = database.storeOf(nodeId);
   return new Credits({
-    store: database.storeOf(nodeId),
+    store: {
+      ...store,
+      ask: (asked) => {
+        asks++;
+        return store.ask(asked);
+      },
+    },
     monotonicMs: nowMs,
     passedMs: nowMs,
     maxDisconnectedMs: null,
@@ -67,6 +77,54 @@ describe("a request for which the account has too little", () => {
     await holdElsewhere(19n);
     vi.advanceTimersByTime(ABSENT_MS);
     expect(await ask(range)).toEqual({ outcome: "credit_balance_exhausted", waitedMs: 0 });
+  });
+});
+
+describe("requests of an account that has too little", () => {
+  it("ask the database four times a second, however many they are", async () => {
+    const range = { minNanoUsd: 20n, maxNanoUsd: 20n };
+    for (let request = 0; request < 50; request++) await ask(range);
+    expect(asks).toBe(4);
+    for (let ms = 0; ms < 1_000; ms += 10) {
+      vi.advanceTimersByTime(10);
+      await ask(range);
+    }
+    expect(asks).toBe(8);
+  });
+});
+
+describe("a request that is paid for in part", () => {
+  it("keeps all that it holds reserved, however long it takes", async () => {
+    database.grant(account, 100n);
+    const hold = await here.hold(account, { minNanoUsd: 10n, maxNanoUsd: 500n });
+    expect(hold.amountNanoUsd).toBe(100n);
+    vi.advanceTimersByTime(60_000);
+    await here.renew();
+    await here.releaseIdle();
+    expect(database.reservedOf(account)).toBe(100n);
+  });
+});
+
+describe("requests that wait for credit which other nodes may release", () => {
+  it("share their asks, whenever they came", async () => {
+    const range = { minNanoUsd: 50n, maxNanoUsd: 50n };
+    database.grant(account, 100n);
+    await holdElsewhere(80n);
+    asks = 0;
+    const outcomes: Promise<string>[] = [];
+    for (let request = 0; request < 20; request++) {
+      outcomes.push(
+        here.hold(account, range).then(
+          () => "held",
+          ({ code }) => code,
+        ),
+      );
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    await vi.runAllTimersAsync();
+    expect(new Set(await Promise.all(outcomes))).toEqual(new Set(["server_is_overloaded"]));
+    // Each waits for 2.5 seconds, and one of them asks every quarter of a second.
+    expect(asks).toBeLessThan(20);
   });
 });
 

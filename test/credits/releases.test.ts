@@ -19,6 +19,7 @@ class Rows {
   /** Whether asks that waited fail in the end. */
   isBroken = false;
   beforeHeartbeat: () => Promise<void> = async () => {};
+  beforeAsk: () => void = () => {};
   heartbeats = 0;
   closes = 0;
   /** Asks that are waiting now, and the most that ever were. */
@@ -54,6 +55,7 @@ class Rows {
   }
 
   async #ask(ask: Ask, store: CreditStore): Promise<AskAnswer> {
+    this.beforeAsk();
     if (this.failing.has(ask.accountId)) throw new Error("the row cannot be read");
     if (this.locked.has(ask.accountId)) {
       this.mostWaiting = Math.max(this.mostWaiting, ++this.waiting);
@@ -336,12 +338,50 @@ describe("the releases of credit that a node does not need", () => {
 
   it("are not begun while the database does not answer, so that the node can serve from its reserves", async () => {
     const ids = await accountsWithReserves(3);
+    reclaim(ids.slice(1));
+    await credits.renew();
     nowMs += IDLE_MS;
     rows.isAway = true;
     await expect(credits.renew()).rejects.toThrow();
     await credits.releaseReclaimed();
     await credits.releaseIdle();
-    expect(reservedOf(ids)).toBe(3);
+    expect(ownReserves(ids)).toEqual(ids);
+  });
+
+  it("leave what another node needs no longer", async () => {
+    const ids = (await accountsWithReserves(1)) as [AccountId];
+    reclaim(ids);
+    await credits.renew();
+    // The database takes a node that asks for more to need it itself.
+    rows.database.grant(ids[0], 10n * USD);
+    (await credits.hold(ids[0], { minNanoUsd: 0n, maxNanoUsd: 3n * USD })).settle(0n);
+    await credits.renew();
+    await credits.releaseReclaimed();
+    expect(ownReserves(ids)).toEqual(ids);
+  });
+
+  it("include all that a replaced spender has reserved, also of accounts in use", async () => {
+    const ids = (await accountsWithReserves(2)) as [AccountId, AccountId];
+    // While a request is being answered, its spender is not closed.
+    const hold = await credits.hold(ids[0], { minNanoUsd: USD, maxNanoUsd: USD });
+    nowMs += 25 * 3_600_000;
+    (await credits.hold(ids[1], { minNanoUsd: USD, maxNanoUsd: USD })).settle(0n);
+    await credits.renew();
+    await credits.releaseIdle();
+    expect(ids.map((id) => rows.database.reservedOf(id))).toEqual([USD, 0n]);
+    hold.settle(0n);
+  });
+
+  it("are repeated until an answer has come, and not after it", async () => {
+    const [id] = (await accountsWithReserves(1)) as [AccountId];
+    rows.failing.add(id);
+    nowMs += IDLE_MS;
+    await second();
+    rows.failing.clear();
+    let asks = 0;
+    rows.beforeAsk = () => asks++;
+    for (let passed = 0; passed < 5; passed++) await second();
+    expect({ asks, reserved: rows.database.reservedOf(id) }).toEqual({ asks: 1, reserved: 0n });
   });
 
   it("keep requests from holding what is being released", async () => {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { AccountId } from "../../server/src/contract/account.ts";
 import type { SpenderId } from "../../server/src/contract/ids.ts";
 import { Credits } from "../../server/src/credits/credits.ts";
 import { CreditDatabase } from "../simulation/stores/credit-database.ts";
@@ -43,4 +44,57 @@ it("a spender that is opened while older ones are being closed keeps its heartbe
   expect(heartbeats.at(-1)).toEqual([second]);
   await credits.closeReplaced();
   expect(closedBelow).toEqual([first, second]);
+});
+
+it("a spender that was closed while it asked for credit holds nothing of what it was granted", async () => {
+  const database = new CreditDatabase(() => 0);
+  const store = database.storeOf("node");
+  const account = crypto.randomUUID() as AccountId;
+  database.grant(account, 20n);
+  let deliver: (() => void) | null = null;
+  const credits = new Credits({
+    store: {
+      ...store,
+      ask: async (asked) => {
+        const answer = await store.ask(asked);
+        if (deliver === null) await new Promise<void>((resolve) => (deliver = resolve));
+        return answer;
+      },
+    },
+    monotonicMs: () => 0,
+    passedMs: () => 0,
+    maxDisconnectedMs: null,
+    owesEntries: () => false,
+  });
+  const first = await credits.open();
+  const holding = credits.hold(account, { minNanoUsd: 20n, maxNanoUsd: 20n });
+  await expect.poll(() => deliver).not.toBeNull();
+  database.releaseAll("node");
+  await credits.renew();
+  (deliver as (() => void) | null)?.();
+  const hold = await holding;
+  expect(hold.spender).not.toBe(first);
+  expect(hold.spender).toBe(credits.spender);
+  expect(database.reservedOf(account)).toBe(20n);
+});
+
+it("the spender of a node that stops is closed once all its charges are in the database, and not before", async () => {
+  const database = new CreditDatabase(() => 0);
+  const account = crypto.randomUUID() as AccountId;
+  database.grant(account, 20n);
+  const credits = new Credits({
+    store: database.storeOf("node"),
+    monotonicMs: () => 0,
+    passedMs: () => 0,
+    maxDisconnectedMs: null,
+    owesEntries: () => false,
+  });
+  const spender = await credits.open();
+  (await credits.hold(account, { minNanoUsd: 20n, maxNanoUsd: 20n })).settle(20n);
+  await credits.stop();
+  expect([...database.spenders.keys()]).toEqual([spender]);
+  expect(database.reservedOf(account)).toBe(20n);
+  credits.committed([{ spender }]);
+  await credits.stop();
+  expect(database.spenders.size).toBe(0);
 });
