@@ -9,7 +9,7 @@ describe("a transport for the service's pages", () => {
   it("sends requests to the session's path, with their headers and without a key", async () => {
     const fetch = answersInTurn(() => Response.json({ choices: [] }));
     const transport = openSessionTransport({ baseURL: BASE, fetch });
-    await transport.json(CHAT, { headers: { "ostiary-key": "id" } });
+    await transport.request(CHAT, { headers: { "ostiary-key": "id" } });
     const [url, init] = fetch.mock.calls[0] ?? [];
     expect(url).toBe(`${BASE}/chat/completions`);
     expect(new Headers(init?.headers).get("ostiary-key")).toBe("id");
@@ -19,7 +19,7 @@ describe("a transport for the service's pages", () => {
   it("does not retry a request", async () => {
     const fetch = answersInTurn(failing(503, { "retry-after": "0" }));
     const transport = openSessionTransport({ baseURL: BASE, fetch });
-    expect(await caught(transport.json(CHAT))).toBeInstanceOf(InternalServerError);
+    expect(await caught(transport.request(CHAT))).toBeInstanceOf(InternalServerError);
     expect(fetch).toHaveBeenCalledTimes(1);
   });
 
