@@ -1,7 +1,7 @@
 import type { SpenderId } from "../contract/ids.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import type { Allowance, AskOutcome, Spender } from "./allowance.ts";
-import { type DueRelease, SURPLUS_IDLE_MS } from "./credit-releases.ts";
+import type { DueRelease } from "./credit-releases.ts";
 import { type CreditStore, SpenderGone } from "./credit-store.ts";
 
 /** After a failed ask, requests of the account fail at once for this long. Then one of them asks again. */
@@ -81,24 +81,16 @@ export class CreditAsks {
 
   /** The need counts until {@link leave}: the next ask is sent before all who waited for the one before have looked at its outcome. */
   #count(request: WaitingRequest, allowance: Allowance): void {
-    if (request.countedIn === allowance) return;
     this.leave(request);
     allowance.demand += request.needNanoUsd;
     request.countedIn = allowance;
   }
 
-  /** Asks for more before requests need it, unless that was tried a short time ago. */
+  /** Asks for more before requests need it, unless that failed a short time ago. */
   askAhead(spender: Spender, allowance: Allowance): void {
-    if (this.#mayAsk(allowance)) this.#ask(spender, allowance).catch(() => {});
-  }
-
-  #mayAsk({ asking, short, failed }: Allowance): boolean {
-    const nowMs = this.#parts.monotonicMs();
-    return (
-      asking === null &&
-      (failed === null || nowMs - failed.atMs >= RETRY_AFTER_FAILURE_MS) &&
-      (short === null || nowMs - short.atMs >= SURPLUS_IDLE_MS)
-    );
+    const { asking, failed } = allowance;
+    const isTooSoon = failed !== null && this.#parts.monotonicMs() - failed.atMs < RETRY_AFTER_FAILURE_MS;
+    if (asking === null && !isTooSoon) this.#ask(spender, allowance).catch(() => {});
   }
 
   /**

@@ -2,7 +2,7 @@ import { resultWithin } from "../errors/deadline.ts";
 import type { Allowance, Spender } from "./allowance.ts";
 
 /** After this long without a request, credit beyond the usual extra is released: a large hold may have cost little. */
-export const SURPLUS_IDLE_MS = 5_000;
+const SURPLUS_IDLE_MS = 5_000;
 /** After this long all credit that is not held is released. Until then the account is served while the database is down. */
 const IDLE_MS = 10 * 60_000;
 /** How many releases of each kind run at once: few, because each uses a connection to the database, which requests need, too. */
