@@ -8,6 +8,7 @@ import { parse } from "yaml";
 import { readConfig } from "../../server/src/config/config.ts";
 import { freePort } from "../fixtures/free-port.ts";
 import { metricOf } from "../fixtures/metrics.ts";
+import { openRaw } from "../fixtures/raw-http.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { readDocument } from "./snippets.ts";
@@ -139,6 +140,10 @@ describe("the port for metrics", () => {
     expect(await (await there("/metrics")).text()).toContain("ostiary_build_info");
     for (const path of ["/", "/v1/models", "/trpc/service.info"])
       expect((await there(path)).status).toBe(404);
+    // A page of another site can have its name lead to this machine.
+    using page = await openRaw(`http://127.0.0.1:${port}`);
+    page.send(`GET /metrics HTTP/1.1\r\nhost: evil.example:${port}\r\n\r\n`);
+    expect((await page.answer()).status).toBe(403);
     expect((await fetch(`${own.baseUrl}/metrics`)).status).toBe(404);
     expect((await fetch(`${own.baseUrl}/readyz`)).status).toBe(200);
   });

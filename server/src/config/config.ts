@@ -112,7 +112,7 @@ function configOf(values: SettingValues, present: Environment) {
     trustedProxies: values.TRUSTED_PROXIES,
     /** Scheme, host and port, without a trailing slash. `null`: the address on which the service listens. */
     publicUrl,
-    /** Whether only this machine reaches the service, without a proxy: at `localhost` or an IP address. */
+    /** Whether only this machine reaches the service, without a proxy and without a name of its own. */
     isLocal: isLoopback(values) && publicUrl === null && tls === null && values.TRUSTED_PROXIES.length === 0,
     /** Whether browsers and clients reach the service by HTTPS. */
     isHttps: publicUrl === null ? tls !== null : publicUrl.startsWith("https:"),

@@ -1,13 +1,14 @@
 import { isIP } from "node:net";
 
 /**
- * Whether the host of an address can only be this machine's: `localhost`, a name below it (RFC 6761, section 6.3), or an IP address. A page of
- * another site can have its own name lead to this machine (DNS rebinding). Its browser then takes the service for a part of that site.
+ * Whether no page of another site can have the host of an address lead to this machine (DNS rebinding), so that its browser would take the service for
+ * a part of that site: an IP address, a name below `localhost` (RFC 6761, section 6.3), or one without a dot, which only this machine or its network
+ * gives.
  *
  * @param hostname that of a `URL`.
  */
 export function isLocalHost(hostname: string): boolean {
   const name = hostname.replace(/\.$/, "");
-  if (name === "localhost" || name.endsWith(".localhost")) return true;
+  if (!name.includes(".") || name.endsWith(".localhost")) return true;
   return isIP(name.replace(/^\[|\]$/g, "")) !== 0;
 }

@@ -119,7 +119,7 @@ function notHere(message: string): Response {
 function foreignHost(): Failure {
   return new Failure(
     "permission_denied",
-    "The service listens on its own machine, and is open there at `localhost` and IP addresses only. Use one of these, or set OSTIARY_PUBLIC_URL to the address that browsers use.",
+    "The service listens on its own machine only, and is not open at this name. Use `localhost` or an IP address, or set OSTIARY_PUBLIC_URL to the address that browsers use.",
   );
 }
 
