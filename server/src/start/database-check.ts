@@ -66,13 +66,17 @@ async function requireVersion(database: Database): Promise<void> {
   }
 }
 
+/** Encodings that have every character. SQL_ASCII, which `initdb` chooses without a locale, stores bytes as they are sent. */
+const UNICODE_ENCODINGS: ReadonlySet<string> = new Set(["UTF8", "SQL_ASCII"]);
+
 /** With another encoding the database refuses what clients send in other scripts, and entries with such text are not recorded. */
 async function requireUnicode(database: Database): Promise<void> {
   const [row] = await database<{ encoding: string }[]>`
     select current_setting('server_encoding') as encoding`;
-  if (row?.encoding === "UTF8") return;
+  const encoding = row?.encoding ?? "";
+  if (UNICODE_ENCODINGS.has(encoding)) return;
   throw new StartupFailure(
-    `The database of DATABASE_URL has the encoding ${row?.encoding}, which does not have every character. Create one with: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
+    `The database of DATABASE_URL has the encoding ${encoding}, which does not have every character. Create one with: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
   );
 }
 
