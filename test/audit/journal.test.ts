@@ -165,6 +165,16 @@ describe("a disk that fails to sync, where entries must survive a power loss", (
     expect(await found()).toEqual([...before, ...after].map(({ id }) => id));
   });
 
+  it("refuses entries in a new file that the folder may not have after a power loss", async () => {
+    const journal = await open({ sync: true });
+    disk.failing.add("syncFolder");
+    expect(await appendTogether(journal, entries(2))).toEqual([]);
+    disk.failing.clear();
+    const after = entries(2);
+    expect(await appendTogether(journal, after)).toHaveLength(2);
+    expect(await found()).toEqual(after.map(({ id }) => id));
+  });
+
   it("does not leave a file for each refused request", async () => {
     const journal = await open({ sync: true });
     await appendTogether(journal, entries(1));
