@@ -21,7 +21,8 @@ export interface ProcedureMeta {
 /** The names of the procedures that a request calls, which may not exist. */
 export function calledBy(request: Request): readonly string[] {
   const { pathname, searchParams } = new URL(request.url);
-  const names = decoded(pathname.replace(/^\/trpc\//, ""));
+  // tRPC ignores two slashes at the end.
+  const names = decoded(pathname.replace(/^\/trpc\//, "").replace(/\/{1,2}$/, ""));
   return searchParams.get("batch") === "1" ? names.split(",") : [names];
 }
 
