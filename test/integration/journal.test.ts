@@ -9,7 +9,7 @@ import { auditEntry } from "../fixtures/audit-entry.ts";
 import { runOperatorCommand } from "../fixtures/command.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { logLines, type Service, startService } from "../fixtures/service.ts";
 import { canMountDisks, mountSmallDisk } from "../fixtures/small-disk.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
 
@@ -83,11 +83,7 @@ describe("a service whose journal was damaged", () => {
     expect((await readiness(service)).status).toBe(200);
     expect((await entries()).map(({ requestId }) => requestId)).toEqual([requestIdOf(good.id)]);
     expect(await rejectedLines(service)).toBe(4);
-    const alarms = service
-      .stderr()
-      .split("\n")
-      .filter((line) => line.startsWith("{"))
-      .map((line) => JSON.parse(line));
+    const alarms = logLines(service.stderr()).filter(({ level }) => level === "error");
     const file = join(service.dataDir, "journal/000000000701.ndjson");
     expect(alarms).toMatchObject([
       { file: join(service.dataDir, "journal/000000000700.ndjson"), keptIn: "000000000700.rejected" },

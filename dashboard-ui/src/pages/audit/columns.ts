@@ -24,10 +24,10 @@ interface Width {
 }
 
 const TIME: Width = { min: "5.6rem" };
-const MODEL: Width = { min: "7.5rem", flex: 1.5 };
+const MODEL: Width = { min: "6.5rem", flex: 1.5 };
 const OPEN: Width = { min: "2rem" };
 const WIDTHS: Readonly<Record<Column, Width>> = {
-  account: { min: "6rem", flex: 1 },
+  account: { min: "5rem", flex: 1 },
   key: { min: "5rem", flex: 1 },
   upstream: { min: "5.5rem", flex: 0.8 },
   tokens: { min: "4.4rem" },
