@@ -112,7 +112,7 @@ function opener(
 ): (request: WireRequest, leaving: AbortSignal) => Outgoing {
   const tunnels = new Map<string, Agent>();
   return ({ url, method, headers: given }, leaving) => {
-    // Node's client does not decompress what a caller, or nobody, has asked for.
+    // Node's client does not decompress answers, so it asks for none that are compressed, whatever the caller's headers say.
     const headers = { ...given, "accept-encoding": "identity" };
     const target = new URL(url);
     const module = moduleFor(modules, target);
