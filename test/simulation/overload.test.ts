@@ -281,14 +281,37 @@ describe("a process under more load than it can serve", () => {
     });
   }
 
-  it("serves what it can of bursts that it could answer before the next one comes", async () => {
-    const process = new Crowded({ servedMs: 0.5, refusedMs: 0.05 }, 4_000);
-    await process.load(0.9 * CAPACITY, 3);
-    await process.load(2 * CAPACITY, 5, 200);
-    await process.load(2 * CAPACITY, 20, 200);
-    expect(process.served / (20 * CAPACITY)).toBeGreaterThan(0.6);
-    expect(p99(process.servedMs)).toBeLessThan(300);
-    expect(p99(process.refusedMs)).toBeLessThan(100);
+  for (const [cost, burstMs, share] of [
+    [{ servedMs: 0.5, refusedMs: 0.05 }, 200, 0.6],
+    [{ servedMs: 0.1, refusedMs: 0.01 }, 100, 0.75],
+  ] as const) {
+    it(`serves what it can of bursts every ${burstMs} ms that it could answer before the next one comes, where an answer takes ${cost.servedMs} ms`, async () => {
+      const process = new Crowded(cost, 4_000);
+      const capacity = 1_000 / cost.servedMs;
+      await process.load(0.9 * capacity, 3);
+      await process.load(2 * capacity, 5, burstMs);
+      await process.load(2 * capacity, 20, burstMs);
+      expect(process.served / (20 * capacity)).toBeGreaterThan(share);
+      expect(p99(process.servedMs)).toBeLessThan(300);
+      expect(p99(process.refusedMs)).toBeLessThan(100);
+    });
+  }
+
+  it("lets nothing that it admits wait for long where more comes all the time", async () => {
+    const process = new Crowded({ servedMs: 0.125, refusedMs: 0.03 }, 4_000);
+    await process.load(7_000, 3);
+    await process.load(16_000, 5);
+    await process.load(16_000, 20);
+    expect(p99(process.servedMs)).toBeLessThan(75);
+    expect(process.served / (20 * 8_000)).toBeGreaterThan(0.6);
+  });
+
+  it("refuses soon while it still serves what came before it found the overload", async () => {
+    const process = new Crowded({ servedMs: 0.125, refusedMs: 0.03 }, 4_000);
+    await process.load(7_000, 3);
+    await process.load(16_000, 1);
+    expect(process.refused).toBeGreaterThan(process.served);
+    expect(p99(process.refusedMs)).toBeLessThan(40);
   });
 
   it("answers soon again when less comes, though all connections have been refused", async () => {

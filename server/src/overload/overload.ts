@@ -3,6 +3,7 @@ import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 import { AccountShares, SHARE_PERIOD_MS } from "./account-shares.ts";
 import { AllowedRate } from "./allowed-rate.ts";
+import { BacklogLimit } from "./backlog-limit.ts";
 import { LONG_MS, MANY_REQUESTS, OverloadDetector, TICK_MS } from "./overload-detector.ts";
 import { RefusalBudget } from "./refusal-budget.ts";
 import { ServedRate } from "./served-rate.ts";
@@ -20,18 +21,6 @@ const DELAY = {
   maxAverageMs: 1_000,
   /** The weight of earlier measurements in the average, which is about that of the last 300 ms. */
   weight: 0.93,
-};
-
-/**
- * The backlog (the admitted requests that wait for a later turn) is full if it has more than {@link MANY_REQUESTS} and one of these limits is
- * exceeded. Then only accounts that send less than their share have requests admitted. Requests that come in bursts can wait for each other;
- * a backlog that stays would only be a longer wait for all.
- */
-const FULL_BACKLOG = {
-  /** How long the first of the requests may have waited. */
-  maxWaitedMs: 100,
-  /** The number of requests, as the time in which the process serves them at its best. */
-  maxServedInMs: 200,
 };
 
 const OVERLOADED = new Failure(
@@ -60,6 +49,7 @@ export class Overload {
   readonly #detector = new OverloadDetector();
   readonly #servedRate: ServedRate;
   readonly #allowedRate = new AllowedRate();
+  readonly #backlogLimit = new BacklogLimit();
   readonly #shares = new AccountShares();
   readonly #refusalBudget = new RefusalBudget();
   /** When the next tick is due. */
@@ -70,6 +60,8 @@ export class Overload {
   #requestsInTick = 0;
   #admittedInTick = 0;
   #refusingMs = 0;
+  /** When the last overload was found. */
+  #beganMs = Number.NEGATIVE_INFINITY;
   /** Until when the process counts as overloaded; `null` if it is not. */
   #overloadedUntilMs: number | null = null;
   /** The number of requests that were refused since the start, and until the overload began. */
@@ -112,6 +104,7 @@ export class Overload {
     this.#servedRate.measure(nowMs);
     if (this.#overloadedUntilMs !== null) {
       this.#allowedRate.adapt({ lateMs, refusingMs: this.#refusingMs }, this.#servedRate.bestPerMs);
+      this.#backlogLimit.adapt(waiting);
     }
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTick = 0;
@@ -193,10 +186,7 @@ export class Overload {
   /** Whether one more admitted request would wait long for its turn. */
   get #isBacklogFull(): boolean {
     const { waiting, waitedMs } = this.#turnShares;
-    if (waiting <= MANY_REQUESTS) return false;
-    return (
-      waitedMs > FULL_BACKLOG.maxWaitedMs || waiting > FULL_BACKLOG.maxServedInMs * this.#servedRate.bestPerMs
-    );
+    return this.#backlogLimit.isReached(waiting, waitedMs, this.#servedRate.bestPerMs);
   }
 
   /** Whether the backlog is full, and the account has more requests in it than an equal part. */
@@ -210,7 +200,8 @@ export class Overload {
    * limited so that refusals take no more than their share of the time.
    */
   readableInTurn(): number {
-    return this.#refusalBudget.readableAt(this.#monotonicMs(), this.#isBacklogFull);
+    const nowMs = this.#monotonicMs();
+    return this.#refusalBudget.readableAt(nowMs, this.#isBacklogFull, nowMs - this.#beganMs);
   }
 
   /** Counts a request that was refused with the failure of {@link refusalOnArrival}, and how long that took in all. */
@@ -227,6 +218,7 @@ export class Overload {
 
   #begin(nowMs: number): void {
     if (this.#overloadedUntilMs === null) {
+      this.#beganMs = nowMs;
       this.#refusedBefore = this.#refused;
       this.#servedRate.boundBest(nowMs);
       const { bestPerMs } = this.#servedRate;
