@@ -11,6 +11,7 @@ import { CONTESTANTS, type Contestant, type Start, startModels } from "./peers/c
 import {
   attack,
   type OpenLoop,
+  type Overloaded,
   overload,
   type RequestFiles,
   type Saturated,
@@ -33,13 +34,18 @@ const LATENCIES_MS = [1, 5, 10, 50];
 const MIN_SUCCESS = 0.999;
 const BARE = "bare undici proxy";
 
+/** An overload of twice the most that was served in the open loop, and what share of that was served then. */
+interface OverloadOfMost extends Overloaded {
+  readonly perSecond: number;
+  readonly ofMost: number;
+}
+
 /** What was measured of a contestant. */
 interface Measured {
   readonly name: string;
   readonly saturated: Saturated[];
   readonly openLoop: OpenLoop[];
-  /** A row of the table, of the last round. */
-  overloaded: readonly string[] | null;
+  readonly overloads: OverloadOfMost[];
 }
 
 if ((await find("wrk")) === null) throw new Error("needs wrk: apt-get install wrk");
@@ -51,7 +57,7 @@ for (let round = 0; round < ROUNDS; round++) {
   for (const [name, start] of Object.entries(CONTESTANTS)) {
     if (absent.has(name) || (ONLY !== undefined && !ONLY.includes(name))) continue;
     try {
-      await measureOnce(start, measuredOf(name), round === ROUNDS - 1);
+      await measureOnce(start, measuredOf(name));
     } catch (error) {
       absent.set(name, error instanceof Error ? error.message : String(error));
     }
@@ -63,17 +69,11 @@ printOpenLoop();
 printOverload();
 for (const [name, reason] of absent) console.log(`could not be had: ${name}: ${reason}`);
 if (process.env.OUT !== undefined) {
-  const raw = measured.map(({ name, saturated, openLoop, overloaded }) => ({
-    name,
-    saturated,
-    openLoop,
-    overloaded,
-  }));
-  await writeFile(process.env.OUT, `${JSON.stringify({ raw, absent: [...absent] }, null, 1)}\n`);
+  await writeFile(process.env.OUT, `${JSON.stringify({ raw: measured, absent: [...absent] }, null, 1)}\n`);
 }
 
 function measuredOf(name: string): Measured {
-  const known = all.get(name) ?? { name, saturated: [], openLoop: [], overloaded: null };
+  const known = all.get(name) ?? { name, saturated: [], openLoop: [], overloads: [] };
   all.set(name, known);
   return known;
 }
@@ -82,14 +82,14 @@ function measuredOf(name: string): Measured {
  * Starts a contestant for one round. One runs at a time: the databases of another one would tidy up after it was saturated.
  * esbuild's translation of `await using` throws the failure of one turn of a loop in all later ones, so this is no part of the loop.
  */
-async function measureOnce(start: Start, known: Measured, isLast: boolean): Promise<void> {
+async function measureOnce(start: Start, known: Measured): Promise<void> {
   await using contestant = await start(models.origin);
   await using files = await writeRequest(contestant);
   await saturate(contestant, files, WARM_UP_SECONDS);
   known.saturated.push(await saturate(contestant, files, SECONDS));
   await climb(contestant, files, known);
-  if (isLast && (known.name.startsWith("Ostiary") || known.name === BARE))
-    known.overloaded = await overloadRow(contestant, files, known);
+  if (known.name.startsWith("Ostiary") || known.name === BARE)
+    known.overloads.push(await overloadOfMost(contestant, files, known));
 }
 
 /** Raises the rate until the slowest hundredth takes longer than anybody would wait for, or requests fail. */
@@ -170,31 +170,39 @@ function printOpenLoop(): void {
   );
 }
 
-async function overloadRow(
+async function overloadOfMost(
   contestant: Contestant,
   files: RequestFiles,
-  { name, openLoop, saturated }: Measured,
-): Promise<readonly string[]> {
-  const best = Math.max(...openLoop.map(({ goodPerSecond }) => goodPerSecond));
-  const rate = Math.round(2 * best);
-  const result = await overload(contestant, files, { rate, seconds: OVERLOAD_SECONDS });
-  const saturatedPerSecond = median(saturated.map(({ perSecond }) => perSecond));
-  return [
-    name,
-    `${rate}/s`,
-    (result.goodPerSecond / best).toFixed(2),
-    (result.goodPerSecond / saturatedPerSecond).toFixed(2),
-    [result.refusedP50Ms, result.refusedP99Ms].map((ms) => ms?.toFixed(0) ?? "–").join(" / "),
-    [result.goodP50Ms, result.goodP99Ms].map((ms) => ms.toFixed(0)).join(" / "),
-    Object.entries(result.statuses)
-      .map(([status, count]) => `${status}: ${count}`)
-      .join(", "),
-    result.recoveredMs === null ? "–" : result.recoveredMs.toFixed(0),
-  ];
+  { openLoop }: Measured,
+): Promise<OverloadOfMost> {
+  const most = Math.max(...openLoop.map(({ goodPerSecond }) => goodPerSecond));
+  const perSecond = Math.round(2 * most);
+  const overloaded = await overload(contestant, files, { rate: perSecond, seconds: OVERLOAD_SECONDS });
+  return { ...overloaded, perSecond, ofMost: overloaded.goodPerSecond / most };
 }
 
+/** The medians of the rounds. */
 function printOverload(): void {
-  const rows = measured.map(({ overloaded }) => overloaded).filter((row) => row !== null);
+  const rows = measured
+    .filter(({ overloads }) => overloads.length > 0)
+    .map(({ name, saturated, overloads }) => {
+      const of = (value: (each: OverloadOfMost) => number | null) => {
+        const values = overloads.map(value).filter((each) => each !== null);
+        return values.length === 0 ? null : median(values);
+      };
+      const shown = (value: (each: OverloadOfMost) => number | null, digits = 0) =>
+        of(value)?.toFixed(digits) ?? "–";
+      const saturatedPerSecond = median(saturated.map(({ perSecond }) => perSecond));
+      return [
+        name,
+        `${shown(({ perSecond }) => perSecond)}/s`,
+        shown(({ ofMost }) => ofMost, 2),
+        shown(({ goodPerSecond }) => goodPerSecond / saturatedPerSecond, 2),
+        `${shown(({ refusedP50Ms }) => refusedP50Ms)} / ${shown(({ refusedP99Ms }) => refusedP99Ms)}`,
+        `${shown(({ goodP50Ms }) => goodP50Ms)} / ${shown(({ goodP99Ms }) => goodP99Ms)}`,
+        shown(({ recoveredMs }) => recoveredMs ?? Number.POSITIVE_INFINITY),
+      ];
+    });
   table(
     [
       `overload, ${OVERLOAD_SECONDS} s at twice the most`,
@@ -203,7 +211,6 @@ function printOverload(): void {
       "of saturated",
       "ms of refusals, p50 / p99",
       "ms of answers, p50 / p99",
-      "answers",
       "ms to recover",
     ],
     rows,
